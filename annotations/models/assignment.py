@@ -1,0 +1,32 @@
+from django.conf import settings
+from django.db import models
+
+from annotations.models.document import Document
+from annotations.models.project import Project
+
+
+class Assignment(models.Model):
+    """Who is to read which note. A released row keeps the history; the work stays in the annotation set."""
+
+    class State(models.TextChoices):
+        OPEN = "open", "To do"
+        DONE = "done", "Done"
+        RELEASED = "released", "Released"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="assignments", db_index=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="assignments", db_index=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="assignments", db_index=False)
+    state = models.CharField(max_length=8, choices=State, default=State.OPEN)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["document", "user"], name="assigned_once")]
+        indexes = [
+            models.Index(fields=["project", "user", "state", "document"], name="assignment_work_list"),
+            # SET_NULL, PROTECT and joins by person need the person first.
+            models.Index(fields=["user"], name="assignment_by_user"),
+        ]
+
+    def __str__(self) -> str:
+        return f"assignment {self.pk}"

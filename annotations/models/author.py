@@ -1,0 +1,34 @@
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotations.models.project import Project
+
+
+class Author(models.Model):
+    """Whoever wrote annotation sets in a project: a person, a model run, a refiner, an adjudicator, gold."""
+
+    class Kind(models.TextChoices):
+        ANNOTATOR = "annotator", "Annotator"
+        RUN = "run", "Model run"
+        REFINED = "refined", "Refined run"
+        ADJUDICATED = "adjudicated", "Adjudicated"
+        GOLD = "gold", "Gold"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="authors", db_index=False)
+    kind = models.CharField(max_length=12, choices=Kind)
+    name = models.CharField(max_length=150)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="authors")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["kind", "name", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "kind", "name"], name="author_once"),
+            models.UniqueConstraint(
+                fields=["project", "user"], condition=Q(kind="annotator", user__isnull=False), name="one_author_per_person"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

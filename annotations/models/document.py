@@ -1,0 +1,33 @@
+from django.db import models
+
+from annotations.models.imports import Import
+from annotations.models.project import Project
+
+
+class Document(models.Model):
+    """A note. `text` is exactly what was imported and never changes; `length` counts code points.
+
+    `text` is the last column, so that SQLite need not walk its overflow pages to read the others.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="documents", db_index=False)
+    name = models.CharField(max_length=255)
+    sha256 = models.CharField(max_length=64)
+    length = models.PositiveIntegerField()
+    language = models.CharField(max_length=8, blank=True)
+    patient_id = models.CharField(max_length=80, blank=True)
+    imported_by = models.ForeignKey(Import, models.SET_NULL, null=True, related_name="documents")
+    created_at = models.DateTimeField(auto_now_add=True)
+    text = models.TextField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["project", "name"], name="note_name_once")]
+        indexes = [
+            models.Index(fields=["project", "id"], name="note_by_project"),
+            models.Index(fields=["project", "sha256"], name="note_by_sha256"),
+            models.Index(fields=["project", "patient_id"], name="note_by_patient"),
+        ]
+
+    def __str__(self) -> str:
+        return f"note {self.pk}"

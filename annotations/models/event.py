@@ -1,0 +1,93 @@
+import uuid
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+
+class Verb(models.TextChoices):
+    """What happened. Kept out of the migration's choices, so that a new verb needs none."""
+
+    PROJECT_CREATED = "project.created", "created the project"
+    PROJECT_CHANGED = "project.changed", "changed the settings"
+    GUIDELINES_CHANGED = "guidelines.changed", "changed the guidelines"
+    MEMBER_ADDED = "member.added", "added a member"
+    MEMBER_CHANGED = "member.changed", "changed a member's role"
+    MEMBER_REMOVED = "member.removed", "removed a member"
+    RESET_LINK_MADE = "member.reset_link", "made a password link"
+    LABEL_CHANGED = "label.changed", "changed a label"
+    LABEL_ADDED = "label.added", "added a label"
+    LABEL_MERGED = "label.merged", "merged a label"
+    NOTES_IMPORTED = "notes.imported", "imported notes"
+    NOTES_ASSIGNED = "notes.assigned", "assigned notes"
+    NOTE_READ = "note.read", "opened a note"
+    PATIENT_ERASED = "patient.erased", "erased a patient's notes"
+    SPAN_CREATED = "span.created", "labelled a span"
+    SPAN_CHANGED = "span.changed", "changed a span"
+    SPAN_DELETED = "span.deleted", "deleted a span"
+    SET_SUBMITTED = "set.submitted", "submitted a note"
+    SET_REOPENED = "set.reopened", "reopened a note"
+    GOLD_MADE = "gold.made", "made a reading gold"
+    GOLD_WITHDRAWN = "gold.withdrawn", "took gold back"
+    GOLD_FROZEN = "gold.frozen", "froze a gold version"
+    NOTES_EXPORTED = "notes.exported", "exported notes"
+    FILE_DOWNLOADED = "file.downloaded", "downloaded a file"
+
+
+class AppendOnly(models.QuerySet["Event"]):
+    def update(self, **kwargs: Any) -> NoReturn:
+        raise TypeError("events are append-only")
+
+    def delete(self) -> NoReturn:
+        raise TypeError("events are append-only")
+
+
+class Event(models.Model):
+    """One thing that somebody did or read. Rows are only ever added (a database trigger refuses changes).
+
+    Ids rather than foreign keys: an event outlives what it speaks of. `data` holds offsets, labels and counts,
+    never note text. Undo is read from here: `change_id` comes from the client and makes a replay harmless,
+    `reverts` names the event that an undo or redo took back.
+    """
+
+    project_id = models.BigIntegerField(null=True)
+    document_id = models.BigIntegerField(null=True)
+    annotation_set_id = models.BigIntegerField(null=True)
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", db_index=False)
+    verb = models.CharField(max_length=24)
+    data = models.JSONField(default=dict)
+    change_id = models.UUIDField(null=True)
+    reverts = models.BigIntegerField(null=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    objects = AppendOnly.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["annotation_set_id", "change_id"], condition=Q(change_id__isnull=False), name="change_once"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["project_id", "id"], name="event_by_project"),
+            models.Index(fields=["document_id", "id"], name="event_by_document"),
+            models.Index(fields=["annotation_set_id", "id"], name="event_by_set"),
+            models.Index(fields=["actor", "id"], name="event_by_actor"),
+        ]
+
+    def __str__(self) -> str:
+        return f"event {self.pk}: {self.verb}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk is not None:
+            raise TypeError("events are append-only")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError("events are append-only")
+
+
+def new_change_id() -> uuid.UUID:
+    return uuid.uuid4()

@@ -1,0 +1,35 @@
+from django.conf import settings
+from django.db import models
+
+from annotations.models.project import Project
+from annotations.models.stored_file import StoredFile
+
+
+class Import(models.Model):
+    """One act of bringing notes in, with its report. What it added can be taken back as long as it runs."""
+
+    class State(models.TextChoices):
+        STAGED = "staged", "Waiting for your go-ahead"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed; nothing was kept"
+        CANCELLED = "cancelled", "Cancelled; nothing was kept"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="imports")
+    stored_file = models.ForeignKey(StoredFile, models.SET_NULL, null=True, related_name="+")
+    format = models.CharField(max_length=10)
+    written_as = models.CharField(max_length=170, blank=True, help_text="gold, annotator:NAME, run:NAME or empty.")
+    language = models.CharField(max_length=8, blank=True)
+    take_duplicates = models.BooleanField(default=False, help_text="Take a text that is there under another name.")
+    state = models.CharField(max_length=10, choices=State, default=State.STAGED)
+    notes_done = models.PositiveIntegerField(default=0, help_text="How far a resumed import may skip.")
+    report = models.JSONField(default=dict)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"import {self.pk}"

@@ -1,0 +1,64 @@
+from django.db import models
+from django.db.models import Q
+
+from annotations.models.project import Project
+
+
+class LabelSet(models.Model):
+    """The labels one project uses; begun from a shipped fixture, edited freely afterwards."""
+
+    project = models.OneToOneField(Project, models.CASCADE, related_name="label_set")
+    key = models.CharField(max_length=40, help_text="The shipped set it was begun from.")
+    name = models.CharField(max_length=80)
+    source = models.CharField(max_length=300, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Category(models.Model):
+    """Parent of labels; carries the hue and underline style that all of its labels share."""
+
+    label_set = models.ForeignKey(LabelSet, models.CASCADE, related_name="categories")
+    code = models.CharField(max_length=60)
+    name = models.CharField(max_length=80)
+    hue = models.PositiveSmallIntegerField(help_text="0-11, a step on the OKLCH wheel.")
+    position = models.PositiveSmallIntegerField()
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint(fields=["label_set", "code"], name="category_code_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Label(models.Model):
+    """A subcategory of personal data. `code` is ASCII (brat's type grammar), `name` is what people read."""
+
+    label_set = models.ForeignKey(LabelSet, models.CASCADE, related_name="labels")
+    category = models.ForeignKey(Category, models.PROTECT, related_name="labels")
+    code = models.CharField(max_length=60)
+    name = models.CharField(max_length=80)
+    hotkey = models.CharField(max_length=1, blank=True)
+    description = models.TextField(blank=True)
+    placeholder = models.CharField(max_length=60, help_text="Stands for the span in redacted text.")
+    position = models.PositiveSmallIntegerField()
+    merged_into = models.ForeignKey("self", models.CASCADE, null=True, related_name="merged_from")
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["label_set", "code"], name="label_code_once"),
+            models.UniqueConstraint(
+                fields=["label_set", "name"], condition=Q(merged_into__isnull=True), name="label_name_once"
+            ),
+            models.UniqueConstraint(
+                fields=["label_set", "hotkey"],
+                condition=Q(merged_into__isnull=True) & ~Q(hotkey=""),
+                name="label_hotkey_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

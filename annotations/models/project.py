@@ -1,0 +1,54 @@
+from django.conf import settings
+from django.db import models
+
+
+class Role(models.TextChoices):
+    """What a member may do; the table of rights is in annotations.access."""
+
+    MANAGER = "manager", "Manager"
+    REVIEWER = "reviewer", "Reviewer"
+    ANNOTATOR = "annotator", "Annotator"
+    VIEWER = "viewer", "Viewer"
+
+
+class Project(models.Model):
+    """One gold standard in the making: notes, a label set, people, guidelines."""
+
+    class Distribution(models.TextChoices):
+        EVERYONE = "everyone", "Every annotator reads every note"
+        SOME = "some", "Some annotators read each note"
+        LIST = "list", "I choose who reads what"
+
+    slug = models.SlugField(max_length=60, unique=True)
+    name = models.CharField(max_length=120)
+    language = models.CharField(max_length=8, blank=True, help_text="Default for notes that name none.")
+    guidelines = models.TextField(blank=True, help_text="Markdown; annotators see it beside the note.")
+    guidelines_version = models.PositiveIntegerField(default=0)
+    distribution = models.CharField(max_length=10, choices=Distribution, default=Distribution.EVERYONE)
+    readers_per_note = models.PositiveSmallIntegerField(default=2, help_text="Used when some annotators read each note.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering = ["name", "id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A person's role in one project. A removed member keeps the row: their work names them."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role)
+    active = models.BooleanField(default=True)
+    joined_at = models.DateTimeField(auto_now_add=True)
+    removed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["project", "user"], name="one_membership_per_person")]
+
+    def __str__(self) -> str:
+        return f"membership {self.pk}: {self.role}"

@@ -1,0 +1,61 @@
+from django.db import models
+from django.db.models import F, Q
+
+from annotations.models.author import Author
+from annotations.models.document import Document
+from annotations.models.imports import Import
+from annotations.models.label import Label
+
+
+class AnnotationSet(models.Model):
+    """One author's reading of one note.
+
+    A submitted set that says nothing about a token says O; a draft or withdrawn one is missing (DOMAIN, section 10).
+    `version` counts the changes, so that a stale page notices that it is stale.
+    """
+
+    class State(models.TextChoices):
+        DRAFT = "draft", "Draft"
+        SUBMITTED = "submitted", "Submitted"
+        WITHDRAWN = "withdrawn", "Withdrawn"
+
+    document = models.ForeignKey(Document, models.CASCADE, related_name="annotation_sets", db_index=False)
+    author = models.ForeignKey(Author, models.CASCADE, related_name="annotation_sets", db_index=False)
+    state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
+    version = models.PositiveIntegerField(default=0)
+    blind = models.BooleanField(default=True, help_text="False where the author could see others' spans.")
+    seeded = models.BooleanField(default=False, help_text="The first pass was a model's.")
+    imported_by = models.ForeignKey(Import, models.SET_NULL, null=True, related_name="annotation_sets")
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    submitted_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["document", "author"], name="one_set_per_author")]
+        indexes = [models.Index(fields=["author", "state", "document"], name="set_by_author")]
+
+    def __str__(self) -> str:
+        return f"annotation set {self.pk}"
+
+
+class Span(models.Model):
+    """A labelled stretch of the note: code points, end-exclusive, never empty, never past the text's end."""
+
+    annotation_set = models.ForeignKey(AnnotationSet, models.CASCADE, related_name="spans", db_index=False)
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    label = models.ForeignKey(Label, models.PROTECT, related_name="spans")
+    confidence = models.FloatField(null=True)
+    source = models.CharField(max_length=80, blank=True, help_text="Rule id, model pass or prompt version.")
+    provenance = models.JSONField(null=True, help_text="Gold: proposed by, decided by, when, what was changed.")
+
+    class Meta:
+        ordering = ["start", "end", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["annotation_set", "start", "end", "label"], name="span_once"),
+            models.CheckConstraint(condition=Q(end__gt=F("start")), name="span_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return f"span {self.pk} [{self.start}, {self.end})"

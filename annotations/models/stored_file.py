@@ -1,0 +1,45 @@
+from django.conf import settings
+from django.db import models
+
+from annotations.models.project import Project
+
+
+class StoredFile(models.Model):
+    """An upload waiting to be imported or an export waiting to be fetched.
+
+    In the database rather than on a disk, so that workers on other machines reach it with nothing else shared.
+    """
+
+    class Kind(models.TextChoices):
+        UPLOAD = "upload", "Upload"
+        EXPORT = "export", "Export"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="stored_files")
+    kind = models.CharField(max_length=8, choices=Kind)
+    name = models.CharField(max_length=255)
+    size = models.PositiveBigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"file {self.pk}"
+
+
+class StoredChunk(models.Model):
+    """Up to 1 MiB of a stored file; `number` counts from 0."""
+
+    file = models.ForeignKey(StoredFile, models.CASCADE, related_name="chunks", db_index=False)
+    number = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["file", "number"], name="chunk_once")]
+
+    def __str__(self) -> str:
+        return f"chunk {self.number} of file {self.file_id}"

@@ -1,0 +1,260 @@
+"""All configuration. The environment is read and checked here and nowhere else.
+
+A malformed value stops the start with one clear line (ImproperlyConfigured names the variable and what it takes).
+"""
+
+from pathlib import Path
+from typing import Any
+
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VERSION = "0.1.0"
+
+env = environ.Env()
+
+
+def _read(kind: str, name: str, default: Any, takes: str) -> Any:
+    """One environment value, or a clear word on what the variable takes."""
+    try:
+        return getattr(env, kind)(name, default=default)
+    except (ValueError, TypeError, environ.ImproperlyConfigured) as error:
+        raise ImproperlyConfigured(f"{name}: {env.str(name, default='')!r} is not {takes}") from error
+
+
+def _positive(name: str, default: int) -> int:
+    value: int = _read("int", name, default, "a whole number")
+    if value < 1:
+        raise ImproperlyConfigured(f"{name}: {value} is not a number above 0")
+    return value
+
+
+# ── Where data lives ─────────────────────────────────────────────────────────────────────────────────────────────────
+DATA_DIR = Path(_read("str", "DEIDREVIEW_DATA", str(BASE_DIR / "var"), "a folder")).expanduser().absolute()
+DEMO: bool = _read("bool", "DEIDREVIEW_DEMO", False, "true or false")
+DEBUG: bool = _read("bool", "DEIDREVIEW_DEBUG", False, "true or false")
+
+
+def _secret_key() -> str:
+    """From the environment, else the file that the run command wrote in the data folder; never a built-in one."""
+    key = str(env.str("DEIDREVIEW_SECRET_KEY", default=""))
+    file = DATA_DIR / "secret_key"
+    if not key and file.is_file():
+        key = file.read_text().strip()
+    if len(key) < 40:
+        raise ImproperlyConfigured(
+            "DEIDREVIEW_SECRET_KEY: set a random value of at least 40 characters "
+            f"(none in the environment, none in {file}; `make run` writes one there)"
+        )
+    return key
+
+
+SECRET_KEY = _secret_key()
+ALLOWED_HOSTS: list[str] = _read("list", "DEIDREVIEW_HOSTS", ["127.0.0.1", "localhost", "[::1]"], "a list of host names")
+CSRF_TRUSTED_ORIGINS: list[str] = _read("list", "DEIDREVIEW_ORIGINS", [], "a list of origins such as https://host")
+HTTPS: bool = _read("bool", "DEIDREVIEW_HTTPS", False, "true or false")
+
+# ── Database ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+DEFAULT_DATABASE_URL = f"sqlite:///{DATA_DIR / 'deidreview.sqlite3'}"
+
+
+def _database() -> dict[str, Any]:
+    url = str(env.str("DATABASE_URL", default=DEFAULT_DATABASE_URL))
+    try:
+        config: dict[str, Any] = dict(env.db_url_config(url))
+    except Exception as error:
+        raise ImproperlyConfigured("DATABASE_URL: not a database URL (postgres://… or sqlite:///…)") from error
+    engine = config.get("ENGINE", "")
+    if engine.endswith("sqlite3"):
+        config["OPTIONS"] = {
+            # IMMEDIATE: a transaction that will write takes its turn at once instead of failing half way.
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 30,
+            # FULL: an acknowledged span is on disk.
+            "init_command": (
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
+                "PRAGMA cache_size=-8000; PRAGMA mmap_size=134217728;"
+            ),
+        }
+    elif engine.endswith("postgresql"):
+        config["CONN_HEALTH_CHECKS"] = True
+    else:
+        raise ImproperlyConfigured("DATABASE_URL: only postgres:// and sqlite:/// are supported")
+    config["CONN_MAX_AGE"] = None
+    return config
+
+
+DATABASES = {"default": _database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# ── Queue ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+REDIS_URL: str = _read("str", "REDIS_URL", f"unix://{DATA_DIR / 'redis' / 'redis.sock'}", "a Redis URL")
+if not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
+    raise ImproperlyConfigured("REDIS_URL: begins with redis://, rediss:// or unix://")
+# JSON, not pickle: what lies in Redis must never be able to run as code.
+_QUEUE = {"URL": REDIS_URL, "DEFAULT_TIMEOUT": -1, "SERIALIZER": "rq.serializers.JSONSerializer"}
+RQ_QUEUES = {"cpu": _QUEUE, "gpu": _QUEUE, "llm": _QUEUE}
+JOB_LEASE_SECONDS = _positive("DEIDREVIEW_LEASE_SECONDS", 30)
+RELAY_INTERVAL_SECONDS = 1.0
+
+# ── Limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+UPLOAD_MAX_BYTES = _positive("DEIDREVIEW_UPLOAD_MB", 200) * 1024 * 1024
+NOTE_MAX_BYTES = _positive("DEIDREVIEW_NOTE_MB", 5) * 1024 * 1024
+STORED_FILE_HOURS = _positive("DEIDREVIEW_FILE_HOURS", 24)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FILES = 5000
+FILE_UPLOAD_TEMP_DIR = None
+FILE_UPLOAD_PERMISSIONS = 0o600
+
+# ── Applications ─────────────────────────────────────────────────────────────────────────────────────────────────────
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "axes",
+    "csp",
+    "django_htmx",
+    "django_rq",
+    "annotations",
+    "models_runtime",
+]
+AUTH_USER_MODEL = "annotations.User"
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "deidreview.middleware.response_headers",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "deidreview.middleware.idle_logoff",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "deidreview.urls"
+WSGI_APPLICATION = "deidreview.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# ── People ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "projects"
+LOGOUT_REDIRECT_URL = "account_login"
+ACCOUNT_ADAPTER = "deidreview.accounts.ClosedSignup"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGOUT_ON_GET = False
+ACCOUNT_SESSION_REMEMBER = False
+# django-axes does the lock-out; allauth's own login limit would answer first and hide it.
+ACCOUNT_RATE_LIMITS = {"login_failed": None, "login": None}
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "deidreview"
+AXES_FAILURE_LIMIT = _positive("DEIDREVIEW_LOGIN_ATTEMPTS", 5)
+AXES_COOLOFF_TIME = _positive("DEIDREVIEW_LOCKOUT_MINUTES", 15) / 60
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_VERBOSE = False
+PASSWORD_RESET_TIMEOUT = 24 * 3600
+
+IDLE_MINUTES = _positive("DEIDREVIEW_IDLE_MINUTES", 30)
+SESSION_COOKIE_AGE = 12 * 3600
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_HTTPONLY = True
+
+# ── Headers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+        "object-src": [NONE],
+    },
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+
+# ── Language, time, static files ─────────────────────────────────────────────────────────────────────────────────────
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]
+TIME_ZONE = _read("str", "TZ", "UTC", "a time zone name") or "UTC"
+USE_I18N = True
+USE_TZ = True
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+FIXTURES_DIR = BASE_DIR / "fixtures"
+
+# ── Logs: what happened, never what a note says ──────────────────────────────────────────────────────────────────────
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"no_note_text": {"()": "deidreview.logs.NoNoteText"}},
+    "formatters": {"line": {"()": "deidreview.logs.LineFormatter"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["no_note_text"]}},
+    "root": {"handlers": ["console"], "level": _read("str", "DEIDREVIEW_LOG_LEVEL", "WARNING", "a log level").upper()},
+    "loggers": {
+        "django": {"handlers": [], "propagate": True},
+        "deidreview": {"level": "INFO"},
+        "axes": {"level": "ERROR"},
+    },
+}
+SILENCED_SYSTEM_CHECKS: list[str] = []
