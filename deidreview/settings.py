@@ -52,7 +52,9 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
-ALLOWED_HOSTS: list[str] = _read("list", "DEIDREVIEW_HOSTS", ["127.0.0.1", "localhost", "[::1]"], "a list of host names")
+ALLOWED_HOSTS: list[str] = _read(
+    "list", "DEIDREVIEW_HOSTS", ["127.0.0.1", "localhost", "[::1]"], "a list of host names"
+)
 CSRF_TRUSTED_ORIGINS: list[str] = _read("list", "DEIDREVIEW_ORIGINS", [], "a list of origins such as https://host")
 HTTPS: bool = _read("bool", "DEIDREVIEW_HTTPS", False, "true or false")
 
@@ -116,6 +118,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.forms",
     "allauth",
     "allauth.account",
     "allauth.mfa",
@@ -163,6 +166,7 @@ TEMPLATES = [
         },
     },
 ]
+FORM_RENDERER = "deidreview.forms.Renderer"
 
 # ── People ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 AUTHENTICATION_BACKENDS = [

@@ -1,0 +1,68 @@
+// Runs before the first paint (theme) and once the page is there (menus, focus after htmx). Classic script, no module:
+// a module would run too late for the theme.
+"use strict";
+
+(() => {
+  const root = document.documentElement;
+  const KEY = "deidreview.theme";
+
+  const stored = () => {
+    try {
+      return localStorage.getItem(KEY) || "auto";
+    } catch {
+      return "auto"; // storage may be switched off
+    }
+  };
+
+  const apply = (theme) => {
+    if (theme === "light" || theme === "dark") root.dataset.theme = theme;
+    else delete root.dataset.theme;
+    for (const button of document.querySelectorAll("[data-set-theme]")) {
+      button.setAttribute("aria-pressed", String(button.dataset.setTheme === theme));
+    }
+  };
+
+  apply(stored());
+  document.addEventListener("DOMContentLoaded", () => {
+    apply(stored());
+    for (const group of document.querySelectorAll(".theme")) group.hidden = false;
+    const current = document.querySelector(".tabs [aria-current]");
+    const tabs = current?.closest(".tabs");
+    if (tabs) tabs.scrollLeft = current.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2;
+  });
+  window.addEventListener("storage", (event) => event.key === KEY && apply(stored()));
+
+  const closeMenus = (except) => {
+    for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== except) menu.open = false;
+  };
+
+  document.addEventListener("click", (event) => {
+    if (!(event.target instanceof Element)) return;
+    const theme = event.target.closest("[data-set-theme]")?.dataset.setTheme;
+    if (theme) {
+      try {
+        localStorage.setItem(KEY, theme);
+      } catch {
+        // the choice then lasts for this page only
+      }
+      apply(theme);
+    }
+    closeMenus(event.target.closest("details.menu"));
+    // "Keep it" inside a confirm panel closes the panel and gives the focus back to its button.
+    const keep = event.target.closest("[data-close]");
+    const panel = keep?.closest("details");
+    if (panel) {
+      panel.open = false;
+      panel.querySelector("summary")?.focus();
+    }
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    const open = document.querySelector("details.menu[open]");
+    if (!open) return;
+    open.open = false;
+    open.querySelector("summary").focus();
+    event.stopPropagation();
+  });
+})();
