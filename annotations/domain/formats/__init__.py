@@ -1,0 +1,15 @@
+"""File formats for notes and their spans: brat, CoNLL and plain text, by name in `FORMATS`."""
+
+from typing import Final
+
+from annotations.domain.formats.base import Format
+from annotations.domain.formats.brat import BratFormat
+from annotations.domain.formats.conll import ConllFormat
+from annotations.domain.formats.plain import PlainFormat
+
+FORMATS: Final[dict[str, Format]] = {
+    "brat": BratFormat(),
+    "conll": ConllFormat(),
+    "text": PlainFormat(),
+}
+"""Every format by the name that people give to `--format`."""

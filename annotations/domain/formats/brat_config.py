@@ -1,0 +1,69 @@
+"""The configuration files that brat wants beside its notes: which types there are, what they are called, their colours.
+
+Source: https://brat.nlplab.org/configuration.html. The name of a type is made of A-Z, a-z, 0-9, `_` and `-`; a tab in
+front makes it a child of the type above; `!` marks a type that only groups others. Labels are separated by ` | `.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+
+from annotations.domain.labels import CategoryDef, LabelSetDef
+
+_LIGHTNESS, _CHROMA = 0.88, 0.07
+
+
+def annotation_conf(labels: LabelSetDef) -> str:
+    """`annotation.conf`: each category with its labels beneath it; all four sections, three of them empty."""
+    rows = ["[entities]"]
+    for category, grouped in _groups(labels):
+        if grouped:
+            rows.append(f"!{category.code}")
+        rows += [("\t" if grouped else "") + label.code for label in category.labels]
+    return "\n".join([*rows, "", "[relations]", "", "[events]", "", "[attributes]", ""])
+
+
+def visual_conf(labels: LabelSetDef) -> str:
+    """`visual.conf`: names for people, and one colour per category, evenly spaced in hue."""
+    names, colours = [], []
+    count = len(labels.categories)
+    for at, (category, grouped) in enumerate(_groups(labels)):
+        if grouped:
+            names.append(f"{category.code} | {_plain(category.name)}")
+        colour = oklch_hex(_LIGHTNESS, _CHROMA, 360 * at / count)
+        for label in category.labels:
+            names.append(f"{label.code} | {_plain(label.name)}")
+            colours.append(f"{label.code}\tbgColor:{colour}")
+    default = "SPAN_DEFAULT\tfgColor:black, bgColor:#e5e5e5, borderColor:darken"
+    return "\n".join(["[labels]", *names, "", "[drawing]", default, *colours, ""])
+
+
+def _groups(labels: LabelSetDef) -> Iterator[tuple[CategoryDef, bool]]:
+    """Each category, and whether it can stand above its labels: a type may be there once only."""
+    codes = {label.code for label in labels.labels()}
+    times = Counter(category.code for category in labels.categories)
+    for category in labels.categories:
+        yield category, category.code not in codes and times[category.code] == 1
+
+
+def _plain(name: str) -> str:
+    """A name without what would end it: `|` separates names, a line break ends the line."""
+    return " ".join(name.replace("|", "/").split())
+
+
+def oklch_hex(lightness: float, chroma: float, hue: float) -> str:
+    """A colour as `#rrggbb`, clipped to sRGB. Source: Björn Ottosson, "A perceptual color space for image processing"."""
+    a, b = chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    linear = (
+        4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
+        -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
+        -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
+    )
+    return "#" + "".join(f"{round(255 * _gamma(min(1.0, max(0.0, part)))):02x}" for part in linear)
+
+
+def _gamma(part: float) -> float:
+    return float(12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055)

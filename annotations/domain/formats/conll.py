@@ -1,0 +1,233 @@
+"""CoNLL columns with offsets, and the text beside them, so that reading back is exact.
+
+`NAME.conll` beside `NAME.txt`, or one file for many notes beside all their texts. A row is `token TAB start TAB end TAB
+tag`, with offsets in code points, end-exclusive, and BIO tags; an empty row ends a line of the note. Rows end in LF
+alone, since a token may be U+2028 or another character that some readers take for a line break. Rows that start with `#
+` are comments. In a file for many notes, `-DOCSTART- TAB NAME` begins each. Source of the layout: Tjong Kim Sang and De
+Meulder, CoNLL-2003 shared task.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from posixpath import dirname, join
+from typing import Final
+
+from annotations.domain.bio import decode, encode, split_tag
+from annotations.domain.formats.base import (
+    BAD_CODE,
+    LabelFinder,
+    Load,
+    Loss,
+    NoteFiles,
+    OutNote,
+    split_names,
+    written_code,
+)
+from annotations.domain.labels import LabelSetDef
+from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
+from annotations.domain.segments import lines
+from annotations.domain.tokens import Token, Tokenizer, tokenize
+
+DOCUMENT_MARK: Final = "-DOCSTART-\t"
+_HEADER: Final = "# columns: token start end tag"
+_ROW: Final = re.compile(r"([^\t]+)\t([0-9]{1,9})\t([0-9]{1,9})\t([^\t]+)", re.DOTALL)
+_Rows = list[tuple[int, str]]  # (1-based line of the file, what it says)
+
+
+class ConllFormat:
+    """Reads and writes CoNLL with offsets. A tokenizer other than the default one may be handed in for writing."""
+
+    name = "conll"
+
+    def __init__(self, tokenizer: Tokenizer = tokenize) -> None:
+        self._tokenizer = tokenizer
+
+    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
+        """See `Format.group`. A `.conll` without a text of its name is taken for a file of many notes.
+
+        All files of many notes are one group, together with the texts that have no `.conll` of their name.
+        """
+        notes, problems = split_names(names, ["txt", "conll"])
+        bundle = tuple(parts["conll"] for _, parts in sorted(notes.items()) if "txt" not in parts)
+        if not bundle:
+            return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
+        whole = [NoteFiles(name, parts) for name, parts in sorted(notes.items()) if len(parts) == 2]
+        texts = {name: parts["txt"] for name, parts in sorted(notes.items()) if "conll" not in parts}
+        return [*whole, NoteFiles(bundle[0].rpartition(".")[0], {"conll": bundle[0]}, bundle, texts)], problems
+
+    def read(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> ParsedNote:
+        """See `Format.read`. Raises NoteError as well for a group that doesn't hold exactly one note."""
+        if note.bundle:
+            found = list(self.read_many(note, load, labels))
+            if len(found) != 1:
+                message = f"holds {len(found)} notes where one was expected"
+                raise NoteError([Problem(note.bundle[0], None, "many notes", message)])
+            if isinstance(found[0], NoteError):
+                raise found[0]
+            return found[0]
+        text = decode_utf8(load(note.parts["txt"]), note.parts["txt"])
+        file = note.parts.get("conll")
+        if file is None:
+            return ParsedNote(note.name, text, None)
+        rows = _rows(load(file), file)
+        marks = [line for line, row in rows if row.startswith(DOCUMENT_MARK)]
+        if len(marks) > 1:
+            message = "a second note begins here, and this file has the name of one note"
+            raise NoteError([Problem(file, marks[1], "many notes", message)])
+        return _parse(note.name, text, file, rows, LabelFinder(labels))
+
+    def read_many(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """See `Format.read_many`. Texts that no file names come last, as notes without an annotation set."""
+        if not note.bundle:
+            try:
+                yield self.read(note, load, labels)
+            except NoteError as error:
+                yield error
+            return
+        seen: set[str] = set()
+        for file in note.bundle:
+            yield from self._read_bundle(file, note.texts, load, LabelFinder(labels), seen)
+        for name in sorted(set(note.texts) - seen):
+            yield from self.read_many(NoteFiles(name, {"txt": note.texts[name]}), load, labels)
+
+    def _read_bundle(
+        self, file: str, texts: Mapping[str, str], load: Load, find_label: LabelFinder, seen: set[str]
+    ) -> Iterator[ParsedNote | NoteError]:
+        try:
+            documents = _documents(_rows(load(file), file), file)
+        except NoteError as error:
+            yield error
+            return
+        for line, given, rows in documents:
+            try:
+                name = join(dirname(file), check_name(given))
+                if name not in texts:
+                    raise NoteError([Problem(file, line, "no text", f"there is no {name}.txt beside it")])
+                if name in seen:
+                    raise NoteError([Problem(file, line, "same name", f"the note {name} is there twice")])
+                seen.add(name)
+                yield _parse(name, decode_utf8(load(texts[name]), texts[name]), file, rows, find_label)
+            except NoteError as error:
+                yield error
+
+    def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
+        """See `Format.write`. One label per token: what overlapping spans lose is reported."""
+        name = check_name(note.name)
+        body, losses = self._body(note, labels)
+        text = f"{_HEADER}; note: {name}\n{body}"
+        return {f"{name}.txt": note.text.encode(), f"{name}.conll": text.encode()}, losses
+
+    def write_all(
+        self, notes: Iterable[OutNote], labels: Mapping[str, str], file: str = "notes.conll"
+    ) -> tuple[dict[str, bytes], list[Loss]]:
+        """All notes in one file with document marks, and the text of each beside it (names relative to that file's folder)."""
+        parts = [f"{_HEADER}; many notes, each after its -DOCSTART-\n"]
+        files: dict[str, bytes] = {}
+        losses: list[Loss] = []
+        own = file.removesuffix(".conll")
+        for note in notes:
+            name = check_name(note.name)
+            if join(dirname(file), name) == own:
+                raise NoteError([Problem(file, None, "same name", "a note has the name of the file for all notes")])
+            body, lost = self._body(note, labels)
+            parts.append(f"{DOCUMENT_MARK}{name}\n\n{body}")
+            files[join(dirname(file), f"{name}.txt")] = note.text.encode()
+            losses += lost
+        files[check_name(file)] = "".join(parts).encode()
+        return files, losses
+
+    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
+        """None."""
+        return {}
+
+    def _body(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
+        text = note.text
+        spans = list(note.spans)
+        losses = [Loss(note.name, span, BAD_CODE) for span in spans if written_code(span, labels) is None]
+        spans = [span for span in spans if written_code(span, labels) is not None]
+        encoded = encode(text, spans, label_order=tuple(labels), tokenizer=self._tokenizer)
+        for loser in encoded.losers:
+            reason = loser.reason
+            if loser.winner is not None:
+                reason += f" by {loser.winner.label} {loser.winner.start}-{loser.winner.end}"
+            losses.append(Loss(note.name, loser.span, reason))
+        rows: list[str] = []
+        ends = [line.end for line in lines(text)]
+        line_end = 0 if not ends else ends[0]
+        for token, tag in zip(encoded.tokens, encoded.tags, strict=True):
+            if token.start >= line_end:
+                if rows:
+                    rows.append("\n")
+                line_end = ends[bisect_left(ends, token.start + 1)]
+            mark, label = split_tag(tag)
+            written = f"{mark}-{labels.get(label, label)}" if label else tag
+            rows.append(f"{text[token.start : token.end]}\t{token.start}\t{token.end}\t{written}\n")
+        return "".join(rows) + ("\n" if rows else ""), losses
+
+
+def _rows(data: bytes, file: str) -> _Rows:
+    """The rows that say something, with their line numbers; empty rows and comments left out."""
+    text = decode_utf8(data, file).removeprefix("\ufeff")
+    rows = ((line, row.removesuffix("\r")) for line, row in enumerate(text.split("\n"), 1))
+    return [(line, row) for line, row in rows if row and not row.startswith("# ")]
+
+
+def _documents(rows: _Rows, file: str) -> list[tuple[int, str, _Rows]]:
+    """Line of the mark, name and rows of each note."""
+    documents: list[tuple[int, str, _Rows]] = []
+    for line, row in rows:
+        if row.startswith(DOCUMENT_MARK):
+            documents.append((line, row.removeprefix(DOCUMENT_MARK), []))
+        elif documents:
+            documents[-1][2].append((line, row))
+        else:
+            message = "no text of the same name lies beside this file, and no '-DOCSTART-<tab>name' row begins it"
+            raise NoteError([Problem(file, line, "no text", message)])
+    return documents
+
+
+def _parse(name: str, text: str, file: str, rows: _Rows, find_label: LabelFinder) -> ParsedNote:
+    """The spans of one note. Raises NoteError with everything that is wrong with its rows."""
+    problems: list[Problem] = []
+    tokens: list[Token] = []
+    tags: list[str] = []
+    for line, row in rows:
+        if row.startswith(DOCUMENT_MARK):
+            continue
+        match = _ROW.fullmatch(row)
+        if not match:
+            message = "not a row of token, start, end and tag, separated by tabs"
+            problems.append(Problem(file, line, "line", message))
+            continue
+        word, start, end = match[1], int(match[2]), int(match[3])
+        fault = _fault(text, word, start, end, tokens)
+        if fault:
+            problems.append(Problem(file, line, *fault))
+        try:
+            mark, label = split_tag(match[4])
+        except ValueError as error:
+            problems.append(Problem(file, line, "tag", str(error)))
+            continue
+        code = find_label(label) if label else ""
+        if code is None:
+            problems.append(Problem(file, line, "label", find_label.unknown(label)))
+        elif not fault:
+            tokens.append(Token(start, end))
+            tags.append(f"{mark}-{code}" if code else mark)
+    if problems:
+        raise NoteError(problems)
+    return ParsedNote(name, text, decode(tokens, tags))
+
+
+def _fault(text: str, word: str, start: int, end: int, before: Sequence[Token]) -> tuple[str, str] | None:
+    """Code and message of what is wrong with the place of a token, if anything is."""
+    if start >= end:
+        return "empty", f"start {start} is not before end {end}"
+    if end > len(text):
+        return "outside", f"the token ends at {end}, past the end of the text ({len(text)} characters)"
+    if before and start < before[-1].end:
+        return "order", f"the token at {start} begins before the one in front of it ends ({before[-1].end})"
+    if text[start:end] != word:
+        return "quote", f"the text at {start}-{end} is not the token that the row names"
+    return None

@@ -1,0 +1,39 @@
+"""Plain text: one file per note, no spans."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from annotations.domain.formats.base import Load, Loss, NoteFiles, OutNote, split_names
+from annotations.domain.labels import LabelSetDef
+from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
+
+
+class PlainFormat:
+    """`NAME.txt`, in UTF-8. Reading gives notes without an annotation set; writing reports every span as lost."""
+
+    name = "text"
+
+    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
+        """See `Format.group`."""
+        notes, problems = split_names(names, ["txt"])
+        return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
+
+    def read(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> ParsedNote:
+        """See `Format.read`."""
+        file = note.parts["txt"]
+        return ParsedNote(note.name, decode_utf8(load(file), file), None)
+
+    def read_many(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """See `Format.read_many`."""
+        try:
+            yield self.read(note, load, labels)
+        except NoteError as error:
+            yield error
+
+    def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
+        """See `Format.write`."""
+        losses = [Loss(note.name, span, "plain text holds no spans") for span in note.spans]
+        return {f"{check_name(note.name)}.txt": note.text.encode()}, losses
+
+    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
+        """None."""
+        return {}

@@ -1,0 +1,96 @@
+"""Tokens: the one rule for snapping, BIO, agreement and scoring; `static/js/text/tokens.js` is its twin.
+
+A token is a maximal run of letters and marks, a maximal run of decimal digits, or any other single character that isn't
+white space. White space is never part of a token. Offsets are code points, end-exclusive.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Final, Protocol
+
+from annotations.domain.characters import is_digit, is_word
+from annotations.domain.whitespace import WHITE_SPACE
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`text[start:end]`, in code points, end-exclusive; never empty."""
+
+    start: int
+    end: int
+
+
+class Tokenizer(Protocol):
+    """Gives the tokens of a text in order: none empty, none overlapping."""
+
+    def __call__(self, text: str) -> list[Token]: ...
+
+
+_CACHE_LIMIT: Final = 1 << 16
+
+
+class _Kinds(dict[int, str]):
+    """The kind of each code point, for `str.translate`: W (word), D (digit), O (other) or a blank; filled when first met."""
+
+    def __missing__(self, code_point: int) -> str:
+        if chr(code_point) in WHITE_SPACE:
+            kind = " "
+        elif is_word(code_point):
+            kind = "W"
+        elif is_digit(code_point):
+            kind = "D"
+        else:
+            kind = "O"
+        if len(self) < _CACHE_LIMIT:  # a hostile text may hold every code point there is
+            self[code_point] = kind
+        return kind
+
+
+_KINDS: Final = _Kinds()
+_TOKEN: Final = re.compile("W+|D+|O")
+_start = attrgetter("start")
+_end = attrgetter("end")
+
+
+def tokenize(text: str) -> list[Token]:
+    """The tokens of a text by the default rule, in order."""
+    return [Token(*match.span()) for match in _TOKEN.finditer(text.translate(_KINDS))]
+
+
+def split_at(tokens: Sequence[Token], boundaries: Iterable[int]) -> list[Token]:
+    """The tokens, each cut in two wherever a boundary falls inside it. Boundaries may come in any order, and repeated."""
+    cuts = sorted(set(boundaries))
+    out: list[Token] = []
+    at, last = 0, len(cuts)
+    for token in tokens:
+        while at < last and cuts[at] <= token.start:
+            at += 1
+        if at == last or cuts[at] >= token.end:
+            out.append(token)
+            continue
+        start = token.start
+        while at < last and cuts[at] < token.end:
+            out.append(Token(start, cuts[at]))
+            start = cuts[at]
+            at += 1
+        out.append(Token(start, token.end))
+    return out
+
+
+def covered(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int]:
+    """The half-open range of indexes of the tokens that share at least one character with `start`-`end`."""
+    return bisect_right(tokens, start, key=_end), bisect_left(tokens, end, key=_start)
+
+
+def snap(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int] | None:
+    """Widen a selection to the ends of the tokens that it shares a character with; None if there is none.
+
+    An empty selection (a caret) takes the token that the character after it belongs to.
+    """
+    first, past = covered(tokens, start, max(end, start + 1))
+    if first >= past:
+        return None
+    return tokens[first].start, tokens[past - 1].end
