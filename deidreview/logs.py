@@ -22,7 +22,7 @@ class LineFormatter(logging.Formatter):
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
 
-    def formatException(self, ei):  # type: ignore[no-untyped-def]  # noqa: N802 - the base class's name
+    def formatException(self, ei):  # type: ignore[no-untyped-def]
         kind, _, trace = ei
         frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)]
         return f"{kind.__name__} at " + " < ".join(reversed(frames[-6:]))

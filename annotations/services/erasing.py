@@ -1,0 +1,65 @@
+"""Erasing one patient's notes (GDPR, article 17): text, readings, gold and stored copies."""
+
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import F
+
+from annotations.models import Document, GoldVersion, GoldVersionNote, Import, Project, StoredFile, User, Verb
+from annotations.services.errors import ServiceError
+from annotations.services.events import record
+
+
+def erasure_preview(*, project: Project, patient_id: str) -> dict[str, Any]:
+    """What would go, in counts, before anything goes."""
+    notes = Document.objects.filter(project=project, patient_id=patient_id)
+    if not patient_id or not notes.exists():
+        raise ServiceError("no note in this project carries that patient id; nothing was erased", code="none")
+    return {
+        "notes": notes.count(),
+        "annotation_sets": notes.filter(annotation_sets__isnull=False).values("annotation_sets").count(),
+        "gold_versions": GoldVersionNote.objects.filter(document__in=notes).values("version").distinct().count(),
+        "stored_files": StoredFile.objects.filter(project=project).count(),
+    }
+
+
+def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> dict[str, Any]:
+    """Delete the notes and everything made of them; frozen versions say how many notes they lost.
+
+    The events that remain hold ids, offsets and labels, never text. Backups made earlier still hold the notes: whoever
+    keeps them must let them expire.
+    """
+    with transaction.atomic():
+        preview = erasure_preview(project=project, patient_id=patient_id)
+        notes = Document.objects.filter(project=project, patient_id=patient_id)
+        ids = list(notes.values_list("pk", flat=True))
+        names = set(notes.values_list("name", flat=True))
+        for version in GoldVersion.objects.filter(notes__document__in=ids).distinct():
+            held = GoldVersionNote.objects.filter(version=version, document__in=ids).count()
+            GoldVersion.objects.filter(pk=version.pk).update(erased_count=F("erased_count") + held)
+        _scrub_reports(project, names)
+        StoredFile.objects.filter(project=project).delete()
+        if connection.vendor == "sqlite":
+            with connection.cursor() as cursor:
+                cursor.execute("PRAGMA secure_delete=ON")
+        Document.objects.filter(pk__in=ids).delete()
+        record(verb=Verb.PATIENT_ERASED, actor=actor, project_id=project.pk, data=preview | {"documents": ids})
+    return preview
+
+
+def _scrub_reports(project: Project, names: set[str]) -> None:
+    """Import reports name files, and a file name can name a patient."""
+    for done in Import.objects.filter(project=project):
+        changed = False
+        for key in ("refused", "warnings"):
+            kept = [row for row in done.report.get(key, []) if not _names_one_of(row, names)]
+            if len(kept) != len(done.report.get(key, [])):
+                done.report[key] = kept
+                changed = True
+        if changed:
+            done.save(update_fields=["report"])
+
+
+def _names_one_of(row: dict[str, Any], names: set[str]) -> bool:
+    file = str(row.get("file", ""))
+    return file in names or file.rpartition(".")[0] in names

@@ -1,0 +1,130 @@
+"""Labels of a project: adding, renaming and merging them while they are in use."""
+
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, F, OuterRef, QuerySet
+
+from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
+from annotations.models import AnnotationSet, Category, Label, LabelSet, Span, User, Verb
+from annotations.services.errors import ServiceError
+from annotations.services.events import record
+
+EDITABLE = ("name", "hotkey", "description", "placeholder")
+
+
+def check_hotkey(hotkey: str) -> str:
+    hotkey = hotkey.strip().lower()
+    if hotkey and (len(hotkey) != 1 or not hotkey.isascii() or not hotkey.isalnum()):
+        raise ServiceError(f"the key {hotkey!r} is not one letter a-z or digit", code="hotkey")
+    if hotkey in RESERVED_HOTKEYS:
+        raise ServiceError(f"the key {hotkey!r} already moves about the page; choose another", code="hotkey")
+    return hotkey
+
+
+def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
+    """Change name, hotkey, description or placeholder. The code stays: files and frozen gold name it."""
+    if unknown := set(changes) - set(EDITABLE):
+        raise ServiceError(f"a label has no editable {', '.join(sorted(unknown))}")
+    if "hotkey" in changes:
+        changes["hotkey"] = check_hotkey(changes["hotkey"])
+    for field in ("name", "placeholder"):
+        if field in changes and not changes[field].strip():
+            raise ServiceError(f"a label needs a {field}", code=field)
+    before = {field: getattr(label, field) for field in changes if getattr(label, field) != changes[field]}
+    if not before:
+        return label
+    try:
+        with transaction.atomic():
+            for field in before:
+                setattr(label, field, changes[field].strip())
+            label.save(update_fields=list(before))
+            record(
+                verb=Verb.LABEL_CHANGED,
+                actor=actor,
+                project_id=label.label_set.project_id,
+                data={"label": label.code, "before": before, "after": {f: getattr(label, f) for f in before}},
+            )
+    except IntegrityError as error:
+        label.refresh_from_db()
+        raise ServiceError("another label has this name or key already; nothing was changed", code="taken") from error
+    return label
+
+
+def add_label(
+    *, label_set: LabelSet, category: Category, name: str, actor: User | None, hotkey: str = "", description: str = ""
+) -> Label:
+    """A new label at the end of the list; its ASCII code is made from the name."""
+    name = name.strip()
+    if not name:
+        raise ServiceError("a label needs a name", code="name")
+    if category.label_set_id != label_set.pk:
+        raise ServiceError("that category belongs to another project", code="category")
+    code = ascii_code(name)
+    try:
+        with transaction.atomic():
+            label = Label.objects.create(
+                label_set=label_set,
+                category=category,
+                code=code,
+                name=name,
+                hotkey=check_hotkey(hotkey),
+                description=description.strip(),
+                placeholder=f"[{name}]"[:60],
+                position=label_set.labels.count(),
+            )
+            record(verb=Verb.LABEL_ADDED, actor=actor, project_id=label_set.project_id, data={"label": code})
+    except IntegrityError as error:
+        raise ServiceError(
+            f"a label with the name {name!r}, the code {code!r} or this key exists", code="taken"
+        ) from error
+    return label
+
+
+def _twins(source: Label, target: Label) -> "QuerySet[Span]":
+    """Spans of `source` that `target` already marks in the same set at the same place: the merge drops them."""
+    same_place = Span.objects.filter(
+        annotation_set=OuterRef("annotation_set"), start=OuterRef("start"), end=OuterRef("end"), label=target
+    )
+    return Span.objects.filter(label=source).filter(Exists(same_place))
+
+
+def merge_preview(*, source: Label, target: Label) -> dict[str, Any]:
+    """What a merge would do, in counts; frozen gold versions keep the old label in any case."""
+    _check_merge(source, target)
+    spans = Span.objects.filter(label=source)
+    return {
+        "source": source.code,
+        "target": target.code,
+        "spans": spans.count(),
+        "notes": spans.values("annotation_set__document").distinct().count(),
+        "already_there": _twins(source, target).count(),
+    }
+
+
+def _check_merge(source: Label, target: Label) -> None:
+    if source.pk == target.pk:
+        raise ServiceError("a label can't be merged into itself", code="same")
+    if source.label_set_id != target.label_set_id:
+        raise ServiceError("labels of two projects can't be merged", code="label-set")
+    if source.merged_into_id or target.merged_into_id:
+        raise ServiceError("that label was merged already", code="merged")
+
+
+def merge_labels(*, source: Label, target: Label, actor: User | None) -> dict[str, Any]:
+    """Every span of `source` becomes one of `target`; the name and key of `source` are free again."""
+    with transaction.atomic():
+        list(Label.objects.select_for_update().filter(pk__in=[source.pk, target.pk]))
+        source.refresh_from_db()
+        target.refresh_from_db()
+        preview = merge_preview(source=source, target=target)
+        AnnotationSet.objects.filter(spans__label=source).update(version=F("version") + 1)
+        twins = list(_twins(source, target).values_list("pk", flat=True))
+        for at in range(0, len(twins), 500):
+            Span.objects.filter(pk__in=twins[at : at + 500]).delete()
+        Span.objects.filter(label=source).update(label=target)
+        Label.objects.filter(merged_into=source).update(merged_into=target)
+        source.merged_into, source.hotkey = target, ""
+        source.save(update_fields=["merged_into", "hotkey"])
+        record(verb=Verb.LABEL_MERGED, actor=actor, project_id=source.label_set.project_id, data=preview)
+    return preview

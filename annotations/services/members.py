@@ -1,0 +1,158 @@
+"""People in a project: adding, changing, removing without losing their work, and letting them back in."""
+
+from typing import Any
+
+from allauth.account.adapter import get_adapter
+from allauth.account.forms import default_token_generator
+from allauth.account.utils import user_pk_to_url_str
+from django.db import transaction
+from django.db.models import Count
+from django.urls import reverse
+from django.utils import timezone
+
+from annotations.models import AnnotationSet, Assignment, Membership, Project, Role, User, Verb
+from annotations.services.assigning import annotators, assign_new_member
+from annotations.services.authors import author_of
+from annotations.services.errors import ServiceError
+from annotations.services.events import record
+
+
+def create_user(*, username: str, password: str | None = None) -> User:
+    """An account; without a password it can only be entered through a one-time link."""
+    username = get_adapter().clean_username(username, shallow=True)
+    if User.objects.filter(username__iexact=username).exists():
+        raise ServiceError(f"the user name {username!r} is taken", code="exists")
+    return User.objects.create_user(username=username, password=password)
+
+
+def add_member(*, project: Project, user: User, role: str, actor: User | None = None) -> Membership:
+    """Add or bring back a member, or change the role of one. Annotators get their notes at once."""
+    if role not in Role.values:
+        raise ServiceError(f"unknown role {role!r}; there are: {', '.join(Role.values)}", code="role")
+    with transaction.atomic():
+        member, created = Membership.objects.select_for_update().get_or_create(
+            project=project, user=user, defaults={"role": role}
+        )
+        before = None if created else (member.role, member.active)
+        if before == (role, True):
+            return member
+        if before is not None and before[1]:
+            _keep_a_manager(project, user, role)
+        member.role, member.active, member.removed_at = role, True, None
+        member.save(update_fields=["role", "active", "removed_at"])
+        if role == Role.ANNOTATOR:
+            author_of(project, user)
+            assign_new_member(project=project, user=user)
+        elif before is not None:
+            _release_open(project, user)
+        changed = before is not None and before[1]
+        record(
+            verb=Verb.MEMBER_CHANGED if changed else Verb.MEMBER_ADDED,
+            actor=actor,
+            project_id=project.pk,
+            data={"user": user.username, "role": role},
+        )
+    return member
+
+
+def _keep_a_manager(project: Project, user: User, new_role: str | None) -> None:
+    others = Membership.objects.filter(project=project, role=Role.MANAGER, active=True).exclude(user=user)
+    is_manager = Membership.objects.filter(project=project, user=user, role=Role.MANAGER, active=True).exists()
+    if is_manager and new_role != Role.MANAGER and not others.exists():
+        raise ServiceError("a project keeps at least one manager; make somebody else one first", code="last-manager")
+
+
+def _release_open(project: Project, user: User) -> int:
+    return Assignment.objects.filter(project=project, user=user, state=Assignment.State.OPEN).update(
+        state=Assignment.State.RELEASED
+    )
+
+
+def removal_preview(*, project: Project, user: User) -> dict[str, Any]:
+    """What removing this person touches: their open notes, drafts (kept, withdrawn) and submitted readings (kept)."""
+    states = dict(
+        AnnotationSet.objects.filter(author__project=project, author__user=user)
+        .values_list("state")
+        .annotate(count=Count("id"))
+    )
+    return {
+        "user": user.username,
+        "open_notes": Assignment.objects.filter(project=project, user=user, state=Assignment.State.OPEN).count(),
+        "drafts": states.get(AnnotationSet.State.DRAFT, 0),
+        "submitted": states.get(AnnotationSet.State.SUBMITTED, 0),
+        "may_take_over": [reader.username for reader in annotators(project) if reader.pk != user.pk],
+    }
+
+
+def remove_member(
+    *, project: Project, user: User, actor: User | None, hand_over_to: User | None = None
+) -> dict[str, Any]:
+    """Take somebody out. Submitted readings stay and count; drafts are withdrawn, kept, and come back with the person.
+
+    Open notes go to `hand_over_to` where they lack that reader, else they are released.
+    """
+    with transaction.atomic():
+        member = Membership.objects.select_for_update().filter(project=project, user=user, active=True).first()
+        if member is None:
+            raise ServiceError(f"{user.username} is no member of this project", code="member")
+        _keep_a_manager(project, user, None)
+        preview = removal_preview(project=project, user=user)
+        handed = _hand_over(project, user, hand_over_to) if hand_over_to else 0
+        _release_open(project, user)
+        AnnotationSet.objects.filter(
+            author__project=project, author__user=user, state=AnnotationSet.State.DRAFT
+        ).update(state=AnnotationSet.State.WITHDRAWN)
+        member.active, member.removed_at = False, timezone.now()
+        member.save(update_fields=["active", "removed_at"])
+        record(
+            verb=Verb.MEMBER_REMOVED,
+            actor=actor,
+            project_id=project.pk,
+            data={
+                "user": user.username,
+                "open_notes": preview["open_notes"],
+                "drafts": preview["drafts"],
+                "handed_over_to": hand_over_to.username if hand_over_to else None,
+                "handed_over": handed,
+            },
+        )
+    return preview | {"handed_over": handed}
+
+
+def _hand_over(project: Project, user: User, heir: User) -> int:
+    if not Membership.objects.filter(project=project, user=heir, role=Role.ANNOTATOR, active=True).exists():
+        raise ServiceError(f"{heir.username} is no annotator of this project", code="heir")
+    open_notes = Assignment.objects.filter(project=project, user=user, state=Assignment.State.OPEN)
+    theirs = Assignment.objects.filter(project=project, user=heir).values("document")
+    rows = [
+        Assignment(project=project, document_id=note, user=heir)
+        for note in open_notes.exclude(document__in=theirs).values_list("document", flat=True)
+    ]
+    Assignment.objects.bulk_create(rows, batch_size=2000, ignore_conflicts=True)
+    return len(rows)
+
+
+def reset_link_path(*, project: Project, user: User, actor: User | None) -> str:
+    """A one-time link (path) by which `user` sets a new password; it expires after PASSWORD_RESET_TIMEOUT.
+
+    Whoever holds the link becomes that person, so a manager may make one only for people all of whose projects
+    they manage themselves, and never for an administrator. `actor` None is whoever has the server's command line.
+    """
+    if not Membership.objects.filter(project=project, user=user, active=True).exists():
+        raise ServiceError(f"{user.username} is no member of this project", code="member")
+    if actor is not None and not actor.is_superuser and _reaches_beyond(user, actor):
+        raise ServiceError(
+            f"{user.username} also has rights outside the projects you manage: an administrator has to make this link",
+            code="not-yours",
+        )
+    record(verb=Verb.RESET_LINK_MADE, actor=actor, project_id=project.pk, data={"user": user.username})
+    key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
+    uid, _, token = key.partition("-")
+    return reverse("account_reset_password_from_key", kwargs={"uidb36": uid, "key": token})
+
+
+def _reaches_beyond(user: User, manager: User) -> bool:
+    """Whether the account opens anything that the manager's own does not."""
+    managed = Membership.objects.filter(user=manager, role=Role.MANAGER, active=True).values("project")
+    elsewhere = Membership.objects.filter(user=user, active=True).exclude(project__in=managed)
+    return user.is_staff or user.is_superuser or elsewhere.exists()

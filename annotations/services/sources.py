@@ -1,0 +1,184 @@
+"""Where files to import come from: a folder, one file, a zip. Every refusal names the file and the reason."""
+
+import csv
+import io
+import stat
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import IO, Protocol
+
+from django.conf import settings
+
+from annotations.domain.notes import NoteError, Problem
+from annotations.services.errors import ServiceError
+
+PATIENTS = "patients.csv"
+SYSTEM_FOLDERS = {"__MACOSX", ".git", ".svn"}
+
+
+class Source(Protocol):
+    """Named byte strings. Names are relative, with `/`."""
+
+    def names(self) -> list[str]:
+        """All file names, sorted."""
+
+    def load(self, name: str) -> bytes:
+        """One file whole. Raises NoteError when it is larger than a note may be."""
+
+
+def _too_large(name: str, size: int) -> NoteError:
+    limit = settings.NOTE_MAX_BYTES
+    return NoteError(
+        [Problem(name, None, "size", f"{megabytes(size)} is more than a note may have ({megabytes(limit)})")]
+    )
+
+
+def megabytes(size: int) -> str:
+    return f"{size / 1024 / 1024:,.1f} MB"
+
+
+def _hidden(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    return any(part.startswith(".") or part in SYSTEM_FOLDERS for part in parts)
+
+
+class FolderSource:
+    """Files below a folder; links that lead out of it are not followed."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def names(self) -> list[str]:
+        found = []
+        for path in self.root.rglob("*"):
+            name = path.relative_to(self.root).as_posix()
+            if not _hidden(name) and path.is_file() and path.resolve().is_relative_to(self.root.resolve()):
+                found.append(name)
+        return sorted(found)
+
+    def load(self, name: str) -> bytes:
+        path = self.root / name
+        if (size := path.stat().st_size) > settings.NOTE_MAX_BYTES:
+            raise _too_large(name, size)
+        return path.read_bytes()
+
+
+class FileSource(FolderSource):
+    """One note by its file, with what lies beside it under the same name."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path.parent)
+        self.stem = path.stem
+
+    def names(self) -> list[str]:
+        return sorted(path.name for path in self.root.iterdir() if path.is_file() and path.stem == self.stem)
+
+
+class MemorySource:
+    """Files that were dropped or pasted on the page."""
+
+    def __init__(self, files: Sequence[tuple[str, bytes]]) -> None:
+        self.files = dict(files)
+
+    def names(self) -> list[str]:
+        return sorted(name for name in self.files if not _hidden(name))
+
+    def load(self, name: str) -> bytes:
+        data = self.files[name]
+        if len(data) > settings.NOTE_MAX_BYTES:
+            raise _too_large(name, len(data))
+        return data
+
+
+class ZipSource:
+    """A zip, checked before anything is read: names that lead outside, links, encryption, sizes.
+
+    One folder around everything is taken off, so that a zipped folder names its notes as the folder does.
+    Raises ServiceError; the archive is then refused whole.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        try:
+            self.archive = zipfile.ZipFile(file)
+        except (zipfile.BadZipFile, OSError) as error:
+            raise ServiceError("this is not a readable zip archive; nothing was imported", code="zip") from error
+        self.entries = {e.filename: e for e in self.archive.infolist() if not e.is_dir()}
+        for entry in self.entries.values():
+            _check_entry(entry)
+        total = sum(entry.file_size for entry in self.entries.values())
+        if total > (limit := 10 * settings.UPLOAD_MAX_BYTES):
+            raise ServiceError(
+                f"unpacked, this archive has {megabytes(total)}; at most {megabytes(limit)} are taken at once",
+                code="size",
+            )
+        self.prefix = self._common_folder()
+
+    def _common_folder(self) -> str:
+        tops = {name.partition("/")[0] for name in self.entries if not _hidden(name)}
+        if len(tops) == 1 and all("/" in name for name in self.entries if not _hidden(name)):
+            return tops.pop() + "/"
+        return ""
+
+    def names(self) -> list[str]:
+        return sorted(name.removeprefix(self.prefix) for name in self.entries if not _hidden(name))
+
+    def load(self, name: str) -> bytes:
+        entry = self.entries[self.prefix + name]
+        if entry.file_size > settings.NOTE_MAX_BYTES:
+            raise _too_large(name, entry.file_size)
+        try:
+            with self.archive.open(entry) as file:
+                # The directory may lie about the size: never read more than it said.
+                return file.read(entry.file_size + 1)[: entry.file_size]
+        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, ValueError) as error:
+            raise NoteError([Problem(name, None, "zip", "this file is damaged inside the archive")]) from error
+
+
+def _check_entry(entry: zipfile.ZipInfo) -> None:
+    name = entry.filename
+    shown = ascii(name[:80])
+    if name.startswith(("/", "\\")) or "\\" in name or ".." in name.split("/") or ":" in name.split("/")[0]:
+        raise ServiceError(f"the archive names a file outside itself ({shown}); nothing was imported", code="outside")
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        raise ServiceError(f"the archive holds a link ({shown}); nothing was imported", code="link")
+    if entry.flag_bits & 0x1:
+        raise ServiceError("the archive is encrypted; unpack it first. Nothing was imported", code="encrypted")
+
+
+def source_at(path: Path) -> Source:
+    """The source for a path of the command line. Raises ServiceError naming the path."""
+    if not path.exists():
+        raise ServiceError(f"{path}: there is nothing here", code="path")
+    if path.is_dir():
+        return FolderSource(path)
+    if zipfile.is_zipfile(path):
+        if (size := path.stat().st_size) > settings.UPLOAD_MAX_BYTES:
+            limit = megabytes(settings.UPLOAD_MAX_BYTES)
+            raise ServiceError(f"{path.name}: {megabytes(size)}; at most {limit} are taken at once", code="size")
+        return ZipSource(path.open("rb"))
+    return FileSource(path)
+
+
+def read_patients(source: Source) -> dict[str, str]:
+    """Patient ids by note name from `patients.csv` (columns name, patient_id), if the source holds one."""
+    if PATIENTS not in source.names():
+        return {}
+    return parse_patients(source.load(PATIENTS), PATIENTS)
+
+
+def parse_patients(data: bytes, file: str) -> dict[str, str]:
+    """Raises ServiceError naming the line."""
+    try:
+        rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+    except UnicodeDecodeError as error:
+        raise ServiceError(f"{file} is not UTF-8; nothing was imported", code="patients") from error
+    if not {"name", "patient_id"} <= set(rows.fieldnames or ()):
+        raise ServiceError(f"{file} needs the columns name and patient_id; nothing was imported", code="patients")
+    found: dict[str, str] = {}
+    for row in rows:
+        name, patient = (row["name"] or "").strip(), (row["patient_id"] or "").strip()
+        if len(patient) > 80:
+            raise ServiceError(f"{file}, line {rows.line_num}: a patient id has at most 80 characters", code="patients")
+        found[name.removesuffix(".txt")] = patient
+    return found
