@@ -1,4 +1,4 @@
-"""Small rows for tests: `make_project()`, `make_user()`, `make_member()`, `make_note()`, ... Every argument has a default.
+"""Small rows for tests: `make_project()`, `make_user()`, `make_member()`, `make_note()` and so on, all with defaults.
 
 They write rows directly, past the services, so that a test of one service doesn't lean on another.
 """
@@ -22,10 +22,10 @@ from annotations.models import (
     User,
 )
 
-PASSWORD = "correct horse battery"  # noqa: S105 - only tests sign in with it
+PASSWORD = "correct horse battery"
 _numbers = itertools.count(1)
 
-# (category, [(label, hotkey), ...])
+# Categories, each with its labels and their keys.
 LABELS: list[tuple[str, list[tuple[str, str]]]] = [
     ("NAME", [("PATIENT", "1"), ("DOCTOR", "2")]),
     ("DATE", [("DATE", "d")]),
@@ -98,7 +98,9 @@ def make_note(
     return note
 
 
-def make_author(project: Project, user: User | None = None, kind: str = Author.Kind.ANNOTATOR, name: str = "") -> Author:
+def make_author(
+    project: Project, user: User | None = None, kind: str = Author.Kind.ANNOTATOR, name: str = ""
+) -> Author:
     name = name or (user.username if user else f"author{next(_numbers)}")
     return Author.objects.get_or_create(project=project, kind=kind, name=name, defaults={"user": user})[0]
 

@@ -26,6 +26,7 @@ class Verb(models.TextChoices):
     SPAN_CREATED = "span.created", "labelled a span"
     SPAN_CHANGED = "span.changed", "changed a span"
     SPAN_DELETED = "span.deleted", "deleted a span"
+    SPAN_UNDO_SKIPPED = "span.undo_skipped", "left out an undo that no longer fits"
     SET_SUBMITTED = "set.submitted", "submitted a note"
     SET_REOPENED = "set.reopened", "reopened a note"
     GOLD_MADE = "gold.made", "made a reading gold"

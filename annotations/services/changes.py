@@ -1,0 +1,121 @@
+"""One change of a reading, as a page asks for it, and how it can be refused.
+
+A change is JSON: `change_id` (a UUID that the page makes), `kind`, `version` (what the page knew; optional) and by kind
+    create           start, end, label, quote
+    relabel          span, seen, label
+    resize           span, seen, start, end, quote
+    delete           span, seen
+    undo, redo       nothing more
+`seen` is the span as the page shows it, `[start, end, label id]`. Offsets are code points, end-exclusive.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from annotations.selectors.workbench import SpanItem
+from annotations.services.errors import ServiceError
+
+Place = tuple[int, int, int]
+"""A span's start, end and label id."""
+MAX_OFFSET = 2**31 - 1
+
+
+class Kind(StrEnum):
+    CREATE = "create"
+    RELABEL = "relabel"
+    RESIZE = "resize"
+    DELETE = "delete"
+    UNDO = "undo"
+    REDO = "redo"
+
+
+class Refused(ServiceError):
+    """The change was not made, and nothing else was. `status` is the HTTP status that says so.
+
+    A conflict (409) carries what the reading holds now, so that the page can show it.
+    """
+
+    def __init__(self, code: str, message: str, *, status: int = 400) -> None:
+        super().__init__(message, code=code)
+        self.status = status
+        self.version: int | None = None
+        self.state: str | None = None
+        self.spans: list[SpanItem] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that is well formed; whether it fits the reading is decided by services.spans."""
+
+    change_id: UUID
+    kind: Kind
+    version: int | None = None
+    span: int | None = None
+    seen: Place | None = None
+    start: int = -1
+    end: int = -1
+    label: int = -1
+    quote: str | None = None
+
+
+def read_change(data: object) -> Change:
+    """A change from JSON. Raises Refused (`malformed`), naming the field."""
+    if not isinstance(data, Mapping):
+        raise Refused("malformed", "A change must be a JSON object.")
+    try:
+        kind = Kind(str(data.get("kind")))
+    except ValueError:
+        raise _malformed("kind", f"one of {', '.join(Kind)}") from None
+    moves = kind in (Kind.CREATE, Kind.RESIZE)
+    names = kind in (Kind.RELABEL, Kind.RESIZE, Kind.DELETE)
+    return Change(
+        change_id=_uuid(data),
+        kind=kind,
+        version=None if data.get("version") is None else _number(data, "version"),
+        span=_number(data, "span") if names else None,
+        seen=_place(data) if names else None,
+        start=_number(data, "start") if moves else -1,
+        end=_number(data, "end") if moves else -1,
+        label=_number(data, "label") if kind in (Kind.CREATE, Kind.RELABEL) else -1,
+        quote=_quote(data) if moves else None,
+    )
+
+
+def _malformed(field: str, takes: str) -> Refused:
+    return Refused("malformed", f"The field {field!r} must be {takes}.")
+
+
+def _uuid(data: Mapping[str, Any]) -> UUID:
+    try:
+        return UUID(data["change_id"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise _malformed("change_id", "a UUID") from None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_OFFSET
+
+
+def _number(data: Mapping[str, Any], field: str) -> int:
+    value: Any = data.get(field)
+    # Ids are 64 bit, offsets 32; nothing here comes near either.
+    if not _is_number(value):
+        raise _malformed(field, "a whole number, 0 or more")
+    return int(value)
+
+
+def _place(data: Mapping[str, Any]) -> Place:
+    value = data.get("seen")
+    if not isinstance(value, list | tuple) or len(value) != 3 or not all(_is_number(part) for part in value):
+        raise _malformed("seen", "[start, end, label]")
+    return value[0], value[1], value[2]
+
+
+def _quote(data: Mapping[str, Any]) -> str:
+    value = data.get("quote")
+    if not isinstance(value, str):
+        raise _malformed("quote", "the text of the span")
+    return value

@@ -1,0 +1,69 @@
+import uuid
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from annotations.models import Document, Label, Project, User
+from tests import factories as make
+
+TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
+
+
+def at(text: str, part: str, nth: int = 0) -> tuple[int, int]:
+    """Where the n-th `part` lies in the text, in code points."""
+    start = -1
+    for _ in range(nth + 1):
+        start = text.index(part, start + 1)
+    return start, start + len(part)
+
+
+def label_ids(project: Project) -> dict[str, int]:
+    return dict(Label.objects.filter(label_set__project=project).values_list("name", "pk"))
+
+
+def create(note: Document, labels: dict[str, int], part: str, name: str, **over: Any) -> dict[str, Any]:
+    """A change that labels the first `part` of the note, as a page would send it."""
+    start, end = at(note.text, part)
+    return {
+        "change_id": str(uuid.uuid4()),
+        "kind": "create",
+        "start": start,
+        "end": end,
+        "label": labels[name],
+        "quote": part,
+    } | over
+
+
+def alter(kind: str, span: dict[str, Any], **over: Any) -> dict[str, Any]:
+    """A relabel, resize or delete of a span that an answer held."""
+    seen = [span["start"], span["end"], span["label"]]
+    return {"change_id": str(uuid.uuid4()), "kind": kind, "span": span["id"], "seen": seen} | over
+
+
+def step(kind: str, **over: Any) -> dict[str, Any]:
+    return {"change_id": str(uuid.uuid4()), "kind": kind} | over
+
+
+@pytest.fixture
+def world(db: None) -> SimpleNamespace:
+    """One note, two annotators who read it, a third who doesn't, a reviewer, a viewer, a manager and a stranger."""
+    project = make.make_project("covid")
+    ann, ben, cas = (make.make_member(project, user=name) for name in ("ann", "ben", "cas"))
+    note = make.make_note(project, TEXT, "caso-001", readers=[ann, ben])
+    return SimpleNamespace(
+        project=project,
+        note=note,
+        ann=ann,
+        ben=ben,
+        cas=cas,
+        rev=make.make_member(project, "reviewer", "rev"),
+        vic=make.make_member(project, "viewer", "vic"),
+        mia=make.make_member(project, "manager", "mia"),
+        out=make.make_user("out"),
+        labels=label_ids(project),
+    )
+
+
+def people(world: SimpleNamespace) -> dict[str, User]:
+    return {name: getattr(world, name) for name in ("ann", "ben", "cas", "rev", "vic", "mia", "out")}
