@@ -9,8 +9,8 @@ from typing import Any, Final
 RESERVED_HOTKEYS: Final = frozenset("npgfmux?/*")
 """Keys that the workbench and the review screen keep for themselves."""
 
-CODE: Final = re.compile(r"[A-Za-z0-9_-]+")
-"""What a code may be: brat's grammar for the name of a type."""
+CODE: Final = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z0-9_-]+")
+"""What a code may be: brat's grammar for the name of a type (where a row of hyphens alone is a separator)."""
 
 _KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -26,7 +26,7 @@ class LabelSetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LabelDef:
-    """A label: ASCII code, name for people, one key (or none), what it is for, and what stands for it in redacted text."""
+    """A label: ASCII code, name, one key (or none), what it is for, and what stands for it in redacted text."""
 
     code: str
     name: str
@@ -84,8 +84,9 @@ def ascii_code(name: str) -> str:
 
 
 def parse_label_set(data: Mapping[str, Any]) -> LabelSetDef:
-    """A label set from its JSON form: `key name description source languages categories`, each category `code name labels`,
-    each label `code name hotkey description placeholder`.
+    """A label set from its JSON form, an object with `key name description source languages categories`.
+
+    Each category is an object with `code name labels`, each label one with `code name hotkey description placeholder`.
 
     `key`, `categories` and each `name` must be there; a code is made from the name where it is missing, and a
     placeholder is `[name]`. Raises LabelSetError.
@@ -154,7 +155,7 @@ def _code(data: Mapping[str, Any], name: str, where: str) -> str:
 
 
 def _check_whole(label_set: LabelSetDef, where: str) -> None:
-    """Labels must be told apart by name, by code (even where case doesn't count) and by key; categories by code and name."""
+    """Labels must be told apart by name, code (where case doesn't count) and key; categories by name and code."""
     if not label_set.categories:
         raise LabelSetError(f"{where}: 'categories' needs at least one category")
     _check_apart(label_set.categories, f"{where}: the categories")

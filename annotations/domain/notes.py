@@ -39,7 +39,7 @@ class NoteError(Exception):
 
 @dataclass(slots=True)
 class ParsedNote:
-    """A note that was read: its text exactly as in the file, and its spans (None where no annotation file lay beside it)."""
+    """A note that was read: its text exactly as in the file, and its spans (None: there was no annotation file)."""
 
     name: str
     text: str
@@ -90,7 +90,7 @@ def decode_utf8(data: bytes, file: str) -> str:
 
 
 def check_text(text: str, file: str) -> str:
-    """The text itself, if it can be stored. Raises NoteError if it holds NUL or half a surrogate pair (from pasted JSON)."""
+    """The text itself, if it can be stored. Raises NoteError for NUL and for half a surrogate pair (as JSON can bring)."""
     at = text.find("\0")
     if at >= 0:
         raise NoteError([Problem(file, None, "nul", f"holds NUL (character {at}), which can't be stored")])

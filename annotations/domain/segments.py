@@ -18,7 +18,7 @@ BREAK: Final = re.compile(r"\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a text: `text[start:end]` without its break, which is `text[end:break_end]` (empty on the last line)."""
+    """A line: `text[start:end]` without its break, which is `text[end:break_end]` (empty on the last line)."""
 
     number: int
     start: int

@@ -33,7 +33,7 @@ _CACHE_LIMIT: Final = 1 << 16
 
 
 class _Kinds(dict[int, str]):
-    """The kind of each code point, for `str.translate`: W (word), D (digit), O (other) or a blank; filled when first met."""
+    """The kind of each code point, for `str.translate`: W (word), D (digit), O (other), blank; filled when met."""
 
     def __missing__(self, code_point: int) -> str:
         if chr(code_point) in WHITE_SPACE:
@@ -61,7 +61,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def split_at(tokens: Sequence[Token], boundaries: Iterable[int]) -> list[Token]:
-    """The tokens, each cut in two wherever a boundary falls inside it. Boundaries may come in any order, and repeated."""
+    """The tokens, each cut wherever a boundary falls inside it. Boundaries may come in any order, and repeated."""
     cuts = sorted(set(boundaries))
     out: list[Token] = []
     at, last = 0, len(cuts)

@@ -20,7 +20,7 @@ _CHOICES_SHOWN: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class NoteFiles:
-    """The files of one note: its name (a relative path without extension), and its files by extension (without the dot).
+    """The files of one note: its name (a relative path without extension), and its files by extension (no dot).
 
     `bundle` and `texts` are set where files hold many notes: `bundle` are these files, `texts` the text files by note
     name. Such a group must be read with `read_many`.
@@ -58,7 +58,7 @@ class Format(Protocol):
         """The name that people give to `--format`."""
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """The notes that these files make, by name, and the files that belong to no note. System files are passed over."""
+        """The notes that these files make, and the files that belong to no note; system files are passed over."""
 
     def read(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> ParsedNote:
         """One note. `labels` maps every accepted name and code to a code; exact first, then whatever the case.
@@ -82,13 +82,13 @@ class Format(Protocol):
 
 
 def is_system_file(name: str) -> bool:
-    """True for files that come along with notes and are none: configuration, licence, read-me, what file managers leave."""
+    """True for what lies beside notes and is none: configuration, licence, read-me, what file managers leave."""
     base = basename(name)
     return base.lower() in _SYSTEM_NAMES or "__MACOSX" in name.split("/") or bool(_SYSTEM.match(base))
 
 
 def split_names(names: Iterable[str], extensions: Iterable[str]) -> tuple[dict[str, dict[str, str]], list[Problem]]:
-    """Files by note name, then by extension; files with another extension, or whose name can't be used, are problems."""
+    """Files by note name, then by extension; those with another extension or an unusable name are problems."""
     wanted = {extension.lower() for extension in extensions}
     notes: dict[str, dict[str, str]] = {}
     problems: list[Problem] = []

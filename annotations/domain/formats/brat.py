@@ -8,6 +8,7 @@ one space.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 from annotations.domain.formats.base import (
@@ -105,7 +106,7 @@ class BratFormat:
 
 
 def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """`start`-`end` cut at its line breaks, the pieces trimmed of white space, and those that hold nothing else left out."""
+    """`start`-`end` cut at its line breaks, the pieces trimmed of white space; pieces of white space left out."""
     piece = text[start:end]
     if "\n" not in piece and "\r" not in piece:
         cut = [(start, end)]
@@ -167,7 +168,7 @@ class _Reader:
         self._take(identity, label, [(start, end) for start, end in numbers], quote)
 
     def _take(self, identity: str, label: str, places: Sequence[tuple[int, int]], quote: str) -> None:
-        """Check one annotation and keep its span. Everything that is wrong with it is said, not only the first thing."""
+        """Check one annotation and keep its span, or say what is wrong with it: id, label and place."""
         if identity in self._ids:
             self._refuse("id", f"the id {identity[:20]!r} is used twice")
         self._ids.add(identity)
@@ -211,7 +212,7 @@ class _Reader:
 
     def _joined(self, places: Sequence[tuple[int, int]]) -> bool:
         """Fragments are one span where nothing but white space with a line break lies between them."""
-        for (_, end), (start, _) in zip(places, places[1:], strict=False):
+        for (_, end), (start, _) in pairwise(places):
             gap = self.text[end:start]
             if not BREAK.search(gap) or any(ch not in WHITE_SPACE for ch in gap):
                 self._refuse("discontinuous", f"the span is discontinuous: the gap {end}-{start} is not a line break")

@@ -47,12 +47,12 @@ def _groups(labels: LabelSetDef) -> Iterator[tuple[CategoryDef, bool]]:
 
 
 def _plain(name: str) -> str:
-    """A name without what would end it: `|` separates names, a line break ends the line."""
-    return " ".join(name.replace("|", "/").split())
+    """A name without what brat would take for something else: `|` between names, `!` in front, tabs and line breaks."""
+    return " ".join(name.replace("|", "/").lstrip("!").split())
 
 
 def oklch_hex(lightness: float, chroma: float, hue: float) -> str:
-    """A colour as `#rrggbb`, clipped to sRGB. Source: Björn Ottosson, "A perceptual color space for image processing"."""
+    """A colour as `#rrggbb`, clipped to sRGB. Source: B. Ottosson, "A perceptual color space" (2020)."""
     a, b = chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3

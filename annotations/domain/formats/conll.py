@@ -121,7 +121,7 @@ class ConllFormat:
     def write_all(
         self, notes: Iterable[OutNote], labels: Mapping[str, str], file: str = "notes.conll"
     ) -> tuple[dict[str, bytes], list[Loss]]:
-        """All notes in one file with document marks, and the text of each beside it (names relative to that file's folder)."""
+        """All notes in one file with document marks, and the text of each in that file's folder."""
         parts = [f"{_HEADER}; many notes, each after its -DOCSTART-\n"]
         files: dict[str, bytes] = {}
         losses: list[Loss] = []

@@ -1,0 +1,130 @@
+/**
+ * Text to lines, and lines to segments that can be drawn; the same as `annotations/domain/segments.py` (one table of cases
+ * tests both: `tests/cases/segments.json`).
+ *
+ * A segment is a stretch of one line over which the set of covering spans doesn't change. Offsets are code points,
+ * end-exclusive; `TextIndex.slice` gives their text.
+ */
+
+import { TextIndex } from "./offsets.js";
+
+/**
+ * @typedef {{number: number, start: number, end: number, breakEnd: number}} Line  number is 1-based; the break, not part of the
+ *   line, is `end`-`breakEnd` (empty on the last line)
+ * @typedef {{start: number, end: number, spans: number[], starts: number[], ends: number[]}} Segment  never empty; `spans` are
+ *   indexes into the spans given, the longest first, then the earliest, then the first given; `starts` and `ends` are those of
+ *   them whose first and whose last segment this is
+ */
+
+/**
+ * The lines of a text, which CR LF, LF or CR end: one more than it has breaks. (U+0085, U+2028 and their like are characters of
+ * the line.)
+ * @param {string} text
+ * @param {TextIndex} [index] of the same text
+ * @returns {Line[]}
+ */
+export function lines(text, index = new TextIndex(text)) {
+  const out = [];
+  let start = 0;
+  for (const match of text.matchAll(/\r\n|\n|\r/g)) {
+    const end = index.toCodePoint(match.index);
+    const breakEnd = end + match[0].length;
+    out.push({ number: out.length + 1, start, end, breakEnd });
+    start = breakEnd;
+  }
+  out.push({ number: out.length + 1, start, end: index.length, breakEnd: index.length });
+  return out;
+}
+
+/** Walks the ends of the spans from left to right, and knows which spans are open. */
+class Cover {
+  constructor(spans) {
+    this.indexAt = spans // rank -> index; ranks keep the open spans in drawing order
+      .map((_, index) => index)
+      .sort((a, b) => length(spans[b]) - length(spans[a]) || spans[a].start - spans[b].start || a - b);
+    this.events = this.indexAt
+      .flatMap((index, rank) => [
+        { at: spans[index].start, opens: true, rank },
+        { at: spans[index].end, opens: false, rank },
+      ])
+      .sort((a, b) => a.at - b.at);
+    this.next = 0;
+    this.open = []; // ranks, ascending
+    this.active = [];
+  }
+
+  /** The stretches of `start`-`end` and the open spans of each. Calls must go from left to right. */
+  *pieces(start, end) {
+    while (start < end) {
+      this.moveTo(start);
+      const edge = this.next < this.events.length ? Math.min(this.events[this.next].at, end) : end;
+      yield { start, end: edge, spans: this.active };
+      start = edge;
+    }
+  }
+
+  /** Open and close all spans whose ends lie at or before the position. */
+  moveTo(position) {
+    const before = this.next;
+    for (; this.next < this.events.length && this.events[this.next].at <= position; this.next += 1) {
+      const { opens, rank } = this.events[this.next];
+      const place = placeOf(this.open, rank);
+      if (opens) this.open.splice(place, 0, rank);
+      else this.open.splice(place, 1);
+    }
+    if (this.next !== before) this.active = this.open.map((rank) => this.indexAt[rank]);
+  }
+}
+
+function length(span) {
+  return span.end - span.start;
+}
+
+/** Where `value` is, or belongs, in an ascending list. */
+function placeOf(list, value) {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (list[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * Every line of the text with the segments that make it up, in order; an empty line has none. Spans may overlap, nest, touch and
+ * run over line breaks. Throws RangeError if one is empty or leaves the text.
+ * @param {string} text
+ * @param {Array<{start: number, end: number}>} spans
+ * @param {TextIndex} [index] of the same text
+ * @returns {Array<{line: Line, segments: Segment[]}>}
+ */
+export function segmentLines(text, spans, index = new TextIndex(text)) {
+  for (const { start, end } of spans) {
+    if (!(start < end)) throw new RangeError(`the span ${start}-${end} is empty`);
+    if (start < 0 || end > index.length) throw new RangeError(`the span ${start}-${end} leaves the text`);
+  }
+  const cover = new Cover(spans);
+  const first = new Map(); // span -> its first segment
+  const last = new Map();
+  const rows = lines(text, index).map((line) => {
+    const segments = [];
+    for (const piece of cover.pieces(line.start, line.end)) {
+      const segment = { ...piece, starts: [], ends: [] };
+      for (const span of segment.spans) {
+        if (!first.has(span)) first.set(span, segment);
+        last.set(span, segment);
+      }
+      segments.push(segment);
+    }
+    return { line, segments };
+  });
+  for (const { segments } of rows) {
+    for (const segment of segments) {
+      segment.starts = segment.spans.filter((span) => first.get(span) === segment);
+      segment.ends = segment.spans.filter((span) => last.get(span) === segment);
+    }
+  }
+  return rows;
+}

@@ -1,0 +1,105 @@
+/**
+ * Tokens: the one rule for snapping, the same as `annotations/domain/tokens.py` (one table of cases tests both:
+ * `tests/cases/tokens.json`).
+ *
+ * A token is a maximal run of letters and marks, a maximal run of decimal digits, or any other single character that isn't
+ * white space. Offsets are code points, end-exclusive: `{start, end}`.
+ */
+
+import { DIGIT_RANGES, WHITE_RANGES, WORD_RANGES, characterClass } from "./characters.js";
+
+const WORD = characterClass(WORD_RANGES);
+const DIGIT = characterClass(DIGIT_RANGES);
+const WHITE = characterClass(WHITE_RANGES);
+const TOKEN = new RegExp(`[${WORD}]+|[${DIGIT}]+|[^${WHITE}]`, "gu");
+const WHITE_CHARACTER = new RegExp(`^[${WHITE}]$`, "u");
+const PAIR = /[\u{10000}-\u{10ffff}]/gu;
+
+/** True for one character of white space: Unicode White_Space, U+200B or U+FEFF. */
+export function isWhite(character) {
+  return WHITE_CHARACTER.test(character);
+}
+
+/** How many surrogate pairs a short string has. */
+function pairs(string) {
+  const found = string.match(PAIR);
+  return found === null ? 0 : found.length;
+}
+
+/**
+ * The tokens of a text in order.
+ * @returns {Array<{start: number, end: number}>}
+ */
+export function tokenize(text) {
+  const tokens = [];
+  let shift = 0; // pairs seen so far: UTF-16 offsets minus this are code points (white space has none)
+  for (const match of text.matchAll(TOKEN)) {
+    const start = match.index - shift;
+    const word = match[0];
+    shift += pairs(word);
+    tokens.push({ start, end: match.index + word.length - shift });
+  }
+  return tokens;
+}
+
+/** The tokens, each cut wherever a boundary falls inside it. Boundaries may come in any order, and repeated. */
+export function splitAt(tokens, boundaries) {
+  const cuts = [...new Set(boundaries)].sort((a, b) => a - b);
+  const out = [];
+  let at = 0;
+  for (const token of tokens) {
+    while (at < cuts.length && cuts[at] <= token.start) at += 1;
+    let start = token.start;
+    for (; at < cuts.length && cuts[at] < token.end; at += 1) {
+      out.push({ start, end: cuts[at] });
+      start = cuts[at];
+    }
+    out.push(start === token.start ? token : { start, end: token.end });
+  }
+  return out;
+}
+
+/** The index of the first token for which `test` holds; it must hold for all tokens after that one. */
+function firstWhere(tokens, test) {
+  let low = 0;
+  let high = tokens.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (test(tokens[middle])) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/**
+ * The half-open range of indexes of the tokens that share at least one character with `start`-`end`.
+ * @returns {[number, number]}
+ */
+export function covered(tokens, start, end) {
+  return [firstWhere(tokens, (token) => token.end > start), firstWhere(tokens, (token) => token.start >= end)];
+}
+
+/**
+ * Widen a selection to the ends of the tokens that it shares a character with; null if there is none. An empty selection (a
+ * caret) takes the token that the character after it belongs to.
+ * @returns {[number, number] | null}
+ */
+export function snap(tokens, start, end) {
+  const [first, past] = covered(tokens, start, Math.max(end, start + 1));
+  return first < past ? [tokens[first].start, tokens[past - 1].end] : null;
+}
+
+/**
+ * Move both ends of `start`-`end` inwards over white space; may give an empty range.
+ * @param {import("./offsets.js").TextIndex} index of the text
+ * @returns {[number, number]}
+ */
+export function trim(index, start, end) {
+  const from = index.toUtf16(start);
+  const to = index.toUtf16(end);
+  let first = from;
+  let past = to;
+  while (first < past && isWhite(index.text[first])) first += 1;
+  while (past > first && isWhite(index.text[past - 1])) past -= 1;
+  return [start + (first - from), end - (to - past)]; // white space has no pairs: units are code points here
+}
