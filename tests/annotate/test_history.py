@@ -1,0 +1,196 @@
+"""Undo and redo against a simple model: two stacks of whole readings."""
+
+import uuid
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from annotations.models import Document, Event, Span
+from annotations.services import labels as label_services
+from annotations.services.changes import Refused, read_change
+from annotations.services.spans import Answer, apply_change
+from tests import factories as make
+from tests.annotate.conftest import TEXT, alter, create, step
+
+pytestmark = pytest.mark.django_db
+Places = frozenset[tuple[int, int, int]]
+
+
+def do(world: SimpleNamespace, data: dict[str, Any]) -> Answer:
+    return apply_change(document=world.note, user=world.ann, change=read_change(data))
+
+
+def now(world: SimpleNamespace) -> Places:
+    rows = Span.objects.filter(annotation_set__author__user=world.ann, annotation_set__document=world.note)
+    return frozenset(rows.values_list("start", "end", "label_id"))
+
+
+ACTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("create"), st.integers(0, 12), st.integers(1, 4), st.integers(0, 2)),
+        st.tuples(st.sampled_from(["relabel", "resize", "delete"]), st.integers(0, 5), st.integers(1, 4), st.integers(0, 2)),
+        st.tuples(st.sampled_from(["undo", "undo", "redo"]), st.just(0), st.just(0), st.just(0)),
+    ),
+    max_size=24,
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(acts=ACTS)
+def test_any_sequence_of_changes_undos_and_redos(world: SimpleNamespace, acts: list[tuple[str, int, int, int]]) -> None:
+    world = SimpleNamespace(**vars(world) | {"note": make.make_note(world.project, TEXT, readers=[world.ann])})
+    labels = list(world.labels.values())
+    past: list[Places] = []
+    future: list[Places] = []
+    state: Places = frozenset()
+    for kind, where, size, label in acts:
+        data = to_change(world.note, kind, where, size, labels[label])
+        if data is None:
+            continue
+        if kind in ("undo", "redo"):
+            come_from, go_to = (past, future) if kind == "undo" else (future, past)
+            if not come_from:
+                with pytest.raises(Refused) as caught:
+                    do(world, data)
+                assert caught.value.code == "nothing"
+                continue
+            do(world, data)
+            go_to.append(state)
+            state = come_from.pop()
+        else:
+            answer = do(world, data)
+            if not answer.already:
+                past.append(state)
+                future.clear()
+                state = now(world)
+        assert now(world) == state
+    while past:
+        do(world, step("undo"))
+        state = past.pop()
+        assert now(world) == state
+    assert state == frozenset()
+
+
+def to_change(note: Document, kind: str, where: int, size: int, label: int) -> dict[str, Any] | None:
+    """A change as a page would send it; None where it speaks of a span that isn't there."""
+    if kind in ("undo", "redo"):
+        return step(kind)
+    if kind == "create":
+        start, end = where * 5, where * 5 + size * 2
+        return {
+            "change_id": str(uuid.uuid4()),
+            "kind": kind,
+            "label": label,
+            "start": start,
+            "end": end,
+            "quote": TEXT[start:end],
+        }
+    spans = spans_of(note)
+    if where >= len(spans):
+        return None
+    span = spans[where]
+    if kind == "resize":
+        start, end = span["start"], min(span["end"] + size, len(TEXT))
+        return alter(kind, span, start=start, end=end, quote=TEXT[start:end])
+    return alter(kind, span, label=label)
+
+
+def spans_of(note: Document) -> list[dict[str, int]]:
+    rows = Span.objects.filter(annotation_set__document=note).values_list("pk", "start", "end", "label_id")
+    return [dict(zip(("id", "start", "end", "label"), row, strict=True)) for row in rows]
+
+
+def made(world: SimpleNamespace, part: str, label: str) -> dict[str, Any]:
+    span = do(world, create(world.note, world.labels, part, label)).span
+    assert span
+    return dict(span)
+
+
+def test_a_span_that_comes_back_has_its_old_id(world: SimpleNamespace) -> None:
+    span = made(world, "Torino", "CITY")
+    do(world, alter("delete", span))
+    answer = do(world, step("undo"))
+    assert (answer.span, answer.removed) == (span, None)
+    assert do(world, step("redo")).removed == span["id"]
+    assert do(world, step("undo")).span == span
+
+
+def test_a_new_change_forgets_what_could_be_redone(world: SimpleNamespace) -> None:
+    made(world, "Torino", "CITY")
+    do(world, step("undo"))
+    made(world, "54", "AGE")
+    with pytest.raises(Refused, match="nothing to redo"):
+        do(world, step("redo"))
+
+
+def test_each_undo_says_what_it_reverts(world: SimpleNamespace) -> None:
+    made(world, "Torino", "CITY")
+    do(world, step("undo"))
+    do(world, step("redo"))
+    first, undo, redo = Event.objects.all()
+    assert (undo.verb, undo.reverts, undo.data["kind"]) == ("span.deleted", first.pk, "undo")
+    assert (redo.verb, redo.reverts, redo.data["kind"]) == ("span.created", undo.pk, "redo")
+
+
+def test_nobody_undoes_anothers_change(world: SimpleNamespace) -> None:
+    made(world, "Torino", "CITY")
+    with pytest.raises(Refused, match="nothing to undo"):
+        apply_change(document=world.note, user=world.ben, change=read_change(step("undo")))
+    assert len(spans_of(world.note)) == 1
+
+
+def test_more_changes_than_one_look_at_the_log(world: SimpleNamespace) -> None:
+    span = made(world, "Torino", "CITY")
+    for number in range(130):
+        label = world.labels["AGE" if number % 2 == 0 else "CITY"]
+        do(world, alter("relabel", span, label=label))
+        span["label"] = label
+    for _ in range(131):
+        do(world, step("undo"))
+    assert spans_of(world.note) == []
+    for _ in range(131):
+        do(world, step("redo"))
+    assert spans_of(world.note) == [span]
+
+
+def merge(world: SimpleNamespace, source: str, target: str) -> None:
+    label_services.merge_labels(
+        source=make.label_of(world.project, source), target=make.label_of(world.project, target), actor=world.mia
+    )
+
+
+def test_undo_follows_a_merged_label(world: SimpleNamespace) -> None:
+    span = made(world, "Torino", "CITY")
+    do(world, alter("relabel", span, label=world.labels["AGE"]))
+    merge(world, "CITY", "HOSPITAL")
+    answer = do(world, step("undo"))
+    assert answer.span == span | {"label": world.labels["HOSPITAL"]}
+    do(world, step("undo"))
+    assert spans_of(world.note) == []
+    assert do(world, step("redo")).span == span | {"label": world.labels["HOSPITAL"]}
+
+
+def test_an_undo_that_no_longer_fits_says_so_and_the_next_one_goes_on(world: SimpleNamespace) -> None:
+    made(world, "54", "AGE")
+    made(world, "Torino", "CITY")
+    span = made(world, "Torino", "HOSPITAL")
+    merge(world, "HOSPITAL", "CITY")  # two spans become one: the second has nothing left to undo
+    data = step("undo")
+    answer = do(world, data)
+    assert "no longer fits" in answer.message
+    assert (answer.span, answer.removed) == (None, None)
+    assert Event.objects.order_by("-id")[0].verb == "span.undo_skipped"
+    assert span["id"] not in [left["id"] for left in spans_of(world.note)]
+    replay = do(world, data)
+    assert (replay.span, replay.removed, replay.version) == (None, None, answer.version)
+    do(world, step("undo"))
+    do(world, step("undo"))
+    assert spans_of(world.note) == []
+    do(world, step("redo"))
+    do(world, step("redo"))
+    assert len(spans_of(world.note)) == 2
+    with pytest.raises(Refused, match="nothing to redo"):
+        do(world, step("redo"))
