@@ -15,6 +15,7 @@ class Job(models.Model):
     class State(models.TextChoices):
         QUEUED = "queued", "Waiting for a worker"
         RUNNING = "running", "Running"
+        PAUSED = "paused", "Paused"
         DONE = "done", "Done"
         FAILED = "failed", "Failed"
         CANCELLED = "cancelled", "Cancelled"
@@ -27,7 +28,9 @@ class Job(models.Model):
     kind = models.CharField(max_length=40, help_text="A key of models_runtime.registry.JOBS.")
     project = models.ForeignKey(Project, models.CASCADE, related_name="jobs", db_index=False)
     params = models.JSONField(default=dict)
-    key = models.CharField(max_length=120, unique=True, help_text="Idempotency: a second request with it is the same job.")
+    key = models.CharField(
+        max_length=120, unique=True, help_text="Idempotency: a second request with it is the same job."
+    )
     queue = models.CharField(max_length=4, choices=Queue, default=Queue.CPU)
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     done = models.PositiveIntegerField(default=0)
@@ -37,11 +40,14 @@ class Job(models.Model):
     lease_until = models.DateTimeField(null=True)
     pushed_at = models.DateTimeField(null=True)
     cancel_requested = models.BooleanField(default=False)
+    pause_requested = models.BooleanField(default=False)
     error = models.TextField(blank=True, help_text="In plain words, without note text.")
     result = models.JSONField(default=dict)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
+    claimed_at = models.DateTimeField(null=True, help_text="When the present worker took it; with the next, the rate.")
+    claimed_done = models.PositiveIntegerField(default=0, help_text="How much was done by then.")
     finished_at = models.DateTimeField(null=True)
 
     class Meta:

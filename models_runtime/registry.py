@@ -1,0 +1,59 @@
+"""What kinds of long work there are: one line each, the code behind it loaded on first use."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.module_loading import import_string
+
+from annotations.access import Can
+
+
+@dataclass(frozen=True)
+class JobKind:
+    """One kind of job. Paths are dotted, so that naming a kind costs no import.
+
+    `handler(claim) -> dict` does the work and returns what the job's page shows. It may be started again after a crash,
+    so it is either safe to repeat or picks up where its rows say it stopped.
+    `undo(params, state)` takes back what an unfinished job wrote; `state` is "cancelled" or "failed". It runs in one
+    transaction with the job's last state and must be safe to repeat. It returns None, or the result where the work
+    turns out to be complete, so that nothing is left to take back.
+    """
+
+    title: str
+    handler: str
+    right: Can
+    unit: str = "notes"
+    queue: str = "cpu"
+    undo: str = ""
+    can_pause: bool = False
+    can_retry: bool = True
+
+
+JOBS: dict[str, JobKind] = {
+    "import": JobKind(
+        title="Import",
+        handler="models_runtime.jobs.importing.run",
+        right=Can.MANAGE,
+        undo="models_runtime.jobs.importing.undo",
+        can_pause=True,
+        # Taking an import back deletes its upload as well.
+        can_retry=False,
+    ),
+    "export": JobKind(title="Export", handler="models_runtime.jobs.exporting.run", right=Can.EXPORT),
+    "gold": JobKind(title="Make gold", handler="models_runtime.jobs.gold.run", right=Can.MAKE_GOLD, can_pause=True),
+}
+
+
+def kind_of(name: str) -> JobKind:
+    """The kind called `name`. Raises LookupError naming the choices."""
+    try:
+        return JOBS[name]
+    except KeyError:
+        raise LookupError(f"unknown kind of job {name!r}; there are: {', '.join(sorted(JOBS))}") from None
+
+
+def load(path: str) -> Callable[..., Any]:
+    """The function at a dotted path of this registry."""
+    found: Callable[..., Any] = import_string(path)
+    return found
