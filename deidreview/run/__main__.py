@@ -1,0 +1,5 @@
+import sys
+
+from deidreview.run.supervisor import main
+
+sys.exit(main())

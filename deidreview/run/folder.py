@@ -1,0 +1,76 @@
+"""The data folder: made private, locked for one instance, with a secret key of its own."""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from deidreview.run.environment import StartError
+
+LOCK = "lock"
+# A killed supervisor's children need a moment to end; they hold the lock until then.
+LEFTOVER_SECONDS = 20.0
+
+
+def prepare(data: Path, say: Callable[[str], None]) -> int:
+    """Make the folder (0700), take its lock, write a secret key if there is none. Gives the lock's descriptor.
+
+    Raises StartError with one line when the folder cannot be used.
+    """
+    try:
+        # Only a folder made here is closed to others; one that was there keeps the rights it was given.
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(data / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror})") from error
+    _take(lock, data, say)
+    _secret_key(data)
+    return lock
+
+
+def _take(lock: int, data: Path, say: Callable[[str], None]) -> None:
+    deadline = time.monotonic() + LEFTOVER_SECONDS
+    waiting = False
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            owner = _owner(lock)
+            if _alive(owner) or time.monotonic() > deadline:
+                by = f" (process {owner})" if owner else ""
+                raise StartError(
+                    f"DEIDREVIEW_DATA: {data} is in use by another deidreview{by}; stop it first"
+                ) from None
+            if not waiting:
+                waiting = True
+                say("Waiting for the processes of an interrupted run to end")
+            time.sleep(0.1)
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+
+
+def _owner(lock: int) -> int:
+    text = os.pread(lock, 32, 0).strip()
+    return int(text) if text.isdigit() else 0
+
+
+def _alive(pid: int) -> bool:
+    # A process id may have been given to someone else since; then only the wait is lost, not the lock.
+    return pid > 0 and Path(f"/proc/{pid}").exists()
+
+
+def _secret_key(data: Path) -> None:
+    file = data / "secret_key"
+    if os.environ.get("DEIDREVIEW_SECRET_KEY") or file.exists():
+        return
+    try:
+        written = data / f"secret_key.{os.getpid()}"
+        descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.write(descriptor, os.urandom(48).hex().encode() + b"\n")
+        os.fsync(descriptor)
+        os.close(descriptor)
+        written.rename(file)
+    except OSError as error:
+        raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror})") from error

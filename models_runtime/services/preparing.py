@@ -1,0 +1,91 @@
+"""What must hold before the product answers: a schema that fits, static files in place, the demo if it is wanted."""
+
+import hashlib
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth.hashers import check_password
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+
+from annotations.models import Project, User
+from annotations.services.backup import write_backup
+from annotations.services.errors import ServiceError
+from annotations.services.schema import schema_state
+
+Say = Callable[[str], None]
+
+
+def prepare_database(*, say: Say) -> None:
+    """Make the tables, or bring older ones up to date after a backup. Raises ServiceError for a newer database."""
+    state = schema_state()
+    if state.newer:
+        app, name = state.unknown[-1]
+        raise ServiceError(
+            f"The data in {settings.DATA_DIR} was written by a newer version of deidreview (it has {app}.{name}, "
+            f"version {settings.VERSION} does not); start that version, or restore a backup made by this one",
+            code="newer",
+        )
+    if state.older:
+        file = settings.DATA_DIR / "backups" / f"{timezone.now():%Y%m%d-%H%M%S}-before-{settings.VERSION}.deidreview"
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_backup(file=file)
+        say(f"The database is from an older version; a backup lies in {file}")
+    if state.pending:
+        call_command("migrate", interactive=False, verbosity=0)
+        say("Database updated" if state.applied else f"Database made ({connection.display_name})")
+
+
+def collect_static(*, say: Say) -> None:
+    """Copy static files to where they are served from, only when one of them changed since the last time."""
+    stamp = settings.DATA_DIR / "static.stamp"
+    state = _static_state()
+    if stamp.is_file() and stamp.read_text() == state and Path(settings.STATIC_ROOT, "staticfiles.json").is_file():
+        return
+    stamp.unlink(missing_ok=True)
+    Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
+    call_command("collectstatic", interactive=False, clear=True, verbosity=0)
+    stamp.write_text(state)
+    say("Static files collected")
+
+
+def _static_state() -> str:
+    digest = hashlib.sha256(settings.VERSION.encode())
+    for finder in get_finders():
+        for path, storage in finder.list([]):
+            status = Path(storage.path(path)).stat()
+            digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def load_demo(*, slug: str, say: Say) -> bool:
+    """The demo project, once. False when it was there already."""
+    if Project.objects.filter(slug=slug).exists():
+        return False
+    call_command("load_demo", slug=slug, stdout=io.StringIO())
+    say("Demo project loaded")
+    return True
+
+
+def refuse_public_passwords(*, names: list[str], password: str) -> None:
+    """Before other machines can reach the product: no account may still have the demo's published password."""
+    open_doors = [
+        user.username
+        for user in User.objects.filter(username__in=names, is_active=True).order_by("username")
+        if check_password(password, user.password)
+    ]
+    if open_doors:
+        raise ServiceError(
+            f"HOST: other machines could sign in with the demo's public password as {', '.join(open_doors)}; "
+            "change those passwords or use another data folder",
+            code="demo",
+        )
+
+
+def has_people() -> bool:
+    """Whether anybody could sign in."""
+    return User.objects.filter(is_active=True).exists()
