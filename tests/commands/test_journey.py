@@ -1,0 +1,189 @@
+"""The journey by commands: each prints one JSON object with --json and fails with a status and a reason."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotations.models import Document, Event, Membership, Project, Role, Span, User, Verb
+from tests.factories import make_member, make_note, make_project, make_user
+
+pytestmark = pytest.mark.django_db
+MEDDOCAN = Path(__file__).resolve().parents[3] / "shared" / "data" / "meddocan" / "dev"
+
+
+def run(*args, **options):
+    out = io.StringIO()
+    call_command(*args, "--json", stdout=out, **options)
+    return json.loads(out.getvalue())
+
+
+def write_corpus(folder):
+    """Two notes with hostile text, as brat."""
+    folder.mkdir()
+    texts = {
+        "uno": ("\ufeffPaziente: José Núñez 👩‍⚕️\r\nEdad: 54 años\r\n", [("NOMBRE_SUJETO_ASISTENCIA", 11, 21)]),
+        "due": (
+            "\nDr.\tPérez\u00a0Gil\u2028 (Málaga)\n",
+            [("NOMBRE_PERSONAL_SANITARIO", 5, 14), ("TERRITORIO", 17, 23)],
+        ),
+    }
+    for name, (text, spans) in texts.items():
+        (folder / f"{name}.txt").write_bytes(text.encode())
+        lines = [f"T{n}\t{label} {s} {e}\t{text[s:e]}\n" for n, (label, s, e) in enumerate(spans, 1)]
+        (folder / f"{name}.ann").write_bytes("".join(lines).encode())
+
+
+def annotations(folder):
+    found = set()
+    for file in folder.rglob("*.ann"):
+        for line in file.read_text(encoding="utf-8").split("\n"):
+            if line.startswith("T"):
+                _, place, quote = line.split("\t", 2)
+                label, start, end = place.split(" ")
+                found.add((file.stem, label, int(start), int(end), quote))
+    return found
+
+
+def texts(folder):
+    return {file.name: file.read_bytes() for file in folder.rglob("*.txt")}
+
+
+def journey(folder, tmp_path, project="es"):
+    """Import as gold, freeze, export as brat and CoNLL, read CoNLL back, export that as brat."""
+    assert run("create_project", project, "--labels", "meddocan", "--language", "es")["project"] == project
+    report = run("import_documents", project, str(folder), "--format", "brat", "--as", "gold")
+    assert report["refused"] == []
+    assert run("freeze_gold", project)["version"] == 1
+    run("export_documents", project, str(tmp_path / "brat"), "--format", "brat", "--set", "gold:1")
+    losses = run("export_documents", project, str(tmp_path / "conll"), "--format", "conll", "--set", "gold")["losses"]
+    run("create_project", f"{project}-2", "--labels", "meddocan")
+    run("import_documents", f"{project}-2", str(tmp_path / "conll"), "--format", "conll", "--as", "gold")
+    run("export_documents", f"{project}-2", str(tmp_path / "again"), "--format", "brat", "--set", "gold")
+    return report, losses
+
+
+def test_what_goes_in_comes_out_identical(tmp_path):
+    write_corpus(tmp_path / "in")
+    report, losses = journey(tmp_path / "in", tmp_path)
+    assert (report["notes"], report["spans"], losses) == (2, 3, [])
+    for out in ("brat", "again"):
+        assert annotations(tmp_path / out) == annotations(tmp_path / "in")
+        assert texts(tmp_path / out) == texts(tmp_path / "in")
+
+
+@pytest.mark.skipif(not MEDDOCAN.is_dir(), reason="the MEDDOCAN corpus is not beside this checkout")
+def test_meddocan_dev_goes_through_identical(tmp_path):
+    report, losses = journey(MEDDOCAN, tmp_path, "meddocan")
+    assert (report["notes"], report["spans"], losses) == (250, 5801, [])
+    for out in ("brat", "again"):
+        assert annotations(tmp_path / out) == annotations(MEDDOCAN)
+        assert texts(tmp_path / out) == texts(MEDDOCAN)
+
+
+def test_two_annotators_a_reviewer_and_gold(tmp_path):
+    write_corpus(tmp_path / "in")
+    run("create_project", "Ward 3", "--labels", "meddocan")
+    created = run("add_member", "ward-3", "anna", "--role", "annotator", "--create")
+    assert created["created"]
+    assert created["password_link"].startswith("/accounts/")
+    run("add_member", "ward-3", "rita", "--role", "reviewer", "--create")
+    run("import_documents", "ward-3", str(tmp_path / "in"), "--format", "brat", "--as", "annotator:anna")
+    assert run("make_gold", "ward-3", "--set", "annotator:anna", "--by", "rita")["made"] == 2
+    frozen = run("freeze_gold", "ward-3", "--by", "rita", "--reason", "pilot")
+    assert (frozen["version"], frozen["notes"], frozen["spans"], frozen["new"]) == (1, 2, 3, True)
+    assert Event.objects.get(verb=Verb.GOLD_FROZEN).actor.username == "rita"
+
+
+def test_adding_somebody_without_an_account_needs_create():
+    make_project("p")
+    with pytest.raises(CommandError, match="no account 'nobody'"):
+        run("add_member", "p", "nobody", "--role", "viewer")
+    assert not User.objects.exists()
+
+
+def test_gold_is_somebody_s_decision():
+    project = make_project("p")
+    make_member(project, Role.ANNOTATOR, "anna")
+    with pytest.raises(CommandError, match="--by"):
+        run("make_gold", "p", "--set", "annotator:anna")
+    with pytest.raises(CommandError, match="may not make gold"):
+        run("make_gold", "p", "--set", "annotator:anna", "--by", "anna")
+
+
+def test_a_failure_says_why_in_json_too(capsys):
+    out = io.StringIO()
+    with pytest.raises(CommandError, match="no project 'none'"):
+        call_command("freeze_gold", "none", "--json", stdout=out)
+    assert json.loads(out.getvalue())["code"] == "project"
+
+
+def test_an_import_that_takes_nothing_fails_with_its_report(tmp_path):
+    make_project("p")
+    (tmp_path / "a.txt").write_bytes(b"\xff\xfe")
+    out = io.StringIO()
+    with pytest.raises(CommandError, match="nothing was imported"):
+        call_command("import_documents", "p", str(tmp_path), "--format", "text", "--json", stdout=out)
+    assert json.loads(out.getvalue())["refused"][0]["code"] == "utf8"
+
+
+def test_a_path_that_is_not_there():
+    make_project("p")
+    with pytest.raises(CommandError, match="there is nothing here"):
+        run("import_documents", "p", "/nowhere/at/all", "--format", "text")
+
+
+def test_a_single_file(tmp_path):
+    make_project("p")
+    (tmp_path / "a.txt").write_text("one")
+    (tmp_path / "b.txt").write_text("two")
+    assert run("import_documents", "p", str(tmp_path / "a.txt"), "--format", "text")["notes"] == 1
+    assert Document.objects.get().name == "a"
+
+
+def test_labels_renamed_and_merged():
+    make_project("p")
+    assert run("rename_label", "p", "DOCTOR", "--name", "PHYSICIAN")["name"] == "PHYSICIAN"
+    assert run("merge_labels", "p", "DOCTOR", "PATIENT", "--preview")["spans"] == 0
+    run("merge_labels", "p", "DOCTOR", "PATIENT")
+    with pytest.raises(CommandError, match="no label 'DOCTOR'"):
+        run("rename_label", "p", "DOCTOR", "--name", "X")
+
+
+def test_removing_assigning_erasing_and_a_link():
+    project = make_project("p")
+    make_member(project, Role.MANAGER, "boss")
+    make_member(project, Role.ANNOTATOR, "anna")
+    make_note(project, name="n1", patient_id="P-1")
+    assert run("assign", "p", "anna", "n1")["assigned"] == 1
+    assert run("password_link", "p", "anna", "--by", "boss")["path"].startswith("/accounts/")
+    assert run("remove_member", "p", "anna", "--preview")["open_notes"] == 1
+    run("remove_member", "p", "anna", "--by", "boss")
+    assert not Membership.objects.get(user__username="anna").active
+    with pytest.raises(CommandError, match="--yes"):
+        run("erase_patient", "p", "P-1")
+    assert run("erase_patient", "p", "P-1", "--yes")["erased"]
+    assert not Document.objects.exists()
+
+
+def test_the_demo_loads_once_and_only_where_it_is_allowed(settings):
+    settings.DEMO = False
+    with pytest.raises(CommandError, match="passwords are public"):
+        run("load_demo")
+    settings.DEMO = True
+    made = run("load_demo")
+    assert made["notes"] >= 40
+    assert not run("load_demo")["created"]
+    project = Project.objects.get(slug="demo")
+    assert set(project.memberships.values_list("role", flat=True)) == set(Role.values)
+    assert project.gold_versions.count() == 1
+    assert Span.objects.filter(annotation_set__author__kind="annotator").count() > 500
+
+
+def test_an_existing_account_keeps_its_password_when_added():
+    make_project("p")
+    make_user("anna")
+    assert run("add_member", "p", "anna", "--role", "viewer", "--create")["created"] is False
+    assert User.objects.get(username="anna").has_usable_password()

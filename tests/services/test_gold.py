@@ -1,0 +1,229 @@
+"""Gold: a reviewer's act, provenance, frozen versions, export, erasure."""
+
+import json
+import zipfile
+
+import pytest
+
+from annotations.models import AnnotationSet, Document, Event, GoldVersion, Role, Span, StoredFile, Verb
+from annotations.services import exporting, gold
+from annotations.services.erasing import erase_patient, erasure_preview
+from annotations.services.errors import ServiceError
+from annotations.services.progress import silent
+from annotations.services.staging import open_stored
+from tests.factories import make_author, make_member, make_note, make_project, make_set
+
+pytestmark = pytest.mark.django_db
+SPANS = [(0, 11, "PATIENT"), (43, 49, "CITY")]
+
+
+@pytest.fixture
+def project():
+    return make_project()
+
+
+@pytest.fixture
+def reviewer(project):
+    return make_member(project, Role.REVIEWER, "rita")
+
+
+def reading(project, spans=SPANS, *, submitted=True, name="anna", note=None):
+    note = note or make_note(project)
+    return make_set(note, make_author(project, name=name), spans, submitted=submitted)
+
+
+def gold_spans():
+    return sorted(Span.objects.filter(annotation_set__author__kind="gold").values_list("start", "end", "label__code"))
+
+
+def test_every_gold_span_says_where_it_came_from(project, reviewer):
+    source = reading(project)
+    made = gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
+    assert gold_spans() == SPANS
+    for span in made.spans.all():
+        assert span.provenance["from"] == "annotator:anna"
+        assert span.provenance["by"] == "rita"
+        assert span.provenance["set"] == source.pk
+        assert span.provenance["at"]
+
+
+def test_a_draft_does_not_become_gold(project, reviewer):
+    source = reading(project, submitted=False)
+    with pytest.raises(ServiceError, match="still a draft"):
+        gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
+    assert not gold_spans()
+
+
+def test_twice_is_once(project, reviewer):
+    source = reading(project)
+    for _ in range(2):
+        gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
+    assert gold_spans() == SPANS
+    assert Event.objects.filter(verb=Verb.GOLD_MADE).count() == 1
+
+
+def test_other_gold_is_replaced_only_explicitly_and_the_event_keeps_it(project, reviewer):
+    first = reading(project)
+    second = reading(project, [(0, 5, "PATIENT")], name="bruno", note=first.document)
+    gold.make_gold(document=first.document, annotation_set=first, actor=reviewer)
+    with pytest.raises(ServiceError, match="replace it explicitly"):
+        gold.make_gold(document=first.document, annotation_set=second, actor=reviewer)
+    assert gold_spans() == SPANS
+    gold.make_gold(document=first.document, annotation_set=second, actor=reviewer, replace=True)
+    assert gold_spans() == [(0, 5, "PATIENT")]
+    assert len(Event.objects.filter(verb=Verb.GOLD_MADE).last().data["removed"]) == 2
+
+
+def test_taking_gold_back_keeps_it_in_the_event(project, reviewer):
+    source = reading(project)
+    gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
+    gold.withdraw_gold(document=source.document, actor=reviewer)
+    assert not gold_spans()
+    assert len(Event.objects.get(verb=Verb.GOLD_WITHDRAWN).data["removed"]) == 2
+
+
+def test_in_bulk_only_where_there_is_none(project, reviewer):
+    first = reading(project)
+    reading(project, note=make_note(project, "another text here", name="b"), spans=[(0, 7, "DATE")])
+    other = reading(project, [(0, 5, "PATIENT")], name="bruno", note=first.document)
+    gold.make_gold(document=first.document, annotation_set=other, actor=reviewer)
+    result = gold.make_gold_bulk(
+        project_id=project.pk, author_id=first.author_id, actor_id=reviewer.pk, progress=silent
+    )
+    assert (result["made"], result["kept"]) == (1, 1)
+    assert gold_spans() == [(0, 5, "PATIENT"), (0, 7, "DATE")]
+
+
+def test_freezing_an_empty_gold_set_is_refused(project):
+    with pytest.raises(ServiceError, match="no gold to freeze"):
+        gold.freeze(project=project, actor=None)
+
+
+def test_a_frozen_version_does_not_change_with_later_edits(project, reviewer):
+    source = reading(project)
+    gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
+    version, new = gold.freeze(project=project, actor=reviewer, reason="first")
+    assert new
+    assert gold.freeze(project=project, actor=reviewer) == (version, False), "nothing changed"
+    gold.withdraw_gold(document=source.document, actor=reviewer)
+    assert [span[:3] for span in version.notes.get().spans] == [list(span) for span in SPANS]
+    assert version.span_count == 2
+
+
+def test_the_hash_does_not_depend_on_the_order_things_were_made(reviewer):
+    hashes = []
+    for names in (("a", "b"), ("b", "a")):
+        other = make_project()
+        author = make_author(other, kind="gold", name="gold")
+        for name in names:
+            make_set(make_note(other, f"text of {name}", name=name), author, [(0, 4, "DATE")], submitted=True)
+        hashes.append(gold.freeze(project=other, actor=None)[0].content_hash)
+    assert hashes[0] == hashes[1]
+
+
+# ── Export ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def exported(project, tmp_path, spec, format="brat"):
+    return exporting.export_to_path(project=project, out=tmp_path / "out", format=format, set_spec=spec)
+
+
+def test_brat_export_of_a_version(project, tmp_path):
+    author = make_author(project, kind="gold", name="gold")
+    make_set(make_note(project, "Mario\r\nRossi 🏥\n", name="ward/a"), author, [(0, 12, "PATIENT")], submitted=True)
+    version, _ = gold.freeze(project=project, actor=None)
+    report = exported(project, tmp_path, "gold:1")
+    assert (tmp_path / "out/ward/a.txt").read_bytes() == "Mario\r\nRossi 🏥\n".encode()
+    assert (tmp_path / "out/ward/a.ann").read_text() == "T1\tPATIENT 0 5;7 12\tMario Rossi\n"
+    assert (tmp_path / "out/annotation.conf").exists()
+    assert (tmp_path / "out/visual.conf").exists()
+    assert report["content_hash"] == version.content_hash
+    assert json.loads((tmp_path / "out/export.json").read_text())["gold_version"] == 1
+
+
+def test_what_conll_can_not_hold_is_named_span_by_span(project, tmp_path):
+    reading(project, [(0, 11, "PATIENT"), (6, 11, "DOCTOR")])
+    report = exported(project, tmp_path, "annotator:anna", "conll")
+    assert [(loss["start"], loss["end"], loss["label"]) for loss in report["losses"]] == [(6, 11, "DOCTOR")]
+
+
+def test_drafts_are_left_out_and_counted(project, tmp_path):
+    reading(project)
+    reading(project, submitted=False, note=make_note(project, "other", name="b"), spans=[])
+    report = exported(project, tmp_path, "annotator:anna")
+    assert (report["notes"], report["drafts_left_out"]) == (1, 1)
+
+
+def test_a_run_is_found_by_name_and_by_id(project, tmp_path):
+    run = make_author(project, kind="run", name="rules")
+    make_set(make_note(project), run, SPANS, submitted=True)
+    assert exporting.wanted_set(project, "run:rules").author == run
+    assert exporting.wanted_set(project, f"run:{run.pk}").author == run
+
+
+@pytest.mark.parametrize("spec", ["gold:9", "gold:x", "annotator:nobody", "run:none", "nonsense"])
+def test_what_is_not_there_names_the_choices(project, tmp_path, spec):
+    reading(project)
+    with pytest.raises(ServiceError, match="annotator:anna|none yet"):
+        exported(project, tmp_path, spec)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_something_in_it_is_left_alone(project, tmp_path):
+    reading(project)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/mine.txt").write_text("keep")
+    with pytest.raises(ServiceError, match="not an empty folder"):
+        exported(project, tmp_path, "annotator:anna")
+    assert [file.name for file in tmp_path.rglob("*")] == ["out", "mine.txt"]
+
+
+def test_a_failing_export_leaves_nothing_half_written(project, tmp_path, monkeypatch):
+    reading(project)
+
+    def fail(*args, **kwargs):
+        yield "a.txt", b"x"
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(exporting, "export_files", fail)
+    with pytest.raises(ServiceError, match="nothing was written"):
+        exported(project, tmp_path, "annotator:anna")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_as_a_job_the_zip_waits_among_the_stored_files(project, reviewer):
+    reading(project)
+    result = exporting.run_export(
+        project_id=project.pk, set_spec="annotator:anna", format="brat", actor_id=reviewer.pk, progress=silent
+    )
+    stored = StoredFile.objects.get(pk=result["file_id"])
+    with open_stored(stored) as content, zipfile.ZipFile(content) as archive:
+        assert {"annotation.conf", "visual.conf", "export.json"} < set(archive.namelist())
+    assert Event.objects.get(verb=Verb.NOTES_EXPORTED).actor == reviewer
+
+
+# ── Erasure ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_erasing_a_patient_leaves_no_text_readings_or_gold(project, reviewer):
+    note = make_note(project, patient_id="P-1")
+    source = reading(project, note=note)
+    kept = make_note(project, "somebody else", name="other", patient_id="P-2")
+    gold.make_gold(document=note, annotation_set=source, actor=reviewer)
+    gold.freeze(project=project, actor=reviewer)
+    assert erasure_preview(project=project, patient_id="P-1")["notes"] == 1
+    erase_patient(project=project, patient_id="P-1", actor=reviewer)
+    assert list(Document.objects.all()) == [kept]
+    assert not AnnotationSet.objects.filter(document_id=note.pk).exists()
+    version = GoldVersion.objects.get()
+    assert (version.erased_count, version.notes.count()) == (1, 0)
+    event = Event.objects.get(verb=Verb.PATIENT_ERASED)
+    assert "P-1" not in str(event.data)
+
+
+def test_an_unknown_patient_erases_nothing(project):
+    note = make_note(project, patient_id="P-1")
+    for patient in ("P-9", ""):
+        with pytest.raises(ServiceError, match="nothing was erased"):
+            erase_patient(project=project, patient_id=patient, actor=None)
+    assert list(Document.objects.all()) == [note]
