@@ -1,3 +1,14 @@
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from annotations.views import annotate
+
+workbench: list[URLPattern] = [
+    path("projects/<slug:slug>/notes/next/", annotate.next_open_note, name="next_note"),
+    path("projects/<slug:slug>/notes/<int:pk>/annotate/", annotate.annotate, name="annotate"),
+    path("projects/<slug:slug>/notes/<int:pk>/changes", annotate.changes, name="changes"),
+    path("projects/<slug:slug>/notes/<int:pk>/spans", annotate.spans, name="spans"),
+    path("projects/<slug:slug>/notes/<int:pk>/submit", annotate.submit_note, name="submit"),
+    path("projects/<slug:slug>/notes/<int:pk>/reopen", annotate.reopen_note, name="reopen"),
+]
+
+urlpatterns: list[URLPattern] = [*workbench]

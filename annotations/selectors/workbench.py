@@ -10,6 +10,8 @@ from annotations.models import AnnotationSet, Assignment, Author, Document, Labe
 
 # How many notes the list shows before and after the open one.
 AROUND = 25
+# Styles in static/css/note.css: underline-0 and so on.
+UNDERLINES = 6
 
 
 class SpanItem(TypedDict):
@@ -91,7 +93,7 @@ def labels_of(project_id: int) -> list[LabelItem]:
             description=label.description,
             category=label.category.name,
             hue=label.category.hue,
-            underline=label.category.position % 4,
+            underline=label.category.position % UNDERLINES,
         )
         for label in rows
     ]

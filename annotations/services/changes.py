@@ -20,7 +20,9 @@ from annotations.services.errors import ServiceError
 
 Place = tuple[int, int, int]
 """A span's start, end and label id."""
+# What a column can hold: offsets are 32 bit, ids and the rest 64.
 MAX_OFFSET = 2**31 - 1
+MAX_NUMBER = 2**63 - 1
 
 
 class Kind(StrEnum):
@@ -95,14 +97,13 @@ def _uuid(data: Mapping[str, Any]) -> UUID:
         raise _malformed("change_id", "a UUID") from None
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_OFFSET
+def _is_number(value: object, most: int = MAX_NUMBER) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
 
 
 def _number(data: Mapping[str, Any], field: str) -> int:
     value: Any = data.get(field)
-    # Ids are 64 bit, offsets 32; nothing here comes near either.
-    if not _is_number(value):
+    if not _is_number(value, MAX_OFFSET if field in ("start", "end") else MAX_NUMBER):
         raise _malformed(field, "a whole number, 0 or more")
     return int(value)
 
