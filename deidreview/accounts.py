@@ -1,9 +1,126 @@
-"""How people come in: a manager or an administrator makes accounts; nobody signs up by themselves."""
+"""How people come in: a manager or an administrator makes accounts; nobody signs up by themselves.
+
+django-axes counts failures in the database, for passwords and for second-factor codes alike, so that all web
+processes share one count. allauth's own limit on failed sign-ins is off: it would answer first and hide the lock-out.
+"""
+
+from datetime import timedelta
+from math import ceil
+from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
-from django.http import HttpRequest
+from allauth.account.forms import LoginForm
+from allauth.core import context
+from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from axes.handlers.proxy import AxesProxyHandler
+from axes.helpers import get_client_username, get_cool_off
+from axes.models import AccessAttempt, AccessBase
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.signals import user_login_failed
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from deidreview.answers import wants_json
+
+# Failed codes are counted under a name that no account can have (usernames hold no spaces).
+CODE_SUFFIX = " (code)"
 
 
 class ClosedSignup(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        return client_ip(request)
+
+    def set_password(self, user: AbstractBaseUser, password: str) -> None:
+        """A new password, by whatever way, ends a lock-out."""
+        super().set_password(user, password)
+        AxesProxyHandler.reset_attempts(username=user.get_username())
+
+
+class SignIn(LoginForm):
+    """Labels stand above the fields; placeholders would only repeat them."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.widget.attrs.pop("placeholder", None)
+        self.fields["password"].help_text = ""
+
+
+class _CountedCode:
+    """A wrong second-factor code counts as a failed sign-in; enough of them lock the codes of that account."""
+
+    user: AbstractBaseUser
+
+    def clean_code(self) -> str:
+        request = context.request
+        credentials = {"username": self.user.get_username() + CODE_SUFFIX}
+        if not AxesProxyHandler.is_allowed(request, credentials):
+            request.axes_locked_out = True
+            request.axes_credentials = credentials
+            raise ValidationError("locked out")
+        try:
+            code: str = super().clean_code()  # type: ignore[misc]
+        except ValidationError:
+            user_login_failed.send(sender=type(self), credentials=credentials, request=request)
+            raise
+        AxesProxyHandler.reset_attempts(username=credentials["username"])
+        return code
+
+
+class Code(_CountedCode, AuthenticateForm):
+    pass
+
+
+class CodeAgain(_CountedCode, ReauthenticateForm):
+    pass
+
+
+def client_ip(request: HttpRequest) -> str:
+    """The peer's address; behind our own proxy (HTTPS) the one that the proxy appended, which nobody can forge."""
+    forwarded = request.headers.get("X-Forwarded-For", "") if settings.HTTPS else ""
+    return forwarded.rpartition(",")[2].strip() or request.META.get("REMOTE_ADDR") or "0.0.0.0"  # noqa: S104 - a stand-in
+
+
+def username_for_axes(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
+    """The account that is tried: in the credentials, else in the form, whose field allauth calls `login`."""
+    if credentials and credentials.get("username"):
+        return str(credentials["username"])
+    return str(request.POST.get("login") or request.POST.get("username") or "")
+
+
+def lockout_parameters(attempt: HttpRequest | AccessBase, credentials: dict[str, Any] | None = None) -> list[Any]:
+    """Passwords: account and address together, so that a stranger can't lock a colleague out from elsewhere.
+
+    Codes: the account alone. Whoever gets there has the password, and must not go on from another address.
+    """
+    name = attempt.username if isinstance(attempt, AccessBase) else get_client_username(attempt, credentials)
+    return ["username"] if (name or "").endswith(CODE_SUFFIX) else [["username", "ip_address"]]
+
+
+def minutes_left(username: str, address: str) -> int:
+    """How long the lock-out still lasts, in minutes, rounded up."""
+    attempts = AccessAttempt.objects.filter(username=username)
+    if not username.endswith(CODE_SUFFIX):
+        attempts = attempts.filter(ip_address=address)
+    latest = attempts.order_by("-attempt_time").values_list("attempt_time", flat=True).first()
+    until = (latest or timezone.now()) + (get_cool_off() or timedelta(0))
+    return max(1, ceil((until - timezone.now()).total_seconds() / 60))
+
+
+def locked_out(
+    request: HttpRequest, original: HttpResponse | None = None, credentials: dict[str, Any] | None = None
+) -> HttpResponse:
+    """Says how long to wait and what to do. The same for accounts that do not exist."""
+    minutes = minutes_left(get_client_username(request, credentials) or "", client_ip(request))
+    headers = {"Retry-After": str(minutes * 60)}
+    if wants_json(request):
+        return JsonResponse({"error": "locked-out", "minutes": minutes}, status=429, headers=headers)
+    response = render(request, "account/locked.html", {"minutes": minutes}, status=429)
+    response.headers.update(headers)
+    return response

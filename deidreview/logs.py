@@ -1,11 +1,30 @@
-"""Log lines without note text: request bodies, SQL parameters and local variables never reach a log."""
+"""Log lines without note text: request bodies, SQL parameters, exception messages never reach a log."""
 
 import logging
+import re
 import traceback
+from collections.abc import Mapping
+from typing import Any
+
+_TRACEBACK = "Traceback (most recent call last)"
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<name>[\w<>.]+)', re.MULTILINE)
+
+
+def _place(frames: list[str]) -> str:
+    return " < ".join(reversed(frames[-6:]))
+
+
+def _quiet(value: Any) -> Any:
+    """An argument of a log message: of exceptions the type, of formatted tracebacks the places."""
+    if isinstance(value, BaseException):
+        return type(value).__name__
+    if isinstance(value, str) and _TRACEBACK in value:
+        return "exception at " + _place([f"{m['file']}:{m['line']} {m['name']}" for m in _FRAME.finditer(value)])
+    return value
 
 
 class NoNoteText(logging.Filter):
-    """Drops what could quote a note: SQL with its parameters, and the request object of error records."""
+    """Takes out what could quote a note: SQL with its parameters, request objects, exceptions' messages."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.startswith("django.db.backends"):
@@ -13,6 +32,11 @@ class NoNoteText(logging.Filter):
         for name in ("request", "params", "sql"):
             if hasattr(record, name):
                 delattr(record, name)
+        record.msg = _quiet(record.msg)
+        if isinstance(record.args, Mapping):
+            record.args = {key: _quiet(value) for key, value in record.args.items()}
+        elif record.args:
+            record.args = tuple(_quiet(value) for value in record.args)
         return True
 
 
@@ -22,7 +46,18 @@ class LineFormatter(logging.Formatter):
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
 
-    def formatException(self, ei):  # type: ignore[no-untyped-def]
+    def format(self, record: logging.LogRecord) -> str:
+        # Another handler may have left the whole traceback here.
+        record.exc_text = None
+        line = super().format(record)
+        record.exc_text = None
+        # A line break in a value (a path, a name) must not look like another entry.
+        return line.replace("\r", "\\r").replace("\n", " | ")
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - the base class's name
         kind, _, trace = ei
         frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)]
-        return f"{kind.__name__} at " + " < ".join(reversed(frames[-6:]))
+        return f"{kind.__name__ if kind else 'exception'} at {_place(frames)}"
+
+    def formatStack(self, stack_info: str) -> str:  # noqa: N802 - the base class's name
+        return str(_quiet(f"{_TRACEBACK}\n{stack_info}"))

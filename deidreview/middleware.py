@@ -1,17 +1,23 @@
-"""Headers for every answer, and the automatic logoff."""
+"""Headers for every answer, sign-in for every page, and the automatic logoff."""
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import ngettext
+
+from deidreview.answers import ask_to_sign_in, wants_json
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 # A session row is rewritten at most this often: a span must not cost a second commit.
 TOUCH_SECONDS = 60
+# Requests that a page makes by itself (progress of a job) carry this header: they are no sign of a person.
+BACKGROUND_HEADER = "X-Background"
 
 
 def response_headers(get_response: GetResponse) -> GetResponse:
@@ -19,8 +25,9 @@ def response_headers(get_response: GetResponse) -> GetResponse:
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        if not request.path.startswith("/static/"):
-            response.headers.setdefault("Cache-Control", "no-store")
+        if not request.path.startswith(settings.STATIC_URL):
+            # Stronger than what a view asked for: "private" alone would still let the browser keep a page on disk.
+            response.headers["Cache-Control"] = "no-store"
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
@@ -28,8 +35,18 @@ def response_headers(get_response: GetResponse) -> GetResponse:
     return middleware
 
 
+class SignInRequired(LoginRequiredMiddleware):
+    """Every view wants a signed-in person unless it says otherwise; scripts get 401 in place of a redirect."""
+
+    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponse:
+        return ask_to_sign_in(request)
+
+
 def idle_logoff(get_response: GetResponse) -> GetResponse:
-    """Sign out whoever did nothing for IDLE_MINUTES (HIPAA, 45 CFR 164.312(a)(2)(iii): automatic logoff)."""
+    """Sign out whoever did nothing for IDLE_MINUTES (HIPAA, 45 CFR 164.312(a)(2)(iii): automatic logoff).
+
+    Never late; up to TOUCH_SECONDS early.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if not request.user.is_authenticated:
@@ -38,15 +55,20 @@ def idle_logoff(get_response: GetResponse) -> GetResponse:
         seen = int(request.session.get("seen", now))
         if now - seen > settings.IDLE_MINUTES * 60:
             logout(request)
-            if request.headers.get("Accept", "").startswith("application/json"):
-                return JsonResponse({"error": "signed-out"}, status=401)
-            messages.info(request, f"You were signed out after {settings.IDLE_MINUTES} minutes without activity.")
-            response = redirect(settings.LOGIN_URL)
-            if request.headers.get("HX-Request"):
-                response = HttpResponse(status=200, headers={"HX-Redirect": response.url})
-            return response
-        if "seen" not in request.session or now - seen >= TOUCH_SECONDS:
+            if not wants_json(request):
+                messages.info(request, _signed_out(settings.IDLE_MINUTES))
+            return ask_to_sign_in(request)
+        first = "seen" not in request.session
+        if first or (now - seen >= TOUCH_SECONDS and BACKGROUND_HEADER not in request.headers):
             request.session["seen"] = now
         return get_response(request)
 
     return middleware
+
+
+def _signed_out(minutes: int) -> str:
+    return ngettext(
+        "You were signed out after %(count)d minute without activity. Everything saved before is kept.",
+        "You were signed out after %(count)d minutes without activity. Everything saved before is kept.",
+        minutes,
+    ) % {"count": minutes}

@@ -133,17 +133,17 @@ AUTH_USER_MODEL = "annotations.User"
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "deidreview.middleware.response_headers",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
-    "deidreview.middleware.idle_logoff",
+    "deidreview.middleware.SignInRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "deidreview.middleware.idle_logoff",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -183,6 +183,7 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "projects"
 LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_ADAPTER = "deidreview.accounts.ClosedSignup"
+ACCOUNT_FORMS = {"login": "deidreview.accounts.SignIn"}
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
@@ -190,11 +191,19 @@ ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_SESSION_REMEMBER = False
 # django-axes does the lock-out; allauth's own login limit would answer first and hide it.
 ACCOUNT_RATE_LIMITS = {"login_failed": None, "login": None}
+# No mail server is assumed, and none is ever tried.
+EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "deidreview"
+MFA_FORMS = {"authenticate": "deidreview.accounts.Code", "reauthenticate": "deidreview.accounts.CodeAgain"}
 AXES_FAILURE_LIMIT = _positive("DEIDREVIEW_LOGIN_ATTEMPTS", 5)
 AXES_COOLOFF_TIME = _positive("DEIDREVIEW_LOCKOUT_MINUTES", 15) / 60
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+# Trying again while locked out does not make it longer, so that the page can say how long it lasts.
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_LOCKOUT_PARAMETERS = "deidreview.accounts.lockout_parameters"
+AXES_LOCKOUT_CALLABLE = "deidreview.accounts.locked_out"
+AXES_USERNAME_CALLABLE = "deidreview.accounts.username_for_axes"
+AXES_CLIENT_IP_CALLABLE = "deidreview.accounts.client_ip"
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
 PASSWORD_RESET_TIMEOUT = 24 * 3600
@@ -202,11 +211,16 @@ PASSWORD_RESET_TIMEOUT = 24 * 3600
 IDLE_MINUTES = _positive("DEIDREVIEW_IDLE_MINUTES", 30)
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+# Names of our own: cookies ignore the port, so another tool on the same host would overwrite the usual ones.
+# The __Host- prefix makes the browser insist on HTTPS and on this very host.
+SESSION_COOKIE_NAME = "__Host-deidreview" if HTTPS else "deidreview"
+CSRF_COOKIE_NAME = "__Host-deidreview-csrf" if HTTPS else "deidreview-csrf"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "deidreview.views.csrf_failure"
 
 # ── Headers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 CONTENT_SECURITY_POLICY = {
@@ -228,6 +242,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None

@@ -1,20 +1,23 @@
-from django.conf import settings
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path
 
 from deidreview import views
 
+admin.site.site_header = "deidreview administration"
+admin.site.site_title = "deidreview"
+# The admin has its own sign-in page, which would pass the second factor by.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
-    path("accounts/", include("allauth.urls")),
+    path("accounts/", include("deidreview.account_urls")),
     path("admin/", admin.site.urls),
     path("", include("models_runtime.urls")),
     path("", include("annotations.urls")),
 ]
 
+handler400 = views.bad_request
 handler403 = views.forbidden
 handler404 = views.not_found
 handler500 = views.failed
-
-if settings.DEBUG:
-    admin.site.site_header = "deidreview (debug)"

@@ -1,0 +1,113 @@
+"""For administrators: accounts, and a look at how projects are set up.
+
+Whatever is an audit event elsewhere is read only here. Notes, spans, annotation sets and events are not here at all:
+no page of the admin shows the text of a note.
+"""
+
+from typing import Any
+
+from django.apps import apps
+from django.contrib import admin, messages
+from django.contrib.auth.admin import UserAdmin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from annotations.models import Category, Label, LabelSet, Membership, Project, User
+
+# Other packages' pages: unused here, or, like the second factors, showing secrets.
+UNUSED = [
+    "auth.Group",
+    "account.EmailAddress",
+    "account.EmailConfirmation",
+    "mfa.Authenticator",
+    "django_rq.Dashboard",
+    "django_rq.Queue",
+]
+
+
+def _hide_unused() -> None:
+    for name in UNUSED:
+        try:
+            model = apps.get_model(name)
+        except LookupError:
+            continue
+        if admin.site.is_registered(model):
+            admin.site.unregister(model)
+
+
+_hide_unused()
+
+
+class ReadOnly(admin.ModelAdmin):
+    """Looked at here, changed on the project's own pages (which write the audit events)."""
+
+    def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(User)
+class People(UserAdmin):
+    """Accounts. An account that did work is switched off, never deleted: the work names it."""
+
+    list_display = ["username", "first_name", "last_name", "is_active", "is_staff", "last_login"]
+    list_filter = ["is_active", "is_staff"]
+    filter_horizontal: list[str] = []
+    fieldsets = [
+        (None, {"fields": ["username", "password"]}),
+        (_("Person"), {"fields": ["first_name", "last_name", "email"]}),
+        (_("Account"), {"fields": ["is_active", "is_staff", "is_superuser", "last_login", "date_joined"]}),
+    ]
+    readonly_fields = ["last_login", "date_joined"]
+    actions = ["remove_second_factor"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    @admin.action(description=_("Switch two-factor sign-in off (app and codes lost)"), permissions=["change"])
+    def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        authenticators = apps.get_model("mfa", "Authenticator").objects
+        for person in queryset:
+            authenticators.filter(user=person).delete()
+            self.log_change(request, person, "Switched two-factor sign-in off.")
+        self.message_user(request, _("Two-factor sign-in is off for the people you chose."), messages.SUCCESS)
+
+
+@admin.register(Project)
+class Projects(ReadOnly):
+    list_display = ["name", "slug", "language", "created_at", "created_by"]
+    search_fields = ["name", "slug"]
+    fields = ["name", "slug", "language", "distribution", "readers_per_note", "created_at", "created_by"]
+
+
+@admin.register(Membership)
+class Memberships(ReadOnly):
+    list_display = ["user", "project", "role", "active", "joined_at", "removed_at"]
+    list_filter = ["role", "active"]
+    list_select_related = ["user", "project"]
+    search_fields = ["user__username", "project__slug"]
+
+
+@admin.register(LabelSet)
+class LabelSets(ReadOnly):
+    list_display = ["name", "key", "project"]
+    list_select_related = ["project"]
+
+
+@admin.register(Category)
+class Categories(ReadOnly):
+    list_display = ["name", "code", "label_set", "hue", "position"]
+    list_select_related = ["label_set"]
+
+
+@admin.register(Label)
+class Labels(ReadOnly):
+    list_display = ["name", "code", "category", "label_set", "hotkey", "placeholder"]
+    list_select_related = ["category", "label_set"]
+    search_fields = ["name", "code"]
