@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from annotations.domain.spans import Span, check_bounds
 from annotations.domain.tokens import Token, Tokenizer, covered, split_at, tokenize
 
-OUTSIDE = "O"
+OUTSIDE: Final = "O"
+NOBODY: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +32,11 @@ class Encoded:
     losers: list[Loser] = field(default_factory=list)
 
 
-def precedence(label_order: Sequence[str] = ()) -> "Precedence":
-    """A sort key that puts the winner first: the longest span, then the earliest, then label order."""
-    return Precedence(label_order)
-
-
 class Precedence:
-    """Sort key of the rule 'one label per token'. Labels outside the given order come after it, by name."""
+    """Sort key that puts the winner first: the longest span, then the earliest, then the first in label order.
+
+    Labels outside the given order come after it, by name.
+    """
 
     def __init__(self, label_order: Sequence[str] = ()) -> None:
         self._rank = {label: rank for rank, label in reversed(list(enumerate(label_order)))}
@@ -69,7 +69,7 @@ def encode(
 def encode_tokens(tokens: list[Token], spans: Iterable[Span], *, label_order: Sequence[str] = ()) -> Encoded:
     """As `encode`, on tokens that are already split at every end of these spans (and perhaps elsewhere)."""
     order = sorted(spans, key=Precedence(label_order))
-    owner: list[int | None] = [None] * len(tokens)  # which span of `order` has the token
+    owner = [NOBODY] * len(tokens)  # which span of `order` has the token
     free = list(range(len(tokens) + 1))  # the next token at or after this one that nobody has; union-find
     places = []
     for index, span in enumerate(order):
@@ -97,10 +97,10 @@ def _find(free: list[int], at: int) -> int:
     return root
 
 
-def _tags(order: Sequence[Span], owner: Sequence[int | None]) -> list[str]:
-    tags, before = [], None
+def _tags(order: Sequence[Span], owner: Sequence[int]) -> list[str]:
+    tags, before = [], NOBODY
     for index in owner:
-        if index is None:
+        if index == NOBODY:
             tags.append(OUTSIDE)
         else:
             tags.append(("I-" if index == before else "B-") + order[index].label)
@@ -111,7 +111,7 @@ def _tags(order: Sequence[Span], owner: Sequence[int | None]) -> list[str]:
 def _loser(
     tokens: Sequence[Token],
     order: Sequence[Span],
-    owner: Sequence[int | None],
+    owner: Sequence[int],
     index: int,
     span: Span,
     place: tuple[int, int],
@@ -122,7 +122,7 @@ def _loser(
         return Loser(span, None, "no token to stand on")
     ends = [at for at in (first, past - 1) if owner[at] != index]
     if ends:
-        winner = order[owner[ends[0]] or 0]
+        winner = order[owner[ends[0]]]
         if winner == span:
             return Loser(span, winner, "given twice")
         return Loser(span, winner, "covered" if len(ends) == 2 and index not in owner[first:past] else "partly covered")

@@ -11,7 +11,7 @@ from annotations.domain.tokens import Token, covered, split_at, tokenize
 
 @dataclass(frozen=True, slots=True)
 class OpenPlace:
-    """A stretch of the note without a majority, and how many readers chose each label or `O` (most votes first, `O` last).
+    """A stretch of the note without a majority, and how many readers chose each label (most votes first) or `O`.
 
     A reader with overlapping spans there has a vote for each label.
     """

@@ -90,7 +90,7 @@ def decode_utf8(data: bytes, file: str) -> str:
 
 
 def check_text(text: str, file: str) -> str:
-    """The text itself, if it can be stored. Raises NoteError for NUL and for half a surrogate pair (as JSON can bring)."""
+    """The text itself, if it can be stored. Raises NoteError for NUL and half a surrogate pair (JSON can bring one)."""
     at = text.find("\0")
     if at >= 0:
         raise NoteError([Problem(file, None, "nul", f"holds NUL (character {at}), which can't be stored")])

@@ -1,0 +1,131 @@
+import pytest
+from hypothesis import given
+
+from annotations.domain.bio import decode, encode, encode_tokens
+from annotations.domain.spans import Span, SpanError
+from annotations.domain.tokens import Token, split_at, tokenize
+from tests.domain.strategies import LABELS, texts_with_apart_spans, texts_with_spans
+
+
+def test_tags() -> None:
+    encoded = encode("Dr. Anna Neri, 50", [Span(4, 13, "NAME"), Span(15, 17, "AGE")])
+    assert encoded.tags == ["O", "O", "B-NAME", "I-NAME", "O", "B-AGE"]
+    assert encoded.losers == []
+
+
+def test_an_end_inside_a_token_splits_it() -> None:
+    encoded = encode("GambiaHome", [Span(0, 6, "COUNTRY")])
+    assert encoded.tokens == [Token(0, 6), Token(6, 10)]
+    assert encoded.tags == ["B-COUNTRY", "O"]
+
+
+def test_touching_spans_with_one_label_stay_two() -> None:
+    spans = [Span(0, 2, "X"), Span(2, 4, "X"), Span(5, 6, "X")]
+    encoded = encode("abcd e", spans)
+    assert encoded.tags == ["B-X", "B-X", "B-X"]
+    assert decode(encoded.tokens, encoded.tags) == spans
+
+
+def test_the_longest_wins_then_the_earliest_then_label_order() -> None:
+    text = "a b c d e"
+    long, early, late = Span(0, 9, "L"), Span(0, 3, "E"), Span(2, 5, "E")
+    assert encode(text, [early, long]).tags == ["B-L", *["I-L"] * 4]
+    assert encode(text, [late, early]).tags == ["B-E", "I-E", "B-E", "O", "O"]
+    same = [Span(0, 1, "A"), Span(0, 1, "B")]
+    assert encode(text, same, label_order=["B", "A"]).tags[0] == "B-B"
+    assert encode(text, same, label_order=["A", "B"]).tags[0] == "B-A"
+    assert encode(text, same).tags[0] == "B-A"
+    assert encode(text, [*same, Span(0, 1, "0")], label_order=["B"]).tags[0] == "B-B"  # others come after, by name
+
+
+def test_losers_name_their_winner_and_how_much_they_lost() -> None:
+    text = "a b c d e"
+    long, inside, partly = Span(0, 5, "L"), Span(2, 3, "I"), Span(4, 7, "P")
+    encoded = encode(text, [long, inside, partly])
+    assert [(loser.span, loser.winner, loser.reason) for loser in encoded.losers] == [
+        (inside, long, "covered"),
+        (partly, long, "partly covered"),
+    ]
+    assert decode(encoded.tokens, encoded.tags) == [long, Span(6, 7, "P")]
+
+
+def test_a_span_between_two_winners_keeps_its_middle() -> None:
+    first, last, middle = Span(0, 5, "A"), Span(6, 11, "B"), Span(4, 7, "M")
+    encoded = encode("a b cxd e f", [first, middle, last])
+    assert decode(encoded.tokens, encoded.tags) == [first, Span(5, 6, "M"), last]
+    assert [(loser.span, loser.reason) for loser in encoded.losers] == [(middle, "partly covered")]
+
+
+def test_odd_spans_are_reported() -> None:
+    encoded = encode("ab  cd", [Span(2, 4, "W"), Span(0, 3, "E"), Span(4, 6, "X"), Span(4, 6, "X")])
+    assert [(loser.span, loser.reason) for loser in encoded.losers] == [
+        (Span(0, 3, "E"), "white space at its ends"),
+        (Span(2, 4, "W"), "no token to stand on"),
+        (Span(4, 6, "X"), "given twice"),
+    ]
+
+
+def test_a_span_outside_is_refused() -> None:
+    with pytest.raises(SpanError):
+        encode("ab", [Span(0, 3, "X")])
+
+
+def test_i_without_b_starts_a_span() -> None:
+    tokens = tokenize("a b c d e f")
+    got = decode(tokens, ["I-X", "I-X", "O", "I-X", "I-Y", "B-Y"])
+    assert got == [Span(0, 3, "X"), Span(6, 7, "X"), Span(8, 9, "Y"), Span(10, 11, "Y")]
+
+
+@pytest.mark.parametrize("tag", ["", "X", "B", "B-", "I-", "E-X", "b-X", "B_X", " O"])
+def test_a_bad_tag_is_refused(tag: str) -> None:
+    with pytest.raises(ValueError, match="tags are O, B-LABEL and I-LABEL"):
+        decode([Token(0, 1)], [tag])
+
+
+def test_one_tag_for_each_token() -> None:
+    with pytest.raises(ValueError, match="2 tokens with 1 tags"):
+        decode([Token(0, 1), Token(1, 2)], ["O"])
+
+
+@given(texts_with_apart_spans())
+def test_spans_apart_come_back_exactly(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    encoded = encode(text, spans)
+    assert decode(encoded.tokens, encoded.tags) == spans
+    assert encoded.losers == []
+
+
+@given(texts_with_spans())
+def test_each_token_has_the_label_of_its_winner(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    encoded = encode(text, spans, label_order=LABELS)
+    order = {label: rank for rank, label in enumerate(LABELS)}
+    for token, tag in zip(encoded.tokens, encoded.tags, strict=True):
+        covering = [span for span in spans if span.start <= token.start and token.end <= span.end]
+        best = min(covering, key=lambda s: (s.start - s.end, s.start, order[s.label]), default=None)
+        assert tag[2:] == (best.label if best else "")
+
+
+@given(texts_with_spans())
+def test_whoever_is_no_loser_comes_back_and_losers_keep_at_most_one_piece(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    encoded = encode(text, spans)
+    back = decode(encoded.tokens, encoded.tags)
+    lost = [loser.span for loser in encoded.losers]
+    for span in set(spans) - set(lost):
+        assert span in back
+    pieces = list(back)
+    for span in set(spans) - set(lost):
+        pieces.remove(span)
+    assert len(pieces) <= len(lost)
+    assert all(any(s.start <= p.start and p.end <= s.end and s.label == p.label for s in lost) for p in pieces)
+
+
+@given(texts_with_apart_spans(), texts_with_apart_spans())
+def test_tokens_split_elsewhere_too_hold_the_same_spans(
+    made: tuple[str, list[Span]], other: tuple[str, list[Span]]
+) -> None:
+    text, spans = made
+    edges = [edge for span in [*spans, *other[1]] for edge in (span.start, span.end)]
+    encoded = encode_tokens(split_at(tokenize(text), edges), spans)
+    assert decode(encoded.tokens, encoded.tags) == spans

@@ -1,0 +1,124 @@
+import copy
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.domain.labels import CODE, RESERVED_HOTKEYS, LabelSetError, ascii_code, parse_label_set
+
+DATA = {
+    "key": "it-4",
+    "name": "Italian, four labels",
+    "description": "Two\nlines",
+    "source": "000",
+    "languages": ["it", "pt-BR"],
+    "categories": [
+        {
+            "code": "PERSON",
+            "name": "Person",
+            "labels": [
+                {"code": "NOME", "name": "NOME", "hotkey": "o", "description": "Names", "placeholder": "[NAME]"},
+                {"name": "ETÀ", "hotkey": "e"},
+            ],
+        },
+        {"name": "Luogo e data", "labels": [{"name": "LUOGO/INDIRIZZO"}, {"code": "DATA", "name": "DATA"}]},
+    ],
+}
+
+
+def changed(path: list, value: object) -> dict:
+    data = copy.deepcopy(DATA)
+    at = data
+    for step in path[:-1]:
+        at = at[step]
+    if value is None:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return data
+
+
+def test_a_label_set_is_read_and_completed() -> None:
+    label_set = parse_label_set(DATA)
+    assert (label_set.key, label_set.languages) == ("it-4", ("it", "pt-BR"))
+    assert [category.code for category in label_set.categories] == ["PERSON", "Luogo_e_data"]
+    assert [label.code for label in label_set.labels()] == ["NOME", "ETA", "LUOGO_INDIRIZZO", "DATA"]
+    assert [label.placeholder for label in label_set.labels()][:2] == ["[NAME]", "[ETÀ]"]
+    assert label_set.accepted() == {
+        "NOME": "NOME",
+        "ETA": "ETA",
+        "LUOGO_INDIRIZZO": "LUOGO_INDIRIZZO",
+        "DATA": "DATA",
+        "ETÀ": "ETA",
+        "LUOGO/INDIRIZZO": "LUOGO_INDIRIZZO",
+    }
+
+
+LABEL = ["categories", 0, "labels", 1]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ([], "must be an object with key, name"),
+        (changed(["key"], None), "'key' is missing"),
+        (changed(["key"], "It 4"), "a-z, 0-9 and single hyphens"),
+        (changed(["name"], "  "), "'name' is empty"),
+        (changed(["name"], 7), "'name' must be text, not int"),
+        (changed(["name"], "a\tb"), "control character"),
+        (changed(["colour"], "red"), "unknown key 'colour'; known are key, name"),
+        (changed(["languages"], "it"), "'languages' must be a list, not str"),
+        (changed(["languages", 0], "italian!"), "write it as 'es' or 'pt-BR'"),
+        (changed(["categories"], []), "at least one category"),
+        (changed(["categories", 0, "labels"], []), "category 1 (Person): a category needs at least one label"),
+        (changed(["categories", 0], "PERSON"), "category 1: must be an object with code, name, labels"),
+        (changed([*LABEL, "hotKey"], "x"), "category 1 (Person), label 2: unknown key 'hotKey'"),
+        (changed([*LABEL, "code"], "ET À"), "label 2 (ETÀ): the code 'ET À' must be made of"),
+        (changed([*LABEL, "code"], "---"), "the code '---' must be made of"),
+        (changed([*LABEL, "name"], "***"), "no code can be made of '***'"),
+        (changed([*LABEL, "code"], "nome"), "'NOME' and 'ETÀ' share the name or code 'nome'"),
+        (changed([*LABEL, "name"], "Nome"), "share the name or code 'Nome'"),
+        (changed([*LABEL, "hotkey"], "o"), "share the hotkey 'o'"),
+        (changed([*LABEL, "hotkey"], "N"), "kept for the program, as all of these are: * / ? f g m n p u x"),
+        (changed([*LABEL, "hotkey"], "ab"), "one printable character"),
+        (changed([*LABEL, "hotkey"], "\x07"), "control character"),
+        (changed(["categories", 1, "code"], "person"), "the categories 'Person' and 'Luogo e data' share"),
+    ],
+)
+def test_what_is_wrong_is_said(data: dict, words: str) -> None:
+    with pytest.raises(LabelSetError, match=re.escape(words)):
+        parse_label_set(data)
+
+
+@pytest.mark.parametrize("key", sorted(RESERVED_HOTKEYS))
+def test_reserved_keys(key: str) -> None:
+    with pytest.raises(LabelSetError, match="kept for the program"):
+        parse_label_set(changed([*LABEL, "hotkey"], key))
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("ETÀ", "ETA"),
+        ("ETA\u0300", "ETA"),
+        ("LUOGO/INDIRIZZO", "LUOGO_INDIRIZZO"),
+        (" Straße 1 ", "Strasse_1"),
+        ("Øre & Łódź", "Ore_Lodz"),
+        ("ID-NUM_x", "ID-NUM_x"),
+        ("Name 姓", "Name"),
+        ("姓名", "U59D3_U540D"),
+    ],
+)
+def test_ascii_code(name: str, code: str) -> None:
+    assert ascii_code(name) == code
+
+
+@given(st.text())
+def test_a_code_is_within_the_grammar(name: str) -> None:
+    try:
+        code = ascii_code(name)
+    except ValueError:
+        assert not any(ch.isascii() and ch.isalnum() for ch in name)
+    else:
+        assert CODE.fullmatch(code)

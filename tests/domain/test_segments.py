@@ -1,0 +1,83 @@
+import time
+
+import pytest
+from hypothesis import given
+
+from annotations.domain.segments import Line, Segment, lines, segment_lines
+from annotations.domain.spans import Span, SpanError
+from tests.domain.strategies import cases, texts, texts_with_spans
+
+
+@pytest.mark.parametrize("case", cases("segments.json")["cases"], ids=lambda case: case["what"])
+def test_case(case: dict) -> None:
+    got = segment_lines(case["text"], [Span(*place, "X") for place in case["spans"]])
+    assert got == [
+        (
+            Line(*row["line"]),
+            [
+                Segment(each["start"], each["end"], tuple(each["spans"]), tuple(each["starts"]), tuple(each["ends"]))
+                for each in row["segments"]
+            ],
+        )
+        for row in case["rows"]
+    ]
+
+
+@given(texts())
+def test_lines_make_up_the_text(text: str) -> None:
+    found = lines(text)
+    assert "".join(text[line.start : line.break_end] for line in found) == text
+    assert [line.number for line in found] == list(range(1, len(found) + 1))
+    assert all(text[line.end : line.break_end] in ("\r\n", "\n", "\r") for line in found[:-1])
+    assert not any(mark in text[line.start : line.end] for line in found for mark in "\r\n")
+
+
+@given(texts_with_spans())
+def test_segments_make_up_the_text_and_name_exactly_the_spans_that_cover_them(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    rows = segment_lines(text, spans)
+    built = ""
+    for line, segments in rows:
+        assert all(segment.start < segment.end for segment in segments)
+        built += "".join(text[segment.start : segment.end] for segment in segments) + text[line.end : line.break_end]
+        for segment in segments:
+            for at in range(segment.start, segment.end):
+                assert set(segment.spans) == {i for i, span in enumerate(spans) if span.start <= at < span.end}
+            lengths = [(spans[i].start - spans[i].end, spans[i].start, i) for i in segment.spans]
+            assert lengths == sorted(lengths)
+    assert built == text
+
+
+@given(texts_with_spans())
+def test_segments_are_as_long_as_can_be(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    edges = {edge for span in spans for edge in (span.start, span.end)}
+    for line, segments in segment_lines(text, spans):
+        inner = {segment.start for segment in segments} - {line.start}
+        assert inner == {edge for edge in edges if line.start < edge < line.end}
+
+
+@given(texts_with_spans())
+def test_each_span_starts_once_and_ends_once(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    segments = [segment for _, row in segment_lines(text, spans) for segment in row]
+    assert sorted(i for segment in segments for i in segment.starts) == list(range(len(spans)))
+    assert sorted(i for segment in segments for i in segment.ends) == list(range(len(spans)))
+    for segment in segments:
+        assert all(spans[i].start == segment.start for i in segment.starts)  # trimmed spans begin on a character
+        assert all(spans[i].end == segment.end for i in segment.ends)
+
+
+@pytest.mark.parametrize(("span", "code"), [(Span(2, 2, "X"), "empty"), (Span(1, 9, "X"), "outside")])
+def test_a_span_that_does_not_fit_is_refused(span: Span, code: str) -> None:
+    with pytest.raises(SpanError) as error:
+        segment_lines("abc", [span])
+    assert error.value.code == code
+
+
+def test_a_long_note_with_many_spans_is_quick() -> None:
+    text = "Paciente de 53 años, NHC 2569870.\n" * 3000
+    spans = [Span(at, at + 30, "X") for at in range(0, 100_000, 50)] + [Span(0, 100_000, "Y")]
+    start = time.perf_counter()
+    segment_lines(text, spans)
+    assert time.perf_counter() - start < 1
