@@ -136,6 +136,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "deidreview.middleware.response_headers",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "deidreview.uploads.upload_limit",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
