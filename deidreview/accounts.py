@@ -118,9 +118,9 @@ def locked_out(
 ) -> HttpResponse:
     """Says how long to wait and what to do. The same for accounts that do not exist."""
     minutes = minutes_left(get_client_username(request, credentials) or "", client_ip(request))
-    headers = {"Retry-After": str(minutes * 60)}
     if wants_json(request):
-        return JsonResponse({"error": "locked-out", "minutes": minutes}, status=429, headers=headers)
-    response = render(request, "account/locked.html", {"minutes": minutes}, status=429)
-    response.headers.update(headers)
+        response: HttpResponse = JsonResponse({"error": "locked-out", "minutes": minutes}, status=429)
+    else:
+        response = render(request, "account/locked.html", {"minutes": minutes}, status=429)
+    response.headers["Retry-After"] = str(minutes * 60)
     return response

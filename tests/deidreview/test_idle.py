@@ -1,0 +1,51 @@
+import pytest
+from django.conf import settings
+from django.contrib.auth import get_user
+
+pytestmark = pytest.mark.django_db
+PAGE = "/accounts/password/change/"
+
+
+@pytest.fixture
+def signed_in(client, person, clock, sign_in):
+    sign_in(client)
+    client.get(PAGE)
+    return client
+
+
+def test_doing_nothing_signs_out_and_says_why(signed_in, clock):
+    clock.forward(minutes=settings.IDLE_MINUTES + 0.1)
+    response = signed_in.get(PAGE)
+    assert response.headers["Location"] == f"/accounts/login/?next={PAGE}"
+    assert not get_user(signed_in).is_authenticated
+    assert b"signed out after 30 minutes" in signed_in.get(response.headers["Location"]).content
+
+
+def test_doing_something_keeps_signed_in(signed_in, clock):
+    for _ in range(6):
+        clock.forward(minutes=settings.IDLE_MINUTES * 0.6)
+        assert signed_in.get(PAGE).status_code == 200
+
+
+def test_a_page_that_only_polls_does_not(signed_in, clock):
+    for _ in range(2):
+        clock.forward(minutes=settings.IDLE_MINUTES * 0.6)
+        response = signed_in.get(PAGE, headers={"X-Background": "1", "HX-Request": "true"})
+    assert response.status_code == 401 and "HX-Redirect" in response.headers
+
+
+def test_a_change_sent_too_late_is_refused_not_redirected(signed_in, clock):
+    clock.forward(minutes=settings.IDLE_MINUTES + 1)
+    response = signed_in.post(PAGE, "{}", content_type="application/json")
+    assert response.status_code == 401 and response.json() == {"error": "signed-out"}
+
+
+def test_a_form_sent_too_late_is_not_repeated_after_signing_in(signed_in, clock):
+    clock.forward(minutes=settings.IDLE_MINUTES + 1)
+    assert signed_in.post(PAGE, {}).headers["Location"] == "/accounts/login/"
+
+
+def test_the_session_is_not_written_with_every_request(signed_in, clock, django_assert_num_queries):
+    clock.forward(minutes=0.5)
+    with django_assert_num_queries(2):  # the session, the person
+        signed_in.get(PAGE)

@@ -1,0 +1,155 @@
+import re
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.test import Client
+
+from tests.deidreview.conftest import totp
+from tests.factories import PASSWORD, make_user
+
+pytestmark = pytest.mark.django_db
+LIMIT = settings.AXES_FAILURE_LIMIT
+ACTIVATE, STEP = "/accounts/2fa/totp/activate/", "/accounts/2fa/authenticate/"
+
+
+def secret_of(page: bytes) -> str:
+    found = re.search(rb'<code class="secret"[^>]*>([A-Z2-7]+)</code>', page)
+    assert found
+    return found[1].decode()
+
+
+@pytest.fixture
+def guarded(client, person, sign_in, clock):
+    """Ada has an authenticator app; returns its key."""
+    sign_in(client)
+    asked = client.get(ACTIVATE)
+    assert asked.headers["Location"].startswith("/accounts/reauthenticate/")
+    client.post(asked.headers["Location"], {"password": PASSWORD, "next": ACTIVATE})
+    page = client.get(ACTIVATE)
+    assert b"data:image/svg+xml;base64," in page.content
+    secret = secret_of(page.content)
+    wrong = client.post(ACTIVATE, {"code": "000000" if totp(secret, clock.now) != "000000" else "111111"})
+    assert wrong.status_code == 200 and not Authenticator.objects.exists()
+    done = client.post(ACTIVATE, {"code": totp(secret, clock.now)})
+    assert done.headers["Location"] == "/accounts/2fa/recovery-codes/"
+    client.post("/accounts/logout/")
+    clock.forward(minutes=2)
+    return secret
+
+
+def codes_of(page: bytes) -> list[str]:
+    return re.findall(r"<li>(\d{8})</li>", page.decode())
+
+
+def test_the_password_alone_no_longer_opens(client, guarded, sign_in):
+    assert sign_in(client).headers["Location"].startswith(STEP)
+    assert not get_user(client).is_authenticated
+    # Nor does any page open between the steps.
+    assert client.get("/accounts/password/change/").status_code == 302
+
+
+def test_password_and_code_open(client, guarded, sign_in, clock):
+    sign_in(client)
+    assert client.post(STEP, {"code": totp(guarded, clock.now)}).status_code == 302
+    assert get_user(client).is_authenticated
+
+
+def test_a_code_works_once(client, guarded, sign_in, clock):
+    code = totp(guarded, clock.now)
+    sign_in(client)
+    client.post(STEP, {"code": code})
+    other = Client()
+    sign_in(other)
+    assert other.post(STEP, {"code": code}).status_code == 200
+    assert not get_user(other).is_authenticated
+
+
+def test_an_old_code_does_not_open(client, guarded, sign_in, clock):
+    sign_in(client)
+    page = client.post(STEP, {"code": totp(guarded, clock.now - 300)})
+    assert page.status_code == 200 and b"Incorrect code" in page.content
+
+
+def test_guessing_codes_locks_from_every_address(client, guarded, sign_in, clock):
+    sign_in(client)
+    for _ in range(LIMIT):
+        response = client.post(STEP, {"code": "123"})
+    assert response.status_code == 429 and b"15 minutes" in response.content
+    other = Client(REMOTE_ADDR="10.0.0.9")
+    sign_in(other)
+    assert other.post(STEP, {"code": totp(guarded, clock.now)}).status_code == 429
+    clock.forward(minutes=15.1)
+    again = Client()
+    sign_in(again)
+    assert again.post(STEP, {"code": totp(guarded, clock.now)}).status_code == 302
+
+
+def test_failed_codes_do_not_lock_the_password_step_of_anyone(client, guarded, sign_in):
+    sign_in(client)
+    for _ in range(LIMIT):
+        client.post(STEP, {"code": "123"})
+    make_user("bob")
+    assert sign_in(Client(), "bob").status_code == 302
+
+
+def test_recovery_codes_work_once_each(client, guarded, sign_in, clock):
+    sign_in(client)
+    client.post(STEP, {"code": totp(guarded, clock.now)})
+    clock.forward(minutes=1)
+    place = "/accounts/2fa/recovery-codes/"
+    asked = client.get(place)
+    if asked.status_code == 302:
+        client.post(asked.headers["Location"], {"code": totp(guarded, clock.now), "password": PASSWORD})
+    codes = codes_of(client.get(place).content)
+    assert len(codes) == 10
+    assert client.get(place + "download/").content.decode().split() == codes
+    for expected in (302, 200):
+        browser = Client()
+        sign_in(browser)
+        assert browser.post(STEP, {"code": codes[0]}).status_code == expected
+    assert len(codes_of(client.get(place).content)) == 9
+    assert b"9 of 10 left" in client.get("/accounts/2fa/").content
+    client.post(place + "generate/")
+    assert not set(codes) & set(codes_of(client.get(place).content))
+
+
+def test_switching_it_off(client, guarded, sign_in, clock):
+    sign_in(client)
+    client.post(STEP, {"code": totp(guarded, clock.now)})
+    clock.forward(minutes=20)
+    place = "/accounts/2fa/totp/deactivate/"
+    asked = client.get(place)
+    assert "reauthenticate" in asked.headers["Location"]
+    client.post(asked.headers["Location"], {"password": PASSWORD, "code": totp(guarded, clock.now)})
+    assert client.post(place).status_code == 302
+    assert not Authenticator.objects.exists()
+    client.post("/accounts/logout/")
+    sign_in(client)
+    assert get_user(client).is_authenticated
+
+
+def test_the_admin_has_no_way_around_it(client, guarded):
+    person = get_user_by_name("ada")
+    person.is_staff = person.is_superuser = True
+    person.save()
+    response = client.post("/admin/login/", {"username": "ada", "password": PASSWORD})
+    assert response.headers["Location"].startswith("/accounts/login/")
+    assert not get_user(client).is_authenticated
+
+
+def test_an_administrator_can_switch_it_off_for_somebody(client, guarded):
+    admin = make_user("root", is_staff=True, is_superuser=True)
+    client.force_login(admin)
+    person = get_user_by_name("ada")
+    client.post(
+        "/admin/annotations/user/", {"action": "remove_second_factor", "_selected_action": [str(person.pk)]}
+    )
+    assert not Authenticator.objects.exists()
+
+
+def get_user_by_name(name: str):
+    from annotations.models import User
+
+    return User.objects.get(username=name)
