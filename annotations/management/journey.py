@@ -4,6 +4,8 @@ import json
 from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, ProgrammingError, connection
+from django.db.migrations.executor import MigrationExecutor
 
 from annotations.domain.notes import NoteError
 from annotations.models import Project, User
@@ -53,6 +55,11 @@ class JourneyCommand(BaseCommand):
             self._fail(str(error), error.code, as_json=options["json"])
         except NoteError as error:
             self._fail(str(error), "note", as_json=options["json"])
+        except (OperationalError, ProgrammingError) as error:
+            if MigrationExecutor(connection).loader.applied_migrations:
+                raise
+            del error  # its message may quote a statement
+            self._fail("the database has no tables yet: run `manage.py prepare`", "empty", as_json=options["json"])
         text = json.dumps(result, ensure_ascii=False) if options["json"] else self.say(result)
         if text:
             self.stdout.write(text)

@@ -257,7 +257,7 @@ def run_export(
 ) -> dict[str, Any]:
     """An export as a job: a zip among the stored files. Returns the report with its `file_id`."""
     project = Project.objects.get(pk=project_id)
-    actor = User.objects.filter(pk=actor_id).first()
+    actor = User.objects.filter(pk=actor_id).first() if actor_id else None
     wanted = wanted_set(project, set_spec)
     report = _report(project, wanted, format)
     name = f"{project.slug}-{set_spec.replace(':', '-')}-{format}.zip"

@@ -114,7 +114,7 @@ def withdraw_gold(*, document: Document, actor: User | None) -> None:
 def make_gold_bulk(*, project_id: int, author_id: int, actor_id: int | None, progress: Progress) -> dict[str, Any]:
     """Make every submitted reading of one author gold where the note has none yet. Safe to repeat and to resume."""
     author = Author.objects.select_related("project").get(pk=author_id, project_id=project_id)
-    actor = User.objects.filter(pk=actor_id).first()
+    actor = User.objects.filter(pk=actor_id).first() if actor_id else None
     has_gold = AnnotationSet.objects.filter(document=OuterRef("document"), author__kind=Author.Kind.GOLD)
     todo = (
         AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)

@@ -164,7 +164,7 @@ def test_a_run_is_found_by_name_and_by_id(project, tmp_path):
 @pytest.mark.parametrize("spec", ["gold:9", "gold:x", "annotator:nobody", "run:none", "nonsense"])
 def test_what_is_not_there_names_the_choices(project, tmp_path, spec):
     reading(project)
-    with pytest.raises(ServiceError, match="annotator:anna|none yet"):
+    with pytest.raises(ServiceError, match=r"annotator:anna|none yet"):
         exported(project, tmp_path, spec)
     assert not (tmp_path / "out").exists()
 

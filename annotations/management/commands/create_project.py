@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -16,7 +17,7 @@ class Command(JourneyCommand):
         parser.add_argument("--language", default="", help="of notes that name none, e.g. es")
         parser.add_argument("--slug", help="short name; made from NAME when left out")
         parser.add_argument("--manager", metavar="USER", help="an account that becomes the first member")
-        parser.add_argument("--guidelines", metavar="FILE", help="Markdown")
+        parser.add_argument("--guidelines", metavar="FILE", type=Path, help="Markdown")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = create_project(
@@ -28,8 +29,7 @@ class Command(JourneyCommand):
             actor=actor,
         )
         if options["guidelines"]:
-            with open(options["guidelines"], encoding="utf-8") as file:
-                set_guidelines(project=project, text=file.read(), actor=actor)
+            set_guidelines(project=project, text=options["guidelines"].read_text(encoding="utf-8"), actor=actor)
         return {
             "project": project.slug,
             "name": project.name,

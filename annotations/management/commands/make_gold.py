@@ -39,7 +39,7 @@ class Command(JourneyCommand):
 
     def _one(self, project: Project, author: Author, name: str, actor: User, *, replace: bool) -> dict[str, Any]:
         document = Document.objects.select_related("project").filter(project=project, name=name).first()
-        reading = document and AnnotationSet.objects.filter(document=document, author=author).first()
+        reading = AnnotationSet.objects.filter(document__name=name, author=author).first()
         if document is None or reading is None:
             raise ServiceError(f"{author.name} has no reading of a note {name!r}", code="note")
         gold = make_gold(document=document, annotation_set=reading, actor=actor, replace=replace)
