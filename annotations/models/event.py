@@ -22,6 +22,7 @@ class Verb(models.TextChoices):
     NOTES_IMPORTED = "notes.imported", "imported notes"
     NOTES_ASSIGNED = "notes.assigned", "assigned notes"
     NOTE_READ = "note.read", "opened a note"
+    PATIENTS_SET = "patients.set", "set patient ids"
     PATIENT_ERASED = "patient.erased", "erased a patient's notes"
     SPAN_CREATED = "span.created", "labelled a span"
     SPAN_CHANGED = "span.changed", "changed a span"

@@ -168,17 +168,31 @@ def read_patients(source: Source) -> dict[str, str]:
 
 
 def parse_patients(data: bytes, file: str) -> dict[str, str]:
-    """Raises ServiceError naming the line."""
+    """Patient ids by note name from a CSV with the columns name and patient_id, parted by commas or semicolons.
+
+    Raises ServiceError naming the line; nothing is taken then.
+    """
     try:
-        rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ServiceError(f"{file} is not UTF-8; nothing was imported", code="patients") from error
-    if not {"name", "patient_id"} <= set(rows.fieldnames or ()):
-        raise ServiceError(f"{file} needs the columns name and patient_id; nothing was imported", code="patients")
+        raise ServiceError(f"{file} is not UTF-8; nothing was taken", code="patients") from error
+    if "\0" in text:
+        raise ServiceError(f"{file} holds NUL characters and is no CSV; nothing was taken", code="patients")
+    head = text.partition("\n")[0]
+    # Spreadsheets in much of Europe part columns by semicolons.
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in head and "," not in head else ",")
     found: dict[str, str] = {}
-    for row in rows:
-        name, patient = (row["name"] or "").strip(), (row["patient_id"] or "").strip()
-        if len(patient) > 80:
-            raise ServiceError(f"{file}, line {rows.line_num}: a patient id has at most 80 characters", code="patients")
-        found[name.removesuffix(".txt")] = patient
+    try:
+        if not {"name", "patient_id"} <= set(rows.fieldnames or ()):
+            raise ServiceError(f"{file} needs the columns name and patient_id; nothing was taken", code="patients")
+        for row in rows:
+            name, patient = (row["name"] or "").strip(), (row["patient_id"] or "").strip()
+            if len(patient) > 80:
+                raise ServiceError(
+                    f"{file}, line {rows.line_num}: a patient id has at most 80 characters; nothing was taken",
+                    code="patients",
+                )
+            found[name.removesuffix(".txt")] = patient
+    except csv.Error as error:
+        raise ServiceError(f"{file}, line {rows.line_num}: this is no readable CSV", code="patients") from error
     return found
