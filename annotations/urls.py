@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from annotations.views import annotate
+from annotations.views import annotate, projects
 
 workbench: list[URLPattern] = [
     path("projects/<slug:slug>/notes/next/", annotate.next_open_note, name="next_note"),
@@ -11,4 +11,10 @@ workbench: list[URLPattern] = [
     path("projects/<slug:slug>/notes/<int:pk>/reopen", annotate.reopen_note, name="reopen"),
 ]
 
-urlpatterns: list[URLPattern] = [*workbench]
+looking: list[URLPattern] = [
+    path("", projects.projects, name="projects"),
+    path("projects/new", projects.project_new, name="project_new"),
+    path("projects/<slug:slug>/", projects.project, name="project"),
+]
+
+urlpatterns: list[URLPattern] = [*workbench, *looking]
