@@ -1,0 +1,24 @@
+"""What every view here can rely on."""
+
+from django.http import HttpRequest, QueryDict
+from django_htmx.middleware import HtmxDetails
+
+from annotations.models import User
+
+MAX_ID = 2**63 - 1
+
+
+class Request(HttpRequest):
+    """A request of somebody who is signed in: LoginRequiredMiddleware answers all others."""
+
+    user: User
+    htmx: HtmxDetails
+
+
+def number(data: QueryDict, name: str) -> int | None:
+    """A whole number from a query or form that a database can take as an id; None where it is none."""
+    value = data.get(name, "")
+    if not (value.isascii() and value.isdecimal() and len(value) < 20):
+        return None
+    found = int(value)
+    return found if found <= MAX_ID else None
