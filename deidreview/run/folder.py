@@ -22,6 +22,8 @@ def prepare(data: Path, say: Callable[[str], None]) -> int:
         # Only a folder made here is closed to others; one that was there keeps the rights it was given.
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(data / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except FileExistsError as error:
+        raise StartError(f"DEIDREVIEW_DATA: {data} is not a folder") from error
     except OSError as error:
         raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror})") from error
     _take(lock, data, say)

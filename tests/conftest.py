@@ -1,0 +1,40 @@
+"""What every test shares: which database it runs on, and a data folder that is gone afterwards.
+
+SQLite by default; PostgreSQL where DATABASE_URL names one (`make test` runs all tests on both).
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+# Playwright's event loop runs in the thread of the test, where Django would refuse the ORM.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+# A test never waits for a Redis that somebody else runs.
+os.environ.pop("REDIS_URL", None)
+
+
+def pytest_sessionstart() -> None:
+    # WhiteNoise warns of a folder for static files that is not there.
+    Path(os.environ["DEIDREVIEW_DATA"], "static").mkdir(parents=True, exist_ok=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    folder = Path(os.environ.get("DEIDREVIEW_DATA", ""))
+    if folder.name.startswith("deidreview-test-"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def pytest_report_header() -> str:
+    from django.db import connection
+
+    return f"database: {connection.display_name}"
+
+
+@pytest.fixture
+def on_postgresql() -> bool:
+    from django.db import connection
+
+    return connection.vendor == "postgresql"

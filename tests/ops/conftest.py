@@ -1,0 +1,181 @@
+"""The product as `make run` starts it: real processes in a data folder of the test's own, on the run's database."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from django.db import connection
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(check: Callable[[], object], timeout: float = 30.0, what: str = "it") -> object:
+    until = time.monotonic() + timeout
+    while time.monotonic() < until:
+        found = check()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"waited {timeout} s for {what}")
+
+
+class Product:
+    """One `python -m deidreview.run`. Output of both kinds goes to one file, in the order it was written."""
+
+    def __init__(self, data: Path, environ: dict[str, str], log: Path) -> None:
+        self.data = data
+        self.port = int(environ["PORT"]) if environ["PORT"].isdigit() else 0
+        self._log = log
+        self._seen: dict[int, psutil.Process] = {}
+        with log.open("w") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "deidreview.run"],
+                cwd=ROOT,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    @property
+    def output(self) -> str:
+        return self._log.read_text()
+
+    def wait_ready(self, timeout: float = 60.0) -> "Product":
+        wait_for(
+            lambda: "deidreview is at" in self.output or self.process.poll() is not None, timeout, "the first page"
+        )
+        assert self.process.poll() is None, self.output
+        wait_for(lambda: {"relay", "work"} <= set(self.commands()), 20, "relay and worker")
+        return self
+
+    def get(self, path: str) -> tuple[int, str]:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=20) as answer:
+            return answer.status, answer.read().decode()
+
+    def tree(self) -> list[psutil.Process]:
+        """All processes that it started, those of its children too."""
+        found = psutil.Process(self.process.pid).children(recursive=True)
+        self._seen |= {process.pid: process for process in found}
+        return found
+
+    def commands(self) -> dict[str, psutil.Process]:
+        """Its children by what they are: web, relay, work, redis."""
+        names = {}
+        for child in psutil.Process(self.process.pid).children():
+            try:
+                words = " ".join(child.cmdline())
+            except psutil.Error:
+                continue
+            for word, name in (("gunicorn", "web"), ("relay", "relay"), ("manage work", "work"), ("redis", "redis")):
+                if word in words:
+                    names[name] = child
+        return names
+
+    def ask_to_stop(self, number: int = signal.SIGINT) -> None:
+        self.tree()
+        self.process.send_signal(number)
+
+    def stop(self, number: int = signal.SIGINT, timeout: float = 40.0) -> int:
+        self.ask_to_stop(number)
+        return self.process.wait(timeout)
+
+    def survivors(self) -> list[psutil.Process]:
+        """Those of its processes that are still there."""
+        return [one for one in self._seen.values() if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+
+    def finish(self, timeout: float = 30.0) -> tuple[int, str]:
+        """For a start that is to fail: its exit status and words."""
+        return self.process.wait(timeout), self.output.strip()
+
+    def kill_all(self) -> None:
+        if self.process.poll() is None:
+            self.tree()
+            self.process.kill()
+            self.process.wait()
+        for one in self.survivors():
+            one.kill()
+
+
+@pytest.fixture
+def database_url(tmp_path: Path) -> Iterator[str]:
+    """A database for one product: none named (its own SQLite file), or a new one on the run's PostgreSQL server."""
+    if connection.vendor != "postgresql":
+        yield ""
+        return
+    import psycopg
+
+    place = connection.settings_dict
+    name = f"ops_{uuid.uuid4().hex[:8]}"
+    server = {"host": place["HOST"], "port": place["PORT"] or None, "user": place["USER"], "dbname": "postgres"}
+    server["password"] = place["PASSWORD"] or None
+    with psycopg.connect(**server, autocommit=True) as own:
+        own.execute(f'CREATE DATABASE "{name}"')
+    yield os.environ["DATABASE_URL"].rsplit("/", 1)[0] + f"/{name}"
+    with psycopg.connect(**server, autocommit=True) as own:
+        own.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def environ(tmp_path: Path, database_url: str) -> dict[str, str]:
+    """What a product of the test sees; nothing of the shell's own settings."""
+    ours = ("DEIDREVIEW_", "DATABASE_URL", "REDIS_URL", "DJANGO_", "HOST", "PORT")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {
+        **clean,
+        "DEIDREVIEW_DATA": str(tmp_path / "data"),
+        "PORT": str(free_port()),
+        **({"DATABASE_URL": database_url} if database_url else {}),
+    }
+
+
+@pytest.fixture
+def start(environ: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., Product]]:
+    """`start(PORT="x")`: a product, with these variables on top of the test's own."""
+    started: list[Product] = []
+
+    def one(**changes: str) -> Product:
+        used = {**environ, **changes}
+        product = Product(Path(used["DEIDREVIEW_DATA"]), used, tmp_path / f"output-{len(started)}")
+        started.append(product)
+        return product
+
+    yield one
+    for product in started:
+        product.kill_all()
+        print(product.output)
+
+
+@pytest.fixture
+def manage(environ: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`manage("backup", "file")`: a command on the product's data, beside it or without it."""
+
+    def run(*words: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "manage.py", *words],
+            cwd=ROOT,
+            env={**environ, **changes},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,79 @@
+"""The data folder: private, locked, with a key of its own."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from deidreview.run import folder
+from deidreview.run.environment import StartError
+
+
+def quiet(line: str) -> None:
+    """Nobody listens."""
+
+
+def mode(path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_new_folder_and_its_key_are_private(tmp_path):
+    data = tmp_path / "deep" / "data"
+    lock = folder.prepare(data, quiet)
+
+    key = data / "secret_key"
+    assert mode(data) == 0o700
+    assert mode(key) == 0o600
+    assert len(key.read_text().strip()) >= 64
+    os.close(lock)
+
+
+def test_the_key_stays(tmp_path):
+    os.close(folder.prepare(tmp_path, quiet))
+    key = (tmp_path / "secret_key").read_text()
+    os.close(folder.prepare(tmp_path, quiet))
+
+    assert (tmp_path / "secret_key").read_text() == key
+    assert not list(tmp_path.glob("secret_key.*"))
+
+
+def test_a_key_in_the_environment_is_enough(tmp_path, monkeypatch):
+    monkeypatch.setenv("DEIDREVIEW_SECRET_KEY", "k" * 50)
+    os.close(folder.prepare(tmp_path, quiet))
+
+    assert not (tmp_path / "secret_key").exists()
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch):
+    monkeypatch.delenv("DEIDREVIEW_SECRET_KEY", raising=False)
+
+
+def test_two_instances_do_not_share_a_folder(tmp_path):
+    lock = folder.prepare(tmp_path, quiet)
+    with pytest.raises(StartError, match=f"in use by another deidreview .process {os.getpid()}.; stop it first"):
+        folder.prepare(tmp_path, quiet)
+    os.close(lock)
+    os.close(folder.prepare(tmp_path, quiet))
+
+
+def test_a_file_in_the_folders_place(tmp_path):
+    (tmp_path / "data").write_text("not a folder")
+
+    with pytest.raises(StartError, match=r"DEIDREVIEW_DATA: .*data is not a folder"):
+        folder.prepare(tmp_path / "data", quiet)
+
+
+def test_a_place_where_nobody_can_write():
+    with pytest.raises(StartError, match="DEIDREVIEW_DATA: /proc/deidreview cannot be written"):
+        folder.prepare(Path("/proc/deidreview"), quiet)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_the_right_to_write(tmp_path):
+    tmp_path.chmod(0o500)
+
+    with pytest.raises(StartError, match=r"cannot be written .Permission denied."):
+        folder.prepare(tmp_path, quiet)
+    tmp_path.chmod(0o700)

@@ -1,0 +1,202 @@
+"""`make run`'s command with real processes: start, stop, start again, and what goes wrong at the door."""
+
+import signal
+import socket
+import sqlite3
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from django.db import connection
+
+from tests.ops.conftest import wait_for
+
+pytestmark = pytest.mark.processes
+sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="looks into the SQLite file")
+
+
+def test_start_stop_and_start_again_with_the_data_still_there(start, manage):
+    product = start().wait_ready()
+    assert "Demo logins: manager" in product.output
+    assert product.get("/accounts/login/")[0] == 200
+    assert set(product.commands()) == {"web", "relay", "work", "redis"}
+    made = manage("create_project", "Ward 7", "--labels", "meddocan", "--json")
+    assert made.returncode == 0, made.stderr
+
+    assert product.stop(signal.SIGINT) == 0
+    assert product.survivors() == []
+    assert "everything is saved" in product.output
+    assert "was killed" not in product.output
+
+    began = time.monotonic()
+    again = start().wait_ready()
+    assert time.monotonic() - began < 10
+    assert again.get("/healthz") == (200, '{"status": "ok"}')
+    for needless in ("Database", "Static", "Demo project loaded"):
+        assert needless not in again.output
+    there = manage("create_project", "Ward 7", "--labels", "meddocan", "--json")
+    assert "ward-7" in there.stdout + there.stderr
+    assert again.stop(signal.SIGTERM) == 0
+    assert again.survivors() == []
+
+
+def test_the_folder_is_private_and_redis_is_not_on_the_network(start):
+    product = start().wait_ready()
+
+    for file in product.data.rglob("*"):
+        assert file.stat().st_mode & 0o077 == 0 or file.parent.stat().st_mode & 0o077 == 0, file
+    redis = product.commands()["redis"]
+    assert [place for place in redis.net_connections() if place.laddr] == []
+    assert list((product.data / "redis").glob("appendonly*"))
+
+
+def test_a_path_too_long_for_a_socket(start, tmp_path):
+    product = start(DEIDREVIEW_DATA=str(tmp_path / ("long" * 30) / "with a space and %41")).wait_ready()
+
+    assert not (product.data / "redis" / "redis.sock").exists()
+    socket_file = next(word for word in product.commands()["redis"].cmdline() if "redis.sock" in word).split(":", 1)[1]
+    assert product.stop() == 0
+    assert not Path(socket_file).parent.exists()
+
+
+def test_a_killed_process_is_started_again(start):
+    product = start().wait_ready()
+    before = product.commands()
+    before["work"].kill()
+    before["redis"].kill()
+
+    wait_for(lambda: "work" in product.commands() and product.commands()["work"].pid != before["work"].pid)
+    wait_for(lambda: "redis" in product.commands() and product.commands()["redis"].pid != before["redis"].pid)
+    assert "The worker process ended (killed by SIGKILL); starting it again in 0.5 s" in product.output
+    assert product.get("/healthz")[0] == 200
+
+
+def test_a_killed_web_server_loses_no_connection(start):
+    product = start().wait_ready()
+    web = product.commands()["web"]
+    web.kill()
+
+    # The supervisor holds the listening socket: the question waits until the new server answers it.
+    assert product.get("/healthz")[0] == 200
+    assert product.commands()["web"].pid != web.pid
+
+
+def test_kill_9_leaves_nothing_behind_and_the_next_start_works(start):
+    product = start().wait_ready()
+    product.tree()
+    product.process.send_signal(signal.SIGKILL)
+    product.process.wait()
+
+    again = start()
+    wait_for(lambda: product.survivors() == [], 30, "the children to end")
+    again.wait_ready()
+    assert again.get("/accounts/login/")[0] == 200
+
+
+def test_a_port_in_use(start):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert start(PORT=str(port)).finish() == (
+            1,
+            f"deidreview: PORT: {port} on 127.0.0.1 is in use by another program; try PORT={port + 1}",
+        )
+
+
+def test_a_malformed_port(start):
+    assert start(PORT="80x").finish() == (1, "deidreview: PORT: '80x' is not a number from 1 to 65535")
+
+
+def test_a_file_in_the_place_of_the_data_folder(start, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert start(DEIDREVIEW_DATA=str(tmp_path / "file")).finish() == (
+        1,
+        f"deidreview: DEIDREVIEW_DATA: {tmp_path}/file is not a folder",
+    )
+
+
+def test_a_second_instance_on_the_folder(start):
+    product = start().wait_ready()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    status, words = start(PORT=port).finish()
+
+    assert status == 1
+    assert words.endswith(f"is in use by another deidreview (process {product.process.pid}); stop it first")
+    assert len(words.splitlines()) == 1
+
+
+def test_a_malformed_setting_is_one_line(start):
+    status, words = start(DEIDREVIEW_UPLOAD_MB="much").finish()
+
+    assert (status, words) == (1, "deidreview: DEIDREVIEW_UPLOAD_MB: 'much' is not a whole number")
+
+
+def test_a_database_that_does_not_answer_is_one_line(start):
+    status, words = start(DATABASE_URL="postgres://nobody@127.0.0.1:1/none").finish()
+
+    assert status == 1
+    assert words.startswith("deidreview: The database does not answer: ")
+    assert len(words.splitlines()) == 1
+
+
+def test_a_stop_in_the_middle_of_the_start(start):
+    product = start()
+    wait_for(lambda: product.tree(), what="the first child")
+    assert product.stop() == 0
+    assert product.survivors() == []
+
+
+def test_redis_whose_file_is_damaged_is_set_aside(start):
+    product = start().wait_ready()
+    product.stop()
+    for file in (product.data / "redis").rglob("appendonly*"):
+        if file.is_file():
+            file.write_bytes(b"this is no append-only file")
+
+    again = start().wait_ready()
+    assert "Redis could not read its file" in again.output
+    assert list(again.data.glob("redis.unreadable-*"))
+
+
+@sqlite_only
+def test_data_from_a_newer_version(start):
+    product = start(DEIDREVIEW_DEMO="0").wait_ready()
+    product.stop()
+    _applied(
+        product, "INSERT INTO django_migrations (app, name, applied) VALUES ('annotations', '9999_later', '2030-01-01')"
+    )
+
+    status, words = start().finish()
+    assert status == 1
+    assert "was written by a newer version of deidreview (it has annotations.9999_later" in words
+    assert len(words.splitlines()) == 1
+
+
+@sqlite_only
+def test_data_from_an_older_version_is_backed_up_and_migrated(start, manage):
+    product = start(DEIDREVIEW_DEMO="0").wait_ready()
+    product.stop()
+    # An older version: without the tables of the last application, and without a memory of them.
+    assert manage("migrate", "models_runtime", "zero").returncode == 0
+
+    again = start(DEIDREVIEW_DEMO="0").wait_ready()
+    assert "The database is from an older version; a backup lies in " in again.output
+    assert "Database updated" in again.output
+    assert len(list((again.data / "backups").glob("*-before-*.deidreview"))) == 1
+    assert _applied(again, "SELECT COUNT(*) FROM django_migrations WHERE app = 'models_runtime'") > 0
+
+
+def test_the_supervisor_is_small(start):
+    product = start().wait_ready()
+
+    assert psutil.Process(product.process.pid).memory_info().rss < 20 * 1024**2
+
+
+def _applied(product, statement):
+    with sqlite3.connect(product.data / "deidreview.sqlite3") as file:
+        row = file.execute(statement).fetchone()
+    return row and row[0]
