@@ -1,0 +1,53 @@
+"""What must hold for every page, whatever it shows."""
+
+import re
+from html.parser import HTMLParser
+
+from django.http import HttpResponse
+
+WORDS_OF_THE_NOTE = ("Mario", "Rossi", "Bianchi")
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.faults: list[str] = []
+        self.h1 = 0
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.labelled: set[str] = set()
+        self.controls: list[dict[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.h1 += tag == "h1"
+        if tag == "style" or (tag == "script" and "src" not in values and values.get("type") != "application/json"):
+            self.faults.append(f"inline <{tag}>")
+        self.faults += [f"{name} on <{tag}>" for name in values if name == "style" or name.startswith("on")]
+        if tag == "th" and "scope" not in values:
+            self.faults.append("<th> without scope")
+        if "id" in values:
+            self.ids.append(str(values["id"]))
+        if tag == "label" and values.get("for"):
+            self.labelled.add(str(values["for"]))
+        if tag in ("input", "select", "textarea") and values.get("type") not in ("hidden", "submit"):
+            self.controls.append(values)
+        self.links += [str(values[name]) for name in ("href", "action", "hx-get", "hx-post") if values.get(name)]
+
+
+def check_page(response: HttpResponse, *, fragment: bool = False) -> str:
+    """The page, once it is known to keep to the policy, to have one heading, and no note text in a URL."""
+    html = response.content.decode()
+    page = _Page()
+    page.feed(html)
+    assert page.faults == []
+    assert page.h1 == (0 if fragment else 1)
+    twice = {name for name in page.ids if page.ids.count(name) > 1}
+    assert not twice, f"ids that stand twice: {twice}"
+    for control in page.controls:
+        named = control.get("id") in page.labelled or control.get("aria-label") or control.get("aria-labelledby")
+        assert named, f"a control without a label: {control}"
+    for link in page.links:
+        assert not any(word.lower() in link.lower() for word in WORDS_OF_THE_NOTE), link
+    assert not re.search(r"\{[{%#]", html), "template code on the page"
+    return html

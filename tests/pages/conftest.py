@@ -1,0 +1,40 @@
+from types import SimpleNamespace
+
+import pytest
+from django.test import Client
+
+from annotations.models import User
+from tests import factories as make
+
+TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
+
+
+@pytest.fixture
+def world(db: None) -> SimpleNamespace:
+    """A project with two notes for ann and ben, and one person of each role; `out` is a stranger with a project."""
+    project = make.make_project("covid", name="Covid ward")
+    ann, ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
+    notes = [make.make_note(project, TEXT, f"caso-{n:03}", readers=[ann, ben], language="it") for n in (1, 2)]
+    other = make.make_project("other", name="Other ward")
+    return SimpleNamespace(
+        project=project,
+        notes=notes,
+        note=notes[0],
+        ann=ann,
+        ben=ben,
+        rev=make.make_member(project, "reviewer", "rev"),
+        vic=make.make_member(project, "viewer", "vic"),
+        mia=make.make_member(project, "manager", "mia"),
+        out=make.make_member(other, "manager", "out"),
+        other=other,
+    )
+
+
+@pytest.fixture
+def sign_in() -> "type":
+    def client_of(user: User, **options: object) -> Client:
+        client = Client(**options)
+        client.force_login(user)
+        return client
+
+    return client_of
