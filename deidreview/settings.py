@@ -5,6 +5,7 @@ A malformed value stops the start with one clear line (ImproperlyConfigured name
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import environ
 from csp.constants import NONE, SELF
@@ -59,7 +60,7 @@ CSRF_TRUSTED_ORIGINS: list[str] = _read("list", "DEIDREVIEW_ORIGINS", [], "a lis
 HTTPS: bool = _read("bool", "DEIDREVIEW_HTTPS", False, "true or false")
 
 # ── Database ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-DEFAULT_DATABASE_URL = f"sqlite:///{DATA_DIR / 'deidreview.sqlite3'}"
+DEFAULT_DATABASE_URL = f"sqlite:///{quote(str(DATA_DIR / 'deidreview.sqlite3'))}"
 
 
 def _database() -> dict[str, Any]:
@@ -92,7 +93,7 @@ DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # ── Queue ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-REDIS_URL: str = _read("str", "REDIS_URL", f"unix://{DATA_DIR / 'redis' / 'redis.sock'}", "a Redis URL")
+REDIS_URL: str = _read("str", "REDIS_URL", f"unix://{quote(str(DATA_DIR / 'redis' / 'redis.sock'))}", "a Redis URL")
 if not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
     raise ImproperlyConfigured("REDIS_URL: begins with redis://, rediss:// or unix://")
 # JSON, not pickle: what lies in Redis must never be able to run as code.
