@@ -1,0 +1,60 @@
+"""The agreement command: the figures, and which readings they are over."""
+
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotations.models import Role
+from tests.factories import make_member, make_note, make_project, make_set
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*args):
+    out = io.StringIO()
+    call_command("agreement", *args, "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+@pytest.fixture
+def project():
+    """Table 3.4 of the thesis (002), first row: Uomo di 60 anni; two mark 60, one marks 60 anni."""
+    project = make_project("p")
+    note = make_note(project, "Uomo di 60 anni")
+    for name, end in (("anna", 10), ("bruno", 10), ("carla", 15)):
+        make_set(note, make_member(project, Role.ANNOTATOR, name), [(8, end, "AGE")], submitted=True)
+    return project
+
+
+def test_the_figures(project):
+    result = run("p", "--unit", "token", "--granularity", "subcategory")
+    assert result["observed"] == pytest.approx((1 + 1 + 1 + 1 / 3) / 4)
+    # Coincidences by hand: n = 12, O 8, AGE 4; Do = 2/12, De = 1 - (56 + 12)/132.
+    assert result["alpha"] == pytest.approx(1 - (2 / 12) / (1 - 68 / 132))
+    assert (result["units"], result["annotators"], result["notes"]) == (4, 3, 1)
+
+
+def test_binary_category_and_entity(project):
+    assert run("p", "--granularity", "binary")["observed"] == run("p", "--granularity", "category")["observed"]
+    assert run("p", "--unit", "entity")["units"] == 2
+    assert run("p", "--unit", "marked")["units"] == 2
+    with pytest.raises(CommandError, match="BIO"):
+        run("p", "--unit", "entity", "--granularity", "bio")
+
+
+def test_drafts_are_missing_and_readings_that_were_not_blind_or_seeded_are_left_out_and_counted(project):
+    note = make_note(project, "Mario Rossi", name="other")
+    make_set(note, make_member(project), [(0, 11, "PATIENT")])
+    make_set(note, make_member(project), [(0, 11, "PATIENT")], submitted=True, blind=False)
+    make_set(note, make_member(project), [(0, 11, "PATIENT")], submitted=True, seeded=True)
+    result = run("p")
+    assert (result["notes"], result["drafts"], result["not_blind"], result["seeded"]) == (1, 1, 1, 1)
+
+
+def test_undefined_says_why():
+    make_project("empty")
+    result = run("empty")
+    assert (result["observed"], result["alpha"], result["units"]) == (None, None, 0)
+    assert "no note has been submitted by two annotators" in result["undefined"]
