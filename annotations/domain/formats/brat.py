@@ -30,6 +30,7 @@ from annotations.domain.whitespace import WHITE_SPACE, trim
 
 _PLAIN_LINE: Final = re.compile(r"(T[^\s]+)\t([^\s]+) ([0-9]{1,9}) ([0-9]{1,9})\t(.*)", re.DOTALL)
 _PLACES: Final = re.compile(r"[0-9]{1,9} [0-9]{1,9}(;[0-9]{1,9} [0-9]{1,9})*")
+_OTHER_LINE: Final = re.compile(r"([REAMN])[0-9]\S*\t|(\*)\t|(#)")
 _NOT_KEPT: Final = {
     "R": "a relation",
     "E": "an event",
@@ -133,14 +134,22 @@ class _Reader:
         self._line = 0
 
     def read(self, annotations: str) -> None:
+        text, ids, spans, find_label = self.text, self._ids, self.spans, self.find_label
         for self._line, row in enumerate(annotations.split("\n"), 1):
-            row = row.removesuffix("\r")
             match = _PLAIN_LINE.fullmatch(row)
-            if match:
-                identity, label, start, end, quote = match.groups()
-                self._take(identity, label, [(int(start), int(end))], quote)
-            elif row:
-                self._read_odd(row)
+            if match is None or row[-1] == "\r":
+                self._read_odd(row.removesuffix("\r"))
+                continue
+            identity, label, first, past, quote = match.groups()
+            start, end, code = int(first), int(past), find_label(label)
+            # Nearly every line is right, and this much shows it; what is not is looked at again for all its faults.
+            if code and quote and text[start:end] == quote and start + len(quote) == end and identity not in ids:
+                span = Span(start, end, code)
+                if span not in spans and quote[0] not in WHITE_SPACE and quote[-1] not in WHITE_SPACE:
+                    ids.add(identity)
+                    spans.add(span)
+                    continue
+            self._take(identity, label, [(start, end)], quote)
 
     def _refuse(self, code: str, message: str) -> None:
         self.problems.append(Problem(self.file, self._line, code, message))
@@ -149,11 +158,11 @@ class _Reader:
         self.warnings.append(Problem(self.file, self._line, code, message))
 
     def _read_odd(self, row: str) -> None:
-        """A line that isn't a text-bound annotation in one piece."""
-        if row[0] in _NOT_KEPT:
+        """A line that isn't a text-bound annotation in one piece, or that ends as lines do on Windows."""
+        if _OTHER_LINE.match(row):
             self._warn("not kept", f"not kept: {_NOT_KEPT[row[0]]}")
             return
-        if row.isspace():
+        if not row or row.isspace():
             return
         fields = row.split("\t", 2)
         if row[0] != "T" or len(fields) < 3:

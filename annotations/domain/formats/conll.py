@@ -9,11 +9,11 @@ Meulder, CoNLL-2003 shared task.
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from posixpath import dirname, join
 from typing import Final
 
-from annotations.domain.bio import decode, encode, split_tag
+from annotations.domain.bio import OUTSIDE, decode, encode, split_tag
 from annotations.domain.formats.base import (
     BAD_CODE,
     LabelFinder,
@@ -160,9 +160,9 @@ class ConllFormat:
                 if rows:
                     rows.append("\n")
                 line_end = ends[bisect_left(ends, token.start + 1)]
-            mark, label = split_tag(tag)
-            written = f"{mark}-{labels.get(label, label)}" if label else tag
-            rows.append(f"{text[token.start : token.end]}\t{token.start}\t{token.end}\t{written}\n")
+            start, end = token.start, token.end
+            written = tag if tag == OUTSIDE else tag[:2] + labels.get(tag[2:], tag[2:])
+            rows.append(f"{text[start:end]}\t{start}\t{end}\t{written}\n")
         return "".join(rows) + ("\n" if rows else ""), losses
 
 
@@ -192,6 +192,7 @@ def _parse(name: str, text: str, file: str, rows: _Rows, find_label: LabelFinder
     problems: list[Problem] = []
     tokens: list[Token] = []
     tags: list[str] = []
+    read_tag = _TagReader(find_label)
     for line, row in rows:
         if row.startswith(DOCUMENT_MARK):
             continue
@@ -200,34 +201,53 @@ def _parse(name: str, text: str, file: str, rows: _Rows, find_label: LabelFinder
             message = "not a row of token, start, end and tag, separated by tabs"
             problems.append(Problem(file, line, "line", message))
             continue
-        word, start, end = match[1], int(match[2]), int(match[3])
-        fault = _fault(text, word, start, end, tokens)
+        word, first, past, given = match.groups()
+        start, end = int(first), int(past)
+        fault = _fault(text, word, start, end, tokens[-1].end if tokens else 0)
         if fault:
             problems.append(Problem(file, line, *fault))
-        try:
-            mark, label = split_tag(match[4])
-        except ValueError as error:
-            problems.append(Problem(file, line, "tag", str(error)))
-            continue
-        code = find_label(label) if label else ""
-        if code is None:
-            problems.append(Problem(file, line, "label", find_label.unknown(label)))
+        tag = read_tag(given)
+        if not isinstance(tag, str):
+            problems.append(Problem(file, line, *tag))
         elif not fault:
             tokens.append(Token(start, end))
-            tags.append(f"{mark}-{code}" if code else mark)
+            tags.append(tag)
     if problems:
         raise NoteError(problems)
     return ParsedNote(name, text, decode(tokens, tags))
 
 
-def _fault(text: str, word: str, start: int, end: int, before: Sequence[Token]) -> tuple[str, str] | None:
-    """Code and message of what is wrong with the place of a token, if anything is."""
+class _TagReader:
+    """Puts the label's code into a tag, or says (code, message) what is wrong with it; each tag is looked up once."""
+
+    def __init__(self, find_label: LabelFinder) -> None:
+        self._find_label = find_label
+        self._known: dict[str, str | tuple[str, str]] = {}
+
+    def __call__(self, tag: str) -> str | tuple[str, str]:
+        if tag not in self._known:
+            self._known[tag] = self._read(tag)
+        return self._known[tag]
+
+    def _read(self, tag: str) -> str | tuple[str, str]:
+        try:
+            mark, label = split_tag(tag)
+        except ValueError as error:
+            return "tag", str(error)
+        if not label:
+            return OUTSIDE
+        code = self._find_label(label)
+        return ("label", self._find_label.unknown(label)) if code is None else f"{mark}-{code}"
+
+
+def _fault(text: str, word: str, start: int, end: int, before: int) -> tuple[str, str] | None:
+    """What is wrong with the place of a token, as (code, message); `before` is where the last one ends."""
     if start >= end:
         return "empty", f"start {start} is not before end {end}"
     if end > len(text):
         return "outside", f"the token ends at {end}, past the end of the text ({len(text)} characters)"
-    if before and start < before[-1].end:
-        return "order", f"the token at {start} begins before the one in front of it ends ({before[-1].end})"
+    if start < before:
+        return "order", f"the token at {start} begins before the one in front of it ends ({before})"
     if text[start:end] != word:
         return "quote", f"the text at {start}-{end} is not the token that the row names"
     return None

@@ -1,0 +1,49 @@
+"""A folder in memory, and short ways to read and write it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from annotations.domain.formats import FORMATS
+from annotations.domain.formats.base import Format, Loss, OutNote
+from annotations.domain.notes import NoteError, ParsedNote, Problem
+from annotations.domain.spans import Span
+from tests.domain.strategies import LABELS
+
+NAMES: dict[str, str] = {label: label for label in LABELS}
+
+
+def read_one(kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES) -> ParsedNote:
+    """The only note of some files."""
+    (note,) = read_all(kind, files, labels)
+    if isinstance(note, NoteError):
+        raise note
+    return note
+
+
+def read_all(
+    kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES
+) -> list[ParsedNote | NoteError]:
+    """All notes of some files, which must leave nothing over."""
+    reader = FORMATS[kind] if isinstance(kind, str) else kind
+    stored = {name: data.encode() if isinstance(data, str) else data for name, data in files.items()}
+    groups, problems = reader.group(stored)
+    assert problems == []
+    return [note for group in groups for note in reader.read_many(group, stored.__getitem__, labels)]
+
+
+def refused(kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES) -> list[Problem]:
+    """What is wrong with the only note of some files."""
+    (note,) = read_all(kind, files, labels)
+    assert isinstance(note, NoteError)
+    return note.problems
+
+
+def write_one(
+    kind: str | Format, text: str, spans: Iterable[Span], labels: Mapping[str, str] = NAMES, name: str = "a"
+) -> tuple[dict[str, bytes], list[Loss]]:
+    writer = FORMATS[kind] if isinstance(kind, str) else kind
+    return writer.write(OutNote(name, text, spans), labels)
+
+
+def said(problems: Sequence[Problem]) -> list[tuple[int | None, str]]:
+    """Line and code of each problem."""
+    return [(problem.line, problem.code) for problem in problems]

@@ -1,0 +1,251 @@
+import re
+
+import pytest
+from hypothesis import given
+
+from annotations.domain.formats import FORMATS
+from annotations.domain.formats.brat import fragments
+from annotations.domain.formats.brat_config import oklch_hex
+from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
+from annotations.domain.notes import NoteError
+from annotations.domain.spans import Span
+from tests.domain.formats.helpers import read_one, refused, said, write_one
+from tests.domain.strategies import texts_with_spans
+
+TEXT = "Dr. Anna Neri\nVia Roma 1,\r\n  20100 Milano"
+
+
+def ann(rows: str, text: str = TEXT) -> dict[str, bytes | str]:
+    return {"a.txt": text, "a.ann": rows}
+
+
+def test_reading() -> None:
+    note = read_one("brat", ann("T1\tNAME 4 13\tAnna Neri\nT2\tID-1 29 34\t20100\n"))
+    assert note.spans == [Span(4, 13, "NAME"), Span(29, 34, "ID-1")]
+    assert (note.text, note.warnings) == (TEXT, [])
+
+
+def test_an_empty_file_is_an_empty_annotation_set() -> None:
+    assert read_one("brat", ann("")).spans == []
+
+
+def test_rows_of_windows_and_a_byte_order_mark() -> None:
+    note = read_one("brat", ann("\ufeffT1\tNAME 4 8\tAnna\r\n\r\nT2\tNAME 9 13\tNeri\r\n"))
+    assert note.spans == [Span(4, 8, "NAME"), Span(9, 13, "NAME")]
+
+
+def test_quotes_with_tabs_and_odd_separators() -> None:
+    text = "a\tb\u2028c\x85d\x0be x"
+    note = read_one("brat", ann(f"T1\tNAME 0 9\t{text[:9]}\n", text))
+    assert note.spans == [Span(0, 9, "NAME")]
+
+
+def test_fragments_over_a_line_break_are_one_span() -> None:
+    note = read_one("brat", ann("T1\tID-1 14 25;29 34\tVia Roma 1, 20100\n"))
+    assert note.spans == [Span(14, 34, "ID-1")]
+
+
+def test_a_line_break_written_as_a_space_in_the_quote() -> None:
+    note = read_one("brat", ann("T1\tNAME 9 17\tNeri Via\n"))
+    assert note.spans == [Span(9, 17, "NAME")]
+
+
+def test_label_names_whatever_the_case() -> None:
+    names = {"NAME": "NAME", "name": "LOWER", "Full Name": "NAME"}
+    assert read_one("brat", ann("T1\tname 4 8\tAnna\n"), names).spans == [Span(4, 8, "LOWER")]
+    assert read_one("brat", ann("T1\tNaMe 4 8\tAnna\n"), names).spans == [Span(4, 8, "NAME")]
+
+
+def test_a_span_given_twice_is_taken_once() -> None:
+    note = read_one("brat", ann("T1\tNAME 4 8\tAnna\nT2\tNAME 4 8\tAnna\nT3\tDATE 4 8\tAnna\n"))
+    assert note.spans == [Span(4, 8, "DATE"), Span(4, 8, "NAME")]
+    assert said(note.warnings) == [(2, "twice")]
+
+
+def test_white_space_at_the_ends_is_left_out() -> None:
+    note = read_one("brat", ann("T1\tNAME 3 9\t Anna \n"))
+    assert note.spans == [Span(4, 8, "NAME")]
+    assert said(note.warnings) == [(1, "trimmed")]
+
+
+def test_other_annotations_are_reported() -> None:
+    others = ["R1\tX Arg1:T1 Arg2:T1", "E1\tX:T1", "A1\tNegated T1", "M1\tX T1", "N1\tR T1 X:1\tAnna", "*\tEquiv T1 T1"]
+    note = read_one("brat", ann("\n".join(["T1\tNAME 4 8\tAnna", *others, "#1\tNote T1\tAnna", ""])))
+    assert note.spans == [Span(4, 8, "NAME")]
+    assert said(note.warnings) == [(line, "not kept") for line in range(2, 9)]
+    assert "Anna" not in "".join(map(str, note.warnings))
+
+
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        ("T1\tNAME 4 8\tAnne", "quote"),
+        ("T1\tNAME 4 8\tAnna ", "quote"),
+        ("T1\tNAME 4 8\t", "quote"),
+        ("T1\tNAME 38 42\tlano", "outside"),
+        ("T1\tNAME 8 4\tAnna", "empty"),
+        ("T1\tNAME 4 4\t", "empty"),
+        ("T1\tNAME 8 9\t ", "white"),
+        ("T1\tNAME four 8\tAnna", "offsets"),
+        ("T1\tNAME -4 8\tAnna", "offsets"),
+        ("T1\tNAME 4,8\tAnna", "offsets"),
+        ("T1\tNAME 4 8;\tAnna", "offsets"),
+        ("T1\tNAME  4 8\tAnna", "offsets"),
+        ("T1\tNAME \u0664 \u0668\tAnna", "offsets"),  # digits, but not ASCII ones
+        ("T1\tNAME 4 9999999999999999\tAnna", "offsets"),
+        ("T1\t4 8\tAnna", "offsets"),
+        ("T\tNAME 4 8\tAnna", "offsets"),
+        ("T1\tNAME 4 8", "line"),
+        ("T1 NAME 4 8 Anna", "line"),
+        ("X1\tNAME 4 8\tAnna", "line"),
+        ("NAME\t4\t8", "line"),
+        ("T1\tPERSON 4 8\tAnna", "label"),
+        ("T1\tNAME 4 6;7 8\tAn a", "discontinuous"),
+        ("T1\tNAME 0 3;4 8\tDr. Anna", "discontinuous"),  # white space without a line break
+        ("T1\tNAME 4 8;14 17\tAnna Via", "discontinuous"),  # a line break, and more than white space
+        ("T1\tNAME 14 17;9 13\tVia Neri", "order"),
+        ("T1\tNAME 9 13;12 17\tNeri i Via", "order"),
+        ("T1\tNAME 9 13;14 17\tNeri-Via", "quote"),
+    ],
+)
+def test_what_is_refused(row: str, code: str) -> None:
+    problems = refused("brat", ann(f"T9\tDATE 0 3\tDr.\n{row}\n"))
+    assert said(problems) == [(2, code)]
+    assert problems[0].file == "a.ann"
+    assert not re.search("Ann|Neri|Via", str(problems[0]))
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    rows = "T1\tPERSON 4 99\tx\nT1\tNAME 4 8\tAnna\n\nT3\tNAME 4 8\tAnn\njunk\n"
+    assert said(refused("brat", ann(rows))) == [(1, "label"), (1, "outside"), (2, "id"), (4, "quote"), (5, "line")]
+
+
+def test_an_unknown_label_names_the_choices_in_short() -> None:
+    labels = {f"L{at:02}": f"L{at:02}" for at in range(30)}
+    (problem,) = refused("brat", ann("T1\tPERSON 4 8\tAnna\n"), labels)
+    assert problem.message == (
+        "unknown label 'PERSON'; known are L00, L01, L02, L03, L04, L05, L06, L07, L08, L09, L10, L11 and 18 more"
+    )
+
+
+def test_an_annotation_file_without_text() -> None:
+    groups, problems = FORMATS["brat"].group(["a.ann", "b.txt", "b.ann"])
+    assert [(group.name, dict(group.parts)) for group in groups] == [("b", {"txt": "b.txt", "ann": "b.ann"})]
+    assert [(problem.file, problem.code) for problem in problems] == [("a.ann", "no text")]
+
+
+def test_an_annotation_file_that_is_not_utf8() -> None:
+    (problem,) = refused("brat", {"a.txt": "x", "a.ann": b"T1\tNAME 0 1\t\xff"})
+    assert (problem.file, problem.code) == ("a.ann", "utf8")
+
+
+def test_read_raises_what_read_many_yields() -> None:
+    (group,), _ = FORMATS["brat"].group(["a.txt", "a.ann"])
+    with pytest.raises(NoteError, match=r"a\.ann, line 1: unknown label 'X'"):
+        FORMATS["brat"].read(group, {"a.txt": b"ab", "a.ann": b"T1\tX 0 1\ta\n"}.__getitem__, {})
+
+
+def test_writing() -> None:
+    spans = [Span(29, 34, "ID-1"), Span(4, 13, "NAME"), Span(4, 8, "NAME")]
+    files, losses = write_one("brat", TEXT, spans)
+    assert files["a.ann"].decode() == "T1\tNAME 4 8\tAnna\nT2\tNAME 4 13\tAnna Neri\nT3\tID-1 29 34\t20100\n"
+    assert losses == []
+
+
+def test_writing_over_line_breaks() -> None:
+    files, losses = write_one("brat", TEXT, [Span(9, 34, "NAME")])
+    assert files["a.ann"].decode() == "T1\tNAME 9 13;14 25;29 34\tNeri Via Roma 1, 20100\n"
+    assert losses == []
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("ab\ncd", ["ab", "cd"]),
+        ("ab\r\ncd", ["ab", "cd"]),
+        ("ab\rcd", ["ab", "cd"]),
+        ("ab\n\r\n \t\ncd", ["ab", "cd"]),  # pieces of white space are left out
+        ("ab \n\u2003cd", ["ab", "cd"]),
+        ("ab\u2028cd\x85ef", ["ab\u2028cd\x85ef"]),  # not line breaks
+    ],
+)
+def test_fragments(text: str, pieces: list[str]) -> None:
+    assert [text[start:end] for start, end in fragments(text, 0, len(text))] == pieces
+
+
+def test_spans_with_white_ends_are_reported() -> None:
+    files, losses = write_one("brat", "ab  cd", [Span(0, 3, "NAME"), Span(2, 4, "NAME")])
+    assert files["a.ann"] == b"T1\tNAME 0 2\tab\n"
+    assert [(loss.span, loss.reason) for loss in losses] == [
+        (Span(0, 3, "NAME"), "white space at its ends isn't kept"),
+        (Span(2, 4, "NAME"), "it holds nothing but white space"),
+    ]
+
+
+@given(texts_with_spans(12))
+def test_any_spans_come_back_exactly(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    files, losses = write_one("brat", text, spans)
+    assert losses == []
+    note = read_one("brat", files)
+    assert note.text == text
+    assert note.spans == sorted(set(spans))
+    assert len(note.warnings) == len(spans) - len(set(spans))
+    assert files["a.ann"].count(b"\n") == len(spans)
+    assert b"\r" not in files["a.ann"]
+
+
+def label_set(*categories: CategoryDef) -> LabelSetDef:
+    return LabelSetDef("x", "X", "", "", (), categories)
+
+
+CONFIGURED = label_set(
+    CategoryDef("NAME", "Names", (LabelDef("DOCTOR", "Doctor | nurse"), LabelDef("PATIENT", "!PAZIENTE\u00c0"))),
+    CategoryDef("AGE", "Age", (LabelDef("AGE", "Age"),)),
+)
+
+
+def test_annotation_conf() -> None:
+    text = FORMATS["brat"].extra_files(CONFIGURED)["annotation.conf"].decode()
+    assert text == "[entities]\n!NAME\n\tDOCTOR\n\tPATIENT\nAGE\n\n[relations]\n\n[events]\n\n[attributes]\n"
+
+
+def test_visual_conf() -> None:
+    text = FORMATS["brat"].extra_files(CONFIGURED)["visual.conf"].decode()
+    labels, drawing = text.removeprefix("[labels]\n").split("\n\n[drawing]\n")
+    assert labels.split("\n") == ["NAME | Names", "DOCTOR | Doctor / nurse", "PATIENT | PAZIENTEÀ", "AGE | Age"]
+    rows = drawing.strip().split("\n")
+    assert rows[0].startswith("SPAN_DEFAULT\tfgColor:black, bgColor:#")
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+\tbgColor:#[0-9a-f]{6}", row) for row in rows[1:])
+    colours = dict(row.split("\tbgColor:") for row in rows[1:])
+    assert colours["DOCTOR"] == colours["PATIENT"] != colours["AGE"]
+
+
+def brat_rows(section: str) -> list[tuple[int, str]]:
+    """As brat's own parser does it: depth by leading white space; a term may be there once, children need a parent."""
+    rows: list[tuple[int, str]] = []
+    for row in section.split("\n"):
+        if row.strip() and not row.startswith("["):
+            match = re.fullmatch(r"(\s*)(\S+)(?:\s+(.*))?", row)
+            assert match
+            assert len(match[1]) <= (rows[-1][0] + 1 if rows else 0)
+            assert re.fullmatch(r"!?[a-zA-Z0-9_-]+", match[2])
+            rows.append((len(match[1]), match[2].removeprefix("!")))
+    assert len({term for _, term in rows}) == len(rows)
+    return rows
+
+
+def test_types_are_there_once_though_codes_of_categories_repeat() -> None:
+    twice = label_set(
+        CategoryDef("A", "One", (LabelDef("B", "b"), LabelDef("C", "c"))),
+        CategoryDef("B", "Two", (LabelDef("D", "d"), LabelDef("E", "e"))),
+    )
+    text = FORMATS["brat"].extra_files(twice)["annotation.conf"].decode()
+    assert brat_rows(text) == [(0, "A"), (1, "B"), (1, "C"), (0, "D"), (0, "E")]
+
+
+def test_colours_are_known_ones() -> None:
+    assert oklch_hex(1, 0, 0) == "#ffffff"
+    assert oklch_hex(0, 0, 0) == "#000000"
+    assert oklch_hex(0.627955, 0.257683, 29.2339) == "#ff0000"
+    assert oklch_hex(0.452014, 0.313214, 264.052) == "#0000ff"

@@ -1,0 +1,205 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.domain.bio import decode, encode
+from annotations.domain.formats import FORMATS
+from annotations.domain.formats.base import OutNote
+from annotations.domain.formats.conll import ConllFormat
+from annotations.domain.notes import NoteError
+from annotations.domain.spans import Span
+from annotations.domain.tokens import Token
+from tests.domain.formats.helpers import NAMES, read_all, read_one, refused, said, write_one
+from tests.domain.strategies import texts_with_apart_spans, texts_with_spans
+
+TEXT = "Dr. Neri\n\nVia 1"
+CONLL = ConllFormat()
+
+
+def test_writing() -> None:
+    files, losses = write_one("conll", TEXT, [Span(4, 8, "NAME"), Span(10, 15, "ID-1")], name="sub/a")
+    assert losses == []
+    assert files["sub/a.conll"].decode() == (
+        "# columns: token start end tag; note: sub/a\n"
+        "Dr\t0\t2\tO\n"
+        ".\t2\t3\tO\n"
+        "Neri\t4\t8\tB-NAME\n"
+        "\n"
+        "Via\t10\t13\tB-ID-1\n"
+        "1\t14\t15\tI-ID-1\n"
+        "\n"
+    )
+
+
+def test_overlaps_are_reported_with_their_winner() -> None:
+    spans = [Span(0, 8, "NAME"), Span(4, 8, "DATE"), Span(4, 13, "ID-1")]
+    files, losses = write_one("conll", TEXT, spans)
+    assert [(loss.span, loss.reason) for loss in losses] == [
+        (spans[0], "partly covered by ID-1 4-13"),
+        (spans[1], "covered by ID-1 4-13"),
+    ]
+    assert read_one("conll", files).spans == [Span(0, 3, "NAME"), Span(4, 13, "ID-1")]
+
+
+def test_label_order_decides_between_equals() -> None:
+    spans = [Span(0, 2, "B"), Span(0, 2, "A")]
+    files, _ = write_one("conll", "ab", spans, {"B": "B", "A": "A"})
+    assert b"\tB-B\n" in files["a.conll"]
+    files, _ = write_one("conll", "ab", spans, {"A": "A", "B": "B"})
+    assert b"\tB-A\n" in files["a.conll"]
+
+
+def test_another_tokenizer() -> None:
+    def whole_lines(text: str) -> list[Token]:
+        return [Token(0, 8), Token(10, 15)]
+
+    files, losses = write_one(ConllFormat(whole_lines), TEXT, [Span(4, 8, "NAME")])
+    assert losses == []
+    assert b"Dr. \t0\t4\tO\nNeri\t4\t8\tB-NAME\n\nVia 1\t10\t15\tO\n" in files["a.conll"]
+    assert read_one("conll", files).spans == [Span(4, 8, "NAME")]
+
+
+@given(texts_with_apart_spans())
+def test_spans_apart_come_back_exactly(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    files, losses = write_one("conll", text, spans)
+    assert losses == []
+    note = read_one("conll", files)
+    assert (note.text, note.spans, note.warnings) == (text, spans, [])
+
+
+@given(texts_with_spans())
+def test_any_spans_come_back_as_their_tags_say(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    files, losses = write_one("conll", text, spans)
+    encoded = encode(text, spans, label_order=tuple(NAMES))
+    assert read_one("conll", files).spans == decode(encoded.tokens, encoded.tags)
+    assert sorted(loss.span for loss in losses) == sorted(loser.span for loser in encoded.losers)
+
+
+@given(st.lists(texts_with_apart_spans(), max_size=4))
+def test_many_notes_in_one_file_come_back_exactly(made: list[tuple[str, list[Span]]]) -> None:
+    notes = [OutNote(f"sub/n{at}", text, spans) for at, (text, spans) in enumerate(made)]
+    files, losses = CONLL.write_all(notes, NAMES, "out/all.conll")
+    assert losses == []
+    back = read_all("conll", files)
+    assert [(note.name, note.text, note.spans) for note in back] == [
+        (f"out/{note.name}", note.text, note.spans) for note in notes
+    ]
+
+
+def rows(*given_rows: str) -> dict[str, bytes | str]:
+    return {"a.txt": TEXT, "a.conll": "# columns: token start end tag\n" + "\n".join(given_rows) + "\n"}
+
+
+def test_reading_is_lenient_where_nothing_is_lost() -> None:
+    note = read_one(
+        "conll", rows("Dr\t0\t2\tO\r", "", "# a comment", "Neri\t4\t8\tI-name\r", "", "", "Via\t10\t13\tI-NAME")
+    )
+    assert note.spans == [Span(4, 13, "NAME")]  # empty rows don't end a span: in a note it may run over a line break
+
+
+def test_a_hash_is_a_token() -> None:
+    files, _ = write_one("conll", "# 1", [Span(0, 3, "NAME")])
+    assert read_one("conll", files).spans == [Span(0, 3, "NAME")]
+
+
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        ("Neri\t4\t8\tNAME", "tag"),
+        ("Neri\t4\t8\tS-NAME", "tag"),
+        ("Neri\t4\t8\tB-", "tag"),
+        ("Neri\t4\t8\tB-PERSON", "label"),
+        ("Nero\t4\t8\tO", "quote"),
+        ("Neri\t8\t4\tO", "empty"),
+        ("Neri\t4\t99\tO", "outside"),
+        ("Dr\t0\t2\tO", "order"),
+        ("Neri 4 8 O", "line"),
+        ("Neri\t4\t8", "line"),
+        ("Neri\t4\t8\tO\tO", "line"),
+        ("Neri\tfour\t8\tO", "line"),
+        ("Neri\t-4\t8\tO", "line"),
+        ("Neri\t4\t\u0668\tO", "line"),
+    ],
+)
+def test_what_is_refused(row: str, code: str) -> None:
+    problems = refused("conll", rows("Dr\t0\t2\tO", row))
+    assert said(problems) == [(3, code)]
+    assert problems[0].file == "a.conll"
+    assert "Ner" not in str(problems[0])
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    assert said(refused("conll", rows("Dr\t0\t3\tX", "junk", "Neri\t4\t8\tB-Q"))) == [
+        (2, "quote"),
+        (2, "tag"),
+        (3, "line"),
+        (4, "label"),
+    ]
+
+
+def test_grouping() -> None:
+    groups, problems = CONLL.group(["x/a.txt", "x/a.conll", "x/b.txt"])
+    assert problems == []
+    assert [(group.name, group.bundle) for group in groups] == [("x/a", ()), ("x/b", ())]
+    groups, _ = CONLL.group(["x/a.txt", "x/a.conll", "x/b.txt", "x/all.conll", "y.conll"])
+    assert [(group.name, group.bundle, dict(group.texts)) for group in groups] == [
+        ("x/a", (), {}),
+        ("x/all", ("x/all.conll", "y.conll"), {"x/b": "x/b.txt"}),
+    ]
+
+
+ALL = "-DOCSTART-\ta\n\nAnna\t0\t4\tB-NAME\n\n-DOCSTART-\tsub/b\n\nBo\t0\t2\tO\n"
+
+
+def test_many_notes_each_by_itself() -> None:
+    files = {"all.conll": ALL.replace("Bo\t", "Be\t"), "a.txt": "Anna", "sub/b.txt": "Bo", "c.txt": "loose"}
+    first, second, third = read_all("conll", files)
+    assert not isinstance(first, NoteError)
+    assert (first.name, first.spans) == ("a", [Span(0, 4, "NAME")])
+    assert isinstance(second, NoteError)
+    assert said(second.problems) == [(7, "quote")]
+    assert not isinstance(third, NoteError)
+    assert (third.name, third.text, third.spans) == ("c", "loose", None)
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "code"),
+    [
+        (ALL, 5, "no text"),
+        (ALL.replace("sub/b", "../b"), 5, "name"),
+        (ALL.replace("sub/b", "a"), 5, "same name"),
+    ],
+)
+def test_many_notes_refused_one_by_one(data: str, line: int, code: str) -> None:
+    first, second = read_all("conll", {"all.conll": data, "a.txt": "Anna"})
+    assert not isinstance(first, NoteError)
+    assert isinstance(second, NoteError)
+    assert second.problems[0].code == code
+    assert code == "name" or said(second.problems) == [(line, code)]
+
+
+def test_a_file_without_text_and_without_marks_is_refused() -> None:
+    (problem,) = refused("conll", {"a.conll": "Anna\t0\t4\tO\n"})
+    assert (problem.line, problem.code) == (1, "no text")
+
+
+def test_one_note_is_asked_for_and_there_are_two() -> None:
+    files = {"all.conll": ALL.encode(), "a.txt": b"Anna", "sub/b.txt": b"Bo"}
+    (group,), _ = CONLL.group(files)
+    with pytest.raises(NoteError, match="holds 2 notes where one was expected"):
+        CONLL.read(group, files.__getitem__, NAMES)
+    files = {"a.conll": ALL.encode(), "a.txt": b"Anna"}
+    (group,), _ = CONLL.group(files)
+    with pytest.raises(NoteError, match="a second note begins here"):
+        CONLL.read(group, files.__getitem__, NAMES)
+
+
+def test_a_note_may_not_have_the_name_of_the_file_for_all() -> None:
+    with pytest.raises(NoteError):
+        CONLL.write_all([OutNote("notes", "x", [])], NAMES)
+
+
+def test_it_has_no_files_of_its_own() -> None:
+    assert FORMATS["conll"].extra_files.__doc__

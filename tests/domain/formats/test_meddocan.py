@@ -1,0 +1,71 @@
+"""Real notes, where they are at hand: MEDDOCAN dev (250 notes, 5,801 spans; 22 begin with a byte order mark)."""
+
+from pathlib import Path
+
+import pytest
+
+from annotations.domain.formats import FORMATS
+from annotations.domain.formats.base import OutNote
+from annotations.domain.notes import NoteError, ParsedNote
+from tests.domain.formats.helpers import read_all
+
+SHARED = Path(__file__).parents[4] / "shared" / "data" / "meddocan" / "dev"
+pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="MEDDOCAN is not beside this repository")
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, bytes]:
+    return {path.relative_to(SHARED).as_posix(): path.read_bytes() for path in SHARED.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def labels(files: dict[str, bytes]) -> dict[str, str]:
+    rows = (row for name, data in files.items() if name.endswith(".ann") for row in data.decode().split("\n") if row)
+    codes = sorted({row.split("\t")[1].split(" ")[0] for row in rows})
+    return {code: code for code in codes}
+
+
+@pytest.fixture(scope="module")
+def notes(files: dict[str, bytes], labels: dict[str, str]) -> list[ParsedNote]:
+    read = read_all("brat", files, labels)
+    return [note for note in read if not isinstance(note, NoteError)]
+
+
+def facts(read: list[ParsedNote]) -> set[tuple[str, str, int, int, str]]:
+    """(note, label, start, end, text) of every span."""
+    return {
+        (note.name, span.label, span.start, span.end, note.text[span.start : span.end])
+        for note in read
+        for span in note.spans or []
+    }
+
+
+def test_every_note_is_read_as_it_stands_in_the_files(files: dict[str, bytes], notes: list[ParsedNote]) -> None:
+    expected = set()
+    for name, data in files.items():
+        if name.endswith(".ann"):
+            for row in filter(None, data.decode().split("\n")):
+                _, place, quote = row.split("\t", 2)
+                label, start, end = place.split(" ")
+                expected.add((name.removesuffix(".ann"), label, int(start), int(end), quote))
+    assert len(notes) == 250
+    assert len(expected) == 5801
+    assert facts(notes) == expected
+    assert not any(note.warnings for note in notes)
+
+
+@pytest.mark.parametrize("kind", ["brat", "conll"])
+def test_writing_and_reading_back_is_identical(
+    kind: str, files: dict[str, bytes], labels: dict[str, str], notes: list[ParsedNote]
+) -> None:
+    written: dict[str, bytes] = {}
+    for note in notes:
+        out, losses = FORMATS[kind].write(OutNote(note.name, note.text, note.spans or []), labels)
+        assert losses == []
+        written |= out
+    texts = {name: data for name, data in files.items() if name.endswith(".txt")}
+    assert {name: data for name, data in written.items() if name.endswith(".txt")} == texts
+    back = read_all(kind, written, labels)
+    assert [(n.name, n.text, n.spans) for n in back if isinstance(n, ParsedNote)] == [
+        (n.name, n.text, n.spans) for n in notes
+    ]
