@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from annotations.views import annotate, projects
+from annotations.views import annotate, guidelines, imports, labels, patients, people, projects, settings
 
 workbench: list[URLPattern] = [
     path("projects/<slug:slug>/notes/next/", annotate.next_open_note, name="next_note"),
@@ -17,4 +17,22 @@ looking: list[URLPattern] = [
     path("projects/<slug:slug>/", projects.project, name="project"),
 ]
 
-urlpatterns: list[URLPattern] = [*workbench, *looking]
+managing: list[URLPattern] = [
+    path("projects/<slug:slug>/import/", imports.import_notes, name="import"),
+    path("projects/<slug:slug>/import/<int:pk>/", imports.import_preview, name="import_preview"),
+    path("projects/<slug:slug>/import/<int:pk>/report.csv", imports.import_report, name="import_report"),
+    path("projects/<slug:slug>/labels/", labels.labels, name="labels"),
+    path("projects/<slug:slug>/labels/<int:pk>/", labels.label_edit, name="label_edit"),
+    path("projects/<slug:slug>/labels/<int:pk>/merge/", labels.label_merge, name="label_merge"),
+    path("projects/<slug:slug>/people/", people.people, name="people"),
+    path("projects/<slug:slug>/people/<int:pk>/role", people.member_role, name="member_role"),
+    path("projects/<slug:slug>/people/<int:pk>/remove/", people.member_remove, name="member_remove"),
+    path("projects/<slug:slug>/people/<int:pk>/link", people.member_link, name="member_link"),
+    path("projects/<slug:slug>/guidelines/", guidelines.guidelines, name="guidelines"),
+    path("projects/<slug:slug>/guidelines/edit/", guidelines.guidelines_edit, name="guidelines_edit"),
+    path("projects/<slug:slug>/settings/", settings.project_settings, name="project_settings"),
+    path("projects/<slug:slug>/settings/assign", settings.assign_notes, name="assign_notes"),
+    path("projects/<slug:slug>/patients/", patients.patients, name="patients"),
+]
+
+urlpatterns: list[URLPattern] = [*workbench, *looking, *managing]

@@ -1,0 +1,44 @@
+"""Imports as pages show them."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import F, QuerySet
+
+from annotations.models import Document, Import, Project
+
+FIRST_NOTES = 20
+
+
+def imports_of(project: Project) -> QuerySet[Import]:
+    """Newest first, with the counts of each report but not its lines."""
+    counts = {f"{name}_count": F(f"report__{name}") for name in ("notes", "spans", "refused_notes")}
+    return (
+        Import.objects.filter(project=project)
+        .select_related("created_by", "stored_file")
+        .defer("report")
+        .annotate(**counts)
+        .order_by("-id")
+    )
+
+
+def first_notes(row: Import) -> list[Document]:
+    """The first notes that an import added, without their texts."""
+    return list(Document.objects.filter(imported_by=row).only("id", "name").order_by("id")[:FIRST_NOTES])
+
+
+def report_lines(report: dict[str, Any]) -> Iterator[list[str]]:
+    """A report as rows of a table: what became of it, file, line, code, reason."""
+    yield ["outcome", "file", "line", "code", "reason"]
+    for outcome, key in (("refused", "refused"), ("taken with a warning", "warnings")):
+        for problem in report.get(key, []):
+            line = "" if problem["line"] is None else str(problem["line"])
+            yield [outcome, _harmless(problem["file"]), line, problem["code"], _harmless(problem["message"])]
+        if more := report.get(f"{key}_more", 0):
+            yield [outcome, "", "", "more", f"and {more} more that are not listed"]
+
+
+def _harmless(cell: str) -> str:
+    """A spreadsheet takes a cell that begins like this for a formula; a quote keeps it text."""
+    return f"'{cell}" if re.match(r"[=+\-@\t\r]", cell) else cell

@@ -1,0 +1,73 @@
+"""Settings of a project, and who reads which note."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotations.access import Access, Can, enter
+from annotations.forms.refusals import refuse
+from annotations.forms.settings import AssignForm, SettingsForm
+from annotations.models import Document, Project
+from annotations.services.assigning import annotators, assign_list
+from annotations.services.errors import ServiceError
+from annotations.services.projects import update_project
+from annotations.views.requests import Request
+
+FIELDS = ("name", "language", "distribution", "readers_per_note")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def project_settings(request: Request, slug: str) -> HttpResponse:
+    access = enter(request.user, slug, Can.MANAGE)
+    now = {field: getattr(access.project, field) for field in FIELDS}
+    form = SettingsForm(request.POST if request.method == "POST" else None, initial=now)
+    if request.method == "POST" and form.is_valid():
+        try:
+            update_project(project=access.project, actor=access.user, **form.cleaned_data)
+            messages.success(request, _("The settings are saved."))
+            return redirect("project_settings", slug)
+        except ServiceError as error:
+            refuse(form, error)
+    return _page(request, access, form)
+
+
+def _page(
+    request: Request, access: Access, form: SettingsForm | None = None, assigning: AssignForm | None = None
+) -> HttpResponse:
+    project = Project.objects.get(pk=access.project.pk)
+    readers = annotators(project)
+    context = {
+        "access": access,
+        "form": form or SettingsForm(initial={field: getattr(project, field) for field in FIELDS}),
+        "assigning": assigning or AssignForm(readers=readers),
+        "by_list": project.distribution == Project.Distribution.LIST,
+        "readers": readers,
+        "too_few": project.distribution == Project.Distribution.SOME and len(readers) < project.readers_per_note,
+        "notes": Document.objects.filter(project=project).count(),
+    }
+    failed = (form and form.errors) or (assigning and assigning.errors)
+    return render(request, "annotations/settings.html", context, status=422 if failed else 200)
+
+
+@require_POST
+def assign_notes(request: Request, slug: str) -> HttpResponse:
+    """Give one annotator the notes of these names; refused whole where a name is unknown."""
+    access = enter(request.user, slug, Can.MANAGE)
+    form = AssignForm(request.POST, readers=annotators(access.project))
+    if form.is_valid():
+        reader, names = form.cleaned_data["reader"], form.cleaned_data["names"]
+        try:
+            assign_list(project=access.project, user=reader, names=names, actor=access.user)
+            words = ngettext(
+                "%(name)s has %(count)d note to read from this list.",
+                "%(name)s has the %(count)d notes of this list to read.",
+                len(names),
+            )
+            messages.success(request, words % {"name": reader.username, "count": len(names)})
+            return redirect("project_settings", slug)
+        except ServiceError as error:
+            refuse(form, error, {"note": "names", "member": "reader"})
+    return _page(request, access, assigning=form)
