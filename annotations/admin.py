@@ -94,20 +94,33 @@ class Memberships(ReadOnly):
     search_fields = ["user__username", "project__slug"]
 
 
+class _Rows(admin.TabularInline):
+    extra = 0
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class CategoryRows(_Rows):
+    model = Category
+    verbose_name_plural = _("categories")
+    fields = ["name", "code", "hue", "position"]
+
+
+class LabelRows(_Rows):
+    model = Label
+    fields = ["name", "code", "category", "hotkey", "placeholder", "merged_into"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Label]:
+        return super().get_queryset(request).select_related("category", "merged_into")
+
+
 @admin.register(LabelSet)
 class LabelSets(ReadOnly):
     list_display = ["name", "key", "project"]
     list_select_related = ["project"]
-
-
-@admin.register(Category)
-class Categories(ReadOnly):
-    list_display = ["name", "code", "label_set", "hue", "position"]
-    list_select_related = ["label_set"]
-
-
-@admin.register(Label)
-class Labels(ReadOnly):
-    list_display = ["name", "code", "category", "label_set", "hotkey", "placeholder"]
-    list_select_related = ["category", "label_set"]
-    search_fields = ["name", "code"]
+    inlines = [CategoryRows, LabelRows]

@@ -9,9 +9,11 @@ from math import ceil
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.account.forms import LoginForm
+from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordKeyForm
+from allauth.account.forms import ReauthenticateForm as PasswordReauthenticateForm
 from allauth.core import context
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.totp.forms import ActivateTOTPForm
 from axes.handlers.proxy import AxesProxyHandler
 from axes.helpers import get_client_username, get_cool_off
 from axes.models import AccessAttempt, AccessBase
@@ -19,6 +21,7 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.auth.signals import user_login_failed
 from django.core.exceptions import ValidationError
+from django.forms import Field
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -42,20 +45,46 @@ class ClosedSignup(DefaultAccountAdapter):
         AxesProxyHandler.reset_attempts(username=user.get_username())
 
 
-class SignIn(LoginForm):
-    """Labels stand above the fields; placeholders would only repeat them."""
+class _Plain:
+    """Labels stand above the fields, where placeholders would only repeat them; the first field has the focus."""
+
+    fields: dict[str, Field]
+    attrs: dict[str, str] = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for field in self.fields.values():
+        for place, field in enumerate(self.fields.values()):
             field.widget.attrs.pop("placeholder", None)
-        self.fields["password"].help_text = ""
+            field.widget.attrs.update(self.attrs)
+            if place == 0:
+                field.widget.attrs["autofocus"] = True
 
 
-class _CountedCode:
+class SignIn(_Plain, LoginForm):
+    attrs = {"autocapitalize": "none", "spellcheck": "false"}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password"].help_text = ""  # the link stands below the form
+
+
+class PasswordAgain(_Plain, PasswordReauthenticateForm):
+    pass
+
+
+class ChangePassword(_Plain, ChangePasswordForm):
+    pass
+
+
+class ChoosePassword(_Plain, ResetPasswordKeyForm):
+    pass
+
+
+class _CountedCode(_Plain):
     """A wrong second-factor code counts as a failed sign-in; enough of them lock the codes of that account."""
 
     user: AbstractBaseUser
+    attrs = {"inputmode": "numeric", "autocomplete": "one-time-code"}
 
     def clean_code(self) -> str:
         request = context.request
@@ -79,6 +108,10 @@ class Code(_CountedCode, AuthenticateForm):
 
 class CodeAgain(_CountedCode, ReauthenticateForm):
     pass
+
+
+class FirstCode(_Plain, ActivateTOTPForm):
+    attrs = {"inputmode": "numeric"}
 
 
 def client_ip(request: HttpRequest) -> str:

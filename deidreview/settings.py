@@ -185,7 +185,12 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "projects"
 LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_ADAPTER = "deidreview.accounts.ClosedSignup"
-ACCOUNT_FORMS = {"login": "deidreview.accounts.SignIn"}
+ACCOUNT_FORMS = {
+    "login": "deidreview.accounts.SignIn",
+    "reauthenticate": "deidreview.accounts.PasswordAgain",
+    "change_password": "deidreview.accounts.ChangePassword",
+    "reset_password_from_key": "deidreview.accounts.ChoosePassword",
+}
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
@@ -197,7 +202,11 @@ ACCOUNT_RATE_LIMITS = {"login_failed": None, "login": None}
 EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "deidreview"
-MFA_FORMS = {"authenticate": "deidreview.accounts.Code", "reauthenticate": "deidreview.accounts.CodeAgain"}
+MFA_FORMS = {
+    "authenticate": "deidreview.accounts.Code",
+    "reauthenticate": "deidreview.accounts.CodeAgain",
+    "activate_totp": "deidreview.accounts.FirstCode",
+}
 AXES_FAILURE_LIMIT = _positive("DEIDREVIEW_LOGIN_ATTEMPTS", 5)
 AXES_COOLOFF_TIME = _positive("DEIDREVIEW_LOCKOUT_MINUTES", 15) / 60
 # Trying again while locked out does not make it longer, so that the page can say how long it lasts.

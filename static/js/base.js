@@ -57,6 +57,25 @@
     }
   });
 
+  // htmx leaves the page as it is when an answer is an error; say so, in words that the server wrote into the page.
+  const tell = (kind) => {
+    const words = document.querySelector(`template[data-words="${kind}"]`)?.content.textContent.trim();
+    const list = document.getElementById("messages");
+    if (!words || !list) return;
+    const item = document.createElement("li");
+    item.className = "notice error";
+    item.textContent = words;
+    list.replaceChildren(item);
+    item.scrollIntoView({ block: "nearest" });
+  };
+  const kinds = { 403: "forbidden", 404: "missing", 413: "large", 429: "fast" };
+  document.addEventListener("htmx:responseError", (event) => {
+    const { status } = event.detail.xhr;
+    if (status !== 401) tell(kinds[status] || "failed"); // 401 carries the way to the sign-in page
+  });
+  document.addEventListener("htmx:sendError", () => tell("offline"));
+  document.addEventListener("htmx:timeout", () => tell("offline"));
+
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     const open = document.querySelector("details.menu[open]");
