@@ -107,7 +107,7 @@ def test_two_thousand_spans_are_quick() -> None:
     gold = [Span(at * 10, at * 10 + 16, "A") for at in places]
     chained = [Span(at * 10 + 5, at * 10 + 21, "A") for at in places]
     loose = [Span(at, at + shuffle.randint(1, 60), "A") for at in (shuffle.randrange(10_000) for _ in range(2000))]
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(match(gold, gold)) == len(match(chained, gold)) == 2000
     match(loose, gold)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3

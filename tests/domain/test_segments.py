@@ -78,6 +78,6 @@ def test_a_span_that_does_not_fit_is_refused(span: Span, code: str) -> None:
 def test_a_long_note_with_many_spans_is_quick() -> None:
     text = "Paciente de 53 años, NHC 2569870.\n" * 3000
     spans = [Span(at, at + 30, "X") for at in range(0, 100_000, 50)] + [Span(0, 100_000, "Y")]
-    start = time.perf_counter()
+    start = time.process_time()
     segment_lines(text, spans)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1

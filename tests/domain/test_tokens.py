@@ -105,6 +105,6 @@ def test_two_megabytes_a_second_and_more() -> None:
 
 
 def timed(text: str) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     tokenize(text)
-    return time.perf_counter() - start
+    return time.process_time() - start
