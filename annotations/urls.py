@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from annotations.views import annotate, guidelines, imports, labels, patients, people, projects, settings
+from annotations.views import annotate, guidelines, imports, labels, notes, patients, people, projects, settings
 
 workbench: list[URLPattern] = [
     path("projects/<slug:slug>/notes/next/", annotate.next_open_note, name="next_note"),
@@ -15,6 +15,10 @@ looking: list[URLPattern] = [
     path("", projects.projects, name="projects"),
     path("projects/new", projects.project_new, name="project_new"),
     path("projects/<slug:slug>/", projects.project, name="project"),
+    path("projects/<slug:slug>/notes/", notes.notes, name="notes"),
+    path("projects/<slug:slug>/notes/<int:pk>/", notes.note, name="note"),
+    path("projects/<slug:slug>/notes/<int:pk>/gold", notes.note_gold, name="note_gold"),
+    path("projects/<slug:slug>/notes/<int:pk>/gold/withdraw", notes.note_gold_withdraw, name="note_gold_withdraw"),
 ]
 
 managing: list[URLPattern] = [

@@ -1,0 +1,269 @@
+"""The list of notes, by keyset: a page is a few short walks along an index, and never reads a note's text."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models.enums import TextChoices
+from django.utils.translation import gettext_lazy as _
+
+from annotations.access import Access, Can, notes_for
+from annotations.models import AnnotationSet, Assignment, Author, Document
+
+PAGE = 50
+# Where no index holds the answer (notes without gold), this many notes are looked at for one page.
+WINDOW = 20_000
+# Names of readers that a row spells out.
+NAMES = 4
+
+Fetch = Callable[[int | None, int | None, int], "Found"]
+
+
+class Show(TextChoices):
+    """Which notes the list shows. The words are in URLs; none holds text."""
+
+    ALL = "all", _("All")
+    TODO = "todo", _("Mine to do")
+    DONE = "done", _("Mine done")
+    GOLD = "gold", _("Gold")
+    NO_GOLD = "no-gold", _("No gold")
+    READ = "read", _("Fully read")
+    UNREAD = "unread", _("Still being read")
+
+
+MINE = (Show.ALL, Show.TODO, Show.DONE)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Ids in their order. `stopped` is the last id looked at where the window ended before the page was full."""
+
+    ids: list[int]
+    stopped: int | None = None
+
+
+@dataclass(frozen=True)
+class NoteRow:
+    """A line of the list. `own` is open, begun or done, or empty where the note isn't this person's to read."""
+
+    pk: int
+    name: str
+    language: str
+    length: int
+    own: str = ""
+    submitted: str = ""
+    drafts: str = ""
+    open: int = 0
+    gold: bool = False
+
+
+@dataclass(frozen=True)
+class NotePage:
+    rows: list[NoteRow]
+    previous: int | None
+    next: int | None
+    stopped: int | None = None
+
+
+def choices(access: Access) -> list[Show]:
+    """The filters that mean something to this person."""
+    if not access.can(Can.READ_NOTES):
+        return list(MINE)
+    mine = Assignment.objects.filter(project_id=access.project.pk, user_id=access.user.pk)
+    hidden = () if access.can(Can.ANNOTATE) and mine.exists() else (Show.TODO, Show.DONE)
+    return [show for show in Show if show not in hidden]
+
+
+def note_page(
+    access: Access,
+    show: Show,
+    *,
+    name: str | None = None,
+    after: int | None = None,
+    before: int | None = None,
+    size: int = PAGE,
+) -> NotePage:
+    """One page of notes after (or before) a note's id; by name where `name` is searched, else by id."""
+    fetch = _by_name(access, name) if name else source(access, show)
+    found = fetch(after, before, size + 1)
+    more = len(found.ids) > size
+    ids = found.ids[-size:] if before is not None else found.ids[:size]
+    has_next = before is not None or more
+    has_previous = more if before is not None else after is not None
+    return NotePage(
+        rows=_rows(access, ids),
+        previous=ids[0] if ids and has_previous else None,
+        next=ids[-1] if ids and has_next else None,
+        stopped=found.stopped,
+    )
+
+
+def neighbours(access: Access, show: Show, pk: int) -> tuple[int | None, int | None]:
+    """The notes before and after one in a filtered list."""
+    fetch = source(access, show)
+    before, after = fetch(None, pk, 1).ids, fetch(pk, None, 1).ids
+    return (before[0] if before else None), (after[0] if after else None)
+
+
+def source(access: Access, show: Show) -> Fetch:
+    """Where the ids of a filtered list come from."""
+    project = access.project.pk
+    if show == Show.TODO:
+        return _assigned(access, Assignment.State.OPEN)
+    if show == Show.DONE:
+        return _assigned(access, Assignment.State.DONE)
+    if not access.can(Can.READ_NOTES):
+        return _merged(_assigned(access, Assignment.State.OPEN), _assigned(access, Assignment.State.DONE))
+    if show == Show.GOLD:
+        return _along(_gold(access), "document_id")
+    if show == Show.NO_GOLD:
+        return _walk(project, ~Exists(_gold(access).filter(document_id=OuterRef("pk"))))
+    if show in (Show.READ, Show.UNREAD):
+        here = Assignment.objects.filter(document_id=OuterRef("pk"))
+        being_read = Exists(here.filter(state=Assignment.State.OPEN))
+        if show == Show.UNREAD:
+            return _walk(project, being_read)
+        return _walk(project, Exists(here.filter(state=Assignment.State.DONE)) & ~being_read)
+    return _along(Document.objects.filter(project_id=project), "pk")
+
+
+def _gold(access: Access) -> QuerySet[AnnotationSet]:
+    # The author's id rather than a join: the index of annotation sets begins with it.
+    authors = Author.objects.filter(project_id=access.project.pk, kind=Author.Kind.GOLD)
+    author = authors.values_list("pk", flat=True).first()
+    return AnnotationSet.objects.filter(author_id=author, state=AnnotationSet.State.SUBMITTED)
+
+
+def _assigned(access: Access, state: str) -> Fetch:
+    mine = Assignment.objects.filter(project_id=access.project.pk, user_id=access.user.pk, state=state)
+    return _along(mine, "document_id")
+
+
+def _along(rows: QuerySet, key: str) -> Fetch:
+    """Ids along an index that holds them in order."""
+
+    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+        if before is not None:
+            found = rows.filter(**{f"{key}__lt": before}).order_by(f"-{key}")
+        else:
+            found = rows.filter(**{f"{key}__gt": after or 0}).order_by(key)
+        return Found(sorted(found.values_list(key, flat=True)[:limit]))
+
+    return fetch
+
+
+def _merged(*sources: Fetch) -> Fetch:
+    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+        ids = sorted(pk for one in sources for pk in one(after, before, limit).ids)
+        return Found(ids[-limit:] if before is not None else ids[:limit])
+
+    return fetch
+
+
+def _walk(project: int, matches: Exists) -> Fetch:
+    """Ids that pass a test which has no index of its own: looked for in WINDOW notes at most."""
+    notes = Document.objects.filter(project_id=project)
+
+    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+        ahead = before is None
+        rows = notes.filter(pk__gt=after or 0) if ahead else notes.filter(pk__lt=before)
+        rows = rows.order_by("pk" if ahead else "-pk")
+        edge = rows.values_list("pk", flat=True)[WINDOW - 1 : WINDOW]
+        last = next(iter(edge), None)
+        if last is not None:
+            rows = rows.filter(pk__lte=last) if ahead else rows.filter(pk__gte=last)
+        ids = sorted(rows.filter(matches).values_list("pk", flat=True)[:limit])
+        return Found(ids, last if ahead and len(ids) < limit else None)
+
+    return fetch
+
+
+def _by_name(access: Access, text: str) -> Fetch:
+    """Notes whose name holds `text`, in the order of their names: the index over names is walked, not the notes."""
+    notes = notes_for(access)
+
+    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+        rows = notes.filter(name__icontains=text)
+        mark = after if before is None else before
+        name = notes.filter(pk=mark).values_list("name", flat=True).first() if mark is not None else None
+        if name is not None:
+            rows = rows.filter(name__lt=name) if before is not None else rows.filter(name__gt=name)
+        rows = rows.order_by("-name" if before is not None else "name")
+        ids = list(rows.values_list("pk", flat=True)[:limit])
+        return Found(ids[::-1] if before is not None else ids)
+
+    return fetch
+
+
+def _rows(access: Access, ids: list[int]) -> list[NoteRow]:
+    notes = {
+        pk: (name, language, length)
+        for pk, name, language, length in Document.objects.filter(pk__in=ids)
+        .order_by()
+        .values_list("pk", "name", "language", "length")
+    }
+    own = _own_states(access, ids)
+    if not access.can(Can.READ_NOTES):
+        return [NoteRow(pk, *notes[pk], own=own.get(pk, "")) for pk in ids if pk in notes]
+    submitted, drafts, gold = _readers(ids)
+    open_ = _open(ids)
+    return [
+        NoteRow(
+            pk,
+            *notes[pk],
+            own=own.get(pk, ""),
+            submitted=_names(submitted[pk]),
+            drafts=_names(drafts[pk]),
+            open=open_[pk],
+            gold=pk in gold,
+        )
+        for pk in ids
+        if pk in notes
+    ]
+
+
+def _own_states(access: Access, ids: list[int]) -> dict[int, str]:
+    if not access.can(Can.ANNOTATE):
+        return {}
+    mine = Assignment.objects.filter(document_id__in=ids, user_id=access.user.pk).exclude(
+        state=Assignment.State.RELEASED
+    )
+    states = dict(mine.order_by().values_list("document_id", "state"))
+    begun = AnnotationSet.objects.filter(
+        document_id__in=ids,
+        author__user_id=access.user.pk,
+        author__kind=Author.Kind.ANNOTATOR,
+        state=AnnotationSet.State.DRAFT,
+    )
+    for pk in begun.order_by().values_list("document_id", flat=True):
+        if states.get(pk) == Assignment.State.OPEN:
+            states[pk] = "begun"
+    return states
+
+
+def _readers(ids: list[int]) -> tuple[dict[int, list[str]], dict[int, list[str]], set[int]]:
+    """Who has submitted each note, who has begun it, and which have gold."""
+    submitted: dict[int, list[str]] = defaultdict(list)
+    drafts: dict[int, list[str]] = defaultdict(list)
+    gold: set[int] = set()
+    rows = AnnotationSet.objects.filter(document_id__in=ids).exclude(state=AnnotationSet.State.WITHDRAWN)
+    for pk, state, kind, name in rows.order_by("author__kind", "author__name").values_list(
+        "document_id", "state", "author__kind", "author__name"
+    ):
+        if kind == Author.Kind.GOLD:
+            gold.add(pk)
+        else:
+            (submitted if state == AnnotationSet.State.SUBMITTED else drafts)[pk].append(name)
+    return submitted, drafts, gold
+
+
+def _open(ids: list[int]) -> Counter[int]:
+    rows = Assignment.objects.filter(document_id__in=ids, state=Assignment.State.OPEN).order_by()
+    return Counter(dict(rows.values_list("document_id").annotate(count=Count("pk"))))
+
+
+def _names(names: list[str]) -> str:
+    if len(names) <= NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[: NAMES - 1])} +{len(names) - NAMES + 1}"

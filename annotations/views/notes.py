@@ -1,0 +1,183 @@
+"""The list of notes, and one note with everyone's readings."""
+
+import secrets
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotations.access import Access, Can, enter, note_for, notes_for
+from annotations.models import AnnotationSet, Author, Document, Verb
+from annotations.selectors.notes import Show, choices, neighbours, note_page
+from annotations.selectors.readings import Reading, choose, compare, label_counts, readings_of
+from annotations.selectors.workbench import labels_of, spans_of
+from annotations.services.errors import ServiceError
+from annotations.services.events import record
+from annotations.services.gold import make_gold, withdraw_gold
+from annotations.views.requests import Request, number
+
+# Searches that a session remembers; the words stay on the server, the URL has a random name for them.
+SEARCHES = 20
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def notes(request: Request, slug: str) -> HttpResponse:
+    """The list; a POST begins a search by name and leads to the list again."""
+    access = enter(request.user, slug)
+    if request.method == "POST":
+        return redirect(_search_url(request, access))
+    offered = choices(access)
+    shown = _show(request.GET, offered)
+    token = request.GET.get("found", "")
+    name = request.session.get("note_searches", {}).get(f"{slug}:{token}") if token else None
+    page = note_page(access, shown, name=name, after=number(request.GET, "after"), before=number(request.GET, "before"))
+    context = {
+        "access": access,
+        "page": page,
+        "shown": shown,
+        "choices": offered,
+        "name": name or "",
+        "token": token if name else "",
+        "forgotten": bool(token and not name),
+    }
+    template = "annotations/notes_list.html" if request.htmx else "annotations/notes.html"
+    return render(request, template, context)
+
+
+def _search_url(request: Request, access: Access) -> str:
+    url = reverse("notes", args=[access.project.slug])
+    name = request.POST.get("name", "").strip()[:255]
+    if not name:
+        return url
+    token = secrets.token_urlsafe(9)
+    kept = list(request.session.get("note_searches", {}).items())[1 - SEARCHES :]
+    request.session["note_searches"] = dict(kept) | {f"{access.project.slug}:{token}": name}
+    return f"{url}?found={token}"
+
+
+def _show(data: QueryDict, offered: list[Show]) -> Show:
+    """The filter asked for; all notes where it is unknown or not this person's."""
+    wanted = data.get("state", "")
+    return next((show for show in offered if show == wanted), Show.ALL)
+
+
+@require_safe
+def note(request: Request, slug: str, pk: int) -> HttpResponse:
+    """The text with one reading painted, beside what only that reading or only the gold has. Opening it is an event."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    document = note_for(access, pk)
+    readings = readings_of(document)
+    chosen = _chosen(request, readings)
+    gold = next((reading for reading in readings if reading.is_gold), None)
+    labels = labels_of(access.project.pk)
+    spans = spans_of(chosen.pk) if chosen else []
+    record(
+        verb=Verb.NOTE_READ,
+        actor=access.user,
+        project_id=document.project_id,
+        document_id=document.pk,
+        data={"set": chosen.pk} if chosen else {},
+    )
+    shown = _show(request.GET, choices(access))
+    previous, following = neighbours(access, shown, pk)
+    beside = compare(document.text, spans, spans_of(gold.pk), labels) if gold and chosen and gold != chosen else None
+    context = {
+        "access": access,
+        "note": document,
+        "readings": readings,
+        "chosen": chosen,
+        "gold": gold,
+        "labels": labels,
+        "spans": spans,
+        "counts": label_counts(spans, labels),
+        "beside": beside,
+        "previous": previous,
+        "following": following,
+        "state": "" if shown == Show.ALL else shown,
+    }
+    return render(request, "annotations/note.html", context)
+
+
+def _chosen(request: Request, readings: list[Reading]) -> Reading | None:
+    wanted = number(request.GET, "set")
+    if "set" in request.GET and wanted is None:
+        raise Http404("no such reading")
+    try:
+        return choose(readings, wanted)
+    except LookupError as error:
+        raise Http404("no such reading") from error
+
+
+@require_POST
+def note_gold(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Make a reading gold. Refused where the page is older than the reading or than the gold it would replace."""
+    access, document = _for_gold(request, slug, pk)
+    reading = get_object_or_404(
+        AnnotationSet.objects.select_related("author"), pk=number(request.POST, "set"), document_id=document.pk
+    )
+    replace = request.POST.get("replace") == "1"
+    if number(request.POST, "version") != reading.version:
+        messages.warning(
+            request, _("This reading was changed after you opened it. Look at it again; nothing was done.")
+        )
+    elif replace and number(request.POST, "gold_version") != _gold_version(document):
+        messages.warning(request, _("The gold was changed after you opened it. Look at both again; nothing was done."))
+    else:
+        try:
+            gold = make_gold(document=document, annotation_set=reading, actor=access.user, replace=replace)
+        except ServiceError as error:
+            messages.error(request, _("Nothing was changed: %(error)s.") % {"error": error})
+        else:
+            name = {"name": document.name, "author": reading.author.name}
+            messages.success(request, _("%(name)s: the reading by %(author)s is gold.") % name)
+            return redirect(_after_gold(request, access, pk, gold.pk))
+    return redirect(_note_url(slug, pk, set=reading.pk, state=request.POST.get("state")))
+
+
+@require_POST
+def note_gold_withdraw(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Take a note's gold back, unless it is no longer the gold that the page showed."""
+    access, document = _for_gold(request, slug, pk)
+    state = request.POST.get("state")
+    if (version := _gold_version(document)) is not None and number(request.POST, "gold_version") != version:
+        messages.warning(request, _("The gold was changed after you opened it. Look at it again; nothing was done."))
+        return redirect(_note_url(slug, pk, state=state))
+    try:
+        withdraw_gold(document=document, actor=access.user)
+    except ServiceError as error:
+        messages.info(request, _("Nothing was changed: %(error)s.") % {"error": error})
+    else:
+        messages.success(request, _("The gold of this note was taken back. Frozen versions keep theirs."))
+    return redirect(_note_url(slug, pk, state=state))
+
+
+def _for_gold(request: Request, slug: str, pk: int) -> tuple[Access, Document]:
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    return access, get_object_or_404(notes_for(access).select_related("project").defer("text"), pk=pk)
+
+
+def _gold_version(document: Document) -> int | None:
+    gold = AnnotationSet.objects.filter(document=document, author__kind=Author.Kind.GOLD)
+    return gold.values_list("version", flat=True).first()
+
+
+def _after_gold(request: Request, access: Access, pk: int, gold: int) -> str:
+    """The next note of the list where that was asked for, else the same note's gold."""
+    state = request.POST.get("state", "")
+    if request.POST.get("then") == "next":
+        following = neighbours(access, _show(request.POST, choices(access)), pk)[1]
+        if following is not None:
+            return _note_url(access.project.slug, following, state=state)
+    return _note_url(access.project.slug, pk, set=gold, state=state)
+
+
+def _note_url(slug: str, pk: int, **query: object) -> str:
+    """The page of a note; `state` goes along only where it is one of the list's filters."""
+    kept = {name: value for name, value in query.items() if value}
+    if "state" in kept and kept["state"] not in Show.values:
+        del kept["state"]
+    return reverse("note", args=[slug, pk]) + (f"?{urlencode(kept)}" if kept else "")
