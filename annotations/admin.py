@@ -39,7 +39,7 @@ def _hide_unused() -> None:
 _hide_unused()
 
 
-class ReadOnly(admin.ModelAdmin):
+class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
     """Looked at here, changed on the project's own pages (which write the audit events)."""
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
@@ -53,12 +53,12 @@ class ReadOnly(admin.ModelAdmin):
 
 
 @admin.register(User)
-class People(UserAdmin):
+class People(UserAdmin):  # type: ignore[type-arg]
     """Accounts. An account that did work is switched off, never deleted: the work names it."""
 
     list_display = ["username", "first_name", "last_name", "is_active", "is_staff", "last_login"]
     list_filter = ["is_active", "is_staff"]
-    filter_horizontal: list[str] = []
+    filter_horizontal = ()
     fieldsets = [
         (None, {"fields": ["username", "password"]}),
         (_("Person"), {"fields": ["first_name", "last_name", "email"]}),
@@ -94,7 +94,7 @@ class Memberships(ReadOnly):
     search_fields = ["user__username", "project__slug"]
 
 
-class _Rows(admin.TabularInline):
+class _Rows(admin.TabularInline):  # type: ignore[type-arg]
     extra = 0
     can_delete = False
 

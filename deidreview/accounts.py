@@ -32,7 +32,7 @@ from deidreview.answers import wants_json
 CODE_SUFFIX = " (code)"
 
 
-class ClosedSignup(DefaultAccountAdapter):
+class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 
@@ -60,7 +60,7 @@ class _Plain:
                 field.widget.attrs["autofocus"] = True
 
 
-class SignIn(_Plain, LoginForm):
+class SignIn(_Plain, LoginForm):  # type: ignore[misc]
     attrs = {"autocapitalize": "none", "spellcheck": "false"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -68,15 +68,15 @@ class SignIn(_Plain, LoginForm):
         self.fields["password"].help_text = ""  # the link stands below the form
 
 
-class PasswordAgain(_Plain, PasswordReauthenticateForm):
+class PasswordAgain(_Plain, PasswordReauthenticateForm):  # type: ignore[misc]
     pass
 
 
-class ChangePassword(_Plain, ChangePasswordForm):
+class ChangePassword(_Plain, ChangePasswordForm):  # type: ignore[misc]
     pass
 
 
-class ChoosePassword(_Plain, ResetPasswordKeyForm):
+class ChoosePassword(_Plain, ResetPasswordKeyForm):  # type: ignore[misc]
     pass
 
 
@@ -102,15 +102,15 @@ class _CountedCode(_Plain):
         return code
 
 
-class Code(_CountedCode, AuthenticateForm):
+class Code(_CountedCode, AuthenticateForm):  # type: ignore[misc]
     pass
 
 
-class CodeAgain(_CountedCode, ReauthenticateForm):
+class CodeAgain(_CountedCode, ReauthenticateForm):  # type: ignore[misc]
     pass
 
 
-class FirstCode(_Plain, ActivateTOTPForm):
+class FirstCode(_Plain, ActivateTOTPForm):  # type: ignore[misc]
     attrs = {"inputmode": "numeric"}
 
 

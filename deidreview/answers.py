@@ -10,7 +10,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 
 def wants_json(request: HttpRequest) -> bool:
-    return request.headers.get("Accept", "").startswith("application/json") or request.content_type == "application/json"
+    return (
+        request.headers.get("Accept", "").startswith("application/json") or request.content_type == "application/json"
+    )
 
 
 def wants_fragment(request: HttpRequest) -> bool:

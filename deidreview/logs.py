@@ -3,7 +3,7 @@
 import logging
 import re
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _TRACEBACK = "Traceback (most recent call last)"
@@ -23,6 +23,28 @@ def _quiet(value: Any) -> Any:
     return value
 
 
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and what it came from."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _without_messages(record: logging.LogRecord) -> None:
+    """Django logs some exceptions by their message (django.security.*); so may anybody with an f-string."""
+    error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+    # A DisallowedHost quotes the Host header only, which the administrator wants to see.
+    if error is None or record.name == "django.security.DisallowedHost":
+        return
+    line = record.getMessage()
+    for one in _chain(error):
+        if str(one):
+            line = line.replace(str(one), type(one).__name__)
+    record.msg, record.args = line, ()
+
+
 class NoNoteText(logging.Filter):
     """Takes out what could quote a note: SQL with its parameters, request objects, exceptions' messages."""
 
@@ -37,6 +59,7 @@ class NoNoteText(logging.Filter):
             record.args = {key: _quiet(value) for key, value in record.args.items()}
         elif record.args:
             record.args = tuple(_quiet(value) for value in record.args)
+        _without_messages(record)
         return True
 
 
@@ -54,10 +77,10 @@ class LineFormatter(logging.Formatter):
         # A line break in a value (a path, a name) must not look like another entry.
         return line.replace("\r", "\\r").replace("\n", " | ")
 
-    def formatException(self, ei: Any) -> str:  # noqa: N802 - the base class's name
+    def formatException(self, ei: Any) -> str:
         kind, _, trace = ei
         frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)]
         return f"{kind.__name__ if kind else 'exception'} at {_place(frames)}"
 
-    def formatStack(self, stack_info: str) -> str:  # noqa: N802 - the base class's name
+    def formatStack(self, stack_info: str) -> str:
         return str(_quiet(f"{_TRACEBACK}\n{stack_info}"))

@@ -28,7 +28,9 @@ def response_headers(get_response: GetResponse) -> GetResponse:
         if not request.path.startswith(settings.STATIC_URL):
             # Stronger than what a view asked for: "private" alone would still let the browser keep a page on disk.
             response.headers["Cache-Control"] = "no-store"
-        response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+        response.headers.setdefault(
+            "Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+        )
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
 
@@ -38,7 +40,7 @@ def response_headers(get_response: GetResponse) -> GetResponse:
 class SignInRequired(LoginRequiredMiddleware):
     """Every view wants a signed-in person unless it says otherwise; scripts get 401 in place of a redirect."""
 
-    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponse:
+    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponse:  # type: ignore[override]
         return ask_to_sign_in(request)
 
 

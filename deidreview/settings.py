@@ -6,6 +6,7 @@ A malformed value stops the start with one clear line (ImproperlyConfigured name
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 import environ
 from csp.constants import NONE, SELF
@@ -25,6 +26,31 @@ def _read(kind: str, name: str, default: Any, takes: str) -> Any:
         raise ImproperlyConfigured(f"{name}: {env.str(name, default='')!r} is not {takes}") from error
 
 
+def _yes_no(name: str) -> bool:
+    """Strict: a typing error must not quietly switch HTTPS off."""
+    value = str(env.str(name, default="")).strip().lower()
+    if value in ("true", "yes", "on", "1"):
+        return True
+    if value in ("false", "no", "off", "0", ""):
+        return False
+    raise ImproperlyConfigured(f"{name}: {value!r} is not true or false")
+
+
+def _one_of(name: str, default: str, choices: list[str]) -> str:
+    value = str(env.str(name, default=default)) or default
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name}: {value!r} is not one of {', '.join(choices)}")
+    return value
+
+
+def _time_zone() -> str:
+    value = str(env.str("TZ", default="UTC")) or "UTC"
+    try:
+        return ZoneInfo(value).key
+    except (KeyError, ValueError, OSError) as error:
+        raise ImproperlyConfigured(f"TZ: {value!r} is not a time zone name such as Europe/Rome") from error
+
+
 def _positive(name: str, default: int) -> int:
     value: int = _read("int", name, default, "a whole number")
     if value < 1:
@@ -34,8 +60,8 @@ def _positive(name: str, default: int) -> int:
 
 # ── Where data lives ─────────────────────────────────────────────────────────────────────────────────────────────────
 DATA_DIR = Path(_read("str", "DEIDREVIEW_DATA", str(BASE_DIR / "var"), "a folder")).expanduser().absolute()
-DEMO: bool = _read("bool", "DEIDREVIEW_DEMO", False, "true or false")
-DEBUG: bool = _read("bool", "DEIDREVIEW_DEBUG", False, "true or false")
+DEMO = _yes_no("DEIDREVIEW_DEMO")
+DEBUG = _yes_no("DEIDREVIEW_DEBUG")
 
 
 def _secret_key() -> str:
@@ -57,7 +83,9 @@ ALLOWED_HOSTS: list[str] = _read(
     "list", "DEIDREVIEW_HOSTS", ["127.0.0.1", "localhost", "[::1]"], "a list of host names"
 )
 CSRF_TRUSTED_ORIGINS: list[str] = _read("list", "DEIDREVIEW_ORIGINS", [], "a list of origins such as https://host")
-HTTPS: bool = _read("bool", "DEIDREVIEW_HTTPS", False, "true or false")
+if not all(origin.startswith(("https://", "http://")) for origin in CSRF_TRUSTED_ORIGINS):
+    raise ImproperlyConfigured("DEIDREVIEW_ORIGINS: every origin begins with https:// or http://")
+HTTPS = _yes_no("DEIDREVIEW_HTTPS")
 
 # ── Database ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 DEFAULT_DATABASE_URL = f"sqlite:///{quote(str(DATA_DIR / 'deidreview.sqlite3'))}"
@@ -65,6 +93,8 @@ DEFAULT_DATABASE_URL = f"sqlite:///{quote(str(DATA_DIR / 'deidreview.sqlite3'))}
 
 def _database() -> dict[str, Any]:
     url = str(env.str("DATABASE_URL", default=DEFAULT_DATABASE_URL))
+    if not url.startswith(("postgres://", "postgresql://", "sqlite:///")):
+        raise ImproperlyConfigured("DATABASE_URL: only postgres:// and sqlite:/// are supported")
     try:
         config: dict[str, Any] = dict(env.db_url_config(url))
     except Exception as error:
@@ -261,7 +291,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 # ── Language, time, static files ─────────────────────────────────────────────────────────────────────────────────────
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]
-TIME_ZONE = _read("str", "TZ", "UTC", "a time zone name") or "UTC"
+TIME_ZONE = _time_zone()
 USE_I18N = True
 USE_TZ = True
 STATIC_URL = "static/"
@@ -274,17 +304,19 @@ STORAGES = {
 FIXTURES_DIR = BASE_DIR / "fixtures"
 
 # ── Logs: what happened, never what a note says ──────────────────────────────────────────────────────────────────────
+LOG_LEVEL = _one_of("DEIDREVIEW_LOG_LEVEL", "WARNING", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"no_note_text": {"()": "deidreview.logs.NoNoteText"}},
     "formatters": {"line": {"()": "deidreview.logs.LineFormatter"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["no_note_text"]}},
-    "root": {"handlers": ["console"], "level": _read("str", "DEIDREVIEW_LOG_LEVEL", "WARNING", "a log level").upper()},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         "deidreview": {"level": "INFO"},
         "axes": {"level": "ERROR"},
     },
 }
-SILENCED_SYSTEM_CHECKS: list[str] = []
+# W021: preloading HSTS binds a whole domain for years; its owner decides that, not a program.
+SILENCED_SYSTEM_CHECKS = ["security.W021"]

@@ -143,9 +143,7 @@ def test_an_administrator_can_switch_it_off_for_somebody(client, guarded):
     admin = make_user("root", is_staff=True, is_superuser=True)
     client.force_login(admin)
     person = get_user_by_name("ada")
-    client.post(
-        "/admin/annotations/user/", {"action": "remove_second_factor", "_selected_action": [str(person.pk)]}
-    )
+    client.post("/admin/annotations/user/", {"action": "remove_second_factor", "_selected_action": [str(person.pk)]})
     assert not Authenticator.objects.exists()
 
 

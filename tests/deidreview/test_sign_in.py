@@ -107,9 +107,7 @@ def test_changing_the_password_signs_other_browsers_out(client, person, sign_in)
     sign_in(other)
     sign_in(client)
     new = "a new battery staple"
-    response = client.post(
-        "/accounts/password/change/", {"oldpassword": PASSWORD, "password1": new, "password2": new}
-    )
+    response = client.post("/accounts/password/change/", {"oldpassword": PASSWORD, "password1": new, "password2": new})
     assert response.status_code == 302
     assert signed_in(client) and not signed_in(other)
     assert sign_in(Client(), password=PASSWORD).status_code == 200
