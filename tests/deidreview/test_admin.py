@@ -1,0 +1,61 @@
+"""The admin: accounts, and a look at how projects are set up; never a word of a note."""
+
+import pytest
+from django.contrib import admin
+from django.urls import reverse
+
+from annotations.models import User
+from tests.factories import make_member, make_note, make_project, make_set, make_user
+
+pytestmark = pytest.mark.django_db
+SHOWN = {
+    "annotations.User", "annotations.Project", "annotations.Membership", "annotations.LabelSet",
+    "axes.AccessAttempt", "axes.AccessLog", "axes.AccessFailureLog",
+}  # fmt: skip
+
+
+@pytest.fixture
+def root(client):
+    person = make_user("root", is_staff=True, is_superuser=True)
+    client.force_login(person)
+    return client
+
+
+def test_nothing_else_is_registered():
+    assert {model._meta.label for model in admin.site._registry} == SHOWN
+
+
+def test_no_page_shows_a_note(root):
+    project = make_project("covid", guidelines="see Mario Rossi")
+    note = make_note(project, "Mario Rossi, 54")
+    make_set(note, make_member(project), [(0, 11, "PATIENT")])
+    for label in sorted(SHOWN):
+        app, model = label.lower().split(".")
+        listing = root.get(reverse(f"admin:{app}_{model}_changelist"))
+        assert listing.status_code == 200 and b"Mario" not in listing.content
+    for model, pk in [("project", project.pk), ("labelset", project.label_set.pk)]:
+        page = root.get(reverse(f"admin:annotations_{model}_change", args=[pk]))
+        assert page.status_code == 200 and b"Mario" not in page.content
+
+
+def test_projects_are_only_looked_at(root):
+    project = make_project("covid")
+    for view in ("change", "delete"):
+        assert root.post(reverse(f"admin:annotations_project_{view}", args=[project.pk]), {}).status_code == 403
+    assert root.post(reverse("admin:annotations_project_add"), {}).status_code == 403
+    assert b"PATIENT" in root.get(reverse("admin:annotations_labelset_change", args=[project.label_set.pk])).content
+
+
+def test_an_account_is_made_and_switched_off_but_not_deleted(root):
+    word = "correct horse battery"
+    data = {"username": "grace", "password1": word, "password2": word, "usable_password": "true"}
+    assert root.post(reverse("admin:annotations_user_add"), data).status_code == 302
+    grace = User.objects.get(username="grace")
+    page = root.get(reverse("admin:annotations_user_change", args=[grace.pk]))
+    assert page.status_code == 200 and b"Permissions" not in page.content
+    assert root.post(reverse("admin:annotations_user_delete", args=[grace.pk]), {"post": "yes"}).status_code == 403
+
+
+def test_people_without_staff_rights_stay_out(client, person):
+    client.force_login(person)
+    assert client.get("/admin/annotations/user/").status_code in (302, 403)
