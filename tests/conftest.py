@@ -33,6 +33,24 @@ def pytest_report_header() -> str:
     return f"database: {connection.display_name}"
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> None:
+    """Tests with real transactions empty the tables afterwards; SQLite's guards of the event log would refuse that."""
+    from django.db import connection
+
+    if connection.vendor != "sqlite":
+        return
+    flush = connection.ops.execute_sql_flush
+
+    def flush_unguarded(sql_list: list[str]) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+            triggers = cursor.fetchall()
+        flush([*(f'DROP TRIGGER "{name}"' for name, _ in triggers), *sql_list, *(sql for _, sql in triggers)])
+
+    connection.ops.execute_sql_flush = flush_unguarded
+
+
 @pytest.fixture
 def on_postgresql() -> bool:
     from django.db import connection

@@ -6,10 +6,16 @@ import tempfile
 os.environ.setdefault("DEIDREVIEW_DATA", tempfile.mkdtemp(prefix="deidreview-test-"))
 os.environ.setdefault("DEIDREVIEW_SECRET_KEY", "only-for-tests-" + "x" * 40)
 
-from deidreview.settings import *  # noqa: E402, F403
+from deidreview.settings import *  # noqa: F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
+
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # noqa: F405
+    # A file, as in real life, so that a test's threads and processes see its commits; it need not survive a power cut.
+    DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}  # noqa: F405
+    _options = DATABASES["default"]["OPTIONS"]  # noqa: F405
+    _options["init_command"] = _options["init_command"].replace("synchronous=FULL", "synchronous=OFF")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection, transaction
 
 from annotations.domain.notes import NoteError
 from annotations.services.errors import ServiceError
@@ -18,6 +18,8 @@ from models_runtime.runner.heartbeat import Heartbeat
 
 logger = logging.getLogger("deidreview.jobs")
 ERROR_LENGTH = 1000
+# The database's own troubles: gone, locked, a deadlock, a transaction that idled for too long.
+TRANSIENT = (OperationalError, InterfaceError, InternalError)
 
 
 class _Failed(Exception):
@@ -55,7 +57,7 @@ def _attempt(claim: Claim) -> None:
         _take_back(claim, kind, Job.State.CANCELLED, "")
     except _Failed as error:
         _take_back(claim, kind, Job.State.FAILED, str(error)[:ERROR_LENGTH])
-    except (OperationalError, InterfaceError) as error:
+    except TRANSIENT as error:
         # The database hiccupped: not the job's fault, worth another try in a moment.
         logger.warning("job %s: interrupted by the database (%s)", claim.job_id, type(error).__name__)
         connection.close()
@@ -73,7 +75,7 @@ def _work(claim: Claim, kind: JobKind) -> None:
         result = handler(claim)
         if not claim.finished:
             claim.finish(result or {})
-    except (Cancelled, OperationalError, InterfaceError):
+    except (Cancelled, *TRANSIENT):
         raise
     except (ServiceError, NoteError) as error:
         raise _Failed(str(error)) from None
@@ -92,7 +94,7 @@ def _take_back(claim: Claim, kind: JobKind, state: Job.State, words: str) -> Non
                 claim.end(state, words)
             else:
                 claim.finish(complete)
-    except (OperationalError, InterfaceError):
+    except TRANSIENT:
         raise
     except Exception as error:
         logger.error("job %s: taking it back failed: %s at %s", claim.job_id, type(error).__name__, _place(error))

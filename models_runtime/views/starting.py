@@ -1,0 +1,70 @@
+"""The buttons that start long work on the pages for import, export and gold. Each leads to the job's page."""
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.access import Can, enter
+from annotations.forms.refusals import sentence
+from annotations.models import Import
+from annotations.services.errors import ServiceError
+from annotations.views.requests import Request, number
+from models_runtime.services.starting import import_job, start_export, start_gold, start_import
+
+
+@require_safe
+def job_of_import(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Leads from an import to its job; 404 where it was none."""
+    access = enter(request.user, slug, Can.MANAGE)
+    job = import_job(project=access.project, import_id=pk)
+    if job is None:
+        raise Http404("no such job")
+    return redirect("job", slug, job.pk)
+
+
+@require_POST
+def job_start_import(request: Request, slug: str, pk: int) -> HttpResponse:
+    access = enter(request.user, slug, Can.MANAGE)
+    row = get_object_or_404(Import, project=access.project, pk=pk)
+    try:
+        job = start_import(project=access.project, import_id=row.pk, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("import_preview", slug, row.pk)
+    return redirect("job", slug, job.pk)
+
+
+@require_POST
+def job_start_export(request: Request, slug: str) -> HttpResponse:
+    """POST `format`, `set`, and a `token` that marks the form."""
+    access = enter(request.user, slug, Can.EXPORT)
+    try:
+        job = start_export(
+            project=access.project,
+            set_spec=request.POST.get("set", ""),
+            format=request.POST.get("format", ""),
+            actor=access.user,
+            token=request.POST.get("token", ""),
+        )
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("export", slug)
+    return redirect("job", slug, job.pk)
+
+
+@require_POST
+def job_start_gold(request: Request, slug: str) -> HttpResponse:
+    """POST `author` (its id)."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    try:
+        job = start_gold(
+            project=access.project,
+            author_id=number(request.POST, "author") or 0,
+            actor=access.user,
+            token=request.POST.get("token", ""),
+        )
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("gold", slug)
+    return redirect("job", slug, job.pk)

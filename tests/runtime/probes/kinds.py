@@ -1,0 +1,13 @@
+from annotations.access import Can
+from models_runtime.registry import JobKind
+
+_HERE = "tests.runtime.probes.handlers."
+
+KINDS = {
+    "count": JobKind(title="Count", handler=_HERE + "count", right=Can.MANAGE, undo=_HERE + "uncount", can_pause=True),
+    "once": JobKind(title="Once", handler=_HERE + "once", right=Can.EXPORT),
+    "hold": JobKind(title="Hold", handler=_HERE + "hold", right=Can.MANAGE),
+    "fails": JobKind(title="Fails", handler=_HERE + "fails", right=Can.MANAGE, undo=_HERE + "uncount"),
+    "dies": JobKind(title="Dies", handler=_HERE + "dies", right=Can.MANAGE, undo=_HERE + "uncount"),
+    "stubborn": JobKind(title="Stubborn", handler=_HERE + "stubborn", right=Can.MANAGE),
+}

@@ -1,0 +1,9 @@
+"""Settings of the workers and relays that tests start: the product's own, on the test's database, with the probes."""
+
+import json
+import os
+
+from deidreview.settings import *  # noqa: F403
+
+INSTALLED_APPS += ["tests.runtime.probes.apps.ProbesConfig"]  # noqa: F405
+DATABASES["default"].update(json.loads(os.environ["PROBE_DATABASE"]))  # noqa: F405
