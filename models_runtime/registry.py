@@ -41,6 +41,7 @@ JOBS: dict[str, JobKind] = {
         can_retry=False,
     ),
     "export": JobKind(title="Export", handler="models_runtime.jobs.exporting.run", right=Can.EXPORT),
+    "run": JobKind(title="Model run", handler="models_runtime.jobs.running.run", right=Can.MANAGE, can_pause=True),
     "gold": JobKind(title="Make gold", handler="models_runtime.jobs.gold.run", right=Can.MAKE_GOLD, can_pause=True),
 }
 
@@ -51,6 +52,33 @@ def kind_of(name: str) -> JobKind:
         return JOBS[name]
     except KeyError:
         raise LookupError(f"unknown kind of job {name!r}; there are: {', '.join(sorted(JOBS))}") from None
+
+
+@dataclass(frozen=True)
+class BackendKind:
+    """One backend. `factory(label_set=KEY, **params)` makes it; the path is imported by workers, on first use."""
+
+    title: str
+    factory: str
+    description: str
+    queue: str = "cpu"
+
+
+BACKENDS: dict[str, BackendKind] = {
+    "rules": BackendKind(
+        title="Rules",
+        factory="models_runtime.backends.rules.RulesBackend",
+        description="Patterns with validators, context words and gazetteers; Italian, Spanish, English. No weights.",
+    ),
+}
+
+
+def backend_kind(name: str) -> BackendKind:
+    """The backend called `name`. Raises LookupError naming the choices."""
+    try:
+        return BACKENDS[name]
+    except KeyError:
+        raise LookupError(f"unknown backend {name!r}; there are: {', '.join(sorted(BACKENDS))}") from None
 
 
 def load(path: str) -> Callable[..., Any]:

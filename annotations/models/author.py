@@ -26,7 +26,9 @@ class Author(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["project", "kind", "name"], name="author_once"),
             models.UniqueConstraint(
-                fields=["project", "user"], condition=Q(kind="annotator", user__isnull=False), name="one_author_per_person"
+                fields=["project", "user"],
+                condition=Q(kind="annotator", user__isnull=False),
+                name="one_author_per_person",
             ),
         ]
 

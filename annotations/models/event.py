@@ -34,6 +34,9 @@ class Verb(models.TextChoices):
     GOLD_WITHDRAWN = "gold.withdrawn", "took gold back"
     GOLD_FROZEN = "gold.frozen", "froze a gold version"
     NOTES_EXPORTED = "notes.exported", "exported notes"
+    RUN_STARTED = "run.started", "started a model run"
+    REVIEW_DECIDED = "review.decided", "decided on a proposal"
+    REVIEW_CLOSED = "review.closed", "closed a note's review"
     FILE_DOWNLOADED = "file.downloaded", "downloaded a file"
 
 

@@ -25,7 +25,9 @@ class Project(models.Model):
     guidelines = models.TextField(blank=True, help_text="Markdown; annotators see it beside the note.")
     guidelines_version = models.PositiveIntegerField(default=0)
     distribution = models.CharField(max_length=10, choices=Distribution, default=Distribution.EVERYONE)
-    readers_per_note = models.PositiveSmallIntegerField(default=2, help_text="Used when some annotators read each note.")
+    readers_per_note = models.PositiveSmallIntegerField(
+        default=2, help_text="Used when some annotators read each note."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
 

@@ -1,5 +1,6 @@
 """What machines do with notes, as rows."""
 
 from models_runtime.models.job import Job
+from models_runtime.models.run import Run, RunItem
 
-__all__ = ["Job"]
+__all__ = ["Job", "Run", "RunItem"]

@@ -1,0 +1,167 @@
+"""A model run at work: batches of notes to a backend, each batch's readings and `done` in one fenced transaction."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotations.domain.spans import Span as DomainSpan
+from annotations.domain.spans import SpanError, checked
+from annotations.models import AnnotationSet, Document
+from annotations.selectors.labels import accepted_labels
+from annotations.services.bulk import SpanRow, insert_spans
+from annotations.services.errors import ServiceError
+from models_runtime.backends.base import Backend, BackendError
+from models_runtime.models import Run, RunItem
+from models_runtime.registry import backend_kind, load
+from models_runtime.runner import Claim
+
+logger = logging.getLogger("deidreview.runs")
+# A batch ends at this many notes or characters: memory stays flat, and a kill loses little.
+BATCH_NOTES = 64
+BATCH_CHARACTERS = 400_000
+
+
+def run(claim: Claim) -> dict[str, Any]:
+    """Work through the items that are not done. A killed worker's successor goes on with what is left."""
+    row = Run.objects.select_related("project__label_set", "author").get(pk=claim.params["run_id"])
+    backend = _backend(row)
+    if row.revision != backend.revision:
+        if row.revision and RunItem.objects.filter(run=row, state=RunItem.State.DONE).exists():
+            raise ServiceError(
+                "the backend changed while this run was under way; start a new run, so that one run is one backend",
+                code="revision",
+            )
+        Run.objects.filter(pk=row.pk).update(revision=backend.revision)
+    accepted, label_ids = accepted_labels(row.project)
+    labels = {code: label_ids[target] for code, target in accepted.items()}
+    total = RunItem.objects.filter(run=row).count()
+    done = total - RunItem.objects.filter(run=row, state=RunItem.State.PENDING).count()
+    dropped = 0
+    claim.progress(done, total)
+    for items in _batches(row):
+        results = _predict(backend, items)
+        with transaction.atomic():
+            claim.fence()
+            dropped += _write(row, results, labels)
+        done += len(items)
+        claim.progress(done, total)
+    failed = RunItem.objects.filter(run=row, state=RunItem.State.FAILED).count()
+    return {
+        "run_id": row.pk,
+        "run": row.author.name,
+        "notes": total - failed,
+        "failed": failed,
+        "spans_without_label": dropped,
+    }
+
+
+def _backend(row: Run) -> Backend:
+    kind = backend_kind(row.backend)
+    try:
+        backend: Backend = load(kind.factory)(label_set=row.project.label_set.key, **row.params)
+    except BackendError as error:
+        raise ServiceError(str(error), code="backend") from error
+    return backend
+
+
+def _batches(row: Run) -> Iterator[list[RunItem]]:
+    """Items that are pending now, in order, read by growing id so that a failed one can't come round for ever."""
+    last = 0
+    while True:
+        window = (
+            RunItem.objects.filter(run=row, state=RunItem.State.PENDING, id__gt=last)
+            .order_by("id")
+            .values_list("id", "document__length")[:BATCH_NOTES]
+        )
+        ids: list[int] = []
+        characters = 0
+        for pk, length in window:
+            if ids and characters + length > BATCH_CHARACTERS:
+                break
+            ids.append(pk)
+            characters += length
+        if not ids:
+            return
+        yield list(RunItem.objects.filter(pk__in=ids).select_related("document").order_by("id"))
+        last = ids[-1]
+
+
+Result = tuple[RunItem, list[DomainSpan] | None, str]
+"""An item with its spans, or None and the reason in plain words."""
+
+
+def _predict(backend: Backend, items: Sequence[RunItem]) -> list[Result]:
+    """The whole batch at once; when that fails, note by note, so that one note's error is its own."""
+    try:
+        found = backend.predict([item.document.text for item in items])
+        if len(found) == len(items):
+            return [_checked(item, spans) for item, spans in zip(items, found, strict=True)]
+    except Exception as error:
+        _stop_if_hopeless(error)
+    return [_predict_one(backend, item) for item in items]
+
+
+def _predict_one(backend: Backend, item: RunItem) -> Result:
+    try:
+        (spans,) = backend.predict([item.document.text])
+    except Exception as error:
+        _stop_if_hopeless(error)
+        reason = str(error) if isinstance(error, BackendError) else f"the backend failed ({type(error).__name__})"
+        return item, None, reason[:300]
+    return _checked(item, spans)
+
+
+def _stop_if_hopeless(error: Exception) -> None:
+    """A permanent error of the backend itself (weights gone, server unknown) would fail every note alike."""
+    if isinstance(error, BackendError) and error.permanent:
+        raise ServiceError(str(error), code="backend") from error
+    logger.warning("a note of a run failed: %s", type(error).__name__)
+
+
+def _checked(item: RunItem, spans: Sequence[DomainSpan]) -> Result:
+    try:
+        return item, [checked(item.document.text, span) for span in spans], ""
+    except SpanError as error:
+        return item, None, f"the backend gave a span that can't be ({error.code})"
+
+
+def _write(row: Run, results: Sequence[Result], labels: dict[str, int]) -> int:
+    """Readings and item states of a batch, inside the caller's fenced transaction. Returns spans whose label is unknown."""
+    now = timezone.now()
+    # An erased note took its item with it; its result has nowhere to go.
+    there = set(
+        Document.objects.filter(pk__in=[item.document_id for item, _, _ in results]).values_list("pk", flat=True)
+    )
+    good = [(item, spans) for item, spans, _ in results if spans is not None and item.document_id in there]
+    sets = AnnotationSet.objects.bulk_create(
+        AnnotationSet(
+            document_id=item.document_id,
+            author_id=row.author_id,
+            state=AnnotationSet.State.SUBMITTED,
+            submitted_at=now,
+            blind=False,
+        )
+        for item, _ in good
+    )
+    rows: list[SpanRow] = []
+    dropped = 0
+    for annotation_set, (_, spans) in zip(sets, good, strict=True):
+        seen = set()
+        for span in spans:
+            label = labels.get(span.label)
+            if label is None:
+                dropped += 1
+            elif (span.start, span.end, label) not in seen:
+                seen.add((span.start, span.end, label))
+                rows.append(SpanRow(annotation_set.pk, span.start, span.end, label, span.confidence, span.source[:80]))
+    insert_spans(rows)
+    for item, spans, reason in results:
+        item.state = RunItem.State.DONE if spans is not None else RunItem.State.FAILED
+        item.attempt, item.error, item.finished_at = item.attempt + 1, reason, now
+    RunItem.objects.bulk_update(
+        [item for item, _, _ in results if item.document_id in there], ["state", "attempt", "error", "finished_at"]
+    )
+    return dropped

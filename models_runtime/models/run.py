@@ -1,0 +1,54 @@
+from django.conf import settings
+from django.db import models
+
+from annotations.models import Author, Document, Project
+from models_runtime.models.job import Job
+
+
+class Run(models.Model):
+    """One backend over a set of notes. Its readings are the annotation sets of `author`; `job` is the work's present job.
+
+    `revision` is the backend's own word for what its output depends on; with `params` it says how to get the same again.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="runs")
+    author = models.OneToOneField(Author, models.CASCADE, related_name="run")
+    backend = models.CharField(max_length=40, help_text="A key of models_runtime.registry.BACKENDS.")
+    revision = models.CharField(max_length=120, blank=True, help_text="Written by the worker that loaded the backend.")
+    params = models.JSONField(default=dict)
+    job = models.OneToOneField(Job, models.CASCADE, null=True, related_name="run")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"run {self.pk} ({self.backend})"
+
+
+class RunItem(models.Model):
+    """One note of a run. The result and `done` are written in one transaction, fenced by the job's lease."""
+
+    class State(models.TextChoices):
+        PENDING = "pending", "To do"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="items", db_index=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="+")
+    pass_number = models.PositiveSmallIntegerField(default=1)
+    state = models.CharField(max_length=8, choices=State, default=State.PENDING)
+    attempt = models.PositiveSmallIntegerField(default=0)
+    error = models.CharField(max_length=300, blank=True, help_text="In plain words, without note text.")
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "document", "pass_number"], name="run_item_once"),
+        ]
+        indexes = [models.Index(fields=["run", "state", "id"], name="run_item_by_state")]
+
+    def __str__(self) -> str:
+        return f"item {self.pk} of run {self.run_id}"

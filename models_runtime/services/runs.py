@@ -1,0 +1,110 @@
+"""Model runs: asked for, counted, their failed notes tried again. The work itself is models_runtime.jobs.running."""
+
+from typing import Any
+
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Count
+
+from annotations.models import Author, Document, Project, User, Verb
+from annotations.services.errors import ServiceError
+from annotations.services.events import record
+from models_runtime.models import Job, Run, RunItem
+from models_runtime.registry import backend_kind
+from models_runtime.services.queue import enqueue
+
+
+def start_run(
+    *,
+    project: Project,
+    backend: str,
+    actor: User | None,
+    name: str = "",
+    params: dict[str, Any] | None = None,
+    key: str,
+) -> Run:
+    """A run over every note of the project: its author, its items and its job in one transaction.
+
+    The same `key` gives the same run: a double click is one. Raises ServiceError for an unknown backend, a name that
+    is taken, or a project without notes.
+    """
+    try:
+        backend_kind(backend)
+    except LookupError as error:
+        raise ServiceError(str(error), code="backend") from error
+    there = Run.objects.filter(job__key=f"run-{key}").first()
+    if there is not None:
+        return there
+    try:
+        with transaction.atomic():
+            Project.objects.select_for_update().get(pk=project.pk)
+            author = Author.objects.create(
+                project=project, kind=Author.Kind.RUN, name=name.strip() or _free_name(project, backend)
+            )
+            run = Run.objects.create(
+                project=project, author=author, backend=backend, params=params or {}, created_by=actor
+            )
+            count = _make_items(run)
+            if not count:
+                raise ServiceError("this project has no notes to run on; import some first", code="empty")
+            run.job = enqueue(
+                kind="run", project=project, params={"run_id": run.pk}, key=f"run-{key}", actor=actor, total=count
+            )
+            run.save(update_fields=["job"])
+            record(
+                verb=Verb.RUN_STARTED,
+                actor=actor,
+                project_id=project.pk,
+                data={"run": author.name, "backend": backend, "notes": count},
+            )
+    except IntegrityError as error:
+        raise ServiceError(f"a run of the name {name!r} exists already; choose another", code="exists") from error
+    return run
+
+
+def _free_name(project: Project, backend: str) -> str:
+    taken = set(Author.objects.filter(project=project, kind=Author.Kind.RUN).values_list("name", flat=True))
+    number = 1
+    while f"{backend}-{number}" in taken:
+        number += 1
+    return f"{backend}-{number}"
+
+
+def _make_items(run: Run) -> int:
+    """One row per note, by one statement: a project may have a million."""
+    item, note = RunItem._meta.db_table, Document._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {item} (run_id, document_id, pass_number, state, attempt, error) "  # noqa: S608 - names of ours
+            f"SELECT %s, id, 1, %s, 0, '' FROM {note} WHERE project_id = %s ORDER BY id",
+            [run.pk, RunItem.State.PENDING, run.project_id],
+        )
+        return int(cursor.rowcount)
+
+
+def run_counts(run: Run) -> dict[str, int]:
+    """Notes by state, from the rows: {"pending": …, "done": …, "failed": …}."""
+    counted = dict(RunItem.objects.filter(run=run).values_list("state").annotate(count=Count("id")))
+    return {str(state): counted.get(state, 0) for state in RunItem.State.values}
+
+
+def retry_failed(*, run: Run, actor: User | None) -> int:
+    """Put the failed notes of an ended run back and work on them by a new job. Returns how many."""
+    with transaction.atomic():
+        held = Run.objects.select_for_update().select_related("job").get(pk=run.pk)
+        if held.job is not None and held.job.state in (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED):
+            raise ServiceError("this run is still at work; wait for its end or cancel it", code="live")
+        unfinished = RunItem.objects.filter(run=run).exclude(state=RunItem.State.DONE)
+        count = unfinished.update(state=RunItem.State.PENDING, error="")
+        if not count:
+            raise ServiceError("every note of this run is done; there is nothing to retry", code="none")
+        times = Job.objects.filter(project=run.project, kind="run", key__startswith=f"run-{run.pk}-again-").count()
+        held.job = enqueue(
+            kind="run",
+            project=run.project,
+            params={"run_id": run.pk},
+            key=f"run-{run.pk}-again-{times + 1}",
+            actor=actor,
+            total=RunItem.objects.filter(run=run).count(),
+        )
+        held.save(update_fields=["job"])
+    return count

@@ -1,0 +1,33 @@
+"""A backend for tests: marks every capital letter, and fails where it is told to."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+from annotations.domain.spans import Span
+from models_runtime.backends.base import BackendError
+
+
+class FakeBackend:
+    name = "fake"
+
+    def __init__(self, label_set: str, label: str = "PATIENT", slow: float = 0.0, revision: str = "1") -> None:
+        self.label, self.slow, self.revision = label, slow, revision
+
+    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
+        time.sleep(self.slow * len(texts))
+        return [self._one(text) for text in texts]
+
+    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
+        for text in texts:
+            yield self._one(text)
+
+    def _one(self, text: str) -> list[Span]:
+        if "EXPLODE" in text:
+            raise RuntimeError(f"cannot read {text}")
+        if "REFUSE" in text:
+            raise BackendError("this note is too strange", permanent=False)
+        if "HOPELESS" in text:
+            raise BackendError("the weights are gone", permanent=True)
+        if "OUTSIDE" in text:
+            return [Span(0, len(text) + 5, self.label)]
+        return [Span(at, at + 1, self.label, 0.9, "capital") for at, ch in enumerate(text) if ch.isupper()]

@@ -1,0 +1,143 @@
+"""Model runs: every note once, one note's error its own, resumed after a kill, never doubled."""
+
+import pytest
+
+from annotations.models import AnnotationSet, Author, Document, Span
+from annotations.services.errors import ServiceError
+from annotations.services.labels import merge_labels
+from models_runtime import registry
+from models_runtime.jobs import running
+from models_runtime.models import Job, Run, RunItem
+from models_runtime.runner import run as work
+from models_runtime.services import runs
+from tests.factories import label_of, make_note, make_project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch):
+    kind = registry.BackendKind(title="Fake", factory="tests.runtime.fake_backend.FakeBackend", description="")
+    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
+
+
+@pytest.fixture
+def project():
+    project = make_project()
+    for number in range(10):
+        make_note(project, f"Mario Rossi {number}")
+    return project
+
+
+def started(project, key="k", **options):
+    return runs.start_run(project=project, backend="fake", actor=None, key=key, **options)
+
+
+def finished(run):
+    job = Job.objects.get(run=run)
+    work(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def test_every_note_gets_one_reading_with_confidence_and_source(project):
+    run = started(project)
+    job = finished(run)
+    assert (job.state, job.done, job.total) == (Job.State.DONE, 10, 10)
+    assert AnnotationSet.objects.filter(author=run.author, state="submitted", blind=False).count() == 10
+    span = Span.objects.first()
+    assert (span.label.code, span.confidence, span.source) == ("PATIENT", 0.9, "capital")
+    assert runs.run_counts(run) == {"pending": 0, "done": 10, "failed": 0}
+    assert Run.objects.get().revision == "1"
+
+
+def test_a_double_click_is_one_run(project):
+    assert started(project) == started(project)
+    assert (Run.objects.count(), Author.objects.count(), RunItem.objects.count()) == (1, 1, 10)
+
+
+def test_names_count_up_and_a_taken_one_is_refused(project):
+    assert started(project, "a").author.name == "fake-1"
+    assert started(project, "b").author.name == "fake-2"
+    with pytest.raises(ServiceError, match="exists already"):
+        started(project, "c", name="fake-1")
+    assert Run.objects.count() == 2
+
+
+def test_an_unknown_backend_and_an_empty_project():
+    project = make_project()
+    with pytest.raises(ServiceError, match="there are: fake, rules"):
+        runs.start_run(project=project, backend="none", actor=None, key="x")
+    with pytest.raises(ServiceError, match="no notes"):
+        started(project)
+    assert not Author.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("EXPLODE", "the backend failed (RuntimeError)"),
+        ("REFUSE", "this note is too strange"),
+        ("OUTSIDE", "a span that can't be"),
+    ],
+)
+def test_one_note_s_error_is_its_own_and_can_be_retried(project, text, reason):
+    bad = make_note(project, f"{text} Luigi", name="bad")
+    run = started(project)
+    job = finished(run)
+    assert job.state == Job.State.DONE
+    item = RunItem.objects.get(state=RunItem.State.FAILED)
+    assert (item.document, reason in item.error) == (bad, True)
+    assert "Luigi" not in item.error
+    assert AnnotationSet.objects.filter(author=run.author).count() == 10
+    Document.objects.filter(pk=bad.pk).update(text="Luigi")
+    assert runs.retry_failed(run=run, actor=None) == 1
+    run.refresh_from_db()
+    assert finished(run).state == Job.State.DONE
+    assert AnnotationSet.objects.filter(author=run.author).count() == 11
+    with pytest.raises(ServiceError, match="nothing to retry"):
+        runs.retry_failed(run=run, actor=None)
+
+
+def test_a_hopeless_backend_stops_the_run_with_its_word(project):
+    make_note(project, "HOPELESS")
+    job = finished(started(project))
+    assert (job.state, job.error) == (Job.State.FAILED, "the weights are gone")
+
+
+def test_a_killed_run_goes_on_where_it_stopped(project, monkeypatch):
+    monkeypatch.setattr(running, "BATCH_NOTES", 3)
+
+    class Killed(BaseException):
+        pass
+
+    write, calls = running._write, []
+
+    def die(*args):
+        calls.append(args)
+        if len(calls) == 3:
+            raise Killed
+        return write(*args)
+
+    monkeypatch.setattr(running, "_write", die)
+    run = started(project)
+    with pytest.raises(Killed):
+        work(run.job_id)
+    assert AnnotationSet.objects.count() == 6
+    monkeypatch.setattr(running, "_write", write)
+    Job.objects.update(state=Job.State.QUEUED, lease_token=None, lease_until=None)
+    assert finished(run).state == Job.State.DONE
+    assert AnnotationSet.objects.count() == 10
+    assert set(RunItem.objects.values_list("attempt", flat=True)) == {1}
+
+
+def test_a_merged_label_s_proposals_go_to_the_label_it_became(project):
+    merge_labels(source=label_of(project, "PATIENT"), target=label_of(project, "DOCTOR"), actor=None)
+    finished(started(project))
+    assert set(Span.objects.values_list("label__code", flat=True)) == {"DOCTOR"}
+
+
+def test_a_label_the_project_lacks_is_counted_not_hidden(project):
+    job = finished(started(project, params={"label": "PLANET"}))
+    assert job.result["spans_without_label"] == 20
+    assert not Span.objects.exists()
