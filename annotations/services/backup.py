@@ -6,6 +6,7 @@ the secret key is not part of a backup.
 """
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -30,6 +31,8 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 DATA = "database"
 BLOCK = 1024 * 1024
+# The file in the data folder that deidreview.run locks while the product runs.
+RUN_LOCK = "lock"
 # Counted on both sides, so that a restore can show that it is whole.
 COUNTED = (Project, User, Document, AnnotationSet, Span, GoldVersion, Event)
 
@@ -81,7 +84,7 @@ def restore_backup(*, file: Path, force: bool = False) -> dict[str, Any]:
     given; then that data is backed up first. An older backup is migrated. Raises ServiceError.
     """
     engine = backup_engines.current()
-    with tempfile.TemporaryDirectory(prefix=".restore-", dir=_work_folder()) as folder:
+    with _product_stopped(), tempfile.TemporaryDirectory(prefix=".restore-", dir=_work_folder()) as folder:
         manifest = _unpack(file, Path(folder) / DATA)
         state = _check_fits(file, manifest, engine)
         safety = _safety_backup(file) if _holds_data(force) else None
@@ -157,6 +160,19 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _product_stopped() -> Iterator[None]:
+    """Hold the lock that the run command holds: a restore and a running product keep each other out."""
+    lock = os.open(_work_folder() / RUN_LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise ServiceError(f"deidreview runs on {settings.DATA_DIR}; stop it first", code="running") from error
+    finally:
+        os.close(lock)
 
 
 def _unpack(file: Path, target: Path) -> Manifest:

@@ -11,10 +11,13 @@ from typing import Any, Protocol
 
 import psycopg.conninfo
 from django.core.management import call_command
-from django.db import connection, connections
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
 from annotations.services.errors import ServiceError
 
+# Objects belong to whoever restores them.
+PLAIN = ("--no-owner", "--no-privileges")
 NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 
 
@@ -77,16 +80,17 @@ class SQLite:
                 raise ServiceError(f"the database is in use ({error}); stop deidreview first", code="busy") from error
 
     def _migrate(self, file: Path) -> None:
-        alias = "restoring"
-        connections.databases[alias] = {**connection.settings_dict, "NAME": str(file)}
+        """On the copy. As the default database, since a data migration may not say which one it means."""
+        place = connection.settings_dict["NAME"]
+        connection.close()
+        connection.settings_dict["NAME"] = str(file)
         try:
-            call_command("migrate", database=alias, interactive=False, verbosity=0)
-            with connections[alias].cursor() as cursor:
+            call_command("migrate", interactive=False, verbosity=0)
+            with connection.cursor() as cursor:
                 cursor.execute("PRAGMA journal_mode=DELETE")
         finally:
-            connections[alias].close()
-            del connections[alias]
-            del connections.databases[alias]
+            connection.close()
+            connection.settings_dict["NAME"] = place
 
     def _counts(self, copy: sqlite3.Connection, tables: Mapping[str, str]) -> dict[str, int]:
         present = {row[0] for row in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -112,9 +116,8 @@ class PostgreSQL:
             self._run(
                 [
                     dumper,
+                    *PLAIN,
                     "--format=custom",
-                    "--no-owner",
-                    "--no-privileges",
                     f"--snapshot={snapshot}",
                     f"--file={target}",
                 ]
@@ -123,36 +126,49 @@ class PostgreSQL:
 
     def load(self, source: Path, tables: Mapping[str, str], *, expected: Mapping[str, int], migrate: bool) -> None:
         """One transaction drops what is there, loads the copy, counts it; only then it is made to last."""
-        script = source.with_suffix(".sql")
-        self._run(
-            [
-                _program("pg_restore"),
-                "--clean",
-                "--if-exists",
-                "--no-owner",
-                "--no-privileges",
-                f"--file={script}",
-                str(source),
-            ]
-        )
-        connection.close()
-        before = source.with_suffix(".before.sql")
-        before.write_text(self._drops(), encoding="utf-8")
-        after = source.with_suffix(".after.sql")
-        after.write_text(self._checks(tables, expected), encoding="utf-8")
-        files = [word for file in (before, script, after) for word in ("--file", str(file))]
-        self._run(
-            [_program("psql"), "--no-psqlrc", "--quiet", "--single-transaction", "--set", "ON_ERROR_STOP=1", *files]
-        )
-        if migrate:
+        if not migrate:
+            self._replace(source, self._checks(tables, expected))
+            return
+        before = source.with_suffix(".before")
+        self._run([_program("pg_dump"), *PLAIN, "--format=custom", f"--file={before}"])
+        self._replace(source, self._checks(tables, expected))
+        try:
             call_command("migrate", interactive=False, verbosity=0)
+        except Exception:
+            self._replace(before, "")
+            raise
+
+    def _replace(self, source: Path, checks: str) -> None:
+        connection.close()
+        steps = [source.with_suffix(f".{number}.sql") for number in range(3)]
+        steps[0].write_text(self._drops(), encoding="utf-8")
+        self._run([_program("pg_restore"), *PLAIN, "--clean", "--if-exists", f"--file={steps[1]}", str(source)])
+        steps[2].write_text(checks, encoding="utf-8")
+        files = [word for step in steps for word in ("--file", str(step))]
+        self._run([_program("psql"), "--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", *files])
 
     def _drops(self) -> str:
+        """Only what is ours goes: the tables of our applications, and functions named deidreview_*."""
         with connection.cursor() as cursor:
-            present = connection.introspection.table_names(cursor)
+            tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
+            cursor.execute(
+                "SELECT oid::regprocedure::text FROM pg_proc "
+                "WHERE pronamespace = current_schema()::regnamespace AND starts_with(proname, 'deidreview_')"
+            )
+            functions = [row[0] for row in cursor.fetchall()]
         connection.close()
-        drops = [f"DROP TABLE IF EXISTS {connection.ops.quote_name(table)} CASCADE;" for table in present]
-        return "\n".join(["SET client_min_messages = warning;", *drops, ""])
+        return "\n".join(
+            [
+                "SET client_min_messages = warning;",
+                "SET lock_timeout = '10s';",
+                *(
+                    f"DROP TABLE IF EXISTS {connection.ops.quote_name(table)} CASCADE;"
+                    for table in [*tables, MigrationRecorder.Migration._meta.db_table]
+                ),
+                *(f"DROP FUNCTION IF EXISTS {function} CASCADE;" for function in functions),
+                "",
+            ]
+        )
 
     def _checks(self, tables: Mapping[str, str], expected: Mapping[str, int]) -> str:
         """Fails the transaction when a count differs. pg_restore's script empties the search path."""

@@ -76,7 +76,9 @@ def _run(user: pwd.struct_passwd | None, program: str, *words: object) -> None:
             cwd="/",
             env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},
             check=False,
-            **({"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}),
+            user=user.pw_uid if user else None,
+            group=user.pw_gid if user else None,
+            extra_groups=[] if user else None,
         )
         if done.returncode:
             output.seek(0)

@@ -140,6 +140,7 @@ def environ(tmp_path: Path, database_url: str) -> dict[str, str]:
     return {
         **clean,
         "DEIDREVIEW_DATA": str(tmp_path / "data"),
+        "DEIDREVIEW_DEMO": "0",
         "PORT": str(free_port()),
         **({"DATABASE_URL": database_url} if database_url else {}),
     }

@@ -1,0 +1,272 @@
+"""Backup and restore on the run's database: whole, checked, and never by halves."""
+
+import json
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from annotations.models import Document, Project
+from annotations.services import backup, backup_engines
+from annotations.services.backup import restore_backup, write_backup
+from annotations.services.errors import ServiceError
+from annotations.services.events import record
+from tests import factories as make
+
+TEXT = "Ann\u00e9 \U0001f9ec\r\n\ttornata il 12/03/2021 \u202eabc"
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(
+        connection.vendor == "postgresql" and shutil.which("pg_dump") is None, reason="no PostgreSQL client programs"
+    ),
+]
+
+
+@pytest.fixture(autouse=True)
+def own_data_folder(settings, tmp_path):
+    settings.DATA_DIR = tmp_path / "data"
+
+
+@pytest.fixture
+def world():
+    """A note with a reader, a span and an event."""
+    project = make.make_project("ward")
+    reader = make.make_member(project, user="ann")
+    note = make.make_note(project, TEXT, "caso-1", readers=[reader])
+    record(verb="note.read", actor=reader, project_id=project.pk, document_id=note.pk)
+    return project
+
+
+def content() -> dict[str, list[tuple[object, ...]]]:
+    """Every row of every table."""
+    with connection.cursor() as cursor:
+        tables = {}
+        for table in sorted(connection.introspection.table_names(cursor)):
+            cursor.execute(f'SELECT * FROM "{table}"')
+            tables[table] = sorted(cursor.fetchall(), key=repr)
+    return tables
+
+
+def test_a_round_trip_is_exact(world, tmp_path):
+    before = content()
+    done = write_backup(file=tmp_path / "b")
+    make.make_project("later")
+    Document.objects.all().delete()
+
+    back = restore_backup(file=tmp_path / "b", force=True)
+
+    assert content() == before
+    assert Document.objects.get().text == TEXT
+    assert back["counts"] == done["counts"]
+    assert back["counts"]["document"] == 1
+    assert back["migrated"] == 0
+
+
+def test_what_is_written_after_a_restore_gets_new_numbers_and_keeps_its_guards(world, tmp_path):
+    write_backup(file=tmp_path / "b")
+    restore_backup(file=tmp_path / "b", force=True)
+
+    assert make.make_project("next").pk > world.pk
+    with pytest.raises(Exception, match="append-only"), connection.cursor() as cursor:
+        cursor.execute("UPDATE annotations_event SET verb = 'x'")
+
+
+def test_the_file_is_private_and_says_what_it_holds(world, tmp_path):
+    write_backup(file=tmp_path / "b")
+
+    assert (tmp_path / "b").stat().st_mode & 0o777 == 0o600
+    manifest = json.loads(zipfile.ZipFile(tmp_path / "b").read("manifest.json"))
+    assert manifest["engine"] == connection.vendor
+    assert manifest["counts"]["project"] == 1
+    assert ["annotations", "0001_initial"] in manifest["migrations"]
+    assert list(tmp_path.glob(".backup-*")) == []
+
+
+def test_a_file_that_exists_is_never_replaced(world, tmp_path):
+    (tmp_path / "b").write_text("mine")
+
+    with pytest.raises(ServiceError, match="b exists; name a file that does not"):
+        write_backup(file=tmp_path / "b")
+    assert (tmp_path / "b").read_text() == "mine"
+
+
+def test_a_folder_that_is_not_there(world, tmp_path):
+    with pytest.raises(ServiceError, match=r"cannot be written \(No such file or directory\)"):
+        write_backup(file=tmp_path / "none" / "b")
+
+
+def test_a_database_with_data_is_not_replaced_unasked(world, tmp_path):
+    write_backup(file=tmp_path / "b")
+    make.make_project("later")
+
+    with pytest.raises(ServiceError, match="the database holds data; with --force"):
+        restore_backup(file=tmp_path / "b")
+    assert Project.objects.count() == 2
+
+
+def test_with_force_what_was_there_is_backed_up_first(world, tmp_path):
+    write_backup(file=tmp_path / "b")
+    make.make_project("later")
+    later = content()
+
+    safety = restore_backup(file=tmp_path / "b", force=True)["safety_backup"]
+
+    assert Project.objects.count() == 1
+    restore_backup(file=Path(safety), force=True)
+    assert content() == later
+
+
+def test_an_empty_database_needs_no_force(world, tmp_path):
+    file = tmp_path / "b"
+    write_backup(file=file)
+    call_command("flush", interactive=False, verbosity=0)
+
+    assert restore_backup(file=file)["safety_backup"] is None
+    assert Project.objects.count() == 1
+
+
+def test_a_damaged_file_changes_nothing(world, tmp_path):
+    write_backup(file=tmp_path / "b")
+    before = content()
+    whole = (tmp_path / "b").read_bytes()
+    middle = len(whole) // 2
+    damages = {
+        "cut": whole[:-200],
+        "flipped": whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :],
+        "empty": b"",
+        "other": b"PK but not really" * 100,
+    }
+    for name, content_ in damages.items():
+        (tmp_path / name).write_bytes(content_)
+        with pytest.raises(ServiceError, match="damaged"):
+            restore_backup(file=tmp_path / name, force=True)
+    assert content() == before
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(ServiceError, match="there is no file"):
+        restore_backup(file=tmp_path / "none")
+
+
+def rewritten(file: Path, **changes: object) -> Path:
+    """A copy of the backup whose manifest says something else."""
+    other = file.with_name("rewritten")
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(other, "w") as new:
+        manifest = json.loads(old.read("manifest.json")) | changes
+        new.writestr("manifest.json", json.dumps(manifest))
+        new.writestr("database", old.read("database"))
+    return other
+
+
+def test_the_other_engines_backup_is_refused_in_plain_words(world, tmp_path):
+    write_backup(file=tmp_path / "b")
+    other = "sqlite" if connection.vendor == "postgresql" else "postgresql"
+
+    with pytest.raises(ServiceError, match=r"is a backup of a (SQLite|PostgreSQL) database and this one is"):
+        restore_backup(file=rewritten(tmp_path / "b", engine=other), force=True)
+
+
+def test_a_newer_versions_backup_is_refused(world, tmp_path):
+    write_backup(file=tmp_path / "b")
+    newer = rewritten(tmp_path / "b", version="9.0", migrations=[["annotations", "9999_later"]])
+
+    with pytest.raises(ServiceError, match=r"made by a newer version of deidreview \(9.0;"):
+        restore_backup(file=newer, force=True)
+
+
+def test_counts_that_do_not_fit_roll_everything_back(world, tmp_path):
+    write_backup(file=tmp_path / "b")
+    make.make_project("later")
+    before = content()
+    counts = {"project": 7}
+
+    with pytest.raises(ServiceError, match="does not hold what it says"):
+        restore_backup(file=rewritten(tmp_path / "b", counts=counts), force=True)
+    assert content() == before
+
+
+@pytest.fixture
+def older_backup(world, tmp_path):
+    """A backup from before the jobs had their table; the database itself is up to date again."""
+    write_backup(file=tmp_path / "now")
+    call_command("migrate", "models_runtime", "zero", verbosity=0)
+    write_backup(file=tmp_path / "older")
+    restore_backup(file=tmp_path / "now", force=True)
+    return tmp_path / "older"
+
+
+def test_an_older_backup_is_migrated(older_backup):
+    before = content()
+    done = restore_backup(file=older_backup, force=True)
+
+    assert done["migrated"] >= 1
+    after = content()
+    applied = "django_migrations"
+    assert {name: rows for name, rows in after.items() if name != applied} == {
+        name: rows for name, rows in before.items() if name != applied
+    }
+    assert len(after[applied]) == len(before[applied])
+
+
+def test_a_migration_that_fails_leaves_everything_as_it_was(older_backup, monkeypatch):
+    make.make_project("later")
+    before = content()
+
+    def fail(*words, **options):
+        MigrationRecorder(connection).record_applied("annotations", "half_done")
+        raise RuntimeError("in the middle")
+
+    if connection.vendor == "sqlite":
+
+        def fail(*words, **options):
+            raise RuntimeError("in the middle")
+
+    monkeypatch.setattr(backup_engines, "call_command", fail)
+    with pytest.raises(RuntimeError):
+        restore_backup(file=older_backup, force=True)
+    assert content() == before
+
+
+def test_a_running_product_is_not_restored_under_its_feet(world, tmp_path, settings):
+    import fcntl
+
+    write_backup(file=tmp_path / "b")
+    settings.DATA_DIR.mkdir(exist_ok=True)
+    lock = os.open(settings.DATA_DIR / backup.RUN_LOCK, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with pytest.raises(ServiceError, match=r"deidreview runs on .*; stop it first"):
+        restore_backup(file=tmp_path / "b", force=True)
+    os.close(lock)
+
+
+def test_the_lock_is_the_one_the_run_command_takes():
+    from deidreview.run import folder
+
+    assert backup.RUN_LOCK == folder.LOCK
+
+
+def test_the_commands_speak_json_and_fail_with_a_status(world, tmp_path, capsys):
+    call_command("backup", str(tmp_path / "b"), "--json")
+    assert json.loads(capsys.readouterr().out)["counts"]["project"] == 1
+
+    with pytest.raises(CommandError, match="holds data"):
+        call_command("restore", str(tmp_path / "b"), "--json")
+    assert json.loads(capsys.readouterr().out)["code"] == "not-empty"
+
+    call_command("restore", str(tmp_path / "b"), "--force")
+    assert "What was there before lies in" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's client programs")
+def test_missing_client_programs_are_named(world, tmp_path, monkeypatch):
+    monkeypatch.setattr(backup_engines.shutil, "which", lambda name: None)
+    monkeypatch.setattr(backup_engines.Path, "glob", lambda self, pattern: iter(()))
+
+    with pytest.raises(ServiceError, match=r"pg_dump is missing.*apt-get install postgresql-client"):
+        write_backup(file=tmp_path / "b")
