@@ -34,11 +34,11 @@ SHOWN = 200
 def import_notes(request: Request, slug: str) -> HttpResponse:
     """The form, and past imports. A POST stages what came (`do`: files or paste) and leads to its preview."""
     access = enter(request.user, slug, Can.MANAGE)
-    upload, paste = UploadForm(), PasteForm()
+    upload, paste = UploadForm(), PasteForm(auto_id="paste_%s")
     if request.method == "POST":
         form: UploadForm | PasteForm
         if request.POST.get("do") == "paste":
-            form = paste = PasteForm(request.POST)
+            form = paste = PasteForm(request.POST, auto_id="paste_%s")
         else:
             form = upload = UploadForm(request.POST, request.FILES)
         staged = _stage(access, form) if form.is_valid() else None
