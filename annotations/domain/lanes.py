@@ -13,8 +13,8 @@ LANES: Final = 4
 def lanes(places: Sequence[tuple[int, int, int]]) -> list[int]:
     """A lane from 0 for each span, given as (start, end, label): the lowest that no earlier one still holds.
 
-    Earlier means: starts first, then longer, then by label, whatever the order given. Those for which all lanes are taken
-    share the last.
+    Earlier means: starts first, then longer, then by label, whatever the order given. The last lane is shared where
+    all are taken.
     """
     order = sorted(range(len(places)), key=lambda at: (places[at][0], -places[at][1], places[at][2]))
     free_from: list[int] = []

@@ -101,9 +101,8 @@ def labels_of(project_id: int) -> list[LabelItem]:
 
 def work_list(access: Access, note: Document) -> WorkList:
     """The person's notes around `note`. Who may read all notes and has none assigned sees the project's."""
-    mine = Assignment.objects.filter(project_id=access.project.pk, user_id=access.user.pk)
-    done = mine.filter(state=Assignment.State.DONE).count()
-    total = done + mine.filter(state=Assignment.State.OPEN).count()
+    mine = _assigned(access)
+    done, total = progress(access)
     found = _assigned_around(mine, note.pk)
     if note.pk not in found and access.can(Can.READ_NOTES):
         found |= _project_around(access.project.pk, note.pk) if not total else {note.pk: (note.name, "")}
@@ -116,6 +115,16 @@ def work_list(access: Access, note: Document) -> WorkList:
         previous=order[at - 1] if at > 0 else None,
         next=order[at + 1] if 0 <= at < len(order) - 1 else None,
     )
+
+
+def _assigned(access: Access) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(project_id=access.project.pk, user_id=access.user.pk)
+
+
+def progress(access: Access) -> tuple[int, int]:
+    """How many of their notes this person has done, and how many there are."""
+    done = _assigned(access).filter(state=Assignment.State.DONE).count()
+    return done, done + _assigned(access).filter(state=Assignment.State.OPEN).count()
 
 
 def _assigned_around(mine: QuerySet[Assignment], pk: int) -> dict[int, tuple[str, str]]:
@@ -145,9 +154,7 @@ def _nearest(found: dict[int, tuple[str, str]], pk: int) -> dict[int, tuple[str,
 
 def next_note(access: Access, after: int | None = None) -> int | None:
     """The person's next open note after `after`, else their first open one; None when nothing is left."""
-    todo = Assignment.objects.filter(
-        project_id=access.project.pk, user_id=access.user.pk, state=Assignment.State.OPEN
-    ).order_by("document_id")
+    todo = _assigned(access).filter(state=Assignment.State.OPEN).order_by("document_id")
     found = None
     if after is not None:
         found = todo.filter(document_id__gt=after).values_list("document_id", flat=True).first()

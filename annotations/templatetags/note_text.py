@@ -1,8 +1,8 @@
 """The text of a note as markup, with its spans: everything of the note is escaped here.
 
-Each line is a `.line-text` whose text is the line and nothing else, so that a place in the page can be counted back to an
-offset of the note. Line breaks aren't in the page (HTML would turn CR LF into LF). Spans that cover a stretch are nested,
-the longest outside. `static/js/workbench/render.js` draws changed lines in the same way.
+Each line is a `.line-text` whose text is the line and nothing else, so that a place in the page can be counted back to
+an offset of the note. Line breaks aren't in the page (HTML would turn CR LF into LF). Spans that cover a stretch are
+nested, the longest outside. `static/js/workbench/render.js` draws changed lines in the same way.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +31,8 @@ class Look(NamedTuple):
 @register.simple_tag
 def note_text(text: str, spans: Sequence[SpanItem], labels: Sequence[LabelItem]) -> SafeString:
     """The lines of `text`, with `spans` drawn by the labels' hues and underlines."""
+    # In the order in which the script draws them, which decides between spans that lie exactly on each other.
+    spans = sorted(spans, key=lambda span: (span["start"], -span["end"], span["label"]))
     by_id = {label["id"]: label for label in labels}
     plain = [Span(span["start"], span["end"], str(span["label"])) for span in spans]
     placed = lanes([(span["start"], span["end"], span["label"]) for span in spans])

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, cast
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -13,24 +13,23 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotations.access import Access, Can, enter, note_for, notes_for
-from annotations.models import AnnotationSet, Document, Verb
-from annotations.selectors.workbench import labels_of, next_note, own_set, spans_of, work_list
+from annotations.models import AnnotationSet, Document, User, Verb
+from annotations.selectors.workbench import labels_of, next_note, own_set, progress, spans_of, work_list
 from annotations.services.changes import Refused, read_change
 from annotations.services.events import record
 from annotations.services.reading import Reading, reopen, submit
 from annotations.services.spans import Answer, apply_change
 
-P = ParamSpec("P")
-View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+View = Callable[..., HttpResponse]
 
 
-def json_answers(view: View[P]) -> View[P]:
+def json_answers(view: View) -> View:
     """Refusals as JSON: {"error": code, "message": plain words} and, of a conflict, the reading as it is now."""
 
     @wraps(view)
-    def wrapped(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def wrapped(request: HttpRequest, **kwargs: Any) -> HttpResponse:
         try:
-            return view(request, *args, **kwargs)
+            return view(request, **kwargs)
         except Refused as refused:
             now = {"version": refused.version, "state": refused.state, "spans": refused.spans}
             body = {"error": refused.code, "message": str(refused)} | (now if refused.spans is not None else {})
@@ -46,7 +45,7 @@ def json_answers(view: View[P]) -> View[P]:
 @require_GET
 def annotate(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """The page of one note. Opening it is an event."""
-    access = enter(request.user, slug, Can.ANNOTATE)
+    access = _enter(request, slug)
     note = note_for(access, pk)
     record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk)
     reading = own_set(note.pk, access.user)
@@ -77,7 +76,7 @@ def annotate(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @json_answers
 def changes(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One change of the person's own reading."""
-    access = enter(request.user, slug, Can.ANNOTATE)
+    access = _enter(request, slug)
     note = _short_note(access, pk, "text")
     data = _body(request)
     _same_person(request, data)
@@ -105,7 +104,7 @@ def _as_json(answer: Answer) -> dict[str, Any]:
 @json_answers
 def spans(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """The person's own spans; with ?version=N only if there is something newer. Brings a fresh form token along."""
-    access = enter(request.user, slug, Can.ANNOTATE)
+    access = _enter(request, slug)
     note = _short_note(access, pk)
     reading = own_set(note.pk, access.user)
     version = reading.version if reading else 0
@@ -124,7 +123,7 @@ def spans(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @json_answers
 def submit_note(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Hand the reading in. The page's script gets JSON; without it, the next note."""
-    access = enter(request.user, slug, Can.ANNOTATE)
+    access = _enter(request, slug)
     note = _short_note(access, pk)
     data = _body(request) if request.content_type == "application/json" else {}
     _same_person(request, data)
@@ -143,7 +142,7 @@ def submit_note(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @json_answers
 def reopen_note(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Make a submitted reading a draft again."""
-    access = enter(request.user, slug, Can.ANNOTATE)
+    access = _enter(request, slug)
     note = _short_note(access, pk)
     _same_person(request, _body(request) if request.content_type == "application/json" else {})
     reading = reopen(document=note, user=access.user)
@@ -159,12 +158,18 @@ def _moved(request: HttpRequest, reading: Reading, url: str) -> HttpResponse:
 @require_GET
 def next_open_note(request: HttpRequest, slug: str) -> HttpResponse:
     """The person's next open note after ?after=ID, or a page that says that there is none."""
-    access = enter(request.user, slug, Can.ANNOTATE)
+    access = _enter(request, slug)
     after = request.GET.get("after", "")
     found = next_note(access, int(after) if after.isascii() and after.isdigit() and len(after) < 19 else None)
     if found is not None:
         return redirect("annotate", slug, found)
-    return render(request, "annotations/annotate_done.html", {"access": access})
+    _, total = progress(access)
+    return render(request, "annotations/annotate_done.html", {"access": access, "total": total})
+
+
+def _enter(request: HttpRequest, slug: str) -> Access:
+    # Nobody gets here without having signed in (SignInRequired).
+    return enter(cast(User, request.user), slug, Can.ANNOTATE)
 
 
 def _short_note(access: Access, pk: int, *fields: str) -> Document:

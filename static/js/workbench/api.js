@@ -1,0 +1,78 @@
+/**
+ * Requests of the workbench, and what their answers mean. Note text travels in bodies only, never in a URL.
+ *
+ * Kinds of outcome:
+ *   ok            made; `data` is the answer
+ *   refused       not made, for good; `data` has `message`, and of a conflict the reading as it is now
+ *   lost          no answer, or one that says nothing about the change: to be sent again
+ *   token         the form token is out of date (somebody signed in again)
+ *   signed-out    nobody is signed in
+ *   other-person  somebody else is signed in
+ */
+
+const TIMEOUT = 20_000;
+
+async function json(response) {
+  try {
+    return await response.json();
+  } catch {
+    return null;
+  }
+}
+
+/** @returns {Promise<{kind: string, data?: object}>} */
+export async function outcomeOf(response) {
+  if (response.type === "opaqueredirect" || response.status >= 500 || [0, 408, 425, 429].includes(response.status)) {
+    return { kind: "lost" };
+  }
+  if (response.status === 401) return { kind: "signed-out" };
+  const data = await json(response);
+  if (response.ok) return data === null ? { kind: "lost" } : { kind: "ok", data };
+  if (response.status === 403 && data === null) return { kind: "token" };
+  if (data?.error === "person") return { kind: "other-person" };
+  return { kind: "refused", data: data ?? { error: "refused", message: `The server refused it (${response.status}).` } };
+}
+
+export class Api {
+  #person;
+  #fetch;
+
+  constructor({ token, person }, fetcher = (...args) => fetch(...args)) {
+    this.token = token;
+    this.#person = person;
+    this.#fetch = fetcher;
+  }
+
+  post(url, body) {
+    return this.#request(url, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-CSRFToken": this.token },
+      body: JSON.stringify({ ...body, person: this.#person }),
+    });
+  }
+
+  /** Also brings a fresh form token, which counts only if it is this person who is signed in. */
+  async get(url) {
+    const outcome = await this.#request(url, { method: "GET", headers: {} });
+    if (outcome.kind !== "ok") return outcome;
+    if (outcome.data.person !== this.#person) return { kind: "other-person" };
+    this.token = outcome.data.csrf;
+    return outcome;
+  }
+
+  async #request(url, options) {
+    try {
+      const response = await this.#fetch(url, {
+        ...options,
+        headers: { Accept: "application/json", ...options.headers },
+        credentials: "same-origin",
+        cache: "no-store",
+        redirect: "manual",
+        signal: AbortSignal.timeout(TIMEOUT),
+      });
+      return await outcomeOf(response);
+    } catch {
+      return { kind: "lost" };
+    }
+  }
+}

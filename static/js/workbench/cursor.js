@@ -1,0 +1,91 @@
+/** The selection in the note: a run of tokens, moved by keys, or any stretch made with the mouse. Pure; offsets in code points. */
+
+import { covered, snap } from "../text/tokens.js";
+
+export class Cursor {
+  #tokens;
+  #anchor = null; // indexes of tokens; the head is the end that moves
+  #head = null;
+  #place = null; // where the head was when nothing is selected any more
+  range = null; // {start, end}, or null
+
+  constructor(tokens) {
+    this.#tokens = tokens;
+  }
+
+  /** The token that moves, or the last one that did. */
+  get head() {
+    return this.#tokens[this.#head ?? this.#place ?? -1] ?? null;
+  }
+
+  /** Select a stretch; `exact` keeps its ends, else it is widened to whole tokens. Returns whether anything is selected. */
+  select(start, end, { exact = false } = {}) {
+    const range = exact && start < end ? [start, end] : snap(this.#tokens, start, end);
+    if (!range) {
+      this.clear();
+      return false;
+    }
+    const [first, past] = covered(this.#tokens, range[0], Math.max(range[1], range[0] + 1));
+    this.#anchor = Math.min(first, this.#tokens.length - 1);
+    this.#head = Math.max(past - 1, this.#anchor);
+    this.#place = this.#head;
+    this.range = { start: range[0], end: range[1] };
+    return true;
+  }
+
+  /** Nothing is selected; keys go on from here. */
+  clear(offset = null) {
+    if (offset !== null) this.#place = this.#before(offset);
+    this.#anchor = null;
+    this.#head = null;
+    this.range = null;
+  }
+
+  /** Move by tokens; from nothing, to the next one. Returns false at the ends of the note. */
+  move(step, extend) {
+    if (this.#head === null) {
+      const from = this.#place ?? (step > 0 ? -1 : 0);
+      return this.#to(this.#place === null && step < 0 ? 0 : from + step, false);
+    }
+    return this.#to(this.#head + step, extend);
+  }
+
+  /** Move to the token at or after an offset. */
+  moveTo(offset, extend) {
+    const [first] = covered(this.#tokens, offset, offset + 1);
+    return this.#to(first, extend && this.#head !== null);
+  }
+
+  /** The last token that starts before `offset`. */
+  #before(offset) {
+    return covered(this.#tokens, 0, offset)[1] - 1;
+  }
+
+  #to(index, extend) {
+    if (!this.#tokens.length) return false;
+    const head = Math.max(0, Math.min(index, this.#tokens.length - 1));
+    this.#anchor = extend ? this.#anchor : head;
+    this.#head = head;
+    this.#place = head;
+    const first = this.#tokens[Math.min(this.#anchor, head)];
+    const last = this.#tokens[Math.max(this.#anchor, head)];
+    this.range = { start: first.start, end: last.end };
+    return head === index;
+  }
+
+  /** Another end for a span, `step` tokens further: "start" or "end". Null where it can't go there. */
+  shift(span, edge, step) {
+    const tokens = this.#tokens;
+    const [first, past] = covered(tokens, span.start, span.end);
+    if (edge === "end") {
+      const inside = tokens[past - 1] && tokens[past - 1].end > span.end;
+      const at = step > 0 ? (inside ? past - 1 : past) : past - 2;
+      const end = tokens[at]?.end;
+      return end !== undefined && end > span.start ? { start: span.start, end } : null;
+    }
+    const inside = tokens[first] && tokens[first].start < span.start;
+    const at = step < 0 ? (inside ? first : first - 1) : first + 1;
+    const start = tokens[at]?.start;
+    return start !== undefined && start < span.end ? { start, end: span.end } : null;
+  }
+}

@@ -1,0 +1,72 @@
+/** Keys: how a key press is named, and which action it starts. The `?` sheet is made from the same table. */
+
+const NAMES = new Map([
+  ["ArrowLeft", "←"],
+  ["ArrowRight", "→"],
+  ["ArrowUp", "↑"],
+  ["ArrowDown", "↓"],
+  ["Escape", "Esc"],
+  ["Delete", "Del"],
+  [" ", "Space"],
+]);
+
+/**
+ * The name of a key press, such as "d", "Ctrl+z", "Ctrl+Shift+z", "Shift+Tab" or "?". Shift counts with named keys and beside
+ * Ctrl or Alt only: "?" needs it on one keyboard and not on another. Null for what is part of writing (AltGr, input methods).
+ */
+export function nameOf(event) {
+  if (event.isComposing || event.key === "Dead" || event.key === "Unidentified") return null;
+  const altGr = event.getModifierState?.("AltGraph") ?? false;
+  const control = (event.ctrlKey || event.metaKey) && !altGr;
+  const alt = event.altKey && !altGr;
+  const single = [...event.key].length === 1;
+  const key = single ? event.key.toLowerCase() : event.key;
+  const shift = event.shiftKey && (!single || control || alt);
+  return [control && "Ctrl", alt && "Alt", shift && "Shift", key].filter(Boolean).join("+");
+}
+
+/** The key as it is shown: "Ctrl+Shift+Z", "Shift+→". */
+export function shown(name) {
+  const parts = name === "+" ? ["+"] : name.split("+");
+  const last = parts.pop();
+  const key = NAMES.get(last) ?? (parts.length && last.length === 1 ? last.toUpperCase() : last);
+  return [...parts, key].join("+");
+}
+
+/**
+ * @typedef {{keys: string[], group: string, what: string, run: (event: KeyboardEvent, key: string) => boolean|void}} Action
+ *   `run` returns false where the key means nothing now: the browser then does what it always does
+ */
+export class Keys {
+  #actions;
+  #byKey = new Map();
+
+  /** @param {Action[]} actions  of two that want a key, the first has it */
+  constructor(actions) {
+    this.#actions = actions;
+    for (const action of actions) {
+      for (const key of action.keys) if (!this.#byKey.has(key)) this.#byKey.set(key, action);
+    }
+  }
+
+  /** Start what the key is bound to; true if something took it. */
+  handle(event) {
+    const key = nameOf(event);
+    const action = key === null ? undefined : this.#byKey.get(key);
+    if (!action || action.run(event, key) === false) return false;
+    event.preventDefault();
+    return true;
+  }
+
+  /** What is bound, by group: [{group, entries: [{keys, what}]}]. */
+  sheet() {
+    const groups = new Map();
+    for (const action of this.#actions) {
+      const keys = action.keys.filter((key) => this.#byKey.get(key) === action);
+      if (!keys.length) continue;
+      if (!groups.has(action.group)) groups.set(action.group, []);
+      groups.get(action.group).push({ keys: keys.map(shown), what: action.what });
+    }
+    return [...groups].map(([group, entries]) => ({ group, entries }));
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Sends changes one after another, in order, until each is answered for good. A lost connection only makes it wait: the
+ * changes stay where they are, and their ids make a second sending harmless.
+ *
+ * States: saved · saving · offline · signed-out · other-person. What is shown is never better than what is known.
+ */
+
+const FIRST_WAIT = 1000;
+const LONGEST_WAIT = 15_000;
+const SIGNED_OUT_WAIT = 5000;
+
+export function backOff(failures) {
+  return Math.min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT);
+}
+
+export class Outbox {
+  #queue;
+  #post;
+  #renew;
+  #accepted;
+  #refused;
+  #show;
+  #sleep;
+  #wake = null;
+  #running = null;
+  #watchers = [];
+  state = "saved";
+
+  /**
+   * @param {object} parts
+   * @param {() => object|null} parts.queue  the change to send next, null when there is none
+   * @param {(change: object) => Promise<{kind: string, data?: object}>} parts.post  see api.js for the kinds
+   * @param {() => Promise<boolean>} parts.renew  get a fresh form token; true if that worked
+   * @param {(answer: object) => void} parts.accepted  must take the change off the queue
+   * @param {(answer: object) => void} parts.refused  must take the change off the queue
+   * @param {(state: string) => void} parts.show
+   * @param {(ms: number) => Promise<void>} [parts.sleep]
+   */
+  constructor({ queue, post, renew, accepted, refused, show, sleep }) {
+    this.#queue = queue;
+    this.#post = post;
+    this.#renew = renew;
+    this.#accepted = accepted;
+    this.#refused = refused;
+    this.#show = show;
+    this.#sleep = sleep ?? ((ms) => new Promise((done) => setTimeout(done, ms)));
+  }
+
+  /** Something was queued, or the connection may be back: go on, without waiting any longer. */
+  poke() {
+    this.#wake?.();
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  /** Resolves to true once everything is saved, to false as soon as that has to wait for something. */
+  async drained() {
+    this.poke();
+    while (this.#queue() !== null) {
+      if (this.#stuck) return false;
+      await new Promise((done) => this.#watchers.push(done));
+    }
+    return true;
+  }
+
+  get #stuck() {
+    return !["saved", "saving"].includes(this.state);
+  }
+
+  #set(state) {
+    this.state = state;
+    this.#show(state);
+    for (const done of this.#watchers.splice(0)) done();
+  }
+
+  async #run() {
+    let failures = 0;
+    let tokens = 0;
+    for (let change = this.#queue(); change !== null; change = this.#queue()) {
+      if (!this.#stuck) this.#set("saving");
+      const outcome = await this.#post(change);
+      if (outcome.kind === "ok" || outcome.kind === "refused") {
+        failures = 0;
+        tokens = 0;
+        if (outcome.kind === "ok") this.#accepted(outcome.data);
+        else this.#refused(outcome.data);
+        this.#set(this.#queue() === null ? "saved" : "saving");
+      } else if (outcome.kind === "token" && tokens === 0) {
+        tokens += 1;
+        await this.#renew();
+      } else if (outcome.kind === "signed-out" || outcome.kind === "other-person") {
+        tokens = 0;
+        await this.#pause(outcome.kind, SIGNED_OUT_WAIT);
+      } else {
+        failures += 1;
+        tokens = 0;
+        await this.#pause("offline", backOff(failures));
+      }
+    }
+    this.#set("saved");
+  }
+
+  async #pause(state, ms) {
+    this.#set(state);
+    const woken = new Promise((done) => {
+      this.#wake = done;
+    });
+    await Promise.race([this.#sleep(ms), woken]);
+    this.#wake = null;
+  }
+}

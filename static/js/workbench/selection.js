@@ -1,0 +1,123 @@
+/**
+ * Places in the page to offsets of the note, and back. A `.line-text` holds exactly its line's text, so a place in it is
+ * counted from the line's start; the counting of UTF-16 units is left to TextIndex.
+ */
+
+/** The line whose stretch holds `offset`, or the nearest before it; `lines` ascend by `start`. */
+export function lineAt(lines, offset) {
+  let low = 0;
+  let high = lines.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if (lines[middle].start <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+export class Places {
+  #root;
+  #index;
+  #lines; // {start, end, node}
+
+  /** @param {HTMLElement} root the .note @param {import("../text/offsets.js").TextIndex} index */
+  constructor(root, index) {
+    this.#root = root;
+    this.#index = index;
+    this.#lines = [...root.querySelectorAll(".line-text")].map((node) => ({
+      node,
+      start: Number(node.dataset.start),
+      end: Number(node.dataset.end),
+    }));
+  }
+
+  /** The selection that the browser shows, as offsets; null if there is none in the note. May be empty (a caret). */
+  selected() {
+    const selection = document.getSelection();
+    if (!selection.rangeCount) return null;
+    const range = selection.getRangeAt(0);
+    if (!range.intersectsNode(this.#root)) return null;
+    const start = this.#offset(range.startContainer, range.startOffset);
+    const end = this.#offset(range.endContainer, range.endOffset);
+    return { start: Math.min(start, end), end: Math.max(start, end) };
+  }
+
+  /** Let the browser show a selection. */
+  show(start, end) {
+    const from = this.#point(start, false);
+    const to = this.#point(end, true);
+    document.getSelection().setBaseAndExtent(from.node, from.offset, to.node, to.offset);
+  }
+
+  clear() {
+    document.getSelection().removeAllRanges();
+  }
+
+  /** Where a stretch of the note lies on the screen. */
+  box(start, end) {
+    const range = document.createRange();
+    const from = this.#point(start, false);
+    const to = this.#point(end, true);
+    range.setStart(from.node, from.offset);
+    range.setEnd(to.node, to.offset);
+    const boxes = range.getClientRects();
+    return { first: boxes[0] ?? range.getBoundingClientRect(), last: boxes[boxes.length - 1] ?? range.getBoundingClientRect() };
+  }
+
+  /** The offset under a place on the screen; null outside the text. */
+  under(x, y) {
+    const point = caretAt(x, y);
+    return point && this.#root.contains(point.node) && point.node.parentElement.closest(".line-text")
+      ? this.#offset(point.node, point.offset)
+      : null;
+  }
+
+  #offset(node, inside) {
+    const element = node.nodeType === Node.TEXT_NODE ? node.parentElement : node;
+    const text = element.closest(".line-text");
+    if (!text || !this.#root.contains(text)) return this.#outside(node, inside);
+    const range = document.createRange();
+    range.setStart(text, 0);
+    range.setEnd(node, inside);
+    const start = Number(text.dataset.start);
+    return this.#index.toCodePoint(this.#index.toUtf16(start) + range.toString().length);
+  }
+
+  /** A place between lines, in the gutter or outside the note: the end of the last line before it, else the note's start. */
+  #outside(node, inside) {
+    let low = 0;
+    let high = this.#lines.length; // the first line that doesn't lie wholly before the place
+    const range = document.createRange();
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      range.selectNodeContents(this.#lines[middle].node);
+      if (range.comparePoint(node, inside) > 0) low = middle + 1;
+      else high = middle;
+    }
+    return low === 0 ? 0 : this.#lines[low - 1].end;
+  }
+
+  /** The text node and place in it of an offset. At the seam of two nodes, `back` takes the earlier one. */
+  #point(offset, back) {
+    const line = this.#lines[lineAt(this.#lines, offset)];
+    const start = this.#index.toUtf16(line.start);
+    let left = this.#index.toUtf16(Math.min(offset, line.end)) - start;
+    const walker = document.createTreeWalker(line.node, NodeFilter.SHOW_TEXT);
+    let last = null;
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      if (left < node.length || (back && left === node.length)) return { node, offset: left };
+      left -= node.length;
+      last = node;
+    }
+    return last ? { node: last, offset: last.length } : { node: line.node, offset: 0 };
+  }
+}
+
+function caretAt(x, y) {
+  if (document.caretPositionFromPoint) {
+    const at = document.caretPositionFromPoint(x, y);
+    return at && { node: at.offsetNode, offset: at.offset };
+  }
+  const range = document.caretRangeFromPoint?.(x, y);
+  return range ? { node: range.startContainer, offset: range.startOffset } : null;
+}

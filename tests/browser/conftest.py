@@ -1,0 +1,105 @@
+"""Chromium on the live server, signed-in pages, and axe-core. Usable by every browser test.
+
+    def test_x(page_of, live): page = page_of(user); page.goto(live("annotate", slug, pk))
+
+A page that logs an error, or breaks the content-security policy, fails its test.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+
+from annotations.models import User
+
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+
+Live = Callable[..., str]
+PageOf = Callable[..., Page]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """Debian's Chromium; without its sandbox, since containers have none."""
+    return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": ["--no-sandbox"]}
+
+
+@pytest.fixture
+def live(live_server: Any) -> Live:
+    """The address of a page by its URL name."""
+
+    def url(name: str, *args: object) -> str:
+        return f"{live_server.url}{reverse(name, args=args)}"
+
+    return url
+
+
+@pytest.fixture
+def page_of(browser: Browser, live_server: Any) -> Iterator[PageOf]:
+    """A page signed in as a person. Each call is a browser of its own, or a tab beside the page `beside`."""
+    contexts: list[BrowserContext] = []
+    faults: list[str] = []
+
+    def listen(message: ConsoleMessage) -> None:
+        # The browser logs every failed request; what matters of those is what the page makes of them.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            faults.append(message.text)
+
+    def open_page(user: User | None = None, *, beside: Page | None = None, **options: Any) -> Page:
+        if beside is not None:
+            context = beside.context
+        else:
+            context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
+            contexts.append(context)
+            if user is not None:
+                context.add_cookies([session_cookie(user, live_server.url)])
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", listen)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+def session_cookie(user: User, url: str) -> Any:
+    """A session as signing in makes it, without the sign-in page."""
+    client = Client()
+    client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
+    value = client.cookies[settings.SESSION_COOKIE_NAME].value
+    return {"name": settings.SESSION_COOKIE_NAME, "value": value, "url": url}
+
+
+@pytest.fixture
+def axe() -> Callable[..., list[str]]:
+    """What axe-core finds on a page, a line for each: none is what a test wants."""
+
+    def check(page: Page, **options: Any) -> list[str]:
+        if not page.evaluate("typeof window.axe"):
+            raise AssertionError("the page is gone")
+        # add_script_tag would be stopped by the content-security policy, and rightly so.
+        page.evaluate(AXE.read_text())
+        found = page.evaluate("options => axe.run(document, options)", {"resultTypes": ["violations"], **options})
+        return [
+            f"{rule['id']}: {node['html'][:160]} ({node['failureSummary'].splitlines()[1].strip()})"
+            for rule in found["violations"]
+            for node in rule["nodes"]
+        ]
+
+    return check
