@@ -60,10 +60,13 @@ class NoteRow:
 
 @dataclass(frozen=True)
 class NotePage:
+    """A page, and the ids before and after which the next ones begin. `beyond`: a place was asked for that has none."""
+
     rows: list[NoteRow]
     previous: int | None
     next: int | None
     stopped: int | None = None
+    beyond: bool = False
 
 
 def choices(access: Access) -> list[Show]:
@@ -96,6 +99,7 @@ def note_page(
         previous=ids[0] if ids and has_previous else None,
         next=ids[-1] if ids and has_next else None,
         stopped=found.stopped,
+        beyond=not ids and (after is not None or before is not None),
     )
 
 
@@ -230,6 +234,8 @@ def _own_states(access: Access, ids: list[int]) -> dict[int, str]:
         state=Assignment.State.RELEASED
     )
     states = dict(mine.order_by().values_list("document_id", "state"))
+    if not states:
+        return {}
     begun = AnnotationSet.objects.filter(
         document_id__in=ids,
         author__user_id=access.user.pk,
