@@ -1,0 +1,5 @@
+"""Model backends: each turns texts into spans. They know neither Django nor the queue."""
+
+from models_runtime.backends.base import Backend, BackendError, load
+
+__all__ = ["Backend", "BackendError", "load"]
