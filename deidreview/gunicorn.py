@@ -38,7 +38,13 @@ accesslog = None
 
 
 def when_ready(server: Any) -> None:
-    """What is loaded by now lives as long as the process: out of the collector's way it also stays shared."""
+    """Load the pages' code too, once for all processes. Out of the collector's way it stays shared between them."""
+    from django.db import connections
+    from django.urls import get_resolver
+
+    get_resolver()._populate()
+    # A connection must not cross a fork.
+    connections.close_all()
     gc.collect()
     gc.freeze()
 

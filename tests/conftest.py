@@ -49,37 +49,3 @@ def django_db_setup(django_db_setup: None) -> None:
         flush([*(f'DROP TRIGGER "{name}"' for name, _ in triggers), *sql_list, *(sql for _, sql in triggers)])
 
     connection.ops.execute_sql_flush = flush_unguarded
-
-
-@pytest.fixture
-def on_postgresql() -> bool:
-    from django.db import connection
-
-    return connection.vendor == "postgresql"
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _emptied_between_tests() -> None:
-    """A test that commits is followed by a flush, on SQLite a DELETE: the guard of the event table steps aside for it."""
-    from importlib import import_module
-
-    from django.db import connection
-    from django.test import TransactionTestCase
-
-    guards = import_module("annotations.migrations.0002_events_append_only").SQLITE
-    teardown = TransactionTestCase._fixture_teardown
-
-    def without_guards(self: TransactionTestCase) -> None:
-        if connection.vendor != "sqlite":
-            return teardown(self)
-        with connection.cursor() as cursor:
-            cursor.execute("DROP TRIGGER IF EXISTS event_no_update")
-            cursor.execute("DROP TRIGGER IF EXISTS event_no_delete")
-        try:
-            return teardown(self)
-        finally:
-            with connection.cursor() as cursor:
-                for guard in guards:
-                    cursor.execute(guard)
-
-    TransactionTestCase._fixture_teardown = without_guards

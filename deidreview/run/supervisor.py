@@ -66,6 +66,8 @@ class Supervisor:
             "DEIDREVIEW_DEMO": "1" if self.options.demo else "0",
             "DJANGO_SETTINGS_MODULE": "deidreview.settings",
             "PYTHONUNBUFFERED": "1",
+            # Threads share two heaps instead of growing one for each.
+            "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
         }
 
     def _start(self) -> None:

