@@ -1,6 +1,19 @@
 from django.urls import URLPattern, path
 
-from annotations.views import annotate, guidelines, imports, labels, notes, patients, people, projects, settings
+from annotations.views import (
+    annotate,
+    exports,
+    files,
+    gold,
+    guidelines,
+    imports,
+    labels,
+    notes,
+    patients,
+    people,
+    projects,
+    settings,
+)
 
 workbench: list[URLPattern] = [
     path("projects/<slug:slug>/notes/next/", annotate.next_open_note, name="next_note"),
@@ -19,6 +32,11 @@ looking: list[URLPattern] = [
     path("projects/<slug:slug>/notes/<int:pk>/", notes.note, name="note"),
     path("projects/<slug:slug>/notes/<int:pk>/gold", notes.note_gold, name="note_gold"),
     path("projects/<slug:slug>/notes/<int:pk>/gold/withdraw", notes.note_gold_withdraw, name="note_gold_withdraw"),
+    path("projects/<slug:slug>/gold/", gold.gold, name="gold"),
+    path("projects/<slug:slug>/gold/freeze", gold.gold_freeze, name="gold_freeze"),
+    path("projects/<slug:slug>/gold/<int:version>/", gold.gold_version, name="gold_version"),
+    path("projects/<slug:slug>/export/", exports.export, name="export"),
+    path("projects/<slug:slug>/files/<int:pk>", files.file_download, name="file_download"),
 ]
 
 managing: list[URLPattern] = [

@@ -1,0 +1,63 @@
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotations.models import Author, GoldVersion, Project
+from annotations.services.exporting import set_specs
+
+
+@dataclass(frozen=True)
+class SetChoice:
+    """Something that can be exported: its spec (services.exporting) and what people call it."""
+
+    spec: str
+    name: str
+    group: str
+
+
+def set_choices(project: Project) -> list[SetChoice]:
+    """Gold and its versions first (the newest on top), then readings."""
+    frozen = {f"gold:{version.number}": version for version in GoldVersion.objects.filter(project=project)}
+    found = [_choice(spec, frozen.get(spec)) for spec in set_specs(project)]
+    newest = {spec: -version.number for spec, version in frozen.items()}
+    order = [_("Gold"), _("People"), _("Models and others")]
+    return sorted(found, key=lambda one: (order.index(one.group), newest.get(one.spec, 1), one.name))
+
+
+def _choice(spec: str, version: GoldVersion | None) -> SetChoice:
+    if version is not None:
+        name = _("Gold version %(number)s (%(n)s notes, %(day)s)") % {
+            "number": version.number,
+            "n": f"{version.note_count - version.erased_count:,}",
+            "day": timezone.localtime(version.created_at).strftime("%Y-%m-%d"),
+        }
+        return SetChoice(spec, name, _("Gold"))
+    kind, _colon, name = spec.partition(":")
+    if kind == Author.Kind.GOLD:
+        return SetChoice(spec, _("Gold as it stands now"), _("Gold"))
+    if kind == Author.Kind.ANNOTATOR:
+        return SetChoice(spec, name, _("People"))
+    return SetChoice(
+        spec, f"{name or Author.Kind(kind).label} ({Author.Kind(kind).label.lower()})", _("Models and others")
+    )
+
+
+class ExportForm(forms.Form):
+    """What to export and as what. `token` marks the form, so that sending it twice is one job."""
+
+    set = forms.ChoiceField(label=gettext_lazy("Which spans"))
+    format = forms.ChoiceField(label=gettext_lazy("Format"), widget=forms.RadioSelect)
+    token = forms.UUIDField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, sets: Sequence[SetChoice], formats: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        grouped = groupby(sets, key=lambda choice: choice.group)
+        choices = [(group, [(choice.spec, choice.name) for choice in found]) for group, found in grouped]
+        self.fields["set"].choices = choices  # type: ignore[attr-defined]
+        self.fields["format"].choices = [(name, name) for name in formats]  # type: ignore[attr-defined]

@@ -1,0 +1,55 @@
+"""Choosing an export, and the files that are ready. The job that writes one is started by URL."""
+
+import uuid
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from annotations.access import Can, enter
+from annotations.domain.formats import FORMATS
+from annotations.forms.exports import ExportForm, set_choices
+from annotations.selectors.gold import ready_files
+from annotations.views.requests import Request
+
+
+def about_formats() -> dict[str, tuple[str, str]]:
+    """Title and plain words of each format; one that has no words here goes by its name."""
+    words = {
+        "brat": (
+            "brat",
+            _("A .txt and an .ann per note, with annotation.conf and visual.conf. Holds every span, overlapping too."),
+        ),
+        "conll": (
+            "CoNLL",
+            _("A token per line with its offsets and BIO tag, the text beside it. Of overlapping spans it holds one."),
+        ),
+        "text": (_("Plain text"), _("The notes alone. It holds no spans.")),
+    }
+    return {name: words.get(name, (name, "")) for name in FORMATS}
+
+
+@require_safe
+def export(request: Request, slug: str) -> HttpResponse:
+    """The form; ?set= and ?format= choose beforehand."""
+    access = enter(request.user, slug, Can.EXPORT)
+    sets = set_choices(access.project)
+    specs = [choice.spec for choice in sets]
+    wanted = {"set": request.GET.get("set", ""), "format": request.GET.get("format", "")}
+    initial = {
+        "set": wanted["set"] if wanted["set"] in specs else next(iter(specs), ""),
+        "format": wanted["format"] if wanted["format"] in FORMATS else next(iter(FORMATS)),
+        "token": uuid.uuid4(),
+    }
+    context = {
+        "access": access,
+        "form": ExportForm(initial=initial, sets=sets, formats=list(FORMATS)),
+        "formats": [(name, *words) for name, words in about_formats().items()],
+        "chosen": initial["format"],
+        "sets": sets,
+        "files": ready_files(access.project),
+        "hours": settings.STORED_FILE_HOURS,
+    }
+    return render(request, "annotations/export.html", context)

@@ -1,0 +1,33 @@
+"""Fetching a file that an export has made."""
+
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_GET
+
+from annotations.access import Can, enter
+from annotations.models import StoredFile, Verb
+from annotations.services.events import record
+from annotations.services.staging import read_chunks
+from annotations.views.requests import Request
+
+
+@require_GET
+def file_download(request: Request, slug: str, pk: int) -> HttpResponse | StreamingHttpResponse:
+    """An export as an attachment, chunk by chunk; each download is an event. 404 once its time is over."""
+    access = enter(request.user, slug, Can.EXPORT)
+    stored = StoredFile.objects.filter(project=access.project, kind=StoredFile.Kind.EXPORT, pk=pk).first()
+    if stored is None or stored.expires_at <= timezone.now():
+        return render(request, "annotations/export_gone.html", {"access": access}, status=404)
+    record(
+        verb=Verb.FILE_DOWNLOADED,
+        actor=access.user,
+        project_id=access.project.pk,
+        data={"file": stored.pk, "name": stored.name, "size": stored.size},
+    )
+    response = StreamingHttpResponse(read_chunks(stored), content_type="application/zip")
+    response.headers["Content-Length"] = str(stored.size)
+    response.headers["Content-Disposition"] = content_disposition_header(True, stored.name) or "attachment"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
