@@ -2,7 +2,8 @@
 
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
@@ -29,11 +30,10 @@ class _Failed(Exception):
 def run(job_id: int) -> None:
     """Do the job if it is free. A second call with the same id, from a second push, finds it taken and does nothing."""
     try:
-        _bound_idle_transactions()
         claim = take(job_id)
         if claim is None:
             return
-        with Heartbeat(claim):
+        with _bounded_idle_transactions(), Heartbeat(claim):
             _attempt(claim)
     except LostLease:
         logger.warning("job %s: the lease went to another worker; this one's work was refused", job_id)
@@ -112,8 +112,14 @@ def _place(error: Exception) -> str:
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown place"
 
 
-def _bound_idle_transactions() -> None:
+@contextmanager
+def _bounded_idle_transactions() -> Iterator[None]:
     """PostgreSQL: a worker frozen inside a transaction must not hold its locks for longer than its lease."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET idle_in_transaction_session_timeout = {int(settings.JOB_LEASE_SECONDS * 1000)}")
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET idle_in_transaction_session_timeout = {int(settings.JOB_LEASE_SECONDS * 1000)}")
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("RESET idle_in_transaction_session_timeout")

@@ -1,0 +1,82 @@
+"""A job's page moves by itself, keeps the focus, and stops asking when the job is over."""
+
+from io import BytesIO
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from annotations.services.importing import pack, stage_import
+from models_runtime.models import Job
+from models_runtime.runner import take
+from models_runtime.services import status
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def staged(settings: Any, tmp_path: Any) -> Any:
+    settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
+    project = make.make_project("covid")
+    manager = make.make_member(project, "manager")
+    content = BytesIO(pack([("a.txt", b"Seen on 12/03/2021.")]).read())
+    row = stage_import(
+        project=project,
+        name="a.zip",
+        content=content,
+        format="text",
+        written_as="",
+        language="",
+        take_duplicates=False,
+        actor=manager,
+    )
+    return manager, project, row
+
+
+def test_the_page_follows_the_job(staged: Any, page_of: Any, live: Any, axe: Any, monkeypatch: Any) -> None:
+    manager, project, row = staged
+    page = page_of(manager)
+    page.goto(live("import_preview", project.slug, row.pk))
+    page.get_by_role("button", name="Start the import").dblclick()
+    page.wait_for_url("**/jobs/*/")
+    job = Job.objects.get()
+    expect(page).to_have_url(live("job", project.slug, job.pk))
+    expect(page.get_by_text("The queue (Redis) does not answer")).to_be_visible()
+    assert axe(page) == []
+
+    monkeypatch.setattr(status, "workers_alive", lambda queue: 0)
+    expect(page.get_by_text("No worker is running")).to_be_visible()
+
+    claim = take(job.pk)
+    claim.progress(1, 4)
+    expect(page.get_by_text("1 of 4 notes")).to_be_visible()
+    page.get_by_role("button", name="Cancel").focus()
+    Job.objects.filter(pk=job.pk).update(done=3)
+    expect(page.get_by_text("3 of 4 notes (75 %)")).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    page.reload()
+    expect(page.get_by_text("3 of 4 notes (75 %)")).to_be_visible()
+    assert axe(page) == []
+
+    claim.done = 4
+    claim.finish({"import_id": row.pk, "notes": 4, "spans": 0, "already_there": 0, "refused_notes": 0})
+    expect(page.get_by_text("Notes taken")).to_be_visible()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.wait_for_timeout(1500)
+    assert asked == []
+    assert axe(page) == []
+
+
+def test_cancelling_by_the_button(staged: Any, page_of: Any, live: Any) -> None:
+    manager, project, row = staged
+    page = page_of(manager)
+    page.goto(live("import_preview", project.slug, row.pk))
+    page.get_by_role("button", name="Start the import").click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Nothing was kept")).to_be_visible()
+    row.refresh_from_db()
+    assert row.state == "cancelled"
+    page.goto(live("jobs", project.slug))
+    expect(page.get_by_role("row").filter(has_text="Import")).to_contain_text("Cancelled")
