@@ -6,9 +6,13 @@ import zlib
 
 import pytest
 
+from annotations.models import Document
+from annotations.services.importing import pack, stage_import
 from models_runtime.models import Job
 from models_runtime.services.doorbell import workers_alive
 from models_runtime.services.queue import cancel, pause, resume
+from models_runtime.services.starting import start_import
+from tests.factories import make_project, make_user
 from tests.runtime.conftest import LEASE, state_of, wait_for
 from tests.runtime.probes.handlers import results
 
@@ -181,6 +185,36 @@ def test_a_job_that_kills_its_workers_is_ended(make_job, processes):
     assert len(results(job.pk)) == 5
     assert "lost 5 times" in job.error
     assert job.project.stored_files.get().name == "undone-failed"
+
+
+def test_an_import_outlives_its_worker(processes, redis_server):
+    """The real thing: killed between two batches, every note is there once and the report counts each once."""
+    total = 3000
+    project = make_project()
+    files = [(f"n{number:04}.txt", f"Note {number}, seen on 12/03/2021.".encode()) for number in range(total)]
+    row = stage_import(
+        project=project,
+        name="notes.zip",
+        content=pack(files),
+        format="text",
+        written_as="",
+        language="",
+        take_duplicates=False,
+        actor=None,
+    )
+    processes("relay")
+    worker = processes("work")
+    job = start_import(project=project, import_id=row.pk, actor=make_user())
+    wait_for(lambda: Document.objects.filter(project=project).exists(), what="the first batch")
+    worker.kill9()
+    redis_server.client().flushall()
+    kept = Document.objects.filter(project=project).count()
+    assert 0 < kept < total and kept % 250 == 0, "whole batches only"
+    processes("work")
+    wait_for(lambda: state_of(job) == Job.State.DONE, timeout=60, what="the import to end")
+    job.refresh_from_db()
+    assert Document.objects.filter(project=project).count() == job.result["notes"] == job.done == total
+    assert job.attempt == 2
 
 
 def test_two_workers_share_the_jobs(make_job, processes):
