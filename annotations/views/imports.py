@@ -22,7 +22,6 @@ from annotations.selectors.imports import first_notes, imports_of, report_lines
 from annotations.services.assigning import annotators
 from annotations.services.errors import ServiceError
 from annotations.services.importing import preview_import, stage_import
-from annotations.services.sources import megabytes
 from annotations.services.staged import discard, same_waiting, take_duplicates
 from annotations.views.requests import Request, number
 
@@ -53,12 +52,16 @@ def import_notes(request: Request, slug: str) -> HttpResponse:
         "annotators": annotators(access.project),
         "page": Paginator(imports_of(access.project), ROWS).get_page(number(request.GET, "page")),
         "limit": settings.UPLOAD_MAX_BYTES,
-        "limit_words": megabytes(settings.UPLOAD_MAX_BYTES),
-        "note_limit_words": megabytes(settings.NOTE_MAX_BYTES),
+        "limit_words": _whole(settings.UPLOAD_MAX_BYTES),
+        "note_limit_words": _whole(settings.NOTE_MAX_BYTES),
         "files_limit": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
     }
     status = 422 if upload.errors or paste.errors else 200
     return render(request, "annotations/import.html", context, status=status)
+
+
+def _whole(size: int) -> str:
+    return f"{size // (1024 * 1024)} MB"
 
 
 def _by_script(request: Request) -> bool:
