@@ -6,6 +6,7 @@ SQLite by default; PostgreSQL where DATABASE_URL names one (`make test` runs all
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,12 +41,14 @@ def django_db_setup(django_db_setup: None) -> None:
 
     if connection.vendor != "sqlite":
         return
-    flush = connection.ops.execute_sql_flush
+    # On the class: under Playwright's event loop, Django makes connection objects of their own.
+    operations = type(connection.ops)
+    flush = operations.execute_sql_flush
 
-    def flush_unguarded(sql_list: list[str]) -> None:
-        with connection.cursor() as cursor:
+    def flush_unguarded(self: Any, sql_list: list[str]) -> None:
+        with self.connection.cursor() as cursor:
             cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
             triggers = cursor.fetchall()
-        flush([*(f'DROP TRIGGER "{name}"' for name, _ in triggers), *sql_list, *(sql for _, sql in triggers)])
+        flush(self, [*(f'DROP TRIGGER "{name}"' for name, _ in triggers), *sql_list, *(sql for _, sql in triggers)])
 
-    connection.ops.execute_sql_flush = flush_unguarded
+    operations.execute_sql_flush = flush_unguarded
