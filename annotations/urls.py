@@ -2,6 +2,7 @@ from django.urls import URLPattern, path
 
 from annotations.views import (
     annotate,
+    audit,
     exports,
     files,
     gold,
@@ -37,6 +38,7 @@ looking: list[URLPattern] = [
     path("projects/<slug:slug>/gold/<int:version>/", gold.gold_version, name="gold_version"),
     path("projects/<slug:slug>/export/", exports.export, name="export"),
     path("projects/<slug:slug>/files/<int:pk>", files.file_download, name="file_download"),
+    path("projects/<slug:slug>/audit/", audit.audit, name="audit"),
 ]
 
 managing: list[URLPattern] = [

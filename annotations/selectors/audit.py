@@ -1,0 +1,176 @@
+"""The audit trail of a project, the newest event first, by keyset. Offsets, labels and counts; never note text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from annotations.models import AnnotationSet, Document, Event, Label, Membership, Project, Verb
+
+PAGE = 100
+# Filters have no index of their own: so many events are looked at for one page.
+WINDOW = 50_000
+# A value longer than this (a description of a label, a list of ids) is cut.
+LONGEST = 120
+
+
+@dataclass(frozen=True)
+class Line:
+    """One event in words. `note` is the id of a note that is still there, `note_name` what to call it."""
+
+    pk: int
+    at: datetime
+    who: str
+    what: str
+    note: int | None
+    note_name: str
+    details: str
+
+
+@dataclass(frozen=True)
+class AuditPage:
+    """Lines, and the ids to go on from. `stopped`: the last id looked at, where the window ended before the page."""
+
+    lines: list[Line]
+    newer: int | None
+    older: int | None
+    stopped: int | None = None
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which events: of one verb, of one person (0: the command line)."""
+
+    verb: str = ""
+    person: int | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.verb) or self.person is not None
+
+
+def people(project: Project) -> list[tuple[int, str]]:
+    """Everyone who is or was a member."""
+    members = Membership.objects.filter(project=project).order_by("user__username")
+    return list(members.values_list("user_id", "user__username"))
+
+
+def audit_page(
+    project: Project,
+    wanted: Filter,
+    *,
+    older_than: int | None = None,
+    newer_than: int | None = None,
+    size: int = PAGE,
+) -> AuditPage:
+    """Events before (or after) an event's id."""
+    rows, stopped = _within(Event.objects.filter(project_id=project.pk), wanted, older_than, newer_than)
+    found = list(rows.select_related("actor").order_by("pk" if newer_than is not None else "-pk")[: size + 1])
+    more = len(found) > size
+    events = sorted(found[:size], key=lambda event: -event.pk)
+    has_newer = more if newer_than is not None else older_than is not None
+    has_older = more if newer_than is None else True
+    return AuditPage(
+        lines=_lines(project, events),
+        newer=events[0].pk if events and has_newer else None,
+        older=events[-1].pk if events and has_older else None,
+        stopped=None if more else stopped,
+    )
+
+
+def _within(
+    rows: QuerySet[Event], wanted: Filter, older_than: int | None, newer_than: int | None
+) -> tuple[QuerySet[Event], int | None]:
+    """The rows on that side that pass the filter; and the last one looked at going back, if that isn't the first."""
+    if newer_than is not None:
+        rows = rows.filter(pk__gt=newer_than)
+        edge = rows.order_by("pk")
+    else:
+        rows = rows.filter(pk__lt=older_than) if older_than is not None else rows
+        edge = rows.order_by("-pk")
+    if not wanted:
+        return rows, None
+    last = next(iter(edge.values_list("pk", flat=True)[WINDOW - 1 : WINDOW]), None)
+    if last is not None:
+        rows = rows.filter(pk__lte=last) if newer_than is not None else rows.filter(pk__gte=last)
+    if wanted.verb:
+        rows = rows.filter(verb=wanted.verb)
+    if wanted.person is not None:
+        rows = rows.filter(actor_id=wanted.person) if wanted.person else rows.filter(actor__isnull=True)
+    return rows, last if newer_than is None else None
+
+
+def _lines(project: Project, events: list[Event]) -> list[Line]:
+    notes = dict(
+        Document.objects.filter(project=project, pk__in={e.document_id for e in events if e.document_id})
+        .order_by()
+        .values_list("pk", "name")
+    )
+    labels = dict(Label.objects.filter(label_set__project=project).order_by().values_list("pk", "name"))
+    authors = dict(AnnotationSet.objects.filter(pk__in=_sets(events)).order_by().values_list("pk", "author__name"))
+    verbs = dict(Verb.choices)
+    return [
+        Line(
+            pk=event.pk,
+            at=event.at,
+            who=event.actor.get_username() if event.actor else _("command line"),
+            what=str(verbs.get(event.verb, event.verb)),
+            note=event.document_id if event.document_id in notes else None,
+            note_name=notes.get(event.document_id or 0) or _gone(event.document_id),
+            details=details(event.data, labels, authors),
+        )
+        for event in events
+    ]
+
+
+def _gone(pk: int | None) -> str:
+    return _("note %(pk)s, erased") % {"pk": pk} if pk else ""
+
+
+def _sets(events: list[Event]) -> set[int]:
+    return {event.data[key] for event in events for key in ("set", "from_set") if isinstance(event.data.get(key), int)}
+
+
+def details(data: Mapping[str, Any], labels: Mapping[int, str], authors: Mapping[int, str]) -> str:
+    """What an event holds, in words: spans as offsets and label, readings by their author, long values cut."""
+    parts = []
+    before, after = data.get("before"), data.get("after")
+    if _is_place(before) or _is_place(after):
+        spans = [_place(span, labels) for span in (before, after) if _is_place(span)]
+        kind = data.get("kind")
+        return f"{' → '.join(spans)}{f' ({kind})' if kind in ('undo', 'redo') else ''}"
+    for key, value in data.items():
+        name = key.replace("_", " ")
+        if key in ("set", "from_set") and isinstance(value, int):
+            parts.append(_("reading by %(name)s") % {"name": authors.get(value, f"#{value}")})
+        elif value not in (None, "", [], {}) and key not in ("kind", "span"):
+            parts.append(f"{name}: {_value(value)}")
+    return ", ".join(parts)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return f"{len(value):,}" if len(value) > 5 or any(isinstance(one, list) for one in value) else _listed(value)
+    if isinstance(value, dict):
+        return _cut("; ".join(f"{key} {_value(one)}" for key, one in value.items()))
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return f"{value:,}" if isinstance(value, int) else _cut(str(value))
+
+
+def _listed(values: list[object]) -> str:
+    return _cut(" ".join(str(one) for one in values))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _is_place(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 3 and all(isinstance(one, int) for one in value)
+
+
+def _place(span: list[int], labels: Mapping[int, str]) -> str:
+    return f"{span[0]}–{span[1]} {labels.get(span[2], '?')}"
