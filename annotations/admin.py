@@ -6,6 +6,8 @@ no page of the admin shows the text of a note.
 
 from typing import Any
 
+from axes.admin import AccessFailureLogAdmin, AccessLogAdmin
+from axes.models import AccessFailureLog, AccessLog
 from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
@@ -15,8 +17,10 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Category, Label, LabelSet, Membership, Project, User
 
-# Other packages' pages: unused here, or, like the second factors, showing secrets.
+# Other packages' pages: unused here, showing secrets (the second factors), or replaced below (the log of sign-ins).
 UNUSED = [
+    "axes.AccessLog",
+    "axes.AccessFailureLog",
     "auth.Group",
     "account.EmailAddress",
     "account.EmailConfirmation",
@@ -50,6 +54,16 @@ class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
+
+
+@admin.register(AccessLog)
+class SignIns(ReadOnly, AccessLogAdmin):
+    pass
+
+
+@admin.register(AccessFailureLog)
+class FailedSignIns(ReadOnly, AccessFailureLogAdmin):
+    pass
 
 
 @admin.register(User)

@@ -246,6 +246,8 @@ AXES_LOCKOUT_CALLABLE = "deidreview.accounts.locked_out"
 AXES_USERNAME_CALLABLE = "deidreview.accounts.username_for_axes"
 AXES_CLIENT_IP_CALLABLE = "deidreview.accounts.client_ip"
 AXES_RESET_ON_SUCCESS = True
+# Sign-ins, and failed ones, can be looked up afterwards (45 CFR 164.308(a)(5)(ii)(C): log-in monitoring).
+AXES_ENABLE_ACCESS_FAILURE_LOG = True
 AXES_VERBOSE = False
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 

@@ -15,12 +15,12 @@ register = template.Library()
 # Tab, URL name, the right it needs (annotations.access.Can by name), other URL names that belong under it.
 TABS: list[tuple[str, str, str, frozenset[str]]] = [
     ("Overview", "project", "READ_NOTES", frozenset()),
-    ("Notes", "notes", "SEE_PROJECT", frozenset({"note", "annotate"})),
+    ("Notes", "notes", "SEE_PROJECT", frozenset({"note", "annotate", "next_note"})),
     ("Import", "import", "MANAGE", frozenset({"import_preview"})),
-    ("Labels", "labels", "READ_NOTES", frozenset()),
-    ("People", "people", "MANAGE", frozenset()),
-    ("Guidelines", "guidelines", "SEE_PROJECT", frozenset()),
-    ("Gold", "gold", "READ_NOTES", frozenset()),
+    ("Labels", "labels", "MANAGE", frozenset({"label_edit", "label_merge"})),
+    ("People", "people", "MANAGE", frozenset({"member_remove", "member_link"})),
+    ("Guidelines", "guidelines", "SEE_PROJECT", frozenset({"guidelines_edit"})),
+    ("Gold", "gold", "READ_NOTES", frozenset({"gold_version"})),
     ("Export", "export", "EXPORT", frozenset()),
     ("Jobs", "jobs", "READ_NOTES", frozenset({"job"})),
     ("Audit", "audit", "SEE_AUDIT", frozenset()),

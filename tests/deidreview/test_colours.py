@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 CSS = (Path(__file__).resolve().parents[2] / "static" / "css" / "tokens.css").read_text()
-PAIR = re.compile(
-    r"--([\w-]+): light-dark\(oklch\(([^)]*(?:\([^)]*\))?[^)]*)\), oklch\(([^)]*(?:\([^)]*\))?[^)]*)\)\);"
-)
+_OKLCH = r"oklch\(((?:[^()]|\([^()]*\))*)\)"
+PAIR = re.compile(rf"--([\w-]+): light-dark\({_OKLCH}, {_OKLCH}\);")
 TOKENS = {name: {"light": light.split(), "dark": dark.split()} for name, light, dark in PAIR.findall(CSS)}
 HUES = [float(value) for value in re.findall(r"\.hue-\d+ \{ --hue: (\d+); \}", CSS)]
 Colour = tuple[float, float, float]
