@@ -103,10 +103,9 @@ class UploadForm(forms.Form):
         if not given:
             return []
         try:
-            paths = json.loads(given)
-            return [path.encode().decode() for path in list(paths)]
-        except (ValueError, TypeError, AttributeError) as error:
-            raise ValidationError(_("The list of file names can't be read. Choose the files again.")) from error
+            return [path.encode().decode() for path in list(json.loads(given))]
+        except (ValueError, TypeError, AttributeError):
+            return [""]  # fits no choice of files: said beside them, where it can be seen
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
@@ -120,7 +119,7 @@ class UploadForm(forms.Form):
 
     def _check_names(self, cleaned: dict[str, Any]) -> None:
         files, paths = cleaned.get("files") or [], cleaned.get("paths") or []
-        if paths and files and len(paths) != len(files):
+        if paths and files and (len(paths) != len(files) or not all(paths)):
             self.add_error("files", _("The files and their names don't fit together. Choose the files again."))
             return
         seen: set[str] = set()

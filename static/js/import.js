@@ -7,7 +7,6 @@ import { MOST_ENTRIES, zip } from "./zip.js";
 const form = document.getElementById("upload");
 const zone = document.getElementById("dropzone");
 const field = form.elements.files;
-const folder = document.getElementById("folder");
 const chosenBox = document.getElementById("chosen");
 const errorBox = document.getElementById("upload-errors");
 const sending = document.getElementById("sending");
@@ -28,6 +27,8 @@ export const size = (bytes) => {
   return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 };
 
+// Folders can only be chosen with a script that keeps their names, so the field for them is made here.
+const folder = Object.assign(document.createElement("input"), { type: "file", webkitdirectory: true });
 const element = (name, text, attributes = {}) => Object.assign(document.createElement(name), { textContent: text }, attributes);
 const files = () => [...chosen].map(([path, file]) => ({ path, file }));
 const total = () => files().reduce((sum, { file }) => sum + file.size, 0);
