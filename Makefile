@@ -1,7 +1,7 @@
 # deidreview: `make run` sets everything up and starts the product. Each target does only what is still missing.
 VENV := .venv
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip --disable-pip-version-check --no-input install --quiet --progress-bar off
+PIP := $(PY) -m pip --disable-pip-version-check --no-input install --quiet --quiet --progress-bar off
 STAMPS := $(VENV)/stamps
 
 .PHONY: help run setup setup-dev setup-models test lint bench quality lock clean
@@ -22,8 +22,10 @@ run: setup
 	@$(PY) -m deidreview.run
 
 setup: $(STAMPS)/base
+	@:
 
 setup-models: $(STAMPS)/models
+	@:
 
 setup-dev: $(STAMPS)/dev
 	@.ci/dev-packages
