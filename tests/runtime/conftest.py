@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -117,7 +118,8 @@ class Process:
     def signal_tree(self, number):
         """The parent first: a child that could tell it of its death finds it gone."""
         for process in self.tree:
-            process.send_signal(number)
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
 
     def kill9(self):
         """Everything at once, as a power cut."""
