@@ -212,6 +212,14 @@ def test_a_backup_of_the_running_product_starts_elsewhere(start, manage, tmp_pat
     assert again.get("/accounts/login/")[0] == 200
 
 
+def test_demo_accounts_are_not_shown_to_other_machines(start):
+    start(DEIDREVIEW_DEMO="1").wait_ready().stop()
+
+    status, words = start(HOST="0.0.0.0").finish()
+    assert status == 1
+    assert "HOST: other machines could sign in with the demo's public password as anna, bruno" in words
+
+
 def test_the_supervisor_is_small(start):
     product = start().wait_ready()
 

@@ -1,0 +1,140 @@
+"""The scripts behind `make setup` on machines that lack something: what is called, and the one line that names it."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = ("sh", "env", "mktemp", "tail", "rm", "cat", "touch", "mkdir")
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """A PATH with almost nothing on it; `bare.add(name, script)` puts a stand-in there."""
+
+    class Bare:
+        folder = tmp_path / "bin"
+        calls = tmp_path / "calls"
+
+        def add(self, name, script):
+            file = self.folder / name
+            file.write_text(f"#!/bin/sh\n{script}\n")
+            file.chmod(0o755)
+            return file
+
+        def run(self, *command, **environ):
+            return subprocess.run(
+                command,
+                cwd=ROOT,
+                env={"PATH": str(self.folder), "CALLS": str(self.calls), "TMPDIR": str(tmp_path), **environ},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+
+    bare = Bare()
+    bare.folder.mkdir()
+    for tool in TOOLS:
+        (bare.folder / tool).symlink_to(shutil.which(tool))
+    bare.add("id", "echo 1000")
+    return bare
+
+
+def log_apt(bare, status=0):
+    bare.add("apt-get", f'echo "$DEBIAN_FRONTEND $*" >>"$CALLS"; case "$*" in *install*) exit {status};; esac')
+
+
+def test_root_installs_without_questions(bare):
+    bare.add("id", "echo 0")
+    log_apt(bare)
+    done = bare.run(".ci/apt-install", "chromium", "nodejs")
+
+    assert (done.returncode, done.stdout) == (0, "Installing chromium nodejs (apt)\n")
+    calls = bare.calls.read_text().splitlines()
+    assert all(call.startswith("noninteractive ") for call in calls)
+    assert calls[-1].endswith("install -y --no-install-recommends chromium nodejs")
+
+
+def test_others_install_by_sudo_without_a_password(bare):
+    bare.add("sudo", 'shift; exec "$@"')
+    bare.add("true", "exit 0")
+    log_apt(bare)
+
+    assert bare.run(".ci/apt-install", "nodejs").returncode == 0
+    assert "install -y" in bare.calls.read_text()
+
+
+def test_without_the_right_to_install_the_packages_are_named(bare):
+    bare.add("sudo", "exit 1")
+    log_apt(bare)
+    done = bare.run(".ci/apt-install", "chromium", "nodejs")
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "These packages are needed and only root can install them. On Debian: apt-get install chromium nodejs\n"
+    )
+    assert not bare.calls.exists()
+
+
+def test_an_apt_that_fails_is_said(bare):
+    bare.add("id", "echo 0")
+    log_apt(bare, status=100)
+    done = bare.run(".ci/apt-install", "chromium")
+
+    assert done.returncode == 1
+    assert done.stderr.endswith("apt could not install what is needed. On Debian: apt-get install chromium\n")
+
+
+def test_where_nothing_is_missing_nothing_is_called(bare):
+    bare.add("chromium", "exit 0")
+    bare.add("node", "exit 0")
+    bare.add("initdb", "exit 0")
+    done = bare.run(".ci/dev-packages")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_only_what_is_missing_is_asked_for(bare):
+    bare.add("initdb", "exit 0")
+    bare.add("node", "exit 1")  # too old
+    done = bare.run(".ci/dev-packages")
+
+    assert done.returncode == 1
+    assert done.stderr.endswith("On Debian: apt-get install chromium nodejs\n")
+
+
+def test_a_python_without_venv_names_the_package(bare, tmp_path):
+    python = bare.add("python-bare", 'case "$2" in *ensurepip*) exit 1;; esac')
+    done = bare.run(".ci/make-venv", str(tmp_path / "venv"), PYTHON=str(python))
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "These packages are needed and there is no apt-get here. On Debian: apt-get install python3-venv\n"
+    )
+    assert not (tmp_path / "venv").exists()
+
+
+def test_a_virtual_environment_that_works_is_left_alone(bare, tmp_path):
+    python = tmp_path / "venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\nexit 0\n")
+    python.chmod(0o755)
+
+    assert bare.run(".ci/make-venv", str(tmp_path / "venv")).returncode == 0
+    assert python.read_text() == "#!/bin/sh\nexit 0\n"
+
+
+def test_the_locks_hold_versions_and_no_addresses():
+    for name in ("requirements.lock", "requirements-dev.lock", "requirements-models.lock"):
+        lines = [line for line in (ROOT / name).read_text().splitlines() if not line.startswith("#")]
+        assert all(line.count("==") == 1 and "/" not in line and "@" not in line for line in lines), name
+    assert "torch==2.13.0" in (ROOT / "requirements-models.lock").read_text().splitlines()
+    assert "torch" not in (ROOT / "requirements.lock").read_text()
+
+
+def test_the_scripts_are_executable():
+    assert all(os.access(file, os.X_OK) for file in (ROOT / ".ci").iterdir())
