@@ -1,8 +1,10 @@
 """The scripts behind `make setup` on machines that lack something: what is called, and the one line that names it."""
 
 import os
+import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -138,3 +140,17 @@ def test_the_locks_hold_versions_and_no_addresses():
 
 def test_the_scripts_are_executable():
     assert all(os.access(file, os.X_OK) for file in (ROOT / ".ci").iterdir())
+
+
+def test_the_locks_cover_what_pyproject_asks_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = {"requirements.lock": project["dependencies"]} | {
+        f"requirements-{extra}.lock": needs for extra, needs in project["optional-dependencies"].items()
+    }
+    for name, needs in wanted.items():
+        locked = {bare_name(line) for line in (ROOT / name).read_text().splitlines()}
+        assert {bare_name(need) for need in needs} <= locked, f"{name}: run `make lock`"
+
+
+def bare_name(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement)[0].lower().replace("_", "-")
