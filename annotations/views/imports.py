@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.access import Access, Can, enter
 from annotations.domain.notes import NoteError
 from annotations.forms.imports import PasteForm, UploadForm
-from annotations.forms.refusals import refuse, sentence
+from annotations.forms.refusals import sentence
 from annotations.models import Import
 from annotations.selectors.imports import first_notes, imports_of, report_lines
 from annotations.services.assigning import annotators

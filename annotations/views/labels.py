@@ -25,9 +25,8 @@ def labels(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     label_set = get_object_or_404(LabelSet, project=access.project)
     form = AddLabelForm(request.POST if request.method == "POST" else None, label_set=label_set)
-    if request.method == "POST":
-        if _sent_twice(form) or (form.is_valid() and _add(access, label_set, form)):
-            return redirect("labels", slug)
+    if request.method == "POST" and (_sent_twice(form) or (form.is_valid() and _add(access, label_set, form))):
+        return redirect("labels", slug)
     context = {
         "access": access,
         "label_set": label_set,

@@ -53,9 +53,11 @@ def _erase(request: Request, access: Access) -> dict[str, Any]:
     form = EraseForm(request.POST)
     if form.is_valid():
         try:
-            return {"erased": erase_patient(
-                project=access.project, patient_id=form.cleaned_data["patient_id"], actor=access.user
-            )}
+            return {
+                "erased": erase_patient(
+                    project=access.project, patient_id=form.cleaned_data["patient_id"], actor=access.user
+                )
+            }
         except ServiceError:
             return {"gone": True}
     try:

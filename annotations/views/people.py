@@ -17,7 +17,7 @@ from annotations.models import Membership, Role, User
 from annotations.selectors.people import members
 from annotations.services.assigning import annotators
 from annotations.services.errors import ServiceError
-from annotations.services.members import add_member, create_user, remove_member, removal_preview, reset_link_path
+from annotations.services.members import add_member, create_user, removal_preview, remove_member, reset_link_path
 from annotations.views.requests import Request
 
 

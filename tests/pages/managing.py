@@ -31,7 +31,9 @@ def check_method(client: Client, url: str, method: str = "put") -> None:
     assert getattr(client, method)(url).status_code == 405
 
 
-def upload(client: Client, files: dict[str, bytes], *, slug: str = "covid", paths: bool | str = True, **data: Any) -> Any:
+def upload(
+    client: Client, files: dict[str, bytes], *, slug: str = "covid", paths: bool | str = True, **data: Any
+) -> Any:
     """Send files as the page does: their relative names beside them."""
     sent = [SimpleUploadedFile(name.rpartition("/")[2], content) for name, content in files.items()]
     body = {"do": "files", "format": "text", "annotations": "none", "files": sent} | data

@@ -12,12 +12,14 @@ from django.urls import reverse
 
 from annotations.models import AnnotationSet, Document, Import, Span, StoredFile
 from annotations.services.importing import undo_import
-from tests import factories as make
 from tests.pages.checks import check_page
 from tests.pages.managing import HUGE, check_closed, check_method, run, staged, upload, zip_of
 
 PAGE = "/projects/covid/import/"
-STRANGE = "\ufeffRiga uno\r\nriga\tdue\rtre\n\n  \U0001f9d1\u200d\u2695\ufe0f e\u0301 \u202eabc\u202c שלום\x0b\x0c\x85\u2028fine  \r\n"
+STRANGE = (
+    "\ufeffRiga uno\r\nriga\tdue\rtre\n\n  \U0001f9d1\u200d\u2695\ufe0f e\u0301 \u202eabc\u202c שלום"
+    "\x0b\x0c\x85\u2028fine  \r\n"
+)
 
 
 @pytest.fixture
@@ -125,7 +127,7 @@ def test_annotations_go_to_whom_they_belong(world, mia, whose, kind, name):
 
 
 def test_language_and_patients(mia):
-    files = {"uno.txt": b"Anna", "patients.csv": "name;patient_id\nuno;P-7\n".encode()}
+    files = {"uno.txt": b"Anna", "patients.csv": b"name;patient_id\nuno;P-7\n"}
     run(staged(upload(mia, files, language="ES")))
     note = Document.objects.get(name="uno")
     assert (note.language, note.patient_id) == ("es", "P-7")

@@ -1,0 +1,111 @@
+"""Settings, and handing out notes by name."""
+
+import pytest
+
+from annotations.models import Assignment, Event, Project, Verb
+from tests import factories as make
+from tests.pages.checks import check_page
+from tests.pages.managing import HUGE, check_closed, check_method
+
+PAGE = "/projects/covid/settings/"
+ASSIGN = "/projects/covid/settings/assign"
+
+
+@pytest.fixture
+def mia(world, sign_in):
+    return sign_in(world.mia)
+
+
+def values(**over):
+    return {"name": "Ward", "language": "IT", "distribution": "some", "readers_per_note": 3} | over
+
+
+def test_settings_are_changed(world, mia):
+    html = check_page(mia.get(PAGE))
+    assert "The 2 notes here stay" in html
+    for _ in range(2):
+        assert mia.post(PAGE, values()).url == PAGE
+    project = Project.objects.get(pk=world.project.pk)
+    assert (project.name, project.language) == ("Ward", "it")
+    assert (project.distribution, project.readers_per_note) == ("some", 3)
+    assert project.slug == "covid"
+    assert Event.objects.filter(verb=Verb.PROJECT_CHANGED).count() == 1
+    assert "3 annotators are wanted for each note, and there are 2" in check_page(mia.get(PAGE))
+    # What was handed out stays.
+    assert Assignment.objects.filter(project=world.project).count() == 4
+
+
+def test_nobody_else_comes_in(world, sign_in):
+    check_closed(world, sign_in, PAGE)
+    check_closed(world, sign_in, PAGE, "post")
+    check_closed(world, sign_in, ASSIGN, "post")
+
+
+def test_wrong_methods(mia):
+    check_method(mia, PAGE)
+    check_method(mia, ASSIGN, "get")
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        {"name": ""},
+        {"name": "x" * 121},
+        {"language": "italian!"},
+        {"distribution": "nobody"},
+        {"readers_per_note": 0},
+        {"readers_per_note": 21},
+        {"readers_per_note": "x"},
+        {"readers_per_note": HUGE},
+    ],
+)
+def test_refusals_keep_what_was_typed(world, mia, over):
+    response = mia.post(PAGE, values(name="Ward nine") | over)
+    assert response.status_code == 422
+    html = check_page(response)
+    assert "errorlist" in html
+    assert "name" in over or "Ward nine" in html
+    assert Project.objects.get(pk=world.project.pk).name == "Covid ward"
+
+
+# ── Handing out ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def cas(world):
+    return make.make_member(world.project, user="cas")
+
+
+def test_notes_are_handed_out(world, mia, cas):
+    for _ in range(2):
+        response = mia.post(ASSIGN, {"reader": cas.pk, "names": " caso-001 \r\n\r\ncaso-002\ncaso-001"}, follow=True)
+        assert "cas has the 2 notes of this list to read" in check_page(response)
+    assert Assignment.objects.filter(user=cas, state=Assignment.State.OPEN).count() == 2
+
+
+@pytest.mark.parametrize(
+    "names, words",
+    [("caso-001\nnowhere", "No such note: nowhere; nothing was assigned"), ("\n \n", "required"), ("", "required")],
+)
+def test_unknown_names_refuse_the_whole_list(world, mia, cas, names, words):
+    response = mia.post(ASSIGN, {"reader": cas.pk, "names": names})
+    assert response.status_code == 422
+    html = check_page(response)
+    assert words in html
+    assert not names.strip() or "caso-001" in html
+    assert not Assignment.objects.filter(user=cas).exists()
+
+
+@pytest.mark.parametrize("reader", ["vic", "out", "", "x", str(HUGE)])
+def test_only_annotators_get_notes(world, mia, reader):
+    reader = getattr(world, reader).pk if hasattr(world, reader) else reader
+    response = mia.post(ASSIGN, {"reader": reader, "names": "caso-001"})
+    assert response.status_code == 422
+    check_page(response)
+    assert Assignment.objects.count() == 4
+
+
+def test_without_annotators_the_page_says_so(db, sign_in):
+    project = make.make_project("lone")
+    html = check_page(sign_in(make.make_member(project, "manager")).get("/projects/lone/settings/"))
+    assert "There is no annotator yet" in html
