@@ -8,6 +8,7 @@ from annotations.models.gold import GoldVersion, GoldVersionNote
 from annotations.models.imports import Import
 from annotations.models.label import Category, Label, LabelSet
 from annotations.models.project import Membership, Project, Role
+from annotations.models.review import Decision, Review
 from annotations.models.sets import AnnotationSet, Span
 from annotations.models.stored_file import StoredChunk, StoredFile
 from annotations.models.user import User
@@ -17,6 +18,7 @@ __all__ = [
     "Assignment",
     "Author",
     "Category",
+    "Decision",
     "Document",
     "Event",
     "GoldVersion",
@@ -26,6 +28,7 @@ __all__ = [
     "LabelSet",
     "Membership",
     "Project",
+    "Review",
     "Role",
     "Span",
     "StoredChunk",

@@ -36,6 +36,8 @@ class Verb(models.TextChoices):
     NOTES_EXPORTED = "notes.exported", "exported notes"
     RUN_STARTED = "run.started", "started a model run"
     REVIEW_DECIDED = "review.decided", "decided on a proposal"
+    REVIEW_UNDONE = "review.undone", "took a decision back"
+    REVIEW_REOPENED = "review.reopened", "reopened a note's review"
     REVIEW_CLOSED = "review.closed", "closed a note's review"
     FILE_DOWNLOADED = "file.downloaded", "downloaded a file"
 

@@ -52,6 +52,8 @@ def make_gold(
         )
         removed = [] if created else _clear(gold, spans, replace=replace)
         if removed is None:
+            # Gold of a review under way may say the same already; now it is decided.
+            AnnotationSet.objects.filter(pk=gold.pk).update(state=AnnotationSet.State.SUBMITTED)
             return gold
         provenance = {
             "from": f"{source.author.kind}:{source.author.name}",
@@ -63,8 +65,8 @@ def make_gold(
             SpanRow(gold.pk, s.start, s.end, s.label_id, s.confidence, s.source, json.dumps(provenance)) for s in spans
         )
         gold.version += 1
-        gold.submitted_at = timezone.now()
-        gold.save(update_fields=["version", "submitted_at", "updated_at"])
+        gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
+        gold.save(update_fields=["version", "state", "submitted_at", "updated_at"])
         record(
             verb=Verb.GOLD_MADE,
             actor=actor,

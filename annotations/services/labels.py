@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
-from annotations.models import AnnotationSet, Category, Label, LabelSet, Span, User, Verb
+from annotations.models import AnnotationSet, Category, Decision, Label, LabelSet, Span, User, Verb
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 
@@ -123,6 +123,7 @@ def merge_labels(*, source: Label, target: Label, actor: User | None) -> dict[st
         for at in range(0, len(twins), 500):
             Span.objects.filter(pk__in=twins[at : at + 500]).delete()
         Span.objects.filter(label=source).update(label=target)
+        Decision.objects.filter(label_id=source.pk).update(label_id=target.pk)
         Label.objects.filter(merged_into=source).update(merged_into=target)
         source.merged_into, source.hotkey = target, ""
         source.save(update_fields=["merged_into", "hotkey"])

@@ -1,0 +1,93 @@
+"""Statements that the ORM writes once: what runs at every key stroke needs no new SQL every time.
+
+Building a query costs Django several times what the database needs to answer it. Here the ORM still writes the SQL, so
+that it follows the models and fits both databases; it is kept, and later calls only fill in their values.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, connection, models
+from django.db.models import sql
+
+Model = TypeVar("Model", bound=models.Model)
+# Stand for the values while the SQL is written: not found in any query by chance, and small enough for every column.
+_NUMBER = 1_900_000_000
+_WORD = "value-{}-of-a-prepared-statement"
+
+
+def columns_of(model: type[models.Model], *, without: Sequence[str] = ()) -> list[str]:
+    """The model's columns for `values_list`, to become objects by `object_of`."""
+    return [field.attname for field in model._meta.concrete_fields if field.attname not in without]
+
+
+def object_of(model: type[Model], columns: Sequence[str], row: Sequence[Any]) -> Model:
+    """An object of a row that was read by `columns_of`; the columns left out there are read when they are asked for."""
+    return model.from_db(DEFAULT_DB_ALIAS, columns, row)
+
+
+class _Statement:
+    """`kinds` are the types of the values (int or str), in the order in which `build` and the calls take them."""
+
+    def __init__(self, build: Callable[..., Any], *kinds: type[int] | type[str]) -> None:
+        self._build = build
+        self._marks: list[int | str] = [
+            _NUMBER + number if kind is int else _WORD.format(number) for number, kind in enumerate(kinds)
+        ]
+        self._written: dict[str, tuple[str, list[tuple[int | None, Any]]]] = {}
+
+    def _write(self, build: Any) -> tuple[str, Sequence[Any]]:
+        raise NotImplementedError
+
+    def _filled(self, values: Sequence[Any]) -> tuple[str, list[Any]]:
+        written = self._written.get(connection.vendor)
+        if written is None:
+            statement, parameters = self._write(self._build(*self._marks))
+            missing = [mark for mark in self._marks if mark not in parameters]
+            if missing:
+                raise TypeError(f"{self._build} does not use the values {missing}")
+            # For every parameter: which value it takes, or the constant that it is.
+            slots = [(self._marks.index(p) if p in self._marks else None, p) for p in parameters]
+            written = self._written[connection.vendor] = (statement, slots)
+        statement, slots = written
+        return statement, [constant if slot is None else values[slot] for slot, constant in slots]
+
+
+class PreparedRead(_Statement):
+    """`PreparedRead(lambda pk: Note.objects.filter(pk=pk).values_list("name"), int)`: a queryset of plain columns.
+
+    Rows come as the database gives them: for numbers, text and booleans that is what the ORM gives, for others not.
+    """
+
+    def _write(self, build: "models.QuerySet[Any, Any]") -> tuple[str, Sequence[Any]]:
+        statement, parameters = build.query.sql_with_params()
+        return statement, parameters
+
+    def first(self, *values: int | str) -> tuple[Any, ...] | None:
+        """The first row; the queryset's own limit and order decide which."""
+        with connection.cursor() as cursor:
+            cursor.execute(*self._filled(values))
+            row: tuple[Any, ...] | None = cursor.fetchone()
+            return row
+
+    def all(self, *values: int | str) -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            cursor.execute(*self._filled(values))
+            return list(cursor.fetchall())
+
+
+class PreparedUpdate(_Statement):
+    """`PreparedUpdate(lambda pk: (Note.objects.filter(pk=pk), {"name": ""}), int)`: rows, and their new values."""
+
+    def _write(self, build: "tuple[models.QuerySet[Any, Any], dict[str, Any]]") -> tuple[str, Sequence[Any]]:
+        rows, changes = build
+        query: Any = rows.query.chain(sql.UpdateQuery)
+        query.add_update_values(changes)
+        statement, parameters = query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+        return statement, parameters
+
+    def run(self, *values: int | str) -> int:
+        """How many rows were changed."""
+        with connection.cursor() as cursor:
+            cursor.execute(*self._filled(values))
+            return int(cursor.rowcount)

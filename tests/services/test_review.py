@@ -1,0 +1,228 @@
+"""Review: decisions make gold with provenance, every one can be taken back, two reviewers lose nothing."""
+
+import uuid
+
+import pytest
+
+from annotations.models import AnnotationSet, Decision, Event, Review, Role, Span, Verb
+from annotations.selectors.review import review_state
+from annotations.services import review
+from annotations.services.errors import ServiceError
+from annotations.services.gold import freeze
+from annotations.services.labels import merge_labels
+from annotations.services.review import Request
+from annotations.services.review_log import Act
+from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
+
+pytestmark = pytest.mark.django_db
+TEXT = "Mario Rossi, 54 anni, a Torino."
+
+
+class World:
+    def __init__(self):
+        self.project = make_project()
+        self.rita = make_member(self.project, Role.REVIEWER, "rita")
+        self.note = make_note(self.project, TEXT)
+        self.run = make_author(self.project, kind="run", name="rules-1")
+        self.reading = make_set(self.note, self.run, [(0, 11, "PATIENT"), (24, 30, "HOSPITAL")], submitted=True)
+        self.name, self.place = self.reading.spans.all()
+        Span.objects.filter(pk=self.name.pk).update(confidence=0.8, source="title")
+
+    def do(self, act, *, user=None, change_id=None, **options):
+        request = Request(change_id=change_id or uuid.uuid4(), act=act, **options)
+        return review.decide(document=self.note, author=self.run, user=user or self.rita, request=request)
+
+    def label(self, name):
+        return label_of(self.project, name).pk
+
+    def gold(self):
+        spans = Span.objects.filter(annotation_set__author__kind="gold", annotation_set__document=self.note)
+        return [(s.start, s.end, s.label.code) for s in spans.select_related("label")]
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def test_accepting_makes_gold_that_says_how_it_came_about(world):
+    state = world.do(Act.ACCEPT, proposal=world.name.pk)
+    assert world.gold() == [(0, 11, "PATIENT")]
+    assert state["open"] == 1
+    provenance = Span.objects.get(annotation_set__author__kind="gold").provenance
+    assert provenance["from"] == "run:rules-1"
+    assert (provenance["confidence"], provenance["source"], provenance["by"]) == (0.8, "title", "rita")
+    assert provenance["changed"] == []
+    assert provenance["at"]
+    assert Event.objects.get(verb=Verb.REVIEW_DECIDED).actor == world.rita
+
+
+def test_rejecting_leaves_gold_without_it(world):
+    state = world.do(Act.REJECT, proposal=world.name.pk)
+    assert world.gold() == []
+    assert [p["state"] for p in state["proposals"]] == ["rejected", "open"]
+
+
+def test_correcting_says_what_was_changed(world):
+    place = (24, 30, world.label("CITY"))
+    world.do(Act.CORRECT, proposal=world.place.pk, place=place, quote="Torino")
+    assert world.gold() == [(24, 30, "CITY")]
+    assert Span.objects.get(annotation_set__author__kind="gold").provenance["changed"] == ["label"]
+    world.do(Act.CORRECT, proposal=world.name.pk, place=(6, 11, world.label("PATIENT")), quote="Rossi")
+    provenance = Span.objects.get(annotation_set__author__kind="gold", start=6).provenance
+    assert provenance["changed"] == ["bounds"]
+
+
+def test_what_was_missed_is_added_and_removed(world):
+    place = (13, 20, world.label("AGE"))
+    world.do(Act.ADD, place=place, quote="54 anni")
+    assert world.gold() == [(13, 20, "AGE")]
+    assert Span.objects.get(annotation_set__author__kind="gold").provenance["from"] == "reviewer:rita"
+    world.do(Act.REMOVE, place=place)
+    assert world.gold() == []
+
+
+def test_deciding_again_replaces_the_decision(world):
+    world.do(Act.ACCEPT, proposal=world.place.pk)
+    world.do(Act.CORRECT, proposal=world.place.pk, place=(24, 30, world.label("CITY")), quote="Torino")
+    assert world.gold() == [(24, 30, "CITY")]
+    world.do(Act.REJECT, proposal=world.place.pk)
+    assert world.gold() == []
+    assert Decision.objects.count() == 1
+
+
+def test_undo_and_redo_without_limit(world):
+    world.do(Act.ACCEPT, proposal=world.name.pk)
+    world.do(Act.CORRECT, proposal=world.place.pk, place=(24, 30, world.label("CITY")), quote="Torino")
+    world.do(Act.REJECT, proposal=world.place.pk)
+    seen = [world.gold()]
+    for _ in range(3):
+        world.do(Act.UNDO)
+        seen.append(world.gold())
+    assert seen == [
+        [(0, 11, "PATIENT")],
+        [(0, 11, "PATIENT"), (24, 30, "CITY")],
+        [(0, 11, "PATIENT")],
+        [],
+    ]
+    assert review_state(document=world.note, author=world.run)["open"] == 2
+    with pytest.raises(ServiceError, match="nothing to undo"):
+        world.do(Act.UNDO)
+    for _ in range(3):
+        world.do(Act.REDO)
+    assert world.gold() == seen[0]
+    with pytest.raises(ServiceError, match="nothing to redo"):
+        world.do(Act.REDO)
+
+
+def test_undo_keeps_the_provenance_it_brings_back(world):
+    world.do(Act.ACCEPT, proposal=world.name.pk)
+    before = Span.objects.get(annotation_set__author__kind="gold").provenance
+    world.do(Act.REJECT, proposal=world.name.pk)
+    world.do(Act.UNDO)
+    assert Span.objects.get(annotation_set__author__kind="gold").provenance == before
+
+
+def test_the_same_change_twice_is_one_decision(world):
+    change = uuid.uuid4()
+    for _ in range(2):
+        world.do(Act.ACCEPT, proposal=world.name.pk, change_id=change)
+    assert Event.objects.filter(verb=Verb.REVIEW_DECIDED).count() == 1
+    assert world.gold() == [(0, 11, "PATIENT")]
+
+
+def test_nobody_undoes_over_another_s_later_decision(world):
+    other = make_member(world.project, Role.REVIEWER)
+    world.do(Act.ACCEPT, proposal=world.name.pk)
+    world.do(Act.REJECT, proposal=world.name.pk, user=other)
+    with pytest.raises(ServiceError, match="decided otherwise since"):
+        world.do(Act.UNDO)
+    assert Decision.objects.get().reviewer == other
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"act": Act.CORRECT, "place": (0, 5, 0), "quote": "Mario"}, "label"),
+        ({"act": Act.CORRECT, "place": (0, 5, None), "quote": "Luigi"}, "quote"),
+        ({"act": Act.CORRECT, "place": (0, 500, None)}, "outside"),
+        ({"act": Act.CORRECT, "place": (5, 6, None)}, "white"),
+    ],
+)
+def test_impossible_places_are_refused_and_nothing_changes(world, options, code):
+    start, end, label = options["place"]
+    place = (start, end, world.label("PATIENT") if label is None else label)
+    with pytest.raises(ServiceError) as refused:
+        world.do(proposal=world.name.pk, **options | {"place": place})
+    assert refused.value.code == code
+    assert world.gold() == []
+    assert not Decision.objects.exists()
+
+
+def test_a_proposal_of_another_note_or_author_is_refused(world):
+    elsewhere = make_set(make_note(world.project, "x"), world.run, [(0, 1, "DATE")], submitted=True).spans.get()
+    anna = make_set(world.note, make_member(world.project), [(0, 5, "PATIENT")], submitted=True).spans.get()
+    for span in (elsewhere, anna):
+        with pytest.raises(ServiceError, match="does not belong"):
+            world.do(Act.ACCEPT, proposal=span.pk)
+
+
+def test_gold_that_says_the_same_leaves_nothing_to_decide(world):
+    make_set(world.note, make_author(world.project, kind="gold", name="gold"), [(0, 11, "PATIENT")], submitted=True)
+    state = review_state(document=world.note, author=world.run)
+    assert [p["state"] for p in state["proposals"]] == ["accepted", "open"]
+    world.do(Act.REJECT, proposal=world.name.pk)
+    assert world.gold() == []
+    world.do(Act.UNDO)
+    assert world.gold() == [(0, 11, "PATIENT")]
+
+
+def test_two_proposals_may_end_in_one_gold_span(world):
+    other = make_set(
+        world.note, make_author(world.project, kind="run", name="r2"), [(0, 11, "PATIENT")], submitted=True
+    )
+    world.do(Act.ACCEPT, proposal=world.name.pk)
+    second = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, proposal=other.spans.get().pk)
+    review.decide(document=world.note, author=other.author, user=world.rita, request=second)
+    assert world.gold() == [(0, 11, "PATIENT")]
+    world.do(Act.UNDO)
+    assert world.gold() == [(0, 11, "PATIENT")], "the other acceptance stands on it"
+    world.do(Act.REDO)
+    world.do(Act.UNDO)
+    with pytest.raises(ServiceError, match="another run"):
+        world.do(Act.REJECT, proposal=world.name.pk)
+    assert world.gold() == [(0, 11, "PATIENT")]
+
+
+def test_a_note_closes_when_nothing_is_open_and_then_counts(world):
+    with pytest.raises(ServiceError, match="2 proposals are still open"):
+        review.close_review(document=world.note, author=world.run, user=world.rita)
+    with pytest.raises(ServiceError, match="no gold to freeze"):
+        world.do(Act.ACCEPT, proposal=world.name.pk)
+        freeze(project=world.project, actor=None)
+    world.do(Act.REJECT, proposal=world.place.pk)
+    for _ in range(2):
+        review.close_review(document=world.note, author=world.run, user=world.rita)
+    assert Event.objects.filter(verb=Verb.REVIEW_CLOSED).count() == 1
+    assert freeze(project=world.project, actor=None)[0].span_count == 1
+    with pytest.raises(ServiceError, match="closed"):
+        world.do(Act.UNDO)
+    review.reopen_review(document=world.note, author=world.run, user=world.rita)
+    world.do(Act.UNDO)
+    assert review_state(document=world.note, author=world.run)["open"] == 1
+
+
+def test_read_and_found_empty_is_recorded(world):
+    for proposal in (world.name, world.place):
+        world.do(Act.REJECT, proposal=proposal.pk)
+    review.close_review(document=world.note, author=world.run, user=world.rita)
+    assert Review.objects.get().found_empty
+    gold = AnnotationSet.objects.get(author__kind="gold")
+    assert (gold.state, gold.spans.count()) == (AnnotationSet.State.SUBMITTED, 0)
+
+
+def test_merging_labels_follows_into_decisions(world):
+    world.do(Act.ACCEPT, proposal=world.place.pk)
+    merge_labels(source=label_of(world.project, "HOSPITAL"), target=label_of(world.project, "CITY"), actor=None)
+    world.do(Act.REJECT, proposal=world.place.pk)
+    assert world.gold() == []
