@@ -49,7 +49,7 @@ def decide(*, document: Document, author: Author, user: User, request: Request) 
     """Make one decision on `author`'s proposals for `document` (text loaded). Returns the review as it then stands.
 
     Raises ServiceError: `proposal` (not of this run and note), `label`, `quote`, `outside`, `empty`, `closed`,
-    `nothing` (to undo or redo), `moved` (what was to be undone has changed since), `elsewhere` (accepted from another run).
+    `nothing` (to undo or redo), `moved` (changed since by others), `elsewhere` (accepted from another run).
     """
     try:
         with transaction.atomic():
