@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -100,6 +101,20 @@ def no_redis(settings, tmp_path):
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
 
 
+def can_write():
+    """Whether nobody holds SQLite's write lock."""
+    if connection.vendor != "sqlite":
+        return True
+    probe = sqlite3.connect(connection.settings_dict["NAME"], timeout=0.2, isolation_level=None)
+    try:
+        probe.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        probe.close()
+    return True
+
+
 class Process:
     """A `manage.py` command in a process of its own; `tree` is it and the work process it forked."""
 
@@ -127,7 +142,12 @@ class Process:
         self.popen.wait()
 
     def freeze(self):
+        """Stop in the middle of work, but not in the middle of a commit: SQLite has one writer, and all would wait."""
         self.signal_tree(signal.SIGSTOP)
+        while not can_write():
+            self.thaw()
+            time.sleep(0.01)
+            self.signal_tree(signal.SIGSTOP)
 
     def thaw(self):
         self.signal_tree(signal.SIGCONT)
