@@ -6,12 +6,15 @@ stays unknown; a member who lacks a right gets 403.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404
 
 from annotations.models import Assignment, Document, Membership, Project, Role, User
+from annotations.models.prepared import PreparedRead, columns_of, object_of
 
 
 class Can(StrEnum):
@@ -57,16 +60,28 @@ class Access:
         return not self.can(Can.READ_NOTES)
 
 
+_MEMBER_COLUMNS = columns_of(Membership, without=["joined_at", "removed_at"])
+_PROJECT_COLUMNS = columns_of(Project, without=["guidelines", "created_at"])
+# Every request of a member begins with this one.
+_MEMBER = PreparedRead(
+    lambda slug, user: Membership.objects.filter(project__slug=slug, user_id=user, active=True).values_list(
+        *_MEMBER_COLUMNS, *(f"project__{column}" for column in _PROJECT_COLUMNS)
+    )[:1],
+    str,
+    int,
+)
+
+
 def enter(user: User, slug: str, right: Can = Can.SEE_PROJECT) -> Access:
     """The project `slug` for this person. Raises Http404 for strangers, PermissionDenied where the right is missing."""
-    membership = (
-        Membership.objects.select_related("project")
-        .filter(project__slug=slug, user_id=user.pk, active=True)
-        .first()
-    )
-    if membership is None:
+    row = _MEMBER.first(slug, user.pk)
+    if row is None:
         raise Http404("no such project")
-    access = Access(membership.project, membership, user)
+    # What is not among these columns (guidelines, dates) is read when somebody asks for it.
+    project = object_of(Project, _PROJECT_COLUMNS, row[len(_MEMBER_COLUMNS) :])
+    membership = object_of(Membership, _MEMBER_COLUMNS, row[: len(_MEMBER_COLUMNS)])
+    membership.project = project
+    access = Access(project, membership, user)
     require(access, right)
     return access
 
@@ -92,6 +107,29 @@ def note_for(access: Access, pk: int) -> Document:
     if note is None:
         raise Http404("no such note")
     return note
+
+
+_SHORT_COLUMNS = columns_of(Document, without=["sha256", "language", "patient_id", "imported_by_id", "created_at"])
+
+
+@cache
+def _short_note(role: Role) -> PreparedRead:
+    def rows(project: int, pk: int, user: int = 0) -> "QuerySet[Document, Any]":
+        access = Access(Project(pk=project), Membership(role=role), User(pk=user))
+        return notes_for(access).filter(pk=pk).values_list(*_SHORT_COLUMNS)[:1]
+
+    return PreparedRead(rows, *[int] * (2 if Can.READ_NOTES in RIGHTS[role] else 3))
+
+
+def note_to_change(access: Access, pk: int) -> Document:
+    """The same, with only what a change of its spans needs: this runs at every key stroke."""
+    everyone = access.can(Can.READ_NOTES)
+    row = _short_note(Role(access.membership.role)).first(
+        access.project.pk, pk, *(() if everyone else (access.user.pk,))
+    )
+    if row is None:
+        raise Http404("no such note")
+    return object_of(Document, _SHORT_COLUMNS, row)
 
 
 def may_create_projects(user: User) -> bool:

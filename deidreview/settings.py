@@ -203,7 +203,7 @@ FORM_RENDERER = "deidreview.forms.Renderer"
 # ── People ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "allauth.account.auth_backends.AuthenticationBackend",
+    "deidreview.accounts.Backend",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -252,6 +252,7 @@ AXES_VERBOSE = False
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 
 IDLE_MINUTES = _positive("DEIDREVIEW_IDLE_MINUTES", 30)
+SESSION_ENGINE = "deidreview.sessions"
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 # Names of our own: cookies ignore the port, so another tool on the same host would overwrite the usual ones.

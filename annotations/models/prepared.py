@@ -5,6 +5,7 @@ that it follows the models and fits both databases; it is kept, and later calls 
 """
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection, models
@@ -12,8 +13,12 @@ from django.db.models import sql
 
 Model = TypeVar("Model", bound=models.Model)
 # Stand for the values while the SQL is written: not found in any query by chance, and small enough for every column.
-_NUMBER = 1_900_000_000
-_WORD = "value-{}-of-a-prepared-statement"
+_MARKS: dict[type, Callable[[int], "Value"]] = {
+    int: lambda at: 1_900_000_000 + at,
+    str: lambda at: f"value-{at}-of-a-prepared-statement",
+    datetime: lambda at: datetime(1900, 1, 1, microsecond=at + 1, tzinfo=UTC),
+}
+Value = int | str | datetime
 
 
 def columns_of(model: type[models.Model], *, without: Sequence[str] = ()) -> list[str]:
@@ -27,30 +32,34 @@ def object_of(model: type[Model], columns: Sequence[str], row: Sequence[Any]) ->
 
 
 class _Statement:
-    """`kinds` are the types of the values (int or str), in the order in which `build` and the calls take them."""
+    """`kinds` are the types of the values (int, str, datetime) as `build` and the calls take them, in order."""
 
-    def __init__(self, build: Callable[..., Any], *kinds: type[int] | type[str]) -> None:
+    def __init__(self, build: Callable[..., Any], *kinds: type) -> None:
         self._build = build
-        self._marks: list[int | str] = [
-            _NUMBER + number if kind is int else _WORD.format(number) for number, kind in enumerate(kinds)
-        ]
+        self._marks = [_MARKS[kind](at) for at, kind in enumerate(kinds)]
         self._written: dict[str, tuple[str, list[tuple[int | None, Any]]]] = {}
 
     def _write(self, build: Any) -> tuple[str, Sequence[Any]]:
         raise NotImplementedError
 
-    def _filled(self, values: Sequence[Any]) -> tuple[str, list[Any]]:
+    def _filled(self, values: Sequence[Value]) -> tuple[str, list[Any]]:
         written = self._written.get(connection.vendor)
         if written is None:
             statement, parameters = self._write(self._build(*self._marks))
-            missing = [mark for mark in self._marks if mark not in parameters]
+            marks = [_adapted(mark) for mark in self._marks]
+            missing = [mark for mark in marks if mark not in parameters]
             if missing:
                 raise TypeError(f"{self._build} does not use the values {missing}")
             # For every parameter: which value it takes, or the constant that it is.
-            slots = [(self._marks.index(p) if p in self._marks else None, p) for p in parameters]
+            slots = [(marks.index(each) if each in marks else None, each) for each in parameters]
             written = self._written[connection.vendor] = (statement, slots)
         statement, slots = written
-        return statement, [constant if slot is None else values[slot] for slot, constant in slots]
+        return statement, [constant if slot is None else _adapted(values[slot]) for slot, constant in slots]
+
+
+def _adapted(value: Value) -> Any:
+    """As the database takes it: SQLite has no type for points in time."""
+    return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
 
 
 class PreparedRead(_Statement):
@@ -63,14 +72,14 @@ class PreparedRead(_Statement):
         statement, parameters = build.query.sql_with_params()
         return statement, parameters
 
-    def first(self, *values: int | str) -> tuple[Any, ...] | None:
+    def first(self, *values: Value) -> tuple[Any, ...] | None:
         """The first row; the queryset's own limit and order decide which."""
         with connection.cursor() as cursor:
             cursor.execute(*self._filled(values))
             row: tuple[Any, ...] | None = cursor.fetchone()
             return row
 
-    def all(self, *values: int | str) -> list[tuple[Any, ...]]:
+    def all(self, *values: Value) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:
             cursor.execute(*self._filled(values))
             return list(cursor.fetchall())
@@ -86,7 +95,7 @@ class PreparedUpdate(_Statement):
         statement, parameters = query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
         return statement, parameters
 
-    def run(self, *values: int | str) -> int:
+    def run(self, *values: Value) -> int:
         """How many rows were changed."""
         with connection.cursor() as cursor:
             cursor.execute(*self._filled(values))

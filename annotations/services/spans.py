@@ -6,14 +6,16 @@ span that is to change must still be what the page saw, which the UPDATE itself 
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, Subquery
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
 
 from annotations.domain import spans as domain
 from annotations.models import AnnotationSet, Document, Event, Label, Span, User, Verb
+from annotations.models.prepared import PreparedRead, PreparedUpdate
 from annotations.selectors.workbench import SpanItem, own_set, own_sets, spans_of
 from annotations.services import history
 from annotations.services.authors import author_of
@@ -151,24 +153,43 @@ def _wanted(document: Document, change: Change) -> domain.Span:
         raise Refused(error.code, f"Not saved: {error}.") from None
 
 
+@cache
+def _reading_row(kind: Kind) -> PreparedRead:
+    """The person's reading of the note, locked, with what a change of this kind needs to know of its spans."""
+
+    def rows(document: int, user: int, **looked_for: int) -> "QuerySet[AnnotationSet, Any]":
+        found = own_sets(document, User(pk=user)).select_for_update(of=("self",))
+        spans = Span.objects.filter(annotation_set=OuterRef("pk"), **looked_for).order_by()
+        columns = {Kind.DELETE: ("confidence", "source")}.get(kind, ("pk",) if looked_for else ())
+        extra = [Subquery(spans.values(column)[:1]) for column in columns]
+        return found.values_list("pk", "state", "version", "blind", *extra)
+
+    if kind is Kind.DELETE:
+        return PreparedRead(lambda document, user, span: rows(document, user, pk=span), int, int, int)
+    if kind in (Kind.UNDO, Kind.REDO):
+        return PreparedRead(rows, int, int)
+    return PreparedRead(
+        lambda document, user, start, end, label: rows(document, user, start=start, end=end, label_id=label),
+        *[int] * 5,
+    )
+
+
 def _locked_set(document: Document, user: User, change: Change, span: domain.Span | None, blind: bool) -> Locked:
-    rows = own_sets(document.pk, user).select_for_update(of=("self",))
-    spans = Span.objects.filter(annotation_set=OuterRef("pk"))
-    extra: dict[str, Subquery] = {}
-    if change.kind in (Kind.CREATE, Kind.RELABEL, Kind.RESIZE):
-        start, end, label = _target(change, span)
-        extra["twin"] = Subquery(spans.filter(start=start, end=end, label_id=label).values("pk")[:1])
+    looked_for: tuple[int, ...] = ()
     if change.kind is Kind.DELETE:
-        gone = spans.filter(pk=change.span or 0)
-        extra["confidence"] = Subquery(gone.values("confidence")[:1])
-        extra["source"] = Subquery(gone.values("source")[:1])
-    values = rows.values("pk", "state", "version", "blind", **extra)
-    row = values.first()
+        looked_for = (change.span or 0,)
+    elif change.kind not in (Kind.UNDO, Kind.REDO):
+        looked_for = _target(change, span)
+    row = _reading_row(change.kind).first(document.pk, user.pk, *looked_for)
     if row is None:
         author = author_of(document.project, user)
         AnnotationSet.objects.get_or_create(document=document, author=author, defaults={"blind": blind})
-        row = values.get()
-    return Locked(**row)
+        row = _reading_row(change.kind).first(document.pk, user.pk, *looked_for)
+        assert row is not None  # it was made just now
+    pk, state, version, was_blind, *more = row
+    if change.kind is Kind.DELETE:
+        return Locked(pk, state, version, was_blind, confidence=more[0], source=more[1])
+    return Locked(pk, state, version, was_blind, twin=more[0] if more else None)
 
 
 def _target(change: Change, span: domain.Span | None) -> Place:
@@ -235,16 +256,24 @@ def _step(row: Locked, user: User, change: Change) -> Effect:
     return Effect(verb, span, before, after, history.carried(event), event.pk)
 
 
+@cache
+def _counted(label_must_be_there: bool, eyes_opened: bool) -> PreparedUpdate:
+    def change(pk: int, *of_label: int) -> "tuple[QuerySet[AnnotationSet], dict[str, Any]]":
+        rows = AnnotationSet.objects.filter(pk=pk)
+        if of_label:
+            label, project = of_label
+            there = Label.objects.filter(pk=label, label_set__project_id=project, merged_into__isnull=True)
+            rows = rows.filter(Exists(there))
+        values: dict[str, Any] = {"version": F("version") + 1, "updated_at": Now()}
+        return rows, values | ({"blind": False} if eyes_opened else {})
+
+    return PreparedUpdate(change, *[int] * (3 if label_must_be_there else 1))
+
+
 def _bump(document: Document, row: Locked, blind: bool, place: Place | None) -> None:
     """Count the change. Looks at the label only now: a merge can't begin any more once a span names the label."""
-    rows = AnnotationSet.objects.filter(pk=row.pk)
-    if place is not None:
-        label = Label.objects.filter(pk=place[2], label_set__project_id=document.project_id, merged_into__isnull=True)
-        rows = rows.filter(Exists(label))
-    values: dict[str, Any] = {"version": F("version") + 1, "updated_at": Now()}
-    if row.blind and not blind:
-        values["blind"] = False
-    if not rows.update(**values):
+    statement = _counted(place is not None, row.blind and not blind)
+    if not statement.run(row.pk, *((place[2], document.project_id) if place else ())):
         raise Refused("label", "That label is no longer in this project; load the page again.", status=409)
 
 

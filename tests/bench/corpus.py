@@ -6,11 +6,11 @@ from pathlib import Path
 MEDDOCAN = Path(__file__).resolve().parent.parent.parent.parent / "shared" / "data" / "meddocan" / "train"
 NOTES, SPANS, CHARACTERS = 500, 11_333, 2_850
 LABELS = ("NOMBRE_SUJETO_ASISTENCIA", "FECHAS", "TERRITORIO", "EDAD_SUJETO_ASISTENCIA", "NOMBRE_PERSONAL_SANITARIO")
-WORDS = (
-    "paciente varón mujer de que acude al servicio por dolor fiebre tos exploración analítica normal tratamiento con "
-    "mejoría alta controles sin hallazgos radiografía tórax abdomen ecografía antecedentes familiares hipertensión "
-    "diabetes refiere desde hace días semanas meses años ingresa evolución favorable informe hospital consulta"
-).split()
+VOCABULARY = """
+    paciente varón mujer de que acude al servicio por dolor fiebre tos exploración analítica normal tratamiento con
+    mejoría alta controles sin hallazgos radiografía tórax abdomen ecografía antecedentes familiares hipertensión
+    diabetes refiere desde hace días semanas meses años ingresa evolución favorable informe hospital consulta
+"""
 
 
 def folder(beside: Path) -> Path:
@@ -20,7 +20,7 @@ def folder(beside: Path) -> Path:
     made = beside / "notes"
     if not made.exists():
         made.mkdir()
-        chance = random.Random(20)  # noqa: S311 - the same notes every time
+        chance = random.Random(20)
         for number in range(NOTES):
             text, marks = _note(chance, SPANS // NOTES + (number < SPANS % NOTES))
             (made / f"note-{number:04}.txt").write_text(text, encoding="utf-8")
@@ -30,10 +30,11 @@ def folder(beside: Path) -> Path:
 
 def _note(chance: random.Random, spans: int) -> tuple[str, str]:
     """A text of lines of invented words, and `spans` of its words marked, in order."""
+    vocabulary = VOCABULARY.split()
     words: list[tuple[str, int]] = []
     text = ""
     while len(text) < CHARACTERS:
-        word = chance.choice(WORDS)
+        word = chance.choice(vocabulary)
         words.append((word, len(text)))
         text += word + ("\n" if chance.random() < 0.08 else " ")
     lines = []
