@@ -1,6 +1,7 @@
 from django.urls import URLPattern, path
 
 from annotations.views import (
+    agreement,
     annotate,
     audit,
     exports,
@@ -33,6 +34,7 @@ looking: list[URLPattern] = [
     path("projects/<slug:slug>/notes/<int:pk>/", notes.note, name="note"),
     path("projects/<slug:slug>/notes/<int:pk>/gold", notes.note_gold, name="note_gold"),
     path("projects/<slug:slug>/notes/<int:pk>/gold/withdraw", notes.note_gold_withdraw, name="note_gold_withdraw"),
+    path("projects/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
     path("projects/<slug:slug>/gold/", gold.gold, name="gold"),
     path("projects/<slug:slug>/gold/freeze", gold.gold_freeze, name="gold_freeze"),
     path("projects/<slug:slug>/gold/<int:version>/", gold.gold_version, name="gold_version"),

@@ -110,6 +110,30 @@ def _valuer(granularity: Granularity, category_of: Mapping[str, str]) -> Callabl
     return lambda tag: tag if tag == OUTSIDE else tag[2:]
 
 
+def coarser(
+    counted: Mapping[Pattern, int], granularity: Granularity, category_of: Mapping[str, str] | None = None
+) -> Counter[Pattern]:
+    """The same units at another granularity: from BIO tags to any, from labels (subcategory) to category or binary."""
+    value = _valuer(granularity, category_of or {})
+    # A label is read as the tag that begins it, so that one rule serves both.
+    known = {
+        v: v if v is None else value(v if v == OUTSIDE or v[:2] in ("B-", "I-") else f"B-{v}") for v in _values(counted)
+    }
+    found: Counter[Pattern] = Counter()
+    for pattern, times in counted.items():
+        found[tuple(known[v] for v in pattern)] += times
+    return found
+
+
+def _values(counted: Mapping[Pattern, int]) -> set[str | None]:
+    return {value for pattern in counted for value in pattern}
+
+
+def unmarked(counted: Mapping[Pattern, int]) -> int:
+    """How many of the units nobody marked: a flood of them flatters every figure."""
+    return sum(times for pattern, times in counted.items() if not _marked(pattern))
+
+
 def _count_tokens(
     counted: Counter[Pattern],
     note: NoteReadings,

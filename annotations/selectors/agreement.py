@@ -6,7 +6,16 @@ from typing import Any
 
 from django.db.models import Count
 
-from annotations.domain.agreement import Granularity, NoteReadings, Unit, agreement, in_words, patterns
+from annotations.domain.agreement import (
+    Granularity,
+    NoteReadings,
+    Unit,
+    agreement,
+    coarser,
+    in_words,
+    patterns,
+    unmarked,
+)
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import AnnotationSet, Author, Label, Project, Span
 
@@ -76,6 +85,35 @@ def _batch(project: Project, notes: list[int]) -> Iterator[NoteReadings]:
         readings[note][name].append(DomainSpan(start, end, code))
     for note, by_name in readings.items():
         yield NoteReadings(texts[note], by_name)
+
+
+def agreement_table(project: Project, *, unit: Unit) -> dict[str, Any]:
+    """The page's figures: one pass over the readings, a row for each granularity that the unit has."""
+    counted = counted_readings(project)
+    labels = list(Label.objects.filter(label_set__project=project).select_related("category"))
+    category_of = {label.code: label.category.code for label in labels}
+    tokens = unit in (Unit.TOKEN, Unit.MARKED)
+    fine = patterns(
+        shared_readings(project),
+        counted.annotator_names,
+        unit=unit,
+        granularity=Granularity.BIO if tokens else Granularity.SUBCATEGORY,
+        label_order=[label.code for label in labels],
+    )
+    rows = []
+    for granularity in Granularity:
+        if granularity is Granularity.BIO and not tokens:
+            continue
+        same = granularity is Granularity.BIO
+        result = agreement(fine if same else coarser(fine, granularity, category_of))
+        rows.append(
+            {
+                "granularity": granularity,
+                "result": result,
+                "words": None if result.alpha is None else in_words(result.alpha),
+            }
+        )
+    return {"rows": rows, "counted": counted, "units": fine.total(), "unmarked": unmarked(fine)}
 
 
 def project_agreement(

@@ -20,6 +20,8 @@ TABS: list[tuple[str, str, str, frozenset[str]]] = [
     ("Labels", "labels", "MANAGE", frozenset({"label_edit", "label_merge"})),
     ("People", "people", "MANAGE", frozenset({"member_remove", "member_link"})),
     ("Guidelines", "guidelines", "SEE_PROJECT", frozenset({"guidelines_edit"})),
+    ("Agreement", "agreement", "READ_NOTES", frozenset()),
+    ("Runs", "runs", "READ_NOTES", frozenset({"run", "review", "review_next"})),
     ("Gold", "gold", "READ_NOTES", frozenset({"gold_version"})),
     ("Export", "export", "EXPORT", frozenset()),
     ("Jobs", "jobs", "READ_NOTES", frozenset({"job"})),

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.agreement import Granularity, NoteReadings, Unit, agreement, in_words, patterns
+from annotations.domain.agreement import (
+    Granularity,
+    NoteReadings,
+    Unit,
+    agreement,
+    coarser,
+    in_words,
+    patterns,
+    unmarked,
+)
 from annotations.domain.spans import Span
 
 
@@ -112,6 +121,20 @@ def test_granularity():
     assert agreement(read(doctor, patient)).observed == pytest.approx(3 / 4)
     assert agreement(read(doctor, patient, granularity=Granularity.CATEGORY)).observed == 1
     assert agreement(read(doctor, patient, granularity=Granularity.BINARY)).observed == 1
+
+
+@pytest.mark.parametrize("granularity", list(Granularity))
+def test_coarser_is_the_same_as_counting_anew(granularity):
+    readings = ([Span(0, 4, "DOCTOR"), Span(8, 10, "AGE")], [Span(0, 7, "PATIENT")], [Span(8, 15, "AGE")])
+    fine = read(*readings, granularity=Granularity.BIO)
+    assert coarser(fine, granularity, CATEGORIES) == read(*readings, granularity=granularity)
+    labels = read(*readings)
+    if granularity is not Granularity.BIO:
+        assert coarser(labels, granularity, CATEGORIES) == read(*readings, granularity=granularity)
+
+
+def test_what_nobody_marked_is_counted_apart():
+    assert unmarked(read([Span(8, 10, "AGE")], [Span(8, 15, "AGE")], None)) == 2
 
 
 def test_whoever_says_nothing_says_o_and_whoever_did_not_read_is_missing():
