@@ -14,7 +14,7 @@ from models_runtime.backends.rules.kinds import Kind
 
 HOME: Final = "i2b2-2014"
 _TABLE: Final = Path(__file__).with_name("data") / "labels.json"
-_MAPPINGS: Final = Path(__file__).resolve().parents[3] / "fixtures" / "label_sets" / "mappings.json"
+MAPPINGS: Final = Path(__file__).resolve().parents[3] / "fixtures" / "label_sets" / "mappings.json"
 
 
 @cache
@@ -33,7 +33,7 @@ def table(label_set: str) -> dict[Kind, str | None]:
 
 
 def _mapping(label_set: str) -> dict[str, str | None]:
-    known = {m["to"]: m["labels"] for m in json.loads(_MAPPINGS.read_text(encoding="utf-8")) if m["from"] == HOME}
+    known = {m["to"]: m["labels"] for m in json.loads(MAPPINGS.read_text(encoding="utf-8")) if m["from"] == HOME}
     if label_set not in known:
         choices = ", ".join(sorted({HOME, "redactor-33", *known}))
         raise BackendError(f"the rules don't speak the label set {label_set!r}; they speak {choices}", permanent=True)

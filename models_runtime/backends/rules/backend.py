@@ -1,0 +1,90 @@
+"""The rules backend: patterns with validators, context words and word lists. No weights, no training, no network."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from annotations.domain.spans import Span
+from annotations.domain.whitespace import trim
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.rules import (
+    ages,
+    contacts,
+    dates,
+    ids,
+    institutions,
+    labels,
+    memory,
+    names,
+    people,
+    places,
+    streets,
+    traps,
+)
+from models_runtime.backends.rules.engine import scan, settle, table
+from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.rule import Hit, Rule
+
+VERSION: Final = "1"
+LANGUAGES: Final = ("it", "es", "en")
+FAMILIES: Final = (ages, contacts, dates, ids, institutions, names, people, places, streets, traps)
+RULES: Final[tuple[Rule, ...]] = tuple(rule for family in FAMILIES for rule in family.RULES)
+
+
+class RulesBackend:
+    """Speaks `label_set` (a key of a shipped label set) and knows the forms of `languages`.
+
+    Raises BackendError (permanent) for a label set or a language that it doesn't know.
+    """
+
+    name = "rules"
+
+    def __init__(self, label_set: str = labels.HOME, languages: Sequence[str] = LANGUAGES) -> None:
+        unknown = sorted(set(languages) - set(LANGUAGES))
+        if unknown or not languages:
+            said = ", ".join(unknown) or "none"
+            raise BackendError(f"languages {said}: the rules know {', '.join(LANGUAGES)}", permanent=True)
+        self.label_set = label_set
+        self._labels = labels.table(label_set)
+        self.labels = tuple(sorted({label for label in self._labels.values() if label}))
+        spoken = frozenset(languages)
+        self._rules = table(rule for rule in RULES if not rule.languages or rule.languages & spoken)
+        self._variants = {
+            Kind.AGE: self._labels[Kind.AGE] is not None,
+            Kind.AGE_UNIT: self._labels[Kind.AGE_UNIT] is not None,
+            Kind.YEAR: self._labels[Kind.YEAR] is not None,
+            Kind.YEAR_WORDS: self._labels[Kind.YEAR_WORDS] is not None,
+        }
+        self.revision = f"{VERSION}-{_digest()}-{label_set}-{'+'.join(sorted(spoken))}"
+
+    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
+        """The spans of each text: sorted, trimmed, none overlapping another."""
+        return list(self.stream(texts))
+
+    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
+        """The spans of each text as it comes."""
+        return map(self._read, texts)
+
+    def _read(self, text: str) -> list[Span]:
+        hits = [hit for hit in scan(text, self._rules) if self._variants.get(hit.kind, True)]
+        kept = settle(hits, len(text))
+        trapped = [(hit.start, hit.end) for hit in hits if hit.kind is Kind.TRAP]
+        kept += memory.remember(text, kept, trapped)
+        return sorted(span for hit in kept if (span := self._span(text, hit)) is not None)
+
+    def _span(self, text: str, hit: Hit) -> Span | None:
+        label = self._labels[hit.kind]
+        start, end = trim(text, hit.start, hit.end)
+        if label is None or start == end:
+            return None
+        return Span(start, end, label, hit.rule.confidence, hit.rule.id)
+
+
+def _digest() -> str:
+    """A hash of the code and the word lists: any change of them may change the output."""
+    folder = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted([*folder.glob("*.py"), *folder.glob("data/*"), labels.MAPPINGS]):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]

@@ -1,0 +1,155 @@
+"""Phones, fax, e-mail, web and network addresses."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from models_runtime.backends.rules.checks import ipv4
+from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.reading import before
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
+
+_DOMAIN: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,62})\.){1,6}[A-Za-z]{2,24}"
+_LOCAL_END: Final = re.compile(r"[A-Za-z0-9_.+%\-À-ÿ]{1,64}\Z")
+_AFTER_AT: Final = re.compile(rf"[ ]?{_DOMAIN}(?![A-Za-z0-9@])")
+
+
+def _email(text: str, start: int, end: int) -> Iterator[Found]:
+    domain = _AFTER_AT.match(text, end)
+    if domain is None:
+        return
+    stop = start - 1 if text[start - 1 : start] == " " and text[end : end + 1] == " " else start
+    local = _LOCAL_END.search(text[max(0, stop - 64) : stop])
+    if local is not None and (name := local[0].lstrip(".-%+")):
+        yield stop - len(name), domain.end(), Kind.EMAIL
+
+
+# A number as people write them: digits in groups, parted by single marks.
+_NUMBER: Final = re.compile(r"(?:\(\+?[0-9]{1,5}\)|\+?[0-9]{1,14})(?:[ .\-/\xa0]{0,2}\(?[0-9]{1,12}\)?){0,7}+")
+_GAP: Final = re.compile(
+    r"(?i)(?:s|fono|éfono|efono|ef|\.o|\.a)?(?:[ \xa0]?(?:[.:,º°]|n[ºo°.]{1,2}|num(?:ero)?\.?|nr\.?|no\.?|#|"
+    r"(?:y|e|/|and)[ ]?fax|de contacto|directo|fijo|m[oó]vil|cell(?:ulare)?\.?|casa|uff(?:icio)?\.?|line|"
+    r"autor|work|home|number)){0,4}+[ \xa0]{0,3}"
+)
+_MORE: Final = re.compile(r"[ ]?(?:[,/;]|y|e|o|or|and)[ ]?")
+_EXTENSION: Final = re.compile(r"(?i)[ ,]{0,2}(?:ext|int|interno|extensi[oó]n|x)[.: ]{0,2}([0-9]{2,6})(?![0-9])")
+
+
+def _digits(piece: str) -> int:
+    return sum(ch.isdigit() for ch in piece)
+
+
+def _read_number(text: str, at: int) -> int:
+    """Where the number that starts at `at` ends: the longest run of groups of 5 to 15 digits in all; `at` if none."""
+    match = _NUMBER.match(text, at)
+    if match is None:
+        return at
+    end = match.end()
+    while _digits(text[at:end]) > 15:
+        cut = max(text.rfind(mark, at, end) for mark in " /-.")
+        if cut <= at:
+            return at
+        end = cut
+    piece = text[at:end].rstrip(" .-/\xa0")
+    if piece.count("(") > piece.count(")"):
+        piece = piece[: piece.rfind("(")].rstrip()
+    return at + len(piece) if _digits(piece) >= 4 else at
+
+
+def _called(kind: Kind) -> Finder:
+    def find(text: str, start: int, end: int) -> Iterator[Found]:
+        gap = _GAP.match(text, end)
+        at = gap.end() if gap else end
+        for _ in range(4):
+            stop = _read_number(text, at)
+            if stop == at:
+                return
+            yield at, stop, kind
+            if extension := _EXTENSION.match(text, stop):
+                yield extension.start(1), extension.end(1), kind
+                stop = extension.end()
+            more = _MORE.match(text, stop)
+            if more is None:
+                return
+            at = more.end()
+
+    return find
+
+
+def _mobile(text: str, start: int, end: int) -> Iterator[Found]:
+    stop = _read_number(text, start)
+    if 7 <= _digits(text[start:stop]) and text[stop : stop + 1] not in ("%", "/"):
+        yield start, stop, Kind.PHONE
+
+
+_NOT_INSIDE: Final = r"(?<![0-9A-Za-z,./\-+])"
+_ENDS: Final = r"(?![0-9A-Za-z]|[.,/\-][0-9])"
+
+
+def _alone(text: str, start: int, end: int) -> Iterator[Found]:
+    """A number whose grouping alone tells a telephone, unless the line calls it something else."""
+    match = _ALONE.match(text, start)
+    if match is not None and not _OTHERWISE.search(before(text, start, 24)):
+        yield match.start(), match.end(), Kind.PHONE
+
+
+_ALONE: Final = re.compile(
+    _NOT_INSIDE
+    + r"(?:"
+    # Spain: nine digits from 6-9, in groups
+    r"[6-9][0-9]{2}[ .\-][0-9]{3}[ .\-]?[0-9]{3}|[6-9][0-9]{2}[ .\-][0-9]{2}[ .\-][0-9]{2}[ .\-][0-9]{2}"
+    r"|9[0-9][ .\-][0-9]{3}[ .\-][0-9]{2}[ .\-][0-9]{2}"
+    # Italy: mobile, and area codes that begin with 0
+    r"|3[2-9][0-9][ .\-/]?[0-9]{3}[ .\-]?[0-9]{3,4}|0[1-9][0-9]{0,2}[ .\-/][0-9]{3,4}[ .\-]?[0-9]{3,4}"
+    # North America, and its short form with 555
+    r"|(?:1[ .\-])?\(?[2-9][0-9]{2}\)?[ .\-][2-9][0-9]{2}[.\-][0-9]{4}|555-[0-9]{4}"
+    # Britain
+    r"|0[0-9]{2,4}[ ][0-9]{3,4}[ ][0-9]{3,4}"
+    r")" + _ENDS
+)
+_OTHERWISE: Final = re.compile(
+    r"(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|ssn|nss|historia|episodio|#)[.:ºª° ]*\Z"
+)
+
+PHONE_WORDS: Final = words(
+    "tel tfno tfn tlf tlfs telf telfs teléfono telefono teléfonos telefoni tfnos tfo telephone phone phones ph cell "
+    "cellulare cellphone mobile móvil movil mobil pager pgr beeper centralino centralita whatsapp ext extension "
+    "interno recapito recapiti"
+)
+_URL_TAIL: Final = r"[^\s<>\"“”«»(){}\[\],;]{0,300}"
+
+RULES: Final = (
+    Rule("contact.email", words("@"), _email, 0.99, rank=90, strong=True),
+    Rule(
+        "contact.url.scheme",
+        words("http https ftp"),
+        pattern(rf"(?P<url>(?:https?|ftp)://[A-Za-z0-9]{_URL_TAIL}[A-Za-z0-9/_=#])", flags=re.IGNORECASE, url=Kind.URL),
+        0.98,
+        rank=90,
+        strong=True,
+    ),
+    Rule(
+        "contact.url.www",
+        words("www"),
+        pattern(rf"(?<![\w./@])(?P<url>www\.[A-Za-z0-9]{_URL_TAIL}[A-Za-z0-9/_=#])", flags=re.IGNORECASE, url=Kind.URL),
+        0.98,
+        rank=90,
+        strong=True,
+    ),
+    Rule(
+        "contact.ip",
+        frozenset(DIGITS[1:4]),
+        pattern(
+            r"(?<![0-9.])(?P<ip>[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})(?![0-9]|\.[0-9])",
+            check=lambda match: ipv4(match["ip"]),
+            ip=Kind.IP,
+        ),
+        0.9,
+        rank=70,
+        strong=True,
+    ),
+    Rule("contact.phone.word", PHONE_WORDS, _called(Kind.PHONE), 0.95, rank=72, strong=True),
+    Rule("contact.fax.word", words("fax telefax"), _called(Kind.FAX), 0.95, rank=75, strong=True),
+    Rule("contact.phone.plus", words("+"), _mobile, 0.9, rank=60),
+    Rule("contact.phone.groups", frozenset((*DIGITS[1:5], DIGITS[9], "(")), _alone, 0.85, rank=45),
+)

@@ -1,0 +1,59 @@
+"""Word lists: well-known public facts written down in `data/*.txt`, read once."""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from models_runtime.backends.rules.kinds import Kind
+
+_DATA: Final = Path(__file__).with_name("data")
+_PLACES: Final = {
+    "cities_es": Kind.CITY,
+    "cities_it": Kind.CITY,
+    "cities_en": Kind.CITY,
+    "regions": Kind.REGION,
+    "states": Kind.STATE,
+    "countries": Kind.COUNTRY,
+}
+GIVEN_NAMES: Final = {"it": "given_it", "es": "given_es", "en": "given_en"}
+
+
+def _words(name: str) -> list[str]:
+    return (_DATA / f"{name}.txt").read_text(encoding="utf-8").split()
+
+
+@cache
+def word_set(name: str) -> frozenset[str]:
+    """The words of a file, lower-cased."""
+    return frozenset(word.lower() for word in _words(name))
+
+
+def _phrases(name: str) -> Iterator[str]:
+    for line in (_DATA / f"{name}.txt").read_text(encoding="utf-8").split("\n"):
+        yield from (phrase for part in line.split(";") if (phrase := part.strip()))
+
+
+@cache
+def places() -> dict[str, tuple[Kind, bool]]:
+    """Each place name, lower-cased: its kind, and whether it is sure alone (an unsure one needs a word of place)."""
+    found: dict[str, tuple[Kind, bool]] = {}
+    for name, kind in _PLACES.items():
+        for phrase in _phrases(name):
+            sure = not phrase.startswith("?")
+            key = phrase.removeprefix("?").lower()
+            known = found.get(key)
+            if known is None or (sure and not known[1]):
+                found[key] = (kind if known is None else known[0], sure)
+    return found
+
+
+@cache
+def phrase_set(name: str) -> frozenset[str]:
+    """The phrases of a file that parts them by `;` and line, lower-cased."""
+    return frozenset(phrase.lower() for phrase in _phrases(name))
+
+
+def digest_files() -> list[Path]:
+    """All data files, in order: their content is part of the backend's revision."""
+    return sorted(_DATA.iterdir())

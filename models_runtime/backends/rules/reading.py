@@ -1,0 +1,120 @@
+"""Readers of names and proper phrases: word by word from a known start, each word looked at once.
+
+They stop at the first word that can't belong, so that their time grows with what they read, whatever the text.
+"""
+
+import re
+from typing import Final
+
+from models_runtime.backends.rules.gazetteers import word_set
+
+UP: Final = "".join(chr(code) for code in range(0x41, 0x180) if chr(code).isupper())
+"""Latin capitals, for a character class."""
+LETTER: Final = r"[^\W\d_]"
+MARKS: Final = r"[\u0300-\u036f]"
+APOSTROPHE: Final = "'’´`"
+SPACE: Final = r"[ \t\xa0]"
+
+_WORD: Final = (
+    rf"(?:[dDlLO][{APOSTROPHE}])?[{UP}](?:{LETTER}|{MARKS})*+(?:[{APOSTROPHE}\-‐‑–](?:{LETTER}|{MARKS})++)*+"
+)
+_SMALL: Final = (
+    "de del della dello delle dei degli di da dal dalla dos das do du la las los lo le van von der den y e i el al bin"
+).split()
+_STEP: Final = re.compile(rf"({SPACE}?)((?:(?i:{'|'.join(_SMALL)}){SPACE}){{0,3}}+)({_WORD})(\.?)")
+_COMMA: Final = re.compile(rf",{SPACE}?(?=[{UP}])")
+ABBREVIATIONS: Final = frozenset("mª ma m fco fca fdez gcia gª jr sr st sta sto j.l ant jse".split())
+
+
+def _initials(word: str) -> bool:
+    return len(word) == 1 or (len(word) == 2 and word[1] in "ªº")
+
+
+def read_name(text: str, at: int, *, most: int = 5, comma: bool = False) -> int:
+    """Where a person's name that starts at `at` ends; `at` if there is none there.
+
+    A name is up to `most` capitalised words, initials and particles ("de la"), on one line; with `comma`, one comma may part
+    surname and given name.
+    """
+    stops = word_set("not_names")
+    end, count, shout, spelled = at, 0, False, False
+    while count < most:
+        step = _STEP.match(text, end)
+        if step is None or (count and not step[1] and text[end - 1] != "."):
+            if comma and count and (found := _COMMA.match(text, end)):
+                comma = False
+                if (rest := read_name(text, found.end(), most=3)) > found.end():
+                    return rest
+            break
+        word = step[3]
+        lower = word.lower()
+        short = _initials(word)
+        if lower in stops and not (short and step[4]):
+            break
+        if not count:
+            shout = word.isupper() and not short
+        elif not shout and not short and len(word) <= 3 and word.isupper():
+            break
+        dotted = bool(step[4]) and (short or lower in ABBREVIATIONS)
+        end = step.end() if dotted else step.end(3)
+        spelled = spelled or not short
+        count += 1
+        if step[4] and not dotted:
+            break
+    return end if spelled else at
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name that are no particles and no initials."""
+    return [step[3] for step in _STEP.finditer(name) if len(step[3]) > 2]
+
+
+_LINKS: Final = (
+    "de del de la las los el y i e di dei del della delle degli dello da d' la of the and for per a i al alla "
+    "per les dels et du des do dos das e"
+).split()
+_PHRASE: Final = re.compile(
+    rf"({SPACE}?)((?:(?:{'|'.join(sorted(set(_LINKS), key=len, reverse=True))})(?:{SPACE}|(?<='))){{0,4}}+)"
+    rf"([\"“«']?)({_WORD}|[0-9]{{1,2}}(?={SPACE}(?:de|di|{LETTER})))([\"”»']?)(\.?)"
+)
+_SHORT: Final = frozenset("dr dra dott st sta sto ntra nra sra sr s ss c h n u p prof san".split())
+
+
+def read_phrase(text: str, at: int, stops: frozenset[str], *, most: int = 8) -> int:
+    """Where a proper phrase (the name of an institution) that starts at `at` ends; `at` if there is none there.
+
+    It is made of capitalised words, the small words between them, quotes and a day ("12 de Octubre"), on one line, up to
+    a word of `stops`.
+    """
+    end = at
+    quoted = False
+    for _ in range(most):
+        step = _PHRASE.match(text, end)
+        if step is None or (end > at and not step[1] and text[end - 1] != "."):
+            break
+        word = step[4].lower()
+        if word in stops:
+            break
+        if step[3]:
+            quoted = True
+        closed = bool(step[5]) and quoted
+        if step[6] and word in _SHORT and not step[5]:
+            end = step.end()
+            continue
+        end = step.end(5) if closed else step.end(4)
+        if step[6] or (step[5] and not closed):
+            break
+    return end
+
+
+def before(text: str, at: int, length: int = 48) -> str:
+    """The end of what stands before `at`, lower-cased, no further than its line."""
+    piece = text[max(0, at - length) : at]
+    return piece[piece.rfind("\n") + 1 :].lower()
+
+
+def after(text: str, at: int, length: int = 24) -> str:
+    """The start of what follows `at`, lower-cased, no further than its line."""
+    piece = text[at : at + length].lower()
+    cut = piece.find("\n")
+    return piece if cut < 0 else piece[:cut]
