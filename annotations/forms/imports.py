@@ -38,7 +38,7 @@ class FilesField(forms.FileField):
 
     widget = FilesInput
 
-    def clean(self, data: Any, initial: Any = None) -> list[UploadedFile]:  # type: ignore[override]
+    def clean(self, data: Any, initial: Any = None) -> "list[UploadedFile[Any]]":
         files = [each for each in data if each] if isinstance(data, list | tuple) else [data] if data else []
         if not files:
             raise ValidationError(self.error_messages["required"], code="required")
@@ -69,7 +69,8 @@ class UploadForm(forms.Form):
     `paths` is a JSON list with the relative path of every file, since browsers send names without folders.
     """
 
-    files = FilesField(
+    # Django takes fields off the class, so that the form's own `files` stays what it is.
+    files = FilesField(  # type: ignore[assignment]
         label=_("Files"), error_messages={"required": _("Choose at least one file, a folder, or a zip.")}
     )
     paths = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -144,7 +145,7 @@ class UploadForm(forms.Form):
 
     def content(self) -> tuple[str, IO[bytes]]:
         """What is staged: a single zip as it is, anything else packed into one."""
-        files: list[UploadedFile] = self.cleaned_data["files"]
+        files: "list[UploadedFile[Any]]" = self.cleaned_data["files"]
         names = self.names()
         if len(files) == 1 and names[0].lower().endswith(".zip"):
             return names[0], files[0].file  # type: ignore[return-value]

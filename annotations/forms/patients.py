@@ -51,10 +51,10 @@ class PatientsFileForm(forms.Form):
     )
 
     def clean_file(self) -> dict[str, str]:
-        file: UploadedFile = self.cleaned_data["file"]
+        file: "UploadedFile[Any]" = self.cleaned_data["file"]
         if (file.size or 0) > CSV_BYTES:
             raise ValidationError(_("This file has more than 20 MB. Split it. Nothing was changed."))
         try:
-            return parse_patients(file.read(), _("The file"))
+            return parse_patients(file.read(), str(_("The file")))
         except ServiceError as error:
             raise ValidationError(f"{error}.") from error

@@ -43,4 +43,5 @@ def _prepared(tokens: list[Token]) -> list[Token]:
 def markdown(text: str) -> SafeString:
     """CommonMark with tables. Everything that isn't Markdown is escaped by the parser."""
     tokens = _prepared(_PARSER.parse(text))
-    return mark_safe(_PARSER.renderer.render(tokens, _PARSER.options, {}))  # noqa: S308 - html is off in the parser
+    html: str = _PARSER.renderer.render(tokens, _PARSER.options, {})
+    return mark_safe(html)  # noqa: S308 - html is off in the parser

@@ -49,9 +49,9 @@ def _add(request: Request, access: Access, wanted: dict[str, Any]) -> HttpRespon
     project, role = access.project, wanted["role"]
     if wanted["account"] == "new":
         with transaction.atomic():
-            user = create_user(username=wanted["username"])
-            add_member(project=project, user=user, role=role, actor=access.user)
-            return _show_link(request, access, user, made=True)
+            new = create_user(username=wanted["username"])
+            add_member(project=project, user=new, role=role, actor=access.user)
+            return _show_link(request, access, new, made=True)
     user = User.objects.filter(username=wanted["username"], is_active=True).first()
     if user is None:
         raise ServiceError(

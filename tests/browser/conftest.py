@@ -81,7 +81,7 @@ def page_of(browser: Browser, live_server: Any) -> Iterator[PageOf]:
 def session_cookie(user: User, url: str) -> Any:
     """A session as signing in makes it, without the sign-in page."""
     client = Client()
-    client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
+    client.force_login(user, backend=settings.AUTHENTICATION_BACKENDS[-1])
     value = client.cookies[settings.SESSION_COOKIE_NAME].value
     return {"name": settings.SESSION_COOKIE_NAME, "value": value, "url": url}
 

@@ -1,0 +1,181 @@
+"""The import form in Chromium: dropping, choosing, refusing before anything is sent, and without a script."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.models import Document, Import
+from annotations.services.importing import run_import
+from annotations.services.progress import silent
+from tests import factories as make
+
+STRANGE = "\ufeffRiga uno\r\nriga\tdue\r\n e\u0301 \U0001fa7a \u202eabc\u202c  \r\n"
+
+
+@pytest.fixture
+def world(transactional_db: None) -> SimpleNamespace:
+    project = make.make_project("covid")
+    return SimpleNamespace(project=project, mia=make.make_member(project, "manager", "mia"))
+
+
+@pytest.fixture
+def opened(world: SimpleNamespace, page_of: Any, live: Any) -> Page:
+    page: Page = page_of(world.mia)
+    page.goto(live("import", "covid"))
+    return page
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two notes in folders, one with annotations, and what a file manager leaves behind."""
+    for name, content in {
+        "set/a/uno.txt": STRANGE,
+        "set/b/uno.txt": "Anna Neri",
+        "set/b/uno.ann": "T1\tPATIENT 0 4\tAnna\n",
+        "set/.DS_Store": "x",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode())
+    return tmp_path / "set"
+
+
+DROP = """async (files) => {
+    const transfer = new DataTransfer();
+    for (const [name, text] of files) transfer.items.add(new File([text], name));
+    const zone = document.getElementById("dropzone");
+    zone.dispatchEvent(new DragEvent("dragover", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    zone.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+}"""
+
+
+def choose(page: Page, button: str, files: Any) -> None:
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name=button).click()
+    chooser.value.set_files(files)
+
+
+def preview(page: Page) -> Import:
+    page.get_by_role("button", name="Look at the preview").first.click()
+    page.wait_for_url("**/import/*/")
+    return Import.objects.latest("id")
+
+
+def run(row: Import) -> None:
+    run_import(import_id=row.pk, progress=silent)
+
+
+def test_drop_preview_and_report(opened: Page, world: SimpleNamespace, axe: Any) -> None:
+    opened.evaluate(DROP, [["uno.txt", "Anna Neri"], ["uno.ann", "T1\tPATIENT 0 4\tAnna\n"], [".hidden", "x"]])
+    expect(opened.locator("#chosen")).to_contain_text("2 files")
+    expect(opened.get_by_label("brat")).to_be_checked()  # seen from the files
+    opened.get_by_label("The gold standard's").check()
+    assert axe(opened) == []
+    row = preview(opened)
+    expect(opened.get_by_role("heading", level=1)).to_contain_text("Preview")
+    assert axe(opened) == []
+    assert not Document.objects.exists()
+    run(row)
+    opened.reload()
+    expect(opened.get_by_role("link", name="uno")).to_be_visible()
+    assert axe(opened) == []
+
+
+def test_a_folder_keeps_its_names_and_bytes(opened: Page, folder: Path) -> None:
+    choose(opened, "Choose a folder", folder)
+    expect(opened.locator("#chosen")).to_contain_text("3 files")
+    run(preview(opened))
+    assert dict(Document.objects.values_list("name", "text")) == {"a/uno": STRANGE, "b/uno": "Anna Neri"}
+
+
+def test_many_files_go_up_as_one_zip(world: SimpleNamespace, page_of: Any, live: Any, settings: Any) -> None:
+    settings.DATA_UPLOAD_MAX_NUMBER_FILES = 3
+    page = page_of(world.mia)
+    page.goto(live("import", "covid"))
+    page.evaluate(DROP, [[f"è {n}.txt", f"{STRANGE}{n}"] for n in range(5)])
+    row = preview(page)
+    assert row.stored_file.name == "files.zip"
+    run(row)
+    assert Document.objects.get(name="è 4").text == f"{STRANGE}4"
+    assert Document.objects.count() == 5
+
+
+def test_what_is_too_large_is_refused_before_it_is_sent(
+    world: SimpleNamespace, page_of: Any, live: Any, settings: Any
+) -> None:
+    settings.UPLOAD_MAX_BYTES = 1024 * 1024
+    page = page_of(world.mia)
+    page.goto(live("import", "covid"))
+    posts: list[str] = []
+    page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
+    page.evaluate(DROP, [["big.txt", "x" * (1024 * 1024 + 1)]])
+    expect(page.get_by_role("alert")).to_contain_text("at most 1 MB are taken at once")
+    page.get_by_role("button", name="Look at the preview").first.click()
+    expect(page.get_by_role("alert")).to_contain_text("at most 1 MB")
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator("#chosen")).to_be_empty()
+    page.get_by_role("button", name="Look at the preview").first.click()
+    expect(page.get_by_role("alert")).to_contain_text("Choose at least one file")
+    assert posts == []
+
+
+def test_a_refusal_of_the_server_keeps_the_choice(opened: Page) -> None:
+    opened.evaluate(DROP, [["notes.zip", "this is no zip"]])
+    opened.get_by_role("button", name="Look at the preview").first.click()
+    expect(opened.get_by_role("alert")).to_contain_text("not a readable zip")
+    expect(opened.locator("#chosen")).to_contain_text("notes.zip")
+    assert not Import.objects.exists()
+
+
+def test_a_lost_connection_keeps_the_choice(opened: Page) -> None:
+    opened.evaluate(DROP, [["a.txt", "Anna"]])
+    opened.route("**/import/", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
+    opened.get_by_role("button", name="Look at the preview").first.click()
+    expect(opened.get_by_role("alert")).to_contain_text("The connection was lost")
+    opened.unroute("**/import/")
+    preview(opened)
+    assert Import.objects.count() == 1
+
+
+def test_a_double_click_stages_one_import(opened: Page) -> None:
+    opened.evaluate(DROP, [["a.txt", "Anna"]])
+    opened.get_by_role("button", name="Look at the preview").first.dblclick()
+    opened.wait_for_url("**/import/*/")
+    assert Import.objects.count() == 1
+
+
+def test_pasted_text_arrives_as_it_stood_in_the_box(opened: Page) -> None:
+    text = "prima\n\tseconda e\u0301 \U0001fa7a \u202eabc\u202c  \n\n"
+    opened.get_by_text("Paste one note").click()
+    opened.get_by_label("Name of the note").fill("visita")
+    opened.get_by_label("Text", exact=True).fill(text)
+    opened.get_by_role("button", name="Look at the preview").last.click()
+    opened.wait_for_url("**/import/*/")
+    run(Import.objects.get())
+    assert Document.objects.get(name="visita").text == text
+
+
+def test_the_keyboard_is_enough(opened: Page) -> None:
+    opened.get_by_role("button", name="Choose files").focus()
+    with opened.expect_file_chooser() as chooser:
+        opened.keyboard.press("Enter")
+    chooser.value.set_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"Anna"}])
+    expect(opened.locator("#chosen")).to_contain_text("1 file,")
+    opened.get_by_label("Language of these notes").first.focus()
+    opened.keyboard.type("it")
+    opened.keyboard.press("Enter")
+    opened.wait_for_url("**/import/*/")
+    assert Import.objects.get().language == "it"
+
+
+def test_without_a_script(world: SimpleNamespace, page_of: Any, live: Any, folder: Path) -> None:
+    page = page_of(world.mia, java_script_enabled=False)
+    page.goto(live("import", "covid"))
+    page.locator("input[name=files]").set_input_files([folder / "a/uno.txt"])
+    page.get_by_role("button", name="Look at the preview").first.click()
+    page.wait_for_url("**/import/*/")
+    run(Import.objects.get())
+    assert Document.objects.get(name="uno").text == STRANGE
