@@ -10,6 +10,8 @@
  *   other-person  somebody else is signed in
  */
 
+import { words } from "./words.js";
+
 const TIMEOUT = 20_000;
 
 async function json(response) {
@@ -28,9 +30,9 @@ export async function outcomeOf(response) {
   if (response.status === 401) return { kind: "signed-out" };
   const data = await json(response);
   if (response.ok) return data === null ? { kind: "lost" } : { kind: "ok", data };
-  if (response.status === 403 && data === null) return { kind: "token" };
+  if (response.status === 403 && data?.error !== "forbidden") return { kind: "token" };
   if (data?.error === "person") return { kind: "other-person" };
-  return { kind: "refused", data: data ?? { error: "refused", message: `The server refused it (${response.status}).` } };
+  return { kind: "refused", data: { error: "refused", message: words.refused(response.status), ...data } };
 }
 
 export class Api {

@@ -42,10 +42,11 @@ work.palette = new Palette(byId("palette"), data.labels, (label) => work.applyLa
 const keys = new Keys(actions(work, data.labels));
 const sheet = new KeySheet(byId("keys"), byId("keys-list"), keys);
 work.sheet = sheet;
-new Mouse(work, note);
+const mouse = new Mouse(work, note);
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || sheet.isOpen || isWriting(event.target) || isElsewhere(event)) return;
+  mouse.settle();
   keys.handle(event);
 });
 

@@ -11,6 +11,7 @@ export class Mouse {
   #touch = false;
   #began = false; // the press began in the note
   #timer = 0;
+  #unsettled = null; // what is to be done once the browser has settled the selection
 
   constructor(work, note) {
     this.#work = work;
@@ -29,6 +30,7 @@ export class Mouse {
   }
 
   #down(event) {
+    this.settle();
     this.#touch = event.pointerType === "touch";
     this.#began = event.button === 0 && this.#note.contains(event.target);
     if (!this.#began && !event.target.closest("#palette, #side")) this.#work.palette.close();
@@ -37,19 +39,29 @@ export class Mouse {
   #up(event) {
     if (!this.#began || event.button !== 0) return;
     this.#began = false;
-    const { target, altKey, detail } = event;
+    const { altKey } = event;
+    const stack = stackUnder(event.target);
     // The browser settles the selection after this event.
-    setTimeout(() => this.#settled(target, altKey, detail), 0);
+    this.#unsettled = () => this.#settled(stack, altKey);
+    setTimeout(() => this.settle(), 0);
   }
 
-  #settled(target, exact) {
+  /** Take what was selected now: a key was pressed right after the mouse was let go. */
+  settle() {
+    const settled = this.#unsettled;
+    this.#unsettled = null;
+    settled?.();
+  }
+
+  #settled(stack, exact) {
     const selection = this.#work.places.selected();
     if (selection && selection.start < selection.end) {
       if (!this.#touch) this.#take(selection, exact, true);
       return;
     }
-    const key = this.#spanUnder(target);
-    if (key !== null) this.#work.selectSpan(key);
+    // Clicking again where several spans lie goes to the next one outside.
+    const here = stack.indexOf(this.#work.selected?.key);
+    if (stack.length) this.#work.selectSpan(stack[(here + 1) % stack.length]);
     else if (!this.#touch) this.#work.clearAll(selection?.start ?? null);
   }
 
@@ -60,17 +72,6 @@ export class Mouse {
     }
     if (this.#work.armed !== null) this.#work.applyLabel(this.#work.armed);
     else this.#work.openPalette(false);
-  }
-
-  /** The span that was clicked; clicking again where several lie goes to the next one outside. */
-  #spanUnder(target) {
-    const chain = [];
-    for (let piece = target.closest?.(".span"); piece; piece = piece.parentElement.closest(".span")) {
-      chain.push(piece.dataset.span);
-    }
-    if (!chain.length) return null;
-    const here = chain.indexOf(this.#work.selected?.key);
-    return chain[(here + 1) % chain.length];
   }
 
   #touched() {
@@ -90,4 +91,13 @@ export class Mouse {
     // The second click of a double click would arm or relabel.
     if (button && event.detail < 2) this.#work.applyLabel(Number(button.dataset.labelId));
   }
+}
+
+/** The keys of the spans that lie under a click, the innermost first. */
+function stackUnder(target) {
+  const keys = [];
+  for (let piece = target.closest(".span"); piece; piece = piece.parentElement.closest(".span")) {
+    keys.push(piece.dataset.span);
+  }
+  return keys;
 }

@@ -30,7 +30,7 @@ export class Outbox {
    * @param {object} parts
    * @param {() => object|null} parts.queue  the change to send next, null when there is none
    * @param {(change: object) => Promise<{kind: string, data?: object}>} parts.post  see api.js for the kinds
-   * @param {() => Promise<boolean>} parts.renew  get a fresh form token; true if that worked
+   * @param {() => Promise<{kind: string}>} parts.renew  get a fresh form token; "ok" if that worked
    * @param {(answer: object) => void} parts.accepted  must take the change off the queue
    * @param {(answer: object) => void} parts.refused  must take the change off the queue
    * @param {(state: string) => void} parts.show
@@ -58,8 +58,8 @@ export class Outbox {
   async drained() {
     this.poke();
     while (this.#queue() !== null) {
-      if (this.#stuck) return false;
       await new Promise((done) => this.#watchers.push(done));
+      if (this.#stuck && this.#queue() !== null) return false;
     }
     return true;
   }
@@ -79,16 +79,18 @@ export class Outbox {
     let tokens = 0;
     for (let change = this.#queue(); change !== null; change = this.#queue()) {
       if (!this.#stuck) this.#set("saving");
-      const outcome = await this.#post(change);
+      let outcome = await this.#post(change);
+      if (outcome.kind === "token" && tokens === 0) {
+        tokens += 1;
+        outcome = await this.#renew();
+        if (outcome.kind === "ok") continue;
+      }
       if (outcome.kind === "ok" || outcome.kind === "refused") {
         failures = 0;
         tokens = 0;
         if (outcome.kind === "ok") this.#accepted(outcome.data);
         else this.#refused(outcome.data);
         this.#set(this.#queue() === null ? "saved" : "saving");
-      } else if (outcome.kind === "token" && tokens === 0) {
-        tokens += 1;
-        await this.#renew();
       } else if (outcome.kind === "signed-out" || outcome.kind === "other-person") {
         tokens = 0;
         await this.#pause(outcome.kind, SIGNED_OUT_WAIT);

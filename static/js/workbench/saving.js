@@ -28,7 +28,7 @@ export class Saving {
     this.#outbox = new Outbox({
       queue: () => reading.next,
       post: (change) => api.post(urls.changes, reading.body(change, (start, end) => index.slice(start, end))),
-      renew: async () => (await api.get(this.#spansUrl)).kind === "ok",
+      renew: () => api.get(this.#spansUrl),
       accepted: (answer) => this.#accepted(answer),
       refused: (answer) => this.#refused(answer),
       show: (state) => this.#show(state),

@@ -27,6 +27,7 @@ export const words = {
   reopenedElsewhere: "This note was reopened in another tab.",
   notSubmitted: "Not submitted: some changes are not saved yet. They are kept in this page.",
   submitLost: "The server can't be reached; the note was not submitted. Try again.",
+  refused: (status) => `The server refused it (${status}).`,
   submitting: "Submitting…",
   labelled: (label, quote) => `${label}: ${quote}`,
   relabelled: (label, quote) => `Now ${label}: ${quote}`,
