@@ -1,8 +1,12 @@
 from django.urls import URLPattern, path
 
-from models_runtime.views import jobs, starting
+from models_runtime.views import jobs, runs, starting
 
 urlpatterns: list[URLPattern] = [
+    path("projects/<slug:slug>/runs/", runs.runs, name="runs"),
+    path("projects/<slug:slug>/runs/start", runs.run_start, name="run_start"),
+    path("projects/<slug:slug>/runs/<int:pk>/", runs.run, name="run"),
+    path("projects/<slug:slug>/runs/<int:pk>/retry", runs.run_retry, name="run_retry"),
     path("projects/<slug:slug>/jobs/", jobs.jobs, name="jobs"),
     path("projects/<slug:slug>/jobs/<int:pk>/", jobs.job, name="job"),
     path("projects/<slug:slug>/jobs/<int:pk>/cancel", jobs.job_cancel, name="job_cancel"),

@@ -129,7 +129,7 @@ def _checked(item: RunItem, spans: Sequence[DomainSpan]) -> Result:
 
 
 def _write(row: Run, results: Sequence[Result], labels: dict[str, int]) -> int:
-    """Readings and item states of a batch, inside the caller's fenced transaction. Returns spans whose label is unknown."""
+    """A batch's readings and item states, in the caller's fenced transaction. Returns how many labels were unknown."""
     now = timezone.now()
     # An erased note took its item with it; its result has nowhere to go.
     there = set(

@@ -6,9 +6,9 @@ from models_runtime.models.job import Job
 
 
 class Run(models.Model):
-    """One backend over a set of notes. Its readings are the annotation sets of `author`; `job` is the work's present job.
+    """One backend over a set of notes. Its readings are the annotation sets of `author`; `job` is its present job.
 
-    `revision` is the backend's own word for what its output depends on; with `params` it says how to get the same again.
+    `revision` is the backend's own word for what its output depends on; `params` are what it was made with.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="runs")

@@ -1,11 +1,13 @@
 """Model runs: asked for, counted, their failed notes tried again. The work itself is models_runtime.jobs.running."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Count
 
-from annotations.models import Author, Document, Project, User, Verb
+from annotations.models import Author, Document, Project, Review, User, Verb
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from models_runtime.models import Job, Run, RunItem
@@ -85,6 +87,40 @@ def run_counts(run: Run) -> dict[str, int]:
     """Notes by state, from the rows: {"pending": …, "done": …, "failed": …}."""
     counted = dict(RunItem.objects.filter(run=run).values_list("state").annotate(count=Count("id")))
     return {str(state): counted.get(state, 0) for state in RunItem.State.values}
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run as the list shows it: notes by state, and how many of its notes a person has reviewed."""
+
+    run: Run
+    job: Job | None
+    done: int
+    failed: int
+    total: int
+    reviewed: int
+
+
+def run_rows(runs: Iterable[Run]) -> list[RunRow]:
+    """The list's rows by two grouped queries, however many runs."""
+    listed = list(runs)
+    counted: dict[int, dict[str, int]] = {run.pk: {} for run in listed}
+    states = RunItem.objects.filter(run__in=listed).values_list("run", "state").annotate(count=Count("id")).order_by()
+    for pk, state, count in states:
+        counted[pk][state] = count
+    closed = Review.objects.filter(author__in=[run.author_id for run in listed], closed_at__isnull=False)
+    reviewed = dict(closed.values_list("author").annotate(count=Count("id")).order_by())
+    return [
+        RunRow(
+            run=run,
+            job=run.job,
+            done=counted[run.pk].get(RunItem.State.DONE, 0),
+            failed=counted[run.pk].get(RunItem.State.FAILED, 0),
+            total=sum(counted[run.pk].values()),
+            reviewed=reviewed.get(run.author_id, 0),
+        )
+        for run in listed
+    ]
 
 
 def retry_failed(*, run: Run, actor: User | None) -> int:

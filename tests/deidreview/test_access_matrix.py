@@ -18,7 +18,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from annotations.models import Document, GoldVersion, Membership, Project, Role, StoredFile, User
 from annotations.services.importing import stage_import
-from models_runtime.models import Job
+from models_runtime.models import Job, Run
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set, make_user
 
 pytestmark = pytest.mark.django_db
@@ -96,6 +96,13 @@ TABLE: dict[str, dict[str, str]] = {
     "export": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "file_download": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "audit": {"GET": MANAGERS, "POST": EVERYONE_405},
+
+    # Agreement and runs
+    "agreement": {"GET": READERS, "POST": EVERYONE_405},
+    "runs": {"GET": READERS, "POST": EVERYONE_405},
+    "run": {"GET": READERS, "POST": EVERYONE_405},
+    "run_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "run_retry": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
 
     # Jobs
     "jobs": {"GET": READERS, "POST": EVERYONE_405},
@@ -220,6 +227,9 @@ def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
         project=project, name="a.zip", content=packed, format="text", written_as="", language="",
         take_duplicates=False, actor=manager,
     )  # fmt: skip
+    run_author = make_author(project, kind="run", name="rules-1")
+    proposals = make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
+    run = Run.objects.create(project=project, author=run_author, backend="rules", created_by=manager)
     job = Job.objects.create(project=project, kind="gold", key=f"matrix-{project.pk}", created_by=manager)
     stored = StoredFile.objects.create(
         project=project, kind=StoredFile.Kind.EXPORT, name="brat.zip", created_by=manager,
@@ -234,6 +244,9 @@ def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
         "note": note.pk,
         "open_note": open_note.pk,
         "reading": reading.pk,
+        "run": run.pk,
+        "proposal": proposals.spans.get().pk,
+        "run_author": run_author.pk,
         "import": staged.pk,
         "job": job.pk,
         "file": stored.pk,
@@ -270,6 +283,7 @@ KINDS = {
     "label": {"label_edit", "label_merge"},
     "member": {"member_role", "member_remove", "member_link"},
     "job": {"job", "job_cancel", "job_pause", "job_resume", "job_retry"},
+    "run": {"run", "run_retry"},
     "file": {"file_download"},
     "version": {"gold_version"},
 }
@@ -314,6 +328,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "import_preview": {"do": "discard"},
         "member_role": {"role": "viewer"},
         "note_gold": {"set": ids["reading"], "version": 0},
+        "run_start": {"backend": "rules"},
         "job_start_export": {"format": "brat", "set": "gold"},
         "job_start_gold": {"author": ids["author"]},
     }.get(name, {})

@@ -17,7 +17,7 @@ LOOK_EVERY = 0.3
 
 
 class Command(JourneyCommand):
-    help = "Run a backend over every note. --wait stays until the run has ended, and does the work itself if no worker lives."
+    help = "Run a backend over every note. --wait stays to the end, and does the work itself if no worker lives."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

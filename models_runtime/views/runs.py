@@ -1,0 +1,93 @@
+"""Model runs: which backends there are, starting one, how each went, its notes that failed, and the way to review."""
+
+import uuid
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.access import Access, Can, enter
+from annotations.forms.refusals import sentence
+from annotations.services.errors import ServiceError
+from annotations.views.requests import Request, number
+from models_runtime.models import Run, RunItem
+from models_runtime.registry import BACKENDS
+from models_runtime.services.runs import retry_failed, run_counts, run_rows, start_run
+from models_runtime.services.status import status_of
+
+ROWS = 30
+FAILURES = 100
+
+
+@require_safe
+def runs(request: Request, slug: str) -> HttpResponse:
+    """The backends, and the project's runs with what is left to review, newest first."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    rows = Run.objects.filter(project=access.project).select_related("author", "job", "created_by")
+    page = Paginator(rows, ROWS).get_page(number(request.GET, "page"))
+    context = {
+        "access": access,
+        "backends": BACKENDS,
+        "page": page,
+        "rows": [(row, status_of(row.job, access) if row.job else None) for row in run_rows(page)],
+        "token": uuid.uuid4(),
+    }
+    return render(request, "runs/runs.html", context)
+
+
+@require_POST
+def run_start(request: Request, slug: str) -> HttpResponse:
+    """POST `backend`, `name` (may be empty) and a `token` that marks the form: sent twice it is one run."""
+    access = enter(request.user, slug, Can.MANAGE)
+    try:
+        run = start_run(
+            project=access.project,
+            backend=request.POST.get("backend", ""),
+            actor=access.user,
+            name=request.POST.get("name", "")[:80],
+            key=f"{access.project.pk}-{access.user.pk}-{request.POST.get('token', '')[:36] or uuid.uuid4()}",
+        )
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("runs", slug)
+    return redirect("run", slug, run.pk)
+
+
+@require_safe
+def run(request: Request, slug: str, pk: int) -> HttpResponse:
+    """One run: the page, or for htmx the part of it that changes."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    row = _run_of(access, pk)
+    failed = RunItem.objects.filter(run=row, state=RunItem.State.FAILED).select_related("document")
+    context = {
+        "access": access,
+        "run": row,
+        "status": status_of(row.job, access) if row.job else None,
+        "counts": run_counts(row),
+        "failed": failed.only("error", "document__name").order_by("id")[:FAILURES],
+        "poll_url": request.path,
+        "result_templates": ["jobs/results/run.html"],
+    }
+    response = render(request, "runs/run_state.html" if request.htmx else "runs/run.html", context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+@require_POST
+def run_retry(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Work again on the notes that failed or were left when the run was stopped."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = _run_of(access, pk)
+    try:
+        retry_failed(run=row, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+    return redirect("run", slug, row.pk)
+
+
+def _run_of(access: Access, pk: int) -> Run:
+    rows = Run.objects.select_related("author", "job__created_by", "created_by", "project")
+    return get_object_or_404(rows, project=access.project, pk=pk)

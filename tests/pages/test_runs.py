@@ -1,0 +1,80 @@
+"""The runs pages: starting one, its state, its failed notes, retry."""
+
+import uuid
+
+import pytest
+from django.urls import reverse
+
+from annotations.models import Author
+from models_runtime import registry
+from models_runtime.models import Job, Run, RunItem
+from models_runtime.runner import run as work
+from tests.pages.checks import check_page
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch):
+    kind = registry.BackendKind(
+        title="Fake", factory="tests.runtime.fake_backend.FakeBackend", description="For tests."
+    )
+    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
+
+
+def start(client, world, **options):
+    data = {"backend": "fake", "token": str(uuid.uuid4())} | options
+    return client.post(reverse("run_start", args=[world.project.slug]), data)
+
+
+def test_no_runs_yet(world, sign_in):
+    assert "No runs yet" in check_page(sign_in(world.vic).get(reverse("runs", args=["covid"])))
+
+
+def test_a_run_from_the_button_to_its_end(transactional_db, world, sign_in):
+    client = sign_in(world.mia)
+    token = str(uuid.uuid4())
+    first, second = (start(client, world, token=token) for _ in range(2))
+    run = Run.objects.get()
+    assert first.url == second.url == reverse("run", args=["covid", run.pk])
+    assert "hx-get" in check_page(client.get(first.url))
+    work(run.job_id)
+    html = check_page(client.get(first.url))
+    assert "hx-trigger" not in html
+    assert "run:fake-1" in html
+    assert "fake-1" in check_page(client.get(reverse("runs", args=["covid"])))
+    check_page(client.get(reverse("job", args=["covid", run.job_id])))
+
+
+def test_failed_notes_are_listed_and_retried(world, sign_in):
+    client = sign_in(world.mia)
+    world.note.__class__.objects.filter(pk=world.note.pk).update(text="EXPLODE")
+    start(client, world)
+    run = Run.objects.get()
+    work(run.job_id)
+    html = check_page(client.get(reverse("run", args=["covid", run.pk])))
+    assert world.note.name in html
+    assert "the backend failed" in html
+    client.post(reverse("run_retry", args=["covid", run.pk]))
+    assert RunItem.objects.filter(state=RunItem.State.PENDING).count() == 1
+    assert Job.objects.count() == 2
+
+
+def test_a_taken_name_or_unknown_backend_is_said(world, sign_in):
+    client = sign_in(world.mia)
+    start(client, world, name="one")
+    for options, word in (({"name": "one"}, "exists already"), ({"backend": "none"}, "unknown backend")):
+        assert word in client.get(start(client, world, **options).url).content.decode().lower()
+    assert Author.objects.filter(kind="run").count() == 1
+
+
+def test_who_may(world, sign_in):
+    start(sign_in(world.mia), world)
+    run = Run.objects.get()
+    for name, args in (("runs", ["covid"]), ("run", ["covid", run.pk])):
+        url = reverse(name, args=args)
+        assert sign_in(world.vic).get(url).status_code == 200
+        assert sign_in(world.ann).get(url).status_code == 403
+        assert sign_in(world.out).get(url).status_code == 404
+    assert start(sign_in(world.rev), world).status_code == 403
+    assert sign_in(world.mia).get(reverse("run", args=["covid", 999])).status_code == 404
