@@ -101,6 +101,7 @@ def _database() -> dict[str, Any]:
         raise ImproperlyConfigured("DATABASE_URL: not a database URL (postgres://… or sqlite:///…)") from error
     engine = config.get("ENGINE", "")
     if engine.endswith("sqlite3"):
+        config["ENGINE"] = "deidreview.sqlite3"
         config["OPTIONS"] = {
             # IMMEDIATE: a transaction that will write takes its turn at once instead of failing half way.
             "transaction_mode": "IMMEDIATE",

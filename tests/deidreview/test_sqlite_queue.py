@@ -1,0 +1,140 @@
+"""Writers queue beside the file instead of looking again and again (SQLite only)."""
+
+import gc
+import select
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+from django.db import OperationalError, connection, connections, transaction
+
+from annotations.models import Project
+from tests.factories import make_project
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has a queue of its own"),
+]
+
+
+def in_thread(work):
+    """Runs it with a connection of its own; gives the thread and what it will have raised."""
+    raised = []
+
+    def run():
+        try:
+            work()
+        except BaseException as error:
+            raised.append(error)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, raised
+
+
+def rename(project, name):
+    with transaction.atomic():
+        Project.objects.filter(pk=project.pk).update(name=name)
+
+
+def test_the_next_writer_comes_at_once_and_without_failing():
+    project = make_project()
+    began = []
+
+    def write():
+        with transaction.atomic():
+            began.append(time.monotonic())
+            Project.objects.filter(pk=project.pk).update(name="second")
+
+    with transaction.atomic():
+        Project.objects.filter(pk=project.pk).update(name="first")
+        thread, raised = in_thread(write)
+        # Long enough for SQLite's own waiting to have become rounds of 100 ms.
+        time.sleep(0.6)
+        assert not began
+        left = time.monotonic()
+    thread.join(10)
+    assert not raised and began[0] - left < 0.09
+    project.refresh_from_db()
+    assert project.name == "second"
+
+
+def test_another_process_waits_too():
+    project = make_project()
+    name = str(connection.settings_dict["NAME"])
+    script = f"""
+        import fcntl, os, sys
+        file = os.open({name!r} + "-queue", os.O_RDWR)
+        print("waiting", flush=True)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        print("in", flush=True)
+    """
+    with transaction.atomic():
+        other = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True)
+        assert other.stdout.readline() == "waiting\n"
+        assert not select.select([other.stdout], [], [], 0.3)[0]
+    assert other.stdout.readline() == "in\n"
+    assert other.wait(10) == 0
+    rename(project, "after it ended")
+
+
+def test_who_fails_or_closes_inside_leaves_the_queue():
+    project = make_project()
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        connection.close()
+        raise ZeroDivisionError
+    thread, raised = in_thread(lambda: rename(project, "free"))
+    thread.join(10)
+    assert not raised and not thread.is_alive()
+
+
+def test_who_ends_without_a_word_leaves_the_queue():
+    project = make_project()
+
+    def vanish():
+        transaction.atomic().__enter__()
+        # As when a thread is gone with its connection in hand.
+        del connections["default"]
+        gc.collect()
+
+    thread, raised = in_thread(vanish)
+    thread.join(10)
+    assert not raised
+    thread, raised = in_thread(lambda: rename(project, "free"))
+    thread.join(10)
+    assert not raised and not thread.is_alive()
+
+
+def test_waiting_has_an_end(monkeypatch):
+    project = make_project()
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "timeout", 0.2)
+    with transaction.atomic():
+        Project.objects.filter(pk=project.pk).update(name="mine")
+        thread, raised = in_thread(lambda: rename(project, "theirs"))
+        thread.join(10)
+    assert [type(error) for error in raised] == [OperationalError]
+
+
+def test_nothing_is_lost_when_many_write_at_once():
+    project = make_project(readers_per_note=0)
+
+    def add():
+        for _ in range(25):
+            with transaction.atomic():
+                row = Project.objects.get(pk=project.pk)
+                row.readers_per_note += 1
+                row.save(update_fields=["readers_per_note"])
+
+    threads = [in_thread(add) for _ in range(6)]
+    for thread, _ in threads:
+        thread.join(60)
+    assert not any(raised for _, raised in threads)
+    project.refresh_from_db()
+    assert project.readers_per_note == 150
