@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotations.models import AnnotationSet, Document, Event, Label, Membership, Project, Verb
 
-PAGE = 100
+PAGE = 50
 # Filters have no index of their own: so many events are looked at for one page.
 WINDOW = 50_000
 # A value longer than this (a description of a label, a list of ids) is cut.

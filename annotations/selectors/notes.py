@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.enums import TextChoices
 from django.utils.translation import gettext_lazy as _
 
@@ -266,7 +266,7 @@ def _readers(ids: list[int]) -> tuple[dict[int, list[str]], dict[int, list[str]]
 
 def _open(ids: list[int]) -> Counter[int]:
     rows = Assignment.objects.filter(document_id__in=ids, state=Assignment.State.OPEN).order_by()
-    return Counter(dict(rows.values_list("document_id").annotate(count=Count("pk"))))
+    return Counter(rows.values_list("document_id", flat=True))
 
 
 def _names(names: list[str]) -> str:

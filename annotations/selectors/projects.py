@@ -103,14 +103,17 @@ class Step:
     done: bool
 
 
-def steps(project: Project) -> list[Step]:
-    """What is still to do until the first gold version, in its order."""
-    reads = AnnotationSet.objects.filter(author__project=project)
-    submitted = reads.filter(state=AnnotationSet.State.SUBMITTED)
-    has_notes = Document.objects.filter(project=project).exists()
+def steps(project: Project, found: "Tally | None" = None) -> list[Step]:
+    """What is still to do until the first gold version, in its order. What was counted already isn't asked again."""
     annotators = Membership.objects.filter(project=project, role=Role.ANNOTATOR, active=True).exists()
-    gold = submitted.filter(author__kind=Author.Kind.GOLD).exists()
-    frozen = GoldVersion.objects.filter(project=project).exists()
+    if found is not None:
+        has_notes, gold, frozen = found.notes > 0, found.gold > 0, found.versions > 0
+    else:
+        has_notes = Document.objects.filter(project=project).exists()
+        frozen = GoldVersion.objects.filter(project=project).exists()
+        gold = AnnotationSet.objects.filter(
+            author__project=project, author__kind=Author.Kind.GOLD, state=AnnotationSet.State.SUBMITTED
+        ).exists()
     return [
         Step(_("Import notes"), _("Drop the files in: text, brat or CoNLL."), "import", _("Import notes"), has_notes),
         Step(_("Invite people"), _("Annotators get their notes at once."), "people", _("Invite people"), annotators),
@@ -251,4 +254,8 @@ class OwnWork:
 
 def own_work(access: Access) -> OwnWork:
     mine = Assignment.objects.filter(project_id=access.project.pk, user_id=access.user.pk)
-    return OwnWork(amount(mine.filter(state=Assignment.State.OPEN)), amount(mine.filter(state=Assignment.State.DONE)))
+    counts = Membership.objects.filter(pk=access.membership.pk).values_list(
+        CappedCount(mine.filter(state=Assignment.State.OPEN)), CappedCount(mine.filter(state=Assignment.State.DONE))
+    )
+    todo, done = counts[0]
+    return OwnWork(Amount.of(todo), Amount.of(done))

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.access import Can, enter, may_create_projects
 from annotations.forms.projects import ProjectForm
 from annotations.models import Project
-from annotations.selectors.projects import is_large, my_projects, own_work, steps, tally
+from annotations.selectors.projects import Step, Tally, is_large, my_projects, own_work, steps, tally
 from annotations.services.errors import ServiceError
 from annotations.services.projects import create_project, shipped_label_sets
 from annotations.views.requests import Request
@@ -85,17 +85,18 @@ def project(request: Request, slug: str) -> HttpResponse:
         enter(request.user, slug, Can.READ_NOTES)
         return render(request, "annotations/project_counts.html", {"access": access, "tally": tally(access.project)})
     late = sees_all and is_large(access.project)
+    counted = tally(access.project) if sees_all and not late else None
     context = {
         "access": access,
         "own": own_work(access) if access.can(Can.ANNOTATE) else None,
-        "steps": _open_steps(access.project) if access.can(Can.MANAGE) else [],
+        "steps": _open_steps(access.project, counted) if access.can(Can.MANAGE) else [],
         "late": late,
-        "tally": tally(access.project) if sees_all and not late else None,
+        "tally": counted,
     }
     return render(request, "annotations/project.html", context)
 
 
-def _open_steps(project: Project) -> list:
+def _open_steps(project: Project, counted: Tally | None) -> list[Step]:
     """The check list, as long as something on it is open."""
-    found = steps(project)
+    found = steps(project, counted)
     return [] if all(step.done for step in found) else found
