@@ -58,7 +58,12 @@ const guessFormat = () => {
   if (formatTouched) return;
   const ends = (extension) => [...chosen.keys()].some((path) => path.toLowerCase().endsWith(extension));
   const guess = ends(".ann") ? "brat" : ends(".conll") ? "conll" : ends(".zip") ? "" : "text";
-  for (const option of form.elements.format) if (option.value === guess) option.checked = true;
+  const askWhose = () => {
+  for (const whose of ["annotator", "run"]) form.elements[whose].required = form.elements.annotations.value === whose;
+};
+askWhose();
+for (const option of form.elements.annotations) option.addEventListener("change", askWhose);
+for (const option of form.elements.format) if (option.value === guess) option.checked = true;
 };
 
 const show = () => {
@@ -231,6 +236,11 @@ field.addEventListener("change", () => fromInput(field));
 folder.addEventListener("change", () => fromInput(folder));
 document.getElementById("choose-files").addEventListener("click", () => field.click());
 document.getElementById("choose-folder").addEventListener("click", () => folder.click());
+const askWhose = () => {
+  for (const whose of ["annotator", "run"]) form.elements[whose].required = form.elements.annotations.value === whose;
+};
+askWhose();
+for (const option of form.elements.annotations) option.addEventListener("change", askWhose);
 for (const option of form.elements.format) option.addEventListener("change", () => (formatTouched = true));
 addEventListener("pageshow", () => {
   busy = false;
