@@ -4,6 +4,9 @@ import uuid
 from typing import Any
 
 from annotations.models import Event, User
+from annotations.models.prepared import PreparedInsert
+
+_NEW = PreparedInsert(Event)
 
 
 def record(
@@ -18,7 +21,7 @@ def record(
     reverts: int | None = None,
 ) -> Event:
     """Append one event. `data` holds offsets, labels, names and counts; never note text."""
-    return Event.objects.create(
+    event = Event(
         verb=verb,
         actor_id=actor.pk if actor else None,
         project_id=project_id,
@@ -28,3 +31,4 @@ def record(
         change_id=change_id,
         reverts=reverts,
     )
+    return _NEW.run(event)

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from annotations.domain import spans as domain
 from annotations.models import AnnotationSet, Document, Event, Label, Span, User, Verb
-from annotations.models.prepared import PreparedRead, PreparedUpdate
+from annotations.models.prepared import PreparedInsert, PreparedRead, PreparedUpdate
 from annotations.selectors.workbench import SpanItem, own_set, own_sets, spans_of
 from annotations.services import history
 from annotations.services.authors import author_of
@@ -23,6 +23,7 @@ from annotations.services.changes import Change, Kind, Place, Refused
 from annotations.services.events import record
 
 TRIES = 3
+_NEW_SPAN = PreparedInsert(Span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +211,7 @@ def _create(row: Locked, span: domain.Span | None, change: Change) -> Effect:
     place = _target(change, span)
     if row.twin is not None:
         return Effect(None, row.twin, place, place, {}, message="That span is there already.")
-    made = Span(annotation_set_id=row.pk, start=place[0], end=place[1], label_id=place[2])
-    made.save(force_insert=True)
+    made = _NEW_SPAN.run(Span(annotation_set_id=row.pk, start=place[0], end=place[1], label_id=place[2]))
     return Effect(Verb.SPAN_CREATED, made.pk, None, place, {})
 
 

@@ -1,11 +1,13 @@
+import uuid
 from datetime import timedelta
 
 import pytest
+from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from annotations.models import Document, Project
-from annotations.models.prepared import PreparedRead, PreparedUpdate, columns_of, object_of
+from annotations.models import Document, Event, Project
+from annotations.models.prepared import PreparedInsert, PreparedRead, PreparedUpdate, columns_of, object_of
 from tests.factories import make_note, make_project
 
 pytestmark = pytest.mark.django_db
@@ -74,3 +76,16 @@ def test_objects_are_as_the_orm_makes_them(django_assert_num_queries):
     found.save()
     made.refresh_from_db()
     assert (made.name, made.guidelines) == ("Renamed", "Long.")
+
+
+def test_an_insert_writes_what_save_writes():
+    change = uuid.uuid4()
+    values = {"verb": "span.created", "data": {"after": [1, 2, 3], "name": "è"}, "change_id": change, "project_id": 7}
+    made = PreparedInsert(Event).run(Event(**values))
+    plain = Event.objects.create(**values | {"change_id": None})
+    assert plain.pk == made.pk + 1
+    found = Event.objects.get(pk=made.pk)
+    assert found.data == values["data"] and found.change_id == change and found.reverts is None
+    assert timedelta(0) <= plain.at - found.at < timedelta(minutes=1) and made.at == found.at
+    with pytest.raises(IntegrityError), transaction.atomic():
+        PreparedInsert(Event).run(Event(**values | {"verb": None}))
