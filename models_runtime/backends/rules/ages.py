@@ -13,7 +13,9 @@ _WORDS_ES: Final = (
     "dieciocho diecinueve veinte veintiún veintidós veintitrés treinta cuarenta cincuenta sesenta setenta ochenta noventa"
 ).split()
 _WORDS_IT: Final = "due tre quattro cinque sei sette otto nove dieci venti trenta quaranta cinquanta sessanta settanta ottanta novanta".split()
-_WORDS_EN: Final = "two three four five six seven eight nine ten twenty thirty forty fifty sixty seventy eighty ninety".split()
+_WORDS_EN: Final = (
+    "two three four five six seven eight nine ten twenty thirty forty fifty sixty seventy eighty ninety".split()
+)
 NUMBER_WORDS: Final = frozenset((*_WORDS_ES, *_WORDS_IT, *_WORDS_EN))
 
 _UNIT: Final = (
@@ -22,7 +24,7 @@ _UNIT: Final = (
 )
 _AGE: Final = re.compile(
     rf"(?i)(?<![0-9.,/\-])(?P<number>[0-9]{{1,3}}(?:[.,][05])?|{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})"
-    rf"(?:[ ]y[ ](?:medio|media|[0-9]{{1,2}}|un))?[ \xa0]?(?P<unit>{_UNIT})(?![a-zà-ÿ])"
+    rf"(?:[ ]y[ ](?:medio|media|[0-9]{{1,2}}|un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))?[ \xa0]{{0,2}}(?P<unit>{_UNIT})(?![a-zà-ÿ])"
     r"(?P<more>(?:,?[ ](?:y|e|and)[ ](?P<rest>[0-9]{1,2}|un|medio)[ ]?(?:meses|mes|d[ií]as?|semanas?|mesi|mese|giorni|months?|days?)?)?)(?![a-zà-ÿ])"
 )
 PERSONS: Final = (
@@ -33,12 +35,11 @@ PERSONS: Final = (
     r"patient|man|woman|male|female|boy|girl|infant|child|gentleman|lady|son|daughter|husband|wife|brother|sister|mother|father|pt\.?)"
 )
 _PERSON_BEFORE: Final = re.compile(
-    rf"(?<![a-zà-ÿ]){PERSONS}(?:[ ](?!hace|desde|durante|tras|por|fa\b|da\b)[a-zà-ÿ.]+){{0,3}}?,?[ ]?(?:\(|de|di|d['’]|con|of|age|aged)?[ ]?\Z"
+    rf"(?<![a-zà-ÿ]){PERSONS}(?:[ ](?!hace|desde|durante|tras|por|fa\b|da\b|en\b|a\b|cada|lleva|m[aá]s\b|partir)[a-zà-ÿ.]+){{0,3}}?,?[ ]?(?:\(|de|di|d['’]|con|of|age|aged)?[ ]?\Z"
 )
 _AT_AGE: Final = re.compile(
-    r"(?:(?<![a-zà-ÿ])(?:a (?:los|las)|edad(?: de)?|edad (?:materna|gestacional|media)(?: de)?|con|tiene|tenía|tenia|cumpl\w+|cumple|"
-    r"et[àa](?: di)?|all['’]et[àa] di|ha|aveva|compie|aged?|at|age of|turn(?:ed|s)|is|was|de|di|hasta los|desde los|entre los)[ :]{1,2}|"
-    r"(?:fallecid[oa]|muert[oa]|falleció|deceduto)[a-zà-ÿ ]{0,30}a los )\Z"
+    r"(?:(?<![a-zà-ÿ])(?:(?:a|desde|hasta|con|antes de|entre) (?:los|las)|edad(?: de)?:?|et[àa](?: di)?:?|aged?|age of|at|turned|"
+    r"falleci\w+ con|cumplir(?: los)?|cumpl\w+|tiene|tenía|ha|aveva|compie|a)[ ])\Z"
 )
 _STRONG_AFTER: Final = re.compile(
     r"[ ,]{0,2}(?:de edad|de vida|d'età|di età|di vita|of age|old|-old|y/?o\b|cumplidos|de edad gestacional)"
@@ -46,7 +47,7 @@ _STRONG_AFTER: Final = re.compile(
 _SPAN_AFTER: Final = re.compile(
     r"[ ,]{0,2}(?:de (?:evoluci[oó]n|duraci[oó]n|seguimiento|tratamiento|antig[uü]edad|historia|supervivencia|control|"
     r"post|terapia|dura|vigencia|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|segu)|"
-    r"despu[eé]s|antes|atr[aá]s|m[aá]s tarde|previ|postop|post|consecutiv|al (?:mes|año)|por|sin |"
+    r"despu[eé]s|antes|atr[aá]s|m[aá]s tarde|previ|postop|post|consecutiv|al (?:mes|año)|por |tras |del |de (?:la|los|las|haber|su|un|una) |asintom"
     r"fa\b|prima|dopo|di (?:follow|terapia|malattia|storia|durata|evoluzione|servizio)|ago|later|before|after|history|"
     r"since|prior|earlier|follow|of (?:history|treatment|therapy|follow))"
 )
@@ -68,12 +69,10 @@ def _age(text: str, start: int, end: int) -> Iterator[Found]:
             return
         person = _PERSON_BEFORE.search(behind)
         years = match["unit"].lower().startswith(("a", "y"))
-        if not person:
-            if _SPAN_BEFORE.search(behind):
-                return
-            at_age = re.search(r"(?:a los|edad(?: de)?:?|et[àa] di|et[àa]:?|age(?:d| of)?:?|turned|falleci\w+ con|cumplir(?: los)?) \Z", behind)
-            if not (at_age and (years or "a los" not in behind[-8:])):
-                return
+        if person and "gest" in person[0] and "seman" in match["unit"].lower():
+            return
+        if not person and (_SPAN_BEFORE.search(behind) or not (years and _AT_AGE.search(behind))):
+            return
     yield match.start("number"), match.end("number"), Kind.AGE
     yield match.start(), match.end(), Kind.AGE_UNIT
 
@@ -83,17 +82,15 @@ def _plausible(match: re.Match[str]) -> bool:
     return not number.isdigit() or int(number) <= 120
 
 
-_EN_OLD: Final = (
-    r"(?<![0-9.,/\-])(?P<number>[0-9]{1,3})(?P<rest>[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|days?)[ .\-]{0,2}(?:old|o\b\.?)|[ ]?y/o|[ ]?y\.o\.?|[ ]?yo\b)"
-)
+_EN_OLD: Final = r"(?<![0-9.,/\-])(?P<number>[0-9]{1,3})(?P<rest>[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|days?)[ .\-]{0,2}old|[ ]?y/o|[ ]?y\.o\.?|[ ]?yo\b)"
 
 RULES: Final = (
     Rule(
         "age.field",
         words("edad età eta age anni"),
         pattern(
-            r"(?i)(?:edad|età|eta|age|anni)[ ]?:[ ]{0,3}(?P<whole>(?P<number>[0-9]{1,3})(?:[ ]?(?:años?|meses|mes|d[ií]as?|semanas?|anni|mesi|giorni|aa|"
-            r"years?|yrs?|months?|a\.))?(?:[ ]?(?:y|e)?[ ]?[0-9]{1,2}[ ](?:meses|mesi|d[ií]as|giorni))?)(?![0-9a-zA-Z])",
+            r"(?i)(?:edad|età|eta|age|anni)[ ]?:[ ]{0,3}(?P<whole>(?P<number>[0-9]{1,3})(?:[ ]{0,3}(?:años?|meses|mes|d[ií]as?|semanas?|anni|mesi|giorni|aa|"
+            r"years?|yrs?|months?|a\.?(?![a-z])))?(?:[ ]?(?:y|e)?[ ]?[0-9]{1,2}[ ](?:meses|mesi|d[ií]as|giorni))?)(?![0-9a-zA-Z])",
             number=Kind.AGE,
             whole=Kind.AGE_UNIT,
         ),
@@ -132,7 +129,26 @@ RULES: Final = (
         frozenset(
             f"{ten}{unit}enne"
             for ten in ("vent", "trent", "quarant", "cinquant", "sessant", "settant", "ottant", "novant")
-            for unit in ("", "un", "une", "adu", "due", "atre", "tre", "aquattro", "quattro", "acinqu", "cinqu", "asei", "sei", "asett", "sett", "ott", "anov", "nov")
+            for unit in (
+                "",
+                "un",
+                "une",
+                "adu",
+                "due",
+                "atre",
+                "tre",
+                "aquattro",
+                "quattro",
+                "acinqu",
+                "cinqu",
+                "asei",
+                "sei",
+                "asett",
+                "sett",
+                "ott",
+                "anov",
+                "nov",
+            )
         ),
         lambda text, start, end: ((start, end, Kind.AGE), (start, end, Kind.AGE_UNIT)),
         0.9,
@@ -165,9 +181,7 @@ RULES: Final = (
     Rule(
         "age.persons",
         words("gemelos gemelas twins gemelli gemelle"),
-        pattern(
-            r"(?i)\w+[ ]\((?P<number>[0-9]{1,2})\)", number=Kind.AGE
-        ),
+        pattern(r"(?i)\w+[ ]\((?P<number>[0-9]{1,2})\)", number=Kind.AGE),
         0.8,
         rank=50,
     ),

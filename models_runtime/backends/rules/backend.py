@@ -23,7 +23,7 @@ from models_runtime.backends.rules import (
     traps,
 )
 from models_runtime.backends.rules.engine import scan, settle, table
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import SOFT, VARIANTS, Kind
 from models_runtime.backends.rules.rule import Hit, Rule
 
 VERSION: Final = "1"
@@ -50,12 +50,8 @@ class RulesBackend:
         self.labels = tuple(sorted({label for label in self._labels.values() if label}))
         spoken = frozenset(languages)
         self._rules = table(rule for rule in RULES if not rule.languages or rule.languages & spoken)
-        self._variants = {
-            Kind.AGE: self._labels[Kind.AGE] is not None,
-            Kind.AGE_UNIT: self._labels[Kind.AGE_UNIT] is not None,
-            Kind.YEAR: self._labels[Kind.YEAR] is not None,
-            Kind.YEAR_WORDS: self._labels[Kind.YEAR_WORDS] is not None,
-        }
+        # Of two ways to mark the same thing a set wants one: the other is never looked at.
+        self._unwanted = {kind for kind in (*SOFT, *VARIANTS) if self._labels[kind] is None}
         self.revision = f"{VERSION}-{_digest()}-{label_set}-{'+'.join(sorted(spoken))}"
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
@@ -67,7 +63,7 @@ class RulesBackend:
         return map(self._read, texts)
 
     def _read(self, text: str) -> list[Span]:
-        hits = [hit for hit in scan(text, self._rules) if self._variants.get(hit.kind, True)]
+        hits = [hit for hit in scan(text, self._rules) if hit.kind not in self._unwanted]
         kept = settle(hits, len(text))
         trapped = [(hit.start, hit.end) for hit in hits if hit.kind is Kind.TRAP]
         kept += memory.remember(text, kept, trapped)

@@ -34,9 +34,7 @@ def codice_fiscale(number: str) -> bool:
     code = plain(number)
     if not _CF.fullmatch(code):
         return False
-    total = sum(
-        _CF_ODD[_value(ch)] if at % 2 == 0 else _value(ch) for at, ch in enumerate(code[:15])
-    )
+    total = sum(_CF_ODD[_value(ch)] if at % 2 == 0 else _value(ch) for at, ch in enumerate(code[:15]))
     day = int(code[9:11].translate(_OMOCODIA))
     if not real_date(day - 40 if day > 40 else day, _CF_MONTHS.index(code[8]) + 1):
         return False

@@ -11,6 +11,7 @@ from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, patt
 
 _DOMAIN: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,62})\.){1,6}[A-Za-z]{2,24}"
 _LOCAL_END: Final = re.compile(r"[A-Za-z0-9_.+%\-À-ÿ]{1,64}\Z")
+_CALLED: Final = re.compile(r"(?i)\Ae-?mail[.\-:_]")
 _AFTER_AT: Final = re.compile(rf"[ ]?{_DOMAIN}(?![A-Za-z0-9@])")
 
 
@@ -20,7 +21,7 @@ def _email(text: str, start: int, end: int) -> Iterator[Found]:
         return
     stop = start - 1 if text[start - 1 : start] == " " and text[end : end + 1] == " " else start
     local = _LOCAL_END.search(text[max(0, stop - 64) : stop])
-    if local is not None and (name := local[0].lstrip(".-%+")):
+    if local is not None and (name := _CALLED.sub("", local[0]).lstrip(".-%+")):
         yield stop - len(name), domain.end(), Kind.EMAIL
 
 
@@ -94,8 +95,7 @@ def _alone(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _ALONE: Final = re.compile(
-    _NOT_INSIDE
-    + r"(?:"
+    _NOT_INSIDE + r"(?:"
     # Spain: nine digits from 6-9, in groups
     r"[6-9][0-9]{2}[ .\-][0-9]{3}[ .\-]?[0-9]{3}|[6-9][0-9]{2}[ .\-][0-9]{2}[ .\-][0-9]{2}[ .\-][0-9]{2}"
     r"|9[0-9][ .\-][0-9]{3}[ .\-][0-9]{2}[ .\-][0-9]{2}"
@@ -113,8 +113,8 @@ _OTHERWISE: Final = re.compile(
 
 PHONE_WORDS: Final = words(
     "tel tfno tfn tlf tlfs telf telfs teléfono telefono teléfonos telefoni tfnos tfo telephone phone phones ph cell "
-    "cellulare cellphone mobile móvil movil mobil pager pgr beeper centralino centralita whatsapp ext extension "
-    "interno recapito recapiti"
+    "cellulare cellphone mobile móvil movil mobil pager pgr beeper centralino centralita whatsapp "
+    "recapito recapiti"
 )
 _URL_TAIL: Final = r"[^\s<>\"“”«»(){}\[\],;]{0,300}"
 
@@ -150,6 +150,18 @@ RULES: Final = (
     ),
     Rule("contact.phone.word", PHONE_WORDS, _called(Kind.PHONE), 0.95, rank=72, strong=True),
     Rule("contact.fax.word", words("fax telefax"), _called(Kind.FAX), 0.95, rank=75, strong=True),
+    Rule(
+        "contact.extension",
+        words("ext int interno extensión extension x"),
+        pattern(
+            r"(?i)(?:ext|int|interno|extensi[oó]n|x)[.: ]{0,2}(?P<phone>[0-9]{2,6})(?![0-9.,/%])",
+            check=lambda match: bool(re.search(r"[0-9][ ,]{1,2}\Z", before(match.string, match.start()))),
+            phone=Kind.PHONE,
+        ),
+        0.9,
+        rank=59,
+        strong=True,
+    ),
     Rule("contact.phone.plus", words("+"), _mobile, 0.9, rank=60),
     Rule("contact.phone.groups", frozenset((*DIGITS[1:5], DIGITS[9], "(")), _alone, 0.85, rank=45),
 )

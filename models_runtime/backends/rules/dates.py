@@ -56,7 +56,9 @@ def _full(text: str, start: int, end: int) -> Iterator[Found]:
 _BIRTH: Final = re.compile(
     r"(?:nacimiento|f\.? ?nac\.?|fn|nacid[oa] el|dob|born|birth|nascita|nat[oa] (?:[a-zà-ÿ' ]{1,30} )?il|nt\.)[ :.]*(?:el |on )?\Z"
 )
-_PART: Final = re.compile(rf"{_FREE}(?P<a>[0-9]{{1,2}})(?P<s>[/\-.])(?P<b>[0-9]{{1,2}})(?![0-9A-Za-z]|[/\-.,:][0-9]|[ ]?[%x/])")
+_PART: Final = re.compile(
+    rf"{_FREE}(?P<a>[0-9]{{1,2}})(?P<s>[/\-.])(?P<b>[0-9]{{1,2}})(?![0-9A-Za-z]|[/\-.,:][0-9]|[ ]?[%x/])"
+)
 _DATE_WORD: Final = re.compile(
     r"(?:(?<![a-zà-ÿ])(?:del|dal|il|al|el|dell['’]|l['’]|all['’]|dall['’]|on|from|since|until|till|before|by|d[ií]a|desde|hasta|"
     r"fecha|data|labs?|eco|ecocardio|echo|rx|tc|tac|rm|ct|mri|ecg|intervenci[oó]n|hemocultivos?|urocultivos?|positivo|negativo|"
@@ -84,24 +86,33 @@ def _part(text: str, start: int, end: int) -> Iterator[Found]:
         return
     if not (said or padded or (_LIST.search(behind) and len(b) == 2)):
         return
-    if real_date(int(a), int(b)) or (said and real_date(int(b), int(a)) and len(b) == 2) or (said and real_date(int(b), int(a))):
+    weak = said and not padded and _WEAK_WORD.search(behind)
+    if weak and not (b[0] == "0" or a[0] == "0" or int(a) > 12):
+        return
+    if (
+        real_date(int(a), int(b))
+        or (said and real_date(int(b), int(a)) and len(b) == 2)
+        or (said and real_date(int(b), int(a)))
+    ):
         yield match.start(), match.end(), Kind.DATE
 
 
+# Words that stand before results as often as before dates.
+_WEAK_WORD: Final = re.compile(r"(?:\(|positivo|negativo|control|esame|last|given|al?|y el|by)[ :]{0,2}\Z")
 _LIST: Final = re.compile(r"[0-9]{1,2}/[0-9]{2}(?:,| e| y| and)[ ](?:il |el )?\Z")
 _MONTH_YEAR: Final = rf"{_FREE}(?P<date>(?:0?[1-9]|1[0-2])[/\-]{_YEAR})(?![0-9]|[/\-.][0-9])"
 
 
 def _month_year_free(match: re.Match[str]) -> bool:
-    return not re.search(r"(?:n\.|nº|n°|num\.|núm\.|sentenza|decreto|legge|l\.|d\.lgs\.|rg)[ ]?\Z", before(match.string, match.start()))
+    return not re.search(
+        r"(?:n\.|nº|n°|num\.|núm\.|sentenza|decreto|legge|l\.|d\.lgs\.|rg)[ ]?\Z", before(match.string, match.start())
+    )
 
 
 # "12 de marzo de 2018", "4 al 5 de mayo", "1° luglio 2014", "8th of June, 2021", "12-mar-19"
 _ORD: Final = r"(?:[ ]?[°ºª]|st|nd|rd|th)?"
 _DAY: Final = rf"(?:0?[1-9]|[12][0-9]|3[01]){_ORD}"
-_YEARS: Final = (
-    rf"(?:(?:,?[ ](?:del?|dell['’]|of|del año|de este año|anno|año|,)?[ ]?|,[ ]?|[/\-.][ ]?)(?:año[ ]|anno[ ])?(?P<year>{_YEAR}|'[0-9]{{2}})(?![0-9]|[.,/][0-9])|[/\-](?P<yy>[0-9]{{2}})(?![0-9]))?"
-)
+_YEARS: Final = rf"(?:(?:,?[ ](?:del?|dell['’]|of|del año|de este año|anno|año|,)?[ ]?|,[ ]?|[/\-.][ ]?)(?:año[ ]|anno[ ])?(?P<year>{_YEAR}|'[0-9]{{2}})(?![0-9]|[.,/][0-9])|[/\-](?P<yy>[0-9]{{2}})(?![0-9]))?"
 _WORDED: Final = re.compile(
     rf"(?i){_FREE}(?P<date>(?P<day>{_DAY})(?:[ ]?(?:-|–|/|al|a|y|e|o|to|and|,)[ ]?(?:el[ ]|il[ ]|l['’])?(?P<day2>{_DAY})){{0,3}}"
     rf"(?:[ ]?(?:de[ ]|of[ ]|di[ ]|d['’]|[\-/.][ ]?)|[ ])(?P<month>{_NAMES})(?![a-zà-ÿ])\.?{_YEARS})"
@@ -127,7 +138,7 @@ _MONTH_OF: Final = re.compile(
     rf"(?i)(?<![\w\-])(?P<date>(?:(?:principios|mediados|finales|fine|inizio|metà|early|mid|late)[ \-](?:(?:de|di)[ ])?)?(?P<month>{_NAMES})\b\.?"
     rf"(?:(?:[ ]?[\-/][ ]?|[ ](?:y|e|a|and)[ ])(?:{_LONG}))?(?:[ ]?(?:de[ ]l?|del[ ](?:año[ ])?|dell['’][ ]?(?:anno[ ])?|of[ ]|/|-|,)[ ]?|[ ])(?:año[ ])?(?P<year>{_YEAR})(?:[\-/][0-9]{{2,4}})?(?![0-9]|[.,/][0-9]))"
 )
-_ALONE: Final = re.compile(rf"(?i)(?<![\w\-])(?P<date>(?:mid-|late |early )?(?P<month>{_LONG}))(?![\w\-])")
+_ALONE: Final = re.compile(rf"(?i)(?:(?<![\w\-])|(?<=mid-))(?P<date>(?P<month>{_LONG}))(?![\w\-])")
 _IN_MONTH: Final = re.compile(
     r"(?:(?<![a-zà-ÿ])(?:en|de|desde|hasta|a|in|nel|dal|al|dello scorso|lo scorso|scorso|di|since|until|till|last|this|next|during|was|by|mes de|mese di|"
     r"(?:a )?(?:principios|mediados|finales|primeros|[uú]ltimos) de|fine|inizio|metà|entre|every|mid-|for|y|e|and|pasado|from)[ ]{1,2}|mid-|\()\Z"
@@ -142,7 +153,9 @@ def _month_alone(text: str, start: int, end: int) -> Iterator[Found]:
     english = word.lower() in _MONTHS[24:]
     if english and not word[0].isupper():
         return
-    if word.lower() in ("may", "march") and not re.search(r"(?:in|since|last|this|next|of|until|early|late|mid-)[ ]?\Z", before(text, start)):
+    if word.lower() in ("may", "march") and not re.search(
+        r"(?:in|since|last|this|next|of|until|early|late|mid-)[ ]?\Z", before(text, start)
+    ):
         return
     behind = before(text, start)
     if _IN_MONTH.search(behind):
@@ -150,15 +163,15 @@ def _month_alone(text: str, start: int, end: int) -> Iterator[Found]:
         yield start - lead, match.end(), Kind.MONTH
 
 
-_YEAR_WORD: Final = re.compile(
-    r"(?P<lead>(?<![a-zà-ÿ])(?:años?|anno|anni|year)[ ])?\Z"
-)
+_YEAR_WORD: Final = re.compile(r"(?P<lead>(?<![a-zà-ÿ])(?:años?|anno|anni|year)[ ])?\Z")
 _IN_YEAR: Final = re.compile(
     r"(?:(?<![a-zà-ÿ])(?:en(?: el)?|el|desde|hasta|in|nel|dal|del|al|since|until|by|from|de|a|y|e|and|circa|anno|dell['’]anno|año|años|year|of|to|late|early|"
     r"primavera|verano|otoño|invierno|estate|autunno|inverno|spring|summer|fall|autumn|winter|around|before|after|sigma|triennio|biennio|ca)"
     r"(?: de[l]?)?[ ]{1,2}|dell['’]|\((?:[^()]{0,40}[ ,])?|,[ ])\Z"
 )
-_YEAR_ALONE: Final = re.compile(rf"{_FREE}(?P<year>{_YEAR})(?P<range>[ ]?[\-–/][ ]?(?:{_YEAR}|[0-9]{{2}}))?(?![0-9A-Za-z]|[.,:/\-][0-9])")
+_YEAR_ALONE: Final = re.compile(
+    rf"{_FREE}(?P<year>{_YEAR})(?P<range>[ ]?[\-–/][ ]?(?:{_YEAR}|[0-9]{{2}}))?(?![0-9A-Za-z]|[.,:/\-][0-9])"
+)
 
 
 def _year(text: str, start: int, end: int) -> Iterator[Found]:
@@ -182,7 +195,7 @@ _WEEKDAY_ES_IT: Final = (
 _WEEKDAY_EN: Final = "monday tuesday wednesday thursday friday saturday sunday".split()
 _WEEKDAY_SHORT: Final = "mon tue tues wed thu thur thurs fri sat sun".split()
 _WEEKDAY_DATE: Final = re.compile(
-    rf"(?i)(?P<date>{'|'.join(_WEEKDAY_ES_IT + _WEEKDAY_EN)})(?![a-zà-ÿ])(?P<rest>,?[ ](?:día[ ]|the[ ])?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?![0-9]|[:.,h]|[ ]?(?:h\b|am|pm|mg|%))"
+    rf"(?i)(?P<date>{'|'.join(_WEEKDAY_ES_IT + _WEEKDAY_EN)})(?![a-zà-ÿ])(?P<rest>,?[ ](?:día[ ]|the[ ])?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?![0-9]|[:.,][0-9]|h|[ ]?(?:h\b|am|pm|mg|%))"
     rf"(?:[ ](?:de[ ]|of[ ])?(?:{_LONG})(?:[ ](?:de[l]?[ ])?{_YEAR})?|/[0-9]{{1,2}}(?:/[0-9]{{2,4}})?)?)?"
 )
 _HABIT: Final = re.compile(r"(?:\b(?:los|las|i|le|ogni|every|cada|on|de|dal?|from|to|a|al)[ ]\Z)")
@@ -192,18 +205,28 @@ def _weekday(text: str, start: int, end: int) -> Iterator[Found]:
     match = _WEEKDAY_DATE.match(text, start)
     if match is None:
         return
-    if match["rest"] and 1 <= int(match["day"]) <= 31:
-        yield match.start(), match.end(), Kind.DATE
+    if match["rest"]:
         return
     word = match["date"].lower()
     if word in _WEEKDAY_EN and not match["date"][0].isupper():
         return
     ahead, behind = after(text, match.end("date")), before(text, start)
-    if re.match(r"[ ](?:a|al|to|through|thru|y|e|and)[ ](?:el[ ]|il[ ])?(?:" + "|".join(_WEEKDAY_ES_IT + _WEEKDAY_EN) + ")", ahead):
+    if re.match(
+        r"[ ](?:a|al|to|through|thru|y|e|and)[ ](?:el[ ]|il[ ])?(?:" + "|".join(_WEEKDAY_ES_IT + _WEEKDAY_EN) + ")",
+        ahead,
+    ):
         return
-    if re.search(r"\b(?:los|ogni|every|cada|i)[ ]\Z", behind) or re.search(r"[a-zì]{4,}[ ](?:a|al|to|through)[ ]\Z", behind):
+    if re.search(r"\b(?:los|ogni|every|cada|i)[ ]\Z", behind) or re.search(
+        r"[a-zì]{4,}[ ](?:a|al|to|through)[ ]\Z", behind
+    ):
         return
     yield match.start(), match.end("date"), Kind.LOOSE_DATE
+
+
+def _weekday_dated(text: str, start: int, end: int) -> Iterator[Found]:
+    match = _WEEKDAY_DATE.match(text, start)
+    if match is not None and match["rest"] and 1 <= int(match["day"]) <= 31:
+        yield match.start(), match.end(), Kind.DATE
 
 
 _FEASTS: Final = (
@@ -217,12 +240,30 @@ _ALL_MONTHS: Final = frozenset((*MONTHS, *SHORT))
 RULES: Final = (
     Rule("date.figures", frozenset((*DIGITS[1:3], DIGITS[4])), _full, 0.99, rank=76, strong=True),
     Rule("date.part", frozenset(DIGITS[1:3]), _part, 0.85, rank=48),
-    Rule("date.month_year", frozenset(DIGITS[1:3]), pattern(_MONTH_YEAR, check=_month_year_free, date=Kind.DATE), 0.93, rank=58),
-    Rule("date.worded", frozenset(DIGITS[1:3]), lambda text, start, end: _spans(_WORDED, _worded, text, start), 0.97, rank=74, strong=True),
+    Rule(
+        "date.month_year",
+        frozenset(DIGITS[1:3]),
+        pattern(_MONTH_YEAR, check=_month_year_free, date=Kind.DATE),
+        0.93,
+        rank=58,
+    ),
+    Rule(
+        "date.worded",
+        frozenset(DIGITS[1:3]),
+        lambda text, start, end: _spans(_WORDED, _worded, text, start),
+        0.97,
+        rank=74,
+        strong=True,
+    ),
     Rule(
         "date.month_first",
         _ALL_MONTHS,
-        lambda text, start, end: _spans(_MONTH_FIRST, lambda m: m["month"].lower() not in ("mar", "set", "may", "gen", "ago", "dic") or m["month"][0].isupper(), text, start),
+        lambda text, start, end: _spans(
+            _MONTH_FIRST,
+            lambda m: m["month"].lower() not in ("mar", "set", "may", "gen", "ago", "dic") or m["month"][0].isupper(),
+            text,
+            start,
+        ),
         0.93,
         rank=57,
     ),
@@ -236,6 +277,7 @@ RULES: Final = (
     ),
     Rule("date.month", frozenset(MONTHS), _month_alone, 0.8, rank=40),
     Rule("date.year", frozenset({DIGITS[4]}), _year, 0.88, rank=42),
+    Rule("date.weekday.dated", frozenset((*_WEEKDAY_ES_IT, *_WEEKDAY_EN)), _weekday_dated, 0.95, rank=77, strong=True),
     Rule("date.weekday", frozenset((*_WEEKDAY_ES_IT, *_WEEKDAY_EN)), _weekday, 0.8, rank=44),
     Rule(
         "date.weekday.short",
@@ -251,23 +293,44 @@ RULES: Final = (
     Rule(
         "date.weekday.short.by",
         words("by since on until this next last"),
-        pattern(r"(?:by|[Ss]ince|on|until|this|next|last)[ ](?P<date>Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\b(?![ ]?[0-9]{2,3}%)", date=Kind.LOOSE_DATE),
+        pattern(
+            r"(?:by|[Ss]ince|on|until|this|next|last)[ ](?P<date>Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\b(?![ ]?[0-9]{2,3}%)",
+            date=Kind.LOOSE_DATE,
+        ),
         0.85,
         rank=41,
         languages=frozenset({"en"}),
     ),
-    Rule("date.feast", words("navidad navidades nochebuena nochevieja semana año natale capodanno ferragosto pasqua pasquetta christmas thanksgiving easter halloween new super labor memorial fourth"), pattern(_FEASTS, date=Kind.LOOSE_DATE), 0.8, rank=40),
+    Rule(
+        "date.feast",
+        words(
+            "navidad navidades nochebuena nochevieja semana año natale capodanno ferragosto pasqua pasquetta christmas thanksgiving easter halloween new super labor memorial fourth"
+        ),
+        pattern(_FEASTS, date=Kind.LOOSE_DATE),
+        0.8,
+        rank=46,
+    ),
     Rule(
         "date.day_of",
         words("día giorno"),
-        pattern(r"(?i)(?P<date>(?:día|giorno)[ ][0-9]{1,2})(?![0-9]|[ ]?(?:de|di|post|del|dopo)\b)", check=lambda m: bool(re.search(r"(?:\bel|desde el|hasta el|\bil|\bdal|\bal)[ ]\Z", before(m.string, m.start()))), date=Kind.LOOSE_DATE),
+        pattern(
+            r"(?i)(?P<date>(?:día|giorno)[ ][0-9]{1,2})(?![0-9]|[ ]?(?:de|di|post|del|dopo)\b)",
+            check=lambda m: bool(
+                re.search(r"(?:\bel|desde el|hasta el|\bil|\bdal|\bal)[ ]\Z", before(m.string, m.start()))
+            ),
+            date=Kind.LOOSE_DATE,
+        ),
         0.7,
         rank=38,
     ),
     Rule(
         "date.night",
         frozenset(DIGITS[1:3]),
-        pattern(rf"(?P<date>{_DAY}[ ](?:al|to|e il)[ ]{_DAY})(?![0-9/])", check=lambda m: bool(_NIGHT.search(before(m.string, m.start()))), date=Kind.LOOSE_DATE),
+        pattern(
+            rf"(?P<date>{_DAY}[ ](?:al|to|e il)[ ]{_DAY})(?![0-9/])",
+            check=lambda m: bool(_NIGHT.search(before(m.string, m.start()))),
+            date=Kind.LOOSE_DATE,
+        ),
         0.75,
         rank=39,
     ),

@@ -78,7 +78,7 @@ _CF: Final = re.compile(
 _CASE_GAP: Final = re.compile(
     r"(?i)(?:[ ]?(?:n[ºo°.]{0,2}|nr\.?|num(?:ero)?\.?|#|number))?[ ]?[.:]?[ ]{0,2}(?=[0-9A-Z])"
 )
-_NUMBERED_GAP: Final = re.compile(r"(?i)[ ]?(?:n[ºo°.]{1,2}|nr\.?|#|number|núm\.?|num\.?|no\.)[ ]?(?=[0-9A-Z])")
+_NUMBERED_GAP: Final = re.compile(r"(?i)[ ]?\(?(?:n[ºo°.]{1,2}|nr\.?|#|number|núm\.?|num\.?|no\.)[ ]?(?=[0-9A-Z])")
 _DEVICE: Final = r"[0-9A-Z]{2,}(?:[\-/][0-9A-Z]+)*"
 _HUGE: Final = frozenset(DIGITS[1:])
 
@@ -115,7 +115,9 @@ RULES: Final = (
         strong=True,
     ),
     Rule("id.card.cip", words("cipa cip cipe sip"), _named(Kind.HEALTH_CARD, least=4), 0.95, rank=80, strong=True),
-    Rule("id.social.nass", words("nass nss"), _named(Kind.SOCIAL_SECURITY, _GROUPED, least=4), 0.97, rank=80, strong=True),
+    Rule(
+        "id.social.nass", words("nass nss"), _named(Kind.SOCIAL_SECURITY, _GROUPED, least=4), 0.97, rank=80, strong=True
+    ),
     Rule(
         "id.social.ssn.word",
         words("ssn ss"),
@@ -265,7 +267,15 @@ RULES: Final = (
         rank=74,
         strong=True,
     ),
-    Rule("id.case", words("caso case"), _named(Kind.CASE, r"[0-9]{1,6}(?![0-9.,%:/])", gap=_CASE_GAP, least=1, far=True), 0.7, rank=60),
+    Rule(
+        "id.case",
+        words("caso case"),
+        _named(
+            Kind.CASE, r"[0-9]{1,6}(?![0-9]|[.,%:/][0-9]|%|[ ](?:litros|ml|mg|cm))", gap=_CASE_GAP, least=1, far=True
+        ),
+        0.7,
+        rank=60,
+    ),
     Rule(
         "id.case.number",
         words(
@@ -281,7 +291,13 @@ RULES: Final = (
     Rule(
         "id.case.code",
         words("campione sample accession acc lot lote lotto number muestra"),
-        _named(Kind.CASE, r"[A-Z]{1,3}[0-9][0-9A-Z]*(?:-[0-9]+)*|[0-9]{2,}-[0-9]{3,}", gap=re.compile(r"[ ]?[.:]?[ ]?"), least=4, far=True),
+        _named(
+            Kind.CASE,
+            r"[A-Z]{1,3}[0-9][0-9A-Z]*(?:-[0-9]+)*|[0-9]{2,}-[0-9]{3,}",
+            gap=re.compile(r"[ ]?[.:]?[ ]?"),
+            least=4,
+            far=True,
+        ),
         0.85,
         rank=64,
         strong=True,

@@ -60,5 +60,11 @@ class Kind(StrEnum):
     TRAP = "trap"
 
 
+VARIANTS = frozenset({Kind.AGE, Kind.AGE_UNIT, Kind.YEAR, Kind.YEAR_WORDS})
+"""Two ways each to mark the same thing."""
+
+SOFT = frozenset({Kind.SEX, Kind.FAMILY})
+"""Kinds that mustn't crowd out others where a label set doesn't want them."""
+
 NAMES = frozenset({Kind.PATIENT, Kind.RELATIVE, Kind.STAFF, Kind.PERSON})
 """Kinds that are names of persons."""

@@ -7,14 +7,18 @@ from typing import Final
 from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, places, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.reading import APOSTROPHE, LETTER, UP, after, before, read_name
-from models_runtime.backends.rules.rule import Finder, Found, Rule, words
+from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, words
 
 _TITLE: Final = (
     r"(?i:dott\.?(?:ssa)?|dr\.?(?:ssa|a)?|prof\.?(?:ssa)?|profesora?|professor|doctora?|dottore(?:ssa)?|sig\.?(?:ra|na|r\.ra)?|signora?|sra?|srta|"
     r"don|doña|dña|d|dª|mr|mrs|ms|miss|avv|ing|enf|lic|médico|md)"
 )
-_TITLES: Final = re.compile(rf"(?:{_TITLE}(?:[.:]{{1,2}}[ ]?|[ ]{{1,2}})){{0,3}}+(?=[{UP}]|de |del |della |d['’]|von |van )")
-_FIELD_GAP: Final = re.compile(r"(?: ?\(?(?i:a|s|es|or|del paciente|paziente|responsable|clínico|clinico|radiologo|curante|completo|e nome|y apellidos|e cognome)\)?){0,2} ?:[ \t\xa0]{0,6}")
+_TITLES: Final = re.compile(
+    rf"(?:{_TITLE}(?:[.:]{{1,2}}[ ]?|[ ]{{1,2}})){{0,3}}+(?=[{UP}]|de |del |della |d['’]|von |van )"
+)
+_FIELD_GAP: Final = re.compile(
+    r"(?: ?\(?(?i:a|s|es|or|del paciente|paziente|responsable|clínico|clinico|radiologo|curante|completo|e nome|y apellidos|e cognome)\)?){0,2} ?:[ \t\xa0]{0,6}"
+)
 _SIGN_GAP: Final = re.compile(r"(?:[.:]{0,2})[ ]{0,3}")
 
 
@@ -30,7 +34,7 @@ def _field(kind: Kind, *, gap: re.Pattern[str] = _FIELD_GAP, comma: bool = False
             titles = _TITLES.match(text, at)
             at = titles.end() if titles else at
             stop = read_name(text, at, most=6, comma=comma)
-            if stop == at:
+            if stop == at or (" " not in text[at:stop] and _PROSE.match(text, stop)):
                 return
             yield at, stop, kind
             following = _NEXT.match(text, stop) if many else None
@@ -41,6 +45,8 @@ def _field(kind: Kind, *, gap: re.Pattern[str] = _FIELD_GAP, comma: bool = False
     return find
 
 
+# One capitalised word that a sentence goes on from: "Informe clínico del paciente: Acude a la consulta".
+_PROSE: Final = re.compile(rf"[ ][^\W\d_{UP}]")
 _NEXT: Final = re.compile(r"(?:[ ]?\([0-9, ]{1,5}\))?(?:[,;]|[ ](?:y|e|and|-))[ ]?")
 
 
@@ -57,7 +63,7 @@ def _titled(kind: Kind, mark: str, *, lone_initial: bool = False) -> Finder:
         stop = read_name(text, at)
         if stop > at:
             yield at, stop, kind
-        elif lone_initial and re.match(rf"[{UP}](?![\w.’'])", text[at : at + 2]):
+        elif lone_initial and re.match(rf"[{UP}](?![\w’'/])(?!\.[ ]?[{UP}]\.)", text[at : at + 4]):
             yield at, at + 1, kind
 
     return find
@@ -68,7 +74,10 @@ _RELATIONS: Final = (
     "figlio figlia figli mamma papà fratello sorella marito moglie compagno compagna nonno nonna zio zia nipote cugino cugina suocero suocera "
     "wife husband son daughter mother father brother sister partner aunt uncle niece nephew grandson granddaughter grandmother grandfather girlfriend boyfriend mom dad spouse"
 )
-_RELATION_GAP: Final = re.compile(r"(?i:[ ]mayor|[ ]menor|[ ]maggiore|[ ]minore)?(?:,|,?[ ]\(|[ ]\(|:)?[ ]?(?:(?:llamad[oa]|named|di nome|sig\.ra|sig\.|signora?|don|doña|dña\.?|sr\.|sra\.|d\.)[ ]){0,2}", re.IGNORECASE)
+_RELATION_GAP: Final = re.compile(
+    r"(?i:[ ]mayor|[ ]menor|[ ]maggiore|[ ]minore)?(?:,|,?[ ]\(|[ ]\(|:)?[ ]?(?:(?:llamad[oa]|named|di nome|sig\.ra|sig\.|signora?|don|doña|dña\.?|sr\.|sra\.|d\.)[ ]){0,2}",
+    re.IGNORECASE,
+)
 
 
 def _relative(text: str, start: int, end: int) -> Iterator[Found]:
@@ -80,7 +89,7 @@ def _relative(text: str, start: int, end: int) -> Iterator[Found]:
     if stop == at:
         return
     first = re.match(rf"{LETTER}+", text[at:stop])
-    if first is None or first[0].lower() in _NOT_RELATIVE or first[0].isupper():
+    if first is None or first[0].lower() in _NOT_RELATIVE or first[0].isupper() or len(first[0]) < 3:
         return
     yield at, stop, Kind.RELATIVE
 
@@ -104,14 +113,22 @@ def _degree(text: str, start: int, end: int) -> Iterator[Found]:
         if found is None:
             continue
         parts = found["name"].split(" ")
-        if any(part.lower().rstrip(".") in _STAFF_WORDS or (part.lower() in word_set("not_names") and len(part) > 2) for part in parts):
+        if any(
+            part.lower().rstrip(".") in _STAFF_WORDS or (part.lower() in word_set("not_names") and len(part) > 2)
+            for part in parts
+        ):
             continue
         yield low + found.start("name"), low + found.end("name"), Kind.STAFF
         return
 
 
-_STAFF_WORDS: Final = frozenset("dr attending discussed with seen by per the resident nurse signed provider pcp electronically reviewed".split())
-_LINE_INITIAL: Final = re.compile(rf"[{UP}]\.[ ]?(?:[{UP}]\.[ ]?)?(?:(?:De|Di|De la|Lo|La|Del)[ ])?[{UP}]{LETTER}+(?:[{APOSTROPHE}\-][{UP}]{LETTER}+)*(?:[ ][{UP}]{LETTER}+)?(?=[ ]*(?:$|,?[ ](?:MD|RN|DO|NP|PA)\b))", re.MULTILINE)
+_STAFF_WORDS: Final = frozenset(
+    "dr attending discussed with seen by per the resident nurse signed provider pcp electronically reviewed".split()
+)
+_LINE_INITIAL: Final = re.compile(
+    rf"[{UP}]\.[ ]?(?:[{UP}]\.[ ]?)?(?:(?:De|Di|De la|Lo|La|Del)[ ])?[{UP}]{LETTER}+(?:[{APOSTROPHE}\-][{UP}]{LETTER}+)*(?:[ ][{UP}]{LETTER}+)?(?=[ ]*(?:$|,?[ ](?:MD|RN|DO|NP|PA)\b))",
+    re.MULTILINE,
+)
 
 
 def _signature(text: str, start: int, end: int) -> Iterator[Found]:
@@ -133,14 +150,22 @@ _LIST_LINE: Final = re.compile(
 
 def _given(text: str, start: int, end: int) -> Iterator[Found]:
     """A known given name with a surname after it (or a surname before it, on a line of its own)."""
-    if not text[start].isupper() or text[start - 1 : start] in ("-", "_", "@", ".") or text[end : end + 1] in ("@", "_", "'", "’"):
+    if (
+        not text[start].isupper()
+        or text[start - 1 : start] in ("-", "_", "@", ".")
+        or text[end : end + 1] in ("@", "_", "'", "’")
+    ):
         return
     if _NOT_BEFORE.search(before(text, start, 32)):
         return
     stop = read_name(text, start, most=5)
     name = text[start:stop]
     parts = name.split()
-    if len(parts) < 2 or name.lower() in places():
+    if len(parts) < 2 or name.lower() in places() or any(part.lower() in word_set("eponyms") for part in parts):
+        return
+    if parts[0].isupper() and (
+        parts[0].lower() in _ACRONYMS or not all(part.isupper() and len(part) > 2 for part in parts)
+    ):
         return
     given = [part for part in parts if part.lower() in _ALL_GIVEN]
     rest = [part for part in parts if part.lower() not in _ALL_GIVEN and part[0].isupper()]
@@ -158,6 +183,7 @@ _NOT_BEFORE: Final = re.compile(
 _COMMON: Final = frozenset(
     "cruz santo rica bengala park center hospital clinic disease syndrome test sign score scale street lane road avenue drive health care family general memorial".split()
 )
+_ACRONYMS: Final = frozenset("ana elisa aida eva mar luz paz sol eloy ester".split())
 _ALL_GIVEN: Final = frozenset().union(*(word_set(name) for name in GIVEN_NAMES.values()))
 _LABELLED: Final = re.compile(r"[ ]?(?:\(|:|,)?[ ]?(?:(?:[Ss]ra?|[Dd]ra?|[Dd]ott)\.[ ])?")
 
@@ -174,7 +200,9 @@ def _after_role(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _ROLE_GAP: Final = re.compile(rf"(?:\.|[ ]\(a\))?[ ]?(?:\(|:)?[ ]?(?:[Dd]ra?\.[ ])?(?=[{UP}])")
-_BIRTH: Final = re.compile(rf"[ ,]{{1,2}}(?:nat[oa] (?:a|il|nel)|nacid[oa] (?:en|el)|born|classe|di anni|de [0-9]{{1,3}} años)")
+_BIRTH: Final = re.compile(
+    rf"[ ,]{{1,2}}(?:nat[oa] (?:a|il|nel)|nacid[oa] (?:en|el)|born|classe|di anni|de [0-9]{{1,3}} años)"
+)
 
 
 def _pt(text: str, start: int, end: int) -> Iterator[Found]:
@@ -188,26 +216,45 @@ def _pt(text: str, start: int, end: int) -> Iterator[Found]:
         yield match.end(), stop, Kind.PATIENT
 
 
-_PT_GAP: Final = re.compile(rf"\.?[ ]?:?[ ]{{1,3}}(?:(?:[Ss]ig\.?(?:ra)?|[Ss]ra?\.?|[Dd]\.|[Dd]ña\.?|Mrs?\.?|Ms\.?)[ ])?(?=[{UP}])")
+_PT_GAP: Final = re.compile(
+    rf"\.?[ ]?:?[ ]{{1,3}}(?:(?:[Ss]ig\.?(?:ra)?|[Ss]ra?\.?|[Dd]\.|[Dd]ña\.?|Mrs?\.?|Ms\.?)[ ])?(?=[{UP}])"
+)
 _NOT_PATIENT: Final = frozenset("maschio femmina uomo donna varón mujer male female con in di de a e è".split())
 
 RULES: Final = (
-    Rule("name.field.patient", words("nombre apellidos apellido paziente paciente patient name nome cognome nominativo"), _field(Kind.PATIENT, comma=True), 0.96, rank=71, strong=True),
+    Rule(
+        "name.field.patient",
+        words("nombre apellidos apellido paziente paciente patient name nome cognome nominativo"),
+        _field(Kind.PATIENT, comma=True),
+        0.96,
+        rank=71,
+        strong=True,
+    ),
     Rule(
         "name.field.staff",
-        words("médico medico remitido responsable clínico clinico medica médica attending pcp provider physician surgeon cirujano anestesista autor autores autora autori authors author richiedente referente radiologo ref "
-        "referring dictated cosigner resident nurse infermiere enfermera facultativo facultativa especialista direttore director presidente relatore giudice funzionario segretario estensore cancelliere jefe"),
-        _field(Kind.STAFF, gap=re.compile(r"(?: (?i:por|clínico|clinico|responsable|radiologo|curante|richiedente|physician|by|provider|estensore|del servicio|tutor|de guardia|inviante))?[ ]?:[ \t\xa0]{0,6}"), many=True),
+        words(
+            "médico medico remitido responsable medica médica attending pcp provider physician surgeon cirujano anestesista autor autores autora autori authors author richiedente referente radiologo ref "
+            "referring dictated cosigner resident nurse infermiere enfermera facultativo facultativa especialista direttore director presidente relatore giudice funzionario segretario estensore cancelliere jefe"
+        ),
+        _field(
+            Kind.STAFF,
+            gap=re.compile(
+                r"(?: (?i:por|clínico|clinico|responsable|radiologo|curante|richiedente|physician|by|provider|estensore|del servicio|tutor|de guardia|inviante))?[ ]?:[ \t\xa0]{0,6}"
+            ),
+            many=True,
+        ),
         0.96,
         rank=71,
         strong=True,
     ),
     Rule(
         "name.title.staff",
-        words("dr dra dott dottssa dottor dottoressa dottore doctor doctora drssa prof profesor profesora professoressa avv avvocato lic consigliere magistrato"),
+        words(
+            "dr dra dott dottssa dottor dottoressa dottore doctor doctora drssa prof profesor profesora professoressa avv avvocato lic consigliere magistrato"
+        ),
         _titled(
             Kind.STAFF,
-            r"(?i:dott\.?[ ]?ssa\.?|dott\.?(?:ri)?|dr\.?[ ]?ssa\.?|dr\.?ª?|dra\.?|prof\.?[ ]?ssa|prof(?:esora?|essor(?:essa)?|\.)?|doctora?|dottor(?:e|essa)?|avv(?:ocato|\.)|lic\.|consigliere|magistrato)[:]?[ ]{0,2}",
+            r"(?i:dott\.?[ ]?ssa\.?|dott\.?(?:ri)?|dr\.?[ ]?ssa\.?|dra\.?|dr\.?ª?|prof\.?[ ]?ssa|prof(?:esora?|essor(?:essa)?|\.)?|doctora?|dottor(?:e|essa)?|avv(?:ocato|\.)|lic\.|consigliere|magistrato)[:]?[ ]{0,2}",
             lone_initial=True,
         ),
         0.95,
@@ -217,23 +264,60 @@ RULES: Final = (
     Rule(
         "name.title.person",
         words("sig signor signora signorina sr sra srta don doña d dña dª mr mrs ms miss señor señora"),
-        _titled(Kind.PERSON, r"(?:[Ss]ig\.?[ ]?(?:ra|na|r)?\.?|[Ss]ignor(?:a|ina)?|[Ss]ra?\.?|[Ss]rta\.?|Don|Doña|don|doña|D\.ª?|Dña\.?|Dª\.?|Mr\.?|Mrs\.?|Ms\.?|Miss|[Ss]eñora?)[ ]{1,2}"),
+        _titled(
+            Kind.PERSON,
+            r"(?:[Ss]ig\.?[ ]?(?:ra|na|r)?\.?|[Ss]ignor(?:a|ina)?|[Ss]ra?\.?|[Ss]rta\.?|Don|Doña|don|doña|D\.ª?|Dña\.?|Dª\.?|Mr\.?|Mrs\.?|Ms\.?|Miss|[Ss]eñora?)[ ]{1,2}",
+        ),
         0.92,
         rank=69,
         strong=True,
     ),
     Rule("name.relative", words(_RELATIONS), _relative, 0.85, rank=56, strong=True),
-    Rule("name.degree", words("md do rn np pa phd lpn fnp dpm facp aprn crnp msw lcsw pharmd"), _degree, 0.92, rank=68, strong=True, languages=frozenset({"en"})),
+    Rule(
+        "name.degree",
+        words("md do rn np pa phd lpn fnp dpm facp aprn crnp msw lcsw pharmd"),
+        _degree,
+        0.92,
+        rank=68,
+        strong=True,
+        languages=frozenset({"en"}),
+    ),
     Rule("name.signature", frozenset("abcdefghijklmnopqrstuvwxyz"), _signature, 0.85, rank=55, strong=True),
-    Rule("name.signed", words("fdo firmado firma firmato signed signature f"), _field(Kind.STAFF, gap=re.compile(r"(?:(?<=[fF])[.]to|(?<!\b[fF])(?: digitalmente da| da| por| by| electronically by)?)[ ]?[.:]{0,2}[ ]{0,3}(?=[A-ZÀ-Ý])"), many=True), 0.93, rank=68, strong=True),
+    Rule(
+        "name.signed",
+        words("fdo firmado firma firmato signed signature f"),
+        _field(
+            Kind.STAFF,
+            gap=re.compile(
+                r"(?:(?<=[fF])[.]to|(?<!\b[fF])(?: digitalmente da| da| por| by| electronically by)?)[ ]?[.:]{0,2}[ ]{0,3}(?=[A-ZÀ-Ý])"
+            ),
+            many=True,
+        ),
+        0.93,
+        rank=68,
+        strong=True,
+    ),
     Rule(
         "name.role",
-        words("enf enfermero enfermera infermiera infermiere mir tsrm fisioterapeuta ayudante cirujano auxiliar celador matrona nurse fisioterapista ostetrica logopeda psicóloga psicólogo trabajadora caposala"),
+        words(
+            "enf enfermero enfermera infermiera infermiere mir tsrm fisioterapeuta ayudante cirujano auxiliar celador matrona nurse fisioterapista ostetrica logopeda psicóloga psicólogo trabajadora caposala"
+        ),
         _after_role,
         0.85,
         rank=58,
         strong=True,
     ),
     Rule("name.patient", words("pz pt pte pac pcte re"), _pt, 0.85, rank=57, strong=True),
+    Rule(
+        "name.user",
+        words("user username utente usuario login cod transcribed typed"),
+        pattern(
+            r"(?i)(?:user(?:name)?|utente|usuario|login|cod|(?:transcribed|typed)(?:[ ]by|[ ][0-9/]{4,10})?)[.:]?[ ]{0,2}/?(?P<user>[a-z]{2,12}[0-9]{1,5})(?![a-z0-9])",
+            user=Kind.USER,
+        ),
+        0.85,
+        rank=59,
+        strong=True,
+    ),
     Rule("name.given", _ALL_GIVEN, _given, 0.85, rank=43),
 )

@@ -28,8 +28,12 @@ _FAMILY: Final = (
     "madre padre padres hermano hermana hermanos hermanas hijo hija hijos hijas abuelo abuela abuelos tío tía tíos tias primo prima primos sobrino sobrina marido esposo esposa familia familiares "
     "nieto nieta nietos cuñado suegra gemelo gemela progenitores cónyuge sobrinos"
 )
-_COUNT: Final = re.compile(r"(?<![a-zà-ÿ])(?:un|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|[0-9]{1,2})[ ]\Z")
-_SIDE: Final = re.compile(r"[ ](?:matern[oa]s?|patern[oa]s?|mayor(?:es)?|menor(?:es)?|gemel[oa]s?|políticos?)(?![a-zà-ÿ])")
+_COUNT: Final = re.compile(r"(?<![a-zà-ÿ])(?:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|[0-9]{1,2})[ ]\Z")
+_MEDICAL: Final = re.compile(r"(?:m[eé]dic[oa] de|antecedentes|soluci[oó]n|c[eé]lulas?)[ ]\Z")
+_OWN: Final = re.compile(r"(?<![a-zà-ÿ])(?:sus|los|otros|por|a)[ ]\Z")
+_SIDE: Final = re.compile(
+    r"[ ](?:matern[oa]s?|patern[oa]s?|mayor(?:es)?|menor(?:es)?|gemel[oa]s?|políticos?)(?![a-zà-ÿ])"
+)
 _WORK: Final = (
     "albañil agricultor agricultora ganadero ganadera pastor pescador minero bombero bomberos militar policía camarero camarera cocinero cocinera conductor conductora camionero taxista soldador soldadora mecánico electricista "
     "carpintero pintor administrativo administrativa funcionario funcionaria maestro maestra exmaestra profesor profesora abogado abogada arquitecto ingeniero ingeniera farmacéutica farmacéutico veterinario veterinaria jubilado pensionista "
@@ -46,9 +50,13 @@ _WORK_BEFORE: Final = re.compile(
 
 
 def _family(text: str, start: int, end: int) -> Iterator[Found]:
+    word = text[start:end].lower()
+    behind = before(text, start)
+    if _MEDICAL.search(behind) or (word == "familiares" and not _OWN.search(behind)):
+        return
     side = _SIDE.match(text, end)
     stop = side.end() if side else end
-    count = _COUNT.search(before(text, start))
+    count = _COUNT.search(behind)
     yield start - (len(count[0]) if count else 0), stop, Kind.FAMILY
 
 
@@ -60,17 +68,34 @@ def _work(text: str, start: int, end: int) -> Iterator[Found]:
     yield start, match.end() if match else end, Kind.PROFESSION
 
 
-_WORK_MORE: Final = re.compile(r"[ ](?:bus driver|driver|de profesión|agrícola|jubilad[oa]|de autobús|de enfermería|profesional|metalmeccanico|edile|agricolo)(?![a-zà-ÿ])")
+_DRIVER: Final = r"(?i)(?<![a-z])(?P<work>(?:school[ ]bus|bus|truck|taxi|delivery)[ ]driver)(?![a-z])"
+_WORK_MORE: Final = re.compile(
+    r"[ ](?:bus driver|driver|de profesión|agrícola|jubilad[oa]|de autobús|de enfermería|profesional|metalmeccanico|edile|agricolo)(?![a-zà-ÿ])"
+)
 _WORK_FIELD: Final = re.compile(
     r"(?i)(?:de profesi[oó]n|profesi[oó]n[ ]?:|professione[ ]?:|di professione|occupation[ ]?:|trabaja(?:ba)?[ ]como|works as an?|lavora come|trabajador[a]? en|trabajadora? de la)[ ]{0,2}(?P<work>[a-zà-ÿ]{4,20}(?:[ ](?:de|en|di|del)[ ][a-zà-ÿ]{3,16})?)"
 )
 
 RULES: Final = (
-    Rule("sex.field", words("sexo sesso sex gender"), pattern(r"(?i)(?:sexo|sesso|sex|gender)[ ]?:[ ]{0,3}(?P<sex>[a-zà-ÿ]{1,10})(?![a-zà-ÿ])", sex=Kind.SEX), 0.99, rank=60, strong=True),
+    Rule(
+        "sex.field",
+        words("sexo sesso sex gender"),
+        pattern(r"(?i)(?:sexo|sesso|sex|gender)[ ]?:[ ]{0,3}(?P<sex>[a-zà-ÿ]{1,10})(?![a-zà-ÿ])", sex=Kind.SEX),
+        0.99,
+        rank=60,
+        strong=True,
+    ),
     Rule("sex.word", words(_SEX_WORDS), _sex, 0.95, rank=35, languages=frozenset({"es"})),
     Rule("family.word", words(_FAMILY), _family, 0.7, rank=33, languages=frozenset({"es"})),
     Rule("work.word", words(_WORK), _work, 0.75, rank=34),
-    Rule("work.field", words("de profesión profesion professione di occupation trabaja trabajaba works lavora trabajador trabajadora"), lambda text, start, end: _field_work(text, start), 0.75, rank=36),
+    Rule("work.driver", words("school bus truck taxi delivery"), pattern(_DRIVER, work=Kind.PROFESSION), 0.8, rank=37),
+    Rule(
+        "work.field",
+        words("de profesión profesion professione di occupation trabaja trabajaba works lavora trabajador trabajadora"),
+        lambda text, start, end: _field_work(text, start),
+        0.75,
+        rank=36,
+    ),
 )
 
 

@@ -52,9 +52,7 @@ def _listed(text: str, start: int, end: int) -> Iterator[Found]:
         return
 
 
-_TOWN: Final = (
-    rf"[{UP}]{LETTER}++(?:[{APOSTROPHE}\-]{LETTER}++)*+(?:[ ](?:(?:de|del|la|las|los|el|y|i|di|do|da|d['’]|sul|in|al)[ ]){{0,3}}+[{UP}]{LETTER}++(?:[{APOSTROPHE}\-]{LETTER}++)*+){{0,4}}+"
-)
+_TOWN: Final = rf"[{UP}]{LETTER}++(?:[{APOSTROPHE}\-]{LETTER}++)*+(?:[ ](?:(?:de|del|la|las|los|el|y|i|di|do|da|d['’]|sul|in|al)[ ]){{0,3}}+[{UP}]{LETTER}++(?:[{APOSTROPHE}\-]{LETTER}++)*+){{0,4}}+"
 _ZIP_TOWN: Final = re.compile(
     rf"(?<![0-9.,])(?:(?<=E-)|(?<![A-Za-z]-))(?P<zip>[0-9]{{5}})(?![0-9%]|[.,][0-9])(?:[ ]?[,.\-–)]{{0,2}}[ ]{{0,2}}(?P<town>{_TOWN}))?"
     rf"(?P<rest>(?:[ ]?[,.\-–]{{0,1}}[ ]?\(?(?P<more>{_TOWN})\)?)?)"
@@ -108,7 +106,9 @@ def _cut(town: str) -> str:
 
 
 _SMALL_STARTS: Final = frozenset("el la los las il lo le de del y i di san".split())
-_FIELD_GAP: Final = re.compile(r"[ ]?(?:/[ ]?(?:provincia|municipio|pa[ií]s)|de nacimiento|di nascita|of birth)?[ ]?:[ \t]{0,6}", re.IGNORECASE)
+_FIELD_GAP: Final = re.compile(
+    r"[ ]?(?:/[ ]?(?:provincia|municipio|pa[ií]s)|de nacimiento|di nascita|of birth)?[ ]?:[ \t]{0,6}", re.IGNORECASE
+)
 _VALUE: Final = re.compile(rf"[{UP}]{LETTER}*+(?:[ .'’´`\-]{{1,2}}(?:{LETTER}++|\([^()\n]{{1,30}}\))){{0,7}}+")
 
 
@@ -139,14 +139,24 @@ def _from(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None:
         return
     town = _cut(match["town"])
-    if town and len(town) > 3 and not (text[start:end].lower() == "from" and town.lower() not in places() and after(text, match.end())[:1] not in ",. "):
+    if (
+        town
+        and len(town) > 3
+        and not (
+            text[start:end].lower() == "from"
+            and town.lower() not in places()
+            and after(text, match.end())[:1] not in ",. "
+        )
+    ):
         yield match.start("town"), match.start("town") + len(town), places().get(town.lower(), (Kind.CITY, True))[0]
 
 
-_STATES: Final = (
-    "al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc nd oh ok or pa ri sc sd tn tx ut vt va wa wv wi wy dc"
+_STATES: Final = "al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc nd oh ok or pa ri sc sd tn tx ut vt va wa wv wi wy dc"
+# Codes that are words, degrees or wards as well.
+_COMMON_CODES: Final = frozenset("md mi ma pa or in me hi ok la de co al id ca ct mt ms".split())
+_CITY_STATE: Final = re.compile(
+    rf"(?P<state>[A-Z]{{2}})(?![A-Za-z0-9])(?:[ ]{{1,2}}(?P<zip>[0-9]{{5}}(?:-[0-9]{{4}})?)(?![0-9]))?"
 )
-_CITY_STATE: Final = re.compile(rf"(?P<state>[A-Z]{{2}})(?![A-Za-z0-9])(?:[ ]{{1,2}}(?P<zip>[0-9]{{5}}(?:-[0-9]{{4}})?)(?![0-9]))?")
 _CITY_BEFORE: Final = re.compile(rf"(?P<city>(?:(?:St\.|[A-Z][A-Za-z'’\-]+)[ ]){{0,2}}[A-Z][A-Za-z'’\-]+),[ ]\Z")
 
 
@@ -158,6 +168,8 @@ def _city_state(text: str, start: int, end: int) -> Iterator[Found]:
     low = max(0, start - 48)
     city = _CITY_BEFORE.search(text[low:start])
     if city is None or city["city"].split(" ")[-1].lower() in word_set("not_names"):
+        return
+    if match["state"].lower() in _COMMON_CODES and not match["zip"] and city["city"].lower() not in places():
         return
     yield match.start("state"), match.end("state"), Kind.STATE
     if match["zip"]:
@@ -177,8 +189,16 @@ def _province(text: str, start: int, end: int) -> Iterator[Found]:
     if text[start:end] not in _PROVINCES or text[start - 1 : start] != "(" or text[end : end + 1] != ")":
         return
     low = max(0, start - 40)
-    town = re.search(rf"(?:[{UP}]{LETTER}+(?:[ ](?:di|del|della|sul|in|d['’]))?[ ]){{0,2}}[{UP}]{LETTER}+(?=[ ]\(\Z)", text[low:start])
-    if town is not None and town[0].isascii() and not town[0].isupper() and town[0].split(" ")[0].lower() not in word_set("not_names"):
+    town = re.search(
+        rf"(?:[{UP}]{LETTER}+(?:[ ](?:di|del|della|sul|in|d['’]))?[ ]){{0,2}}[{UP}]{LETTER}+(?=[ ]\(\Z)",
+        text[low:start],
+    )
+    if (
+        town is not None
+        and town[0].isascii()
+        and not town[0].isupper()
+        and town[0].split(" ")[0].lower() not in word_set("not_names")
+    ):
         yield start, end, Kind.CITY
         yield low + town.start(), low + town.end(), Kind.CITY
 
@@ -186,16 +206,42 @@ def _province(text: str, start: int, end: int) -> Iterator[Found]:
 RULES: Final = (
     Rule("place.listed", frozenset(by_first_word()), _listed, 0.85, rank=30),
     Rule("place.zip", frozenset({DIGITS[5]}), _zip_town, 0.95, rank=54, strong=True),
-    Rule("place.field.town", words("localidad municipio provincia población ciudad comune città city"), _field(Kind.CITY), 0.98, rank=67, strong=True),
-    Rule("place.field.country", words("país pais country nazione nacionalidad"), _field(Kind.COUNTRY), 0.98, rank=67, strong=True),
+    Rule(
+        "place.field.town",
+        words("localidad municipio provincia población ciudad comune città city"),
+        _field(Kind.CITY),
+        0.98,
+        rank=67,
+        strong=True,
+    ),
+    Rule(
+        "place.field.country",
+        words("país pais country nazione nacionalidad"),
+        _field(Kind.COUNTRY),
+        0.98,
+        rank=67,
+        strong=True,
+    ),
     Rule(
         "place.from",
-        words("natural residente residenti procedente vive vivía nacido nacida oriundo oriunda originario originaria nato nata domiciliato domiciliata proveniente abita lives living born native resident from trasladado trasladada viaje viajado sbarcato rientrato"),
+        words(
+            "natural residente residenti procedente vive vivía nacido nacida oriundo oriunda originario originaria nato nata domiciliato domiciliata proveniente abita lives living born native resident from trasladado trasladada viaje viajado sbarcato rientrato"
+        ),
         _from,
         0.9,
         rank=46,
     ),
     Rule("place.city_state", words(_STATES), _city_state, 0.93, rank=56, strong=True, languages=frozenset({"en"})),
     Rule("place.province", words(" ".join(_PROVINCES).lower()), _province, 0.9, rank=47, languages=frozenset({"it"})),
-    Rule("place.zip.field", words("cp cap zip"), pattern(r"(?i)(?:cp|cap|zip(?: code)?)[ ]?[:.]{1,2}[ ]{0,4}(?P<zip>[0-9]{5}(?:-[0-9]{4})?)(?![0-9])", zip=Kind.ZIP), 0.97, rank=68, strong=True),
+    Rule(
+        "place.zip.field",
+        words("cp cap zip"),
+        pattern(
+            r"(?i)(?:cp|cap|zip(?: code)?)[ ]?[:.]{1,2}[ ]{0,4}(?P<zip>[A-Z]{0,2}-?[0-9]{2,8}(?:[ -][0-9]{3,4})?)(?![0-9])",
+            zip=Kind.ZIP,
+        ),
+        0.97,
+        rank=68,
+        strong=True,
+    ),
 )

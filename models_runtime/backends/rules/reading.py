@@ -11,17 +11,21 @@ from models_runtime.backends.rules.gazetteers import word_set
 UP: Final = "".join(chr(code) for code in range(0x41, 0x180) if chr(code).isupper())
 """Latin capitals, for a character class."""
 LETTER: Final = r"[^\W\d_]"
+SMALL_LETTER: Final = rf"[^\W\d_{UP}]"
 MARKS: Final = r"[\u0300-\u036f]"
 APOSTROPHE: Final = "'’´`"
 SPACE: Final = r"[ \t\xa0]"
 
+# A capital and small letters, or capitals alone: "MartínezCorreo" is two words.
 _WORD: Final = (
-    rf"(?:[dDlLO][{APOSTROPHE}])?[{UP}](?:{LETTER}|{MARKS})*+(?:[{APOSTROPHE}\-‐‑–](?:{LETTER}|{MARKS})++)*+"
+    rf"(?:[dDlLO][{APOSTROPHE}]|Mc|Mac|De|Di|Lo|La)?[{UP}](?:(?:{SMALL_LETTER}|{MARKS})++|(?:[{UP}ªº]|{MARKS})*+)"
+    rf"(?:[{APOSTROPHE}\-‐‑–](?:{LETTER}|{MARKS})++)*+"
 )
 _SMALL: Final = (
-    "de del della dello delle dei degli di da dal dalla dos das do du la las los lo le van von der den y e i el al bin"
+    "de del della dello delle dei degli di da dal dalla dos das do du la las los lo le van von der den i el al bin"
 ).split()
 _STEP: Final = re.compile(rf"({SPACE}?)((?:(?i:{'|'.join(_SMALL)}){SPACE}){{0,3}}+)({_WORD})(\.?)")
+_SLASHES: Final = ("/", "\\")
 _COMMA: Final = re.compile(rf",{SPACE}?(?=[{UP}])")
 ABBREVIATIONS: Final = frozenset("mª ma m fco fca fdez gcia gª jr sr st sta sto j.l ant jse".split())
 
@@ -49,7 +53,7 @@ def read_name(text: str, at: int, *, most: int = 5, comma: bool = False) -> int:
         word = step[3]
         lower = word.lower()
         short = _initials(word)
-        if lower in stops and not (short and step[4]):
+        if (lower in stops and not (short and step[4])) or (short and text[step.end(3) : step.end(3) + 1] in _SLASHES):
             break
         if not count:
             shout = word.isupper() and not short
@@ -70,12 +74,11 @@ def words_of(name: str) -> list[str]:
 
 
 _LINKS: Final = (
-    "de del de la las los el y i e di dei del della delle degli dello da d' la of the and for per a i al alla "
-    "per les dels et du des do dos das e"
+    "de del de la las los el y i e di dei del della delle degli dello da d' la of the and per i alla les dels et du des do dos das"
 ).split()
 _PHRASE: Final = re.compile(
     rf"({SPACE}?)((?:(?:{'|'.join(sorted(set(_LINKS), key=len, reverse=True))})(?:{SPACE}|(?<='))){{0,4}}+)"
-    rf"([\"“«']?)({_WORD}|[0-9]{{1,2}}(?={SPACE}(?:de|di|{LETTER})))([\"”»']?)(\.?)"
+    rf"([\"“«']?)({_WORD}|[0-9]{{1,2}}(?={SPACE}de{SPACE}(?:[{UP}]|octubre|mayo)))([\"”»']?)(\.?)"
 )
 _SHORT: Final = frozenset("dr dra dott st sta sto ntra nra sra sr s ss c h n u p prof san".split())
 
@@ -93,7 +96,7 @@ def read_phrase(text: str, at: int, stops: frozenset[str], *, most: int = 8) -> 
         if step is None or (end > at and not step[1] and text[end - 1] != "."):
             break
         word = step[4].lower()
-        if word in stops:
+        if word in stops and not (step[2] and word == "camino"):
             break
         if step[3]:
             quoted = True

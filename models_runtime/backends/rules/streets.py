@@ -7,14 +7,16 @@ from typing import Final
 from models_runtime.backends.rules.gazetteers import word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.reading import APOSTROPHE, LETTER, UP, before
-from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, words
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
 _SMALL: Final = r"(?i:de|del|la|las|los|el|l|d|dels|dei|degli|delle|della|dello|di|da|do|dos|das|du|y|i|e|al|a|san|sant|santa|fra|the|of)"
 _STEP: Final = re.compile(
     rf"[ \xa0]{{0,2}}(?:{_SMALL}(?:[ \xa0]|[{APOSTROPHE}][ ]?)){{0,4}}+[\"“]?"
     rf"(?P<word>(?:[{UP}]{LETTER}*+(?:[{APOSTROPHE}\-·]{LETTER}++)*+|[0-9]{{1,2}}(?=[ ]de[ ][{UP}{LETTER}]))[\"”]?(?P<dot>\.?))"
 )
-_SHORT: Final = frozenset("dr dra sta sto st ntra nra sra gral fco pª mª prof pte pdte cap arz ing s n g. fr v p j m a".split())
+_SHORT: Final = frozenset(
+    "dr dra sta sto st ntra nra sra gral fco pª mª prof pte pdte cap arz ing s n g. fr v p j m a".split()
+)
 _NUMBER: Final = re.compile(
     r"[ \xa0]?[,.\-–]?[ \xa0]{0,2}(?:(?:n[ºo°]?\.?|nº|núm\.?|num\.?|numero|número|no\.?|civ\.?)[ ]?)?"
     r"(?:[0-9]{1,4}(?:[ ]?[\-–/y][ ]?[0-9]{1,4})?+(?![0-9]|[.,][0-9]{3})(?:[ ]?bis|[ ]?ter|/?[A-Za-z](?![A-Za-zà-ÿ./:]))?|s[/. ]?n[.º°]?(?![a-z])|(?:km|kil[oó]metro)\.?[ ]?[0-9]{1,4}(?:[.,][0-9]{1,3})?)",
@@ -22,11 +24,11 @@ _NUMBER: Final = re.compile(
 )
 _DETAIL: Final = re.compile(
     r"[ \xa0]?[,.;\-–]?[ \xa0]{0,2}(?:"
-    r"[0-9]{1,2}[ ]?(?:\.?[ºª°o]|\.a|er)\.?(?:[ ,\-]{1,3}(?:dcha|dch|izq|izda|iz|[A-Z](?![A-Za-zà-ÿ./])|[0-9]{1,2}[ºª°]))?\.?(?![A-Za-zà-ÿ])"
+    r"[0-9]{1,2}[ ]?(?:\.?[ºª°o]|\.a|er)\.?(?:[ ,\-]{0,3}(?:dcha|dch|izq|izda|iz|[A-Z](?![A-Za-zà-ÿ/]|-[0-9]{4})|[0-9]{1,2}[ºª°]))?\.?(?![A-Za-zà-ÿ])"
     r"|(?:piso|planta|pl|esc|escalera|bloque|blq|bl|bq|pta|puerta|portal|port|apto|apt|int|interno|scala|suite|ste|unit|flat|edificio|local|letra|dpto|despacho|of)\.?[ ]?(?:[0-9]{1,4}[ºª°]?|[A-Z](?![a-z]))[A-Z]?(?![A-Za-zà-ÿ])"
     r"|(?:bajo|ático|atico|entlo|entresuelo|principal|ppal|dcha|dch|derecha|izq|izda|izquierda|km\.?[ ]?[0-9]{1,4}(?:[.,][0-9]{1,3})?|s/n)\.?(?![a-zà-ÿ])"
     r"|(?<=[,.\- ])(?:[0-9]{1,3}(?:[ ]?[\-,][ ]?[0-9]{1,2})?[ ]?[A-Ha-h]?)(?![0-9A-Za-zà-ÿº°/:%]|[.,][0-9])"
-    r"|(?<=[,\- 0-9])[A-H](?![A-Za-zà-ÿ./])"
+    r"|(?<=[,\- 0-9])(?:[A-L](?![A-Za-zà-ÿ/0-9]|[ ]?-[ ]?[0-9]{4,5}|\.[A-Z])|P[0-9](?![0-9]))"
     r")",
     re.IGNORECASE,
 )
@@ -40,7 +42,7 @@ def read_street(text: str, at: int) -> tuple[int, bool]:
         step = _STEP.match(text, end)
         if step is None or (end > at and not text[end : end + 1].isspace() and text[end - 1] != "."):
             break
-        word = step["word"].rstrip(".\"”").lower()
+        word = step["word"].rstrip('."”').lower()
         if word in stops:
             break
         if step["dot"] and (word in _SHORT or len(word) == 1):
@@ -76,7 +78,7 @@ def _typed(marks: str, *, number: bool) -> Finder:
         match = mark.match(text, end)
         at = match.end() if match else end
         stop, numbered = read_street(text, at)
-        if stop > at and (numbered or (text[start].isupper() and not number)):
+        if stop > at and (numbered or (text[start].isupper() and not number and text[start:end] != "AV")):
             yield start, stop, Kind.STREET
 
     return find
@@ -148,7 +150,9 @@ _TYPES: Final = (
     "urbanización urb carrer rúa rua glorieta alameda pasaje polígono pol cuesta bulevar rambla cuesta callejón bº costanilla prolongación barriada "
     "via viale piazza piazzale corso largo vicolo strada contrada lungomare salita borgo "
 )
-_TYPE: Final = re.compile(rf"(?i)(?:c[ ]?[/\\]\.?|(?:{'|'.join(sorted(_TYPES.split(), key=len, reverse=True))})\b\.?|p\.za|v\.le|c\.so|p\.le)[ ]{{0,2}}")
+_TYPE: Final = re.compile(
+    rf"(?i)(?:c[ ]?[/\\]\.?|(?:{'|'.join(sorted(_TYPES.split(), key=len, reverse=True))})\b\.?|p\.za|v\.le|c\.so|p\.le)[ ]{{0,2}}"
+)
 _UNTYPED: Final = re.compile(
     rf"(?P<street>(?:[{UP}]{LETTER}*+\.?(?:[{APOSTROPHE}\-]{LETTER}++)*+[ ](?:(?:de|del|la|los|las|y|i)[ ]){{0,2}}){{0,4}}[{UP}]{LETTER}++(?:[{APOSTROPHE}\-]{LETTER}++)*+"
     r"(?:,?[ ](?:n[ºo°.]{1,2}[ ]?)?[0-9]{1,3}(?:[\-/][0-9]{1,3})?(?:[, ]{1,2}[0-9]{1,2}[ºª°]?[ ]?[A-H]?)?|,?[ ]s/n))[ .,\-–]{1,4}(?:E-|C\.?P\.?[ :]{0,2})?\Z"
@@ -173,6 +177,19 @@ def _before_zip(text: str, start: int, end: int) -> Iterator[Found]:
                 return
 
 
+def _number_before_zip(text: str, start: int, end: int) -> Iterator[Found]:
+    """The house number right before a postal code, where the street's name went into the name of a hospital."""
+    if not _AFTER_ZIP.match(text, start):
+        return
+    low = max(0, start - 24)
+    found = _LAST_NUMBER.search(text, low, start)
+    if found is not None and found.end() == start:
+        yield found.start("number"), found.end("number"), Kind.STREET
+
+
+_LAST_NUMBER: Final = re.compile(
+    r"(?<=[A-Za-zà-ÿ,] )(?P<number>[0-9]{1,3}(?:-[0-9]{1,3})?|s/n)[ .,\-–]{1,4}(?:E-)?(?=[0-9]{5})"
+)
 _AFTER_ZIP: Final = re.compile(rf"[0-9]{{5}}(?![0-9])[ .,\-–(]{{1,3}}[{UP}]{LETTER}")
 _SPANISH: Final = (
     "avda avd avenida avinguda avgda av plaza plaça pza plza paseo passeig psº pº pso ctra carretera camino camí ronda travesía travessera "
@@ -180,11 +197,37 @@ _SPANISH: Final = (
 )
 
 RULES: Final = (
-    Rule("street.field", words("domicilio dirección direccion residente indirizzo address residenza"), _field, 0.97, rank=66, strong=True),
-    Rule("street.c", words("c"), _slash, 0.96, rank=63, strong=True),
-    Rule("street.it.short", words("p v c l"), _short_italian, 0.9, rank=63, strong=True),
-    Rule("street.es", words(_SPANISH), _typed(r"\.?[ ]?", number=False), 0.95, rank=63, strong=True),
-    Rule("street.it", words("via viale piazza piazzale corso largo vicolo strada contrada lungomare salita"), _typed(r"\.?[ ]?", number=True), 0.93, rank=63, strong=True),
-    Rule("street.en", frozenset(DIGITS[1:6]), _english, 0.93, rank=63, strong=True),
+    Rule(
+        "street.field",
+        words("domicilio dirección direccion residente indirizzo address residenza"),
+        _field,
+        0.97,
+        rank=66,
+        strong=True,
+    ),
+    Rule("street.c", words("c"), _slash, 0.96, rank=77, strong=True),
+    Rule("street.it.short", words("p v c l"), _short_italian, 0.9, rank=77, strong=True),
+    Rule("street.es", words(_SPANISH), _typed(r"\.?[ ]?", number=False), 0.95, rank=77, strong=True),
+    Rule(
+        "street.it",
+        words("via viale piazza piazzale corso largo vicolo strada contrada lungomare salita"),
+        _typed(r"\.?[ ]?", number=True),
+        0.93,
+        rank=77,
+        strong=True,
+    ),
+    Rule("street.en", frozenset(DIGITS[1:6]), _english, 0.93, rank=77, strong=True),
+    Rule(
+        "street.box",
+        words("apartado apdo"),
+        pattern(
+            r"(?i)(?P<street>(?:apartado|apdo\.?)(?:[ ](?:de[ ])?correos)?[ ,]{1,2}(?:n[ºo°.]{1,2}[ ]?)?[0-9]{1,6})(?![0-9])",
+            street=Kind.STREET,
+        ),
+        0.95,
+        rank=77,
+        strong=True,
+    ),
+    Rule("street.number", frozenset({DIGITS[5]}), _number_before_zip, 0.9, rank=29),
     Rule("street.untyped", frozenset({DIGITS[5]}), _before_zip, 0.85, rank=52),
 )

@@ -15,7 +15,7 @@ _HEADS: Final = (
     "contractura fractura frattura hernia ernia operación intervento procedimiento puntos sonda catetere catéter trócar pinza virus gripe fiebre febbre bacilo tinción colorazione colorante bloqueo vena válvula injerto aguja espacio canal "
     "triada tríada ley fórmula formula ecuación escisión incisión incisione punto triángulo trígono glándulas glándula trompa trompas membrana divertículo quiste cisti nódulo nódulos nodulo rosa clasificacion estadio stadio pénfigo "
     "distrofia ataxia corea esclerosis miopatía gangrena úlcera ulcera agujero foramen ligamento polígono poligono cuerda ganglio conducto dotto fascia linfonodo bazo cicatriz melanosis granuloma liquen nevo nevus mancha manchas mesa "
-    "tabla curva aparato gen mutación anticuerpos proteinuria protocolo consenso declaración guía guías diagnóstico terapia dieta cociente principio"
+    "tabla curva aparato gen mutación anticuerpos proteinuria protocolo consenso declaración guía guías diagnóstico terapia dieta cociente principio rojo azul verde férula placa"
 )
 _HEADED: Final = re.compile(
     rf"[ ](?:(?:de|del|di|d['’]|von|van|of|la|las|los|tipo|positivo|negativo|lupus|modificada|de la)[ ]?){{0,3}}+(?P<name>[{UP}]{LETTER}+(?:['’]s)?(?:(?:[ ]?[\-–/]|[ ](?:y|e|and|&|de|von|van|i)[ ]|[ ])[{UP}]{LETTER}+){{0,4}})"
@@ -28,9 +28,7 @@ def _headed(text: str, start: int, end: int) -> Iterator[Found]:
         yield match.start("name"), match.end("name"), Kind.TRAP
 
 
-_TAILS: Final = (
-    "disease syndrome sign test score scale classification reflex maneuver criteria index catheter cells bodies lymphoma palsy contracture thyroiditis anomaly fracture hernia procedure ulcer tumor rule tube drain phenomenon disorder esophagus stain"
-)
+_TAILS: Final = "disease syndrome sign test score scale classification reflex maneuver criteria index catheter cells bodies lymphoma palsy contracture thyroiditis anomaly fracture hernia procedure ulcer tumor rule tube drain phenomenon disorder esophagus stain"
 _TAILED: Final = re.compile(rf"(?P<name>[{UP}]{LETTER}+(?:[\-–][{UP}]{LETTER}+)*(?:['’]s)?)[ ]\Z")
 
 
@@ -53,7 +51,10 @@ RULES: Final = (
     Rule(
         "trap.pressure",
         words("pa ta bp pas pad"),
-        pattern(r"(?i)(?:pa|ta|bp|pas|pad)[ :.=]{0,3}(?:[a-zà-ÿ]{2,10}[ ]){0,2}(?P<value>[0-9]{2,3}/[0-9]{2,3})", value=Kind.TRAP),
+        pattern(
+            r"(?i)(?:pa|ta|bp|pas|pad)[ :.=]{0,3}(?:[a-zà-ÿ]{2,10}[ ]){0,2}(?P<value>[0-9]{2,3}/[0-9]{2,3})",
+            value=Kind.TRAP,
+        ),
         1.0,
     ),
     Rule(
