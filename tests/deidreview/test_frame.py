@@ -9,12 +9,13 @@ from django.urls import reverse
 from tests.factories import make_member, make_project
 
 pytestmark = pytest.mark.django_db
+_READER = ["Overview", "Notes", "Guidelines", "Agreement", "Runs", "Gold"]
 TABS = {
-    "viewer": ["Overview", "Notes", "Guidelines", "Gold", "Jobs"],
+    "viewer": [*_READER, "Jobs"],
     "annotator": ["Notes", "Guidelines"],
-    "reviewer": ["Overview", "Notes", "Guidelines", "Gold", "Export", "Jobs"],
-    "manager": ["Overview", "Notes", "Import", "Labels", "People", "Guidelines", "Gold", "Export", "Jobs", "Audit",
-                "Settings"],
+    "reviewer": [*_READER, "Export", "Jobs"],
+    "manager": ["Overview", "Notes", "Import", "Labels", "People", "Guidelines", "Agreement", "Runs", "Gold", "Export",
+                "Jobs", "Audit", "Settings"],
 }  # fmt: skip
 
 

@@ -1,0 +1,142 @@
+"""Signing in, the second factor, the frame of every page: in the browser, by keyboard, at both widths and themes."""
+
+import time
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from annotations.models import Role
+from tests.deidreview.conftest import totp
+from tests.factories import PASSWORD, make_member, make_project, make_user
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LOOKS = [(width, scheme) for width in (1440, 390) for scheme in ("light", "dark")]
+
+
+def sign_in(page: Page) -> None:
+    """By keyboard alone: the first field has the focus."""
+    page.keyboard.type("ada")
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+
+
+def fits(page: Page) -> bool:
+    return page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_from_sign_in_to_the_second_factor_and_out(page_of, live):
+    make_user("ada")
+    page = page_of()
+    page.goto(live("account_change_password"))
+    sign_in(page)
+    expect(page.get_by_role("heading", name="Change password")).to_be_visible()
+
+    page.get_by_text("Account menu").locator("..").click()
+    page.get_by_role("link", name="Two-factor sign-in").click()
+    page.get_by_role("link", name="Set up").click()
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_alt_text("QR code")).to_be_visible()
+    # The picture is there: the policy lets data: through.
+    assert page.evaluate("document.querySelector('.qr').naturalWidth") > 0
+    secret = page.locator("code.secret").inner_text()
+    page.keyboard.type(totp(secret, time.time()))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("list", name="Unused codes").get_by_role("listitem")).to_have_count(10)
+    recovery = page.get_by_role("list", name="Unused codes").get_by_role("listitem").first.inner_text()
+
+    page.get_by_text("Account menu").locator("..").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url(live("account_login"))
+    sign_in(page)
+    expect(page.get_by_role("heading", name="Second step")).to_be_visible()
+    page.keyboard.type(recovery)
+    page.keyboard.press("Enter")
+    page.wait_for_url(live("projects"))
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_sign_in_and_error_pages_are_accessible_and_fit(page_of, live, axe, width, scheme):
+    page = page_of(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    for name in ("account_login", "account_signup", "account_reset_password", "account_inactive"):
+        page.goto(live(name))
+        assert axe(page) == [] and fits(page), name
+    page.goto(live("projects") + "nowhere")
+    assert axe(page) == [] and fits(page)
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_account_pages_are_accessible_and_fit(page_of, live, axe, width, scheme):
+    user = make_user("ada")
+    page = page_of(user, viewport={"width": width, "height": 844}, color_scheme=scheme)
+    for name in ("account_change_password", "mfa_index", "account_logout", "account_reauthenticate"):
+        page.goto(live(name))
+        page.get_by_text("Account menu").locator("..").click()
+        assert axe(page) == [] and fits(page), name
+
+
+def test_the_theme_is_kept_and_the_menu_closes_with_escape(page_of, live):
+    page = page_of(make_user("ada"), color_scheme="light")
+    page.goto(live("mfa_index"))
+    menu = page.get_by_text("Account menu").locator("..")
+    menu.click()
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Dark")).to_be_hidden()
+    expect(menu).to_be_focused()
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    menu.click()
+    expect(page.get_by_role("button", name="Dark")).to_have_attribute("aria-pressed", "true")
+    page.mouse.click(300, 600)
+    expect(page.get_by_role("button", name="Dark")).to_be_hidden()
+
+
+def test_the_skip_link_comes_first_and_leads_to_the_content(page_of, live):
+    page = page_of(make_user("ada"))
+    page.goto(live("mfa_index"))
+    page.keyboard.press("Tab")
+    link = page.get_by_role("link", name="Skip to the content")
+    expect(link).to_be_focused()
+    expect(link).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_the_tab_that_is_open_is_in_sight_on_a_small_screen(page_of, live):
+    project = make_project("covid")
+    page = page_of(make_member(project, Role.MANAGER), viewport={"width": 390, "height": 844})
+    page.goto(live("project_settings", "covid"))
+    expect(page.locator(".tabs [aria-current]")).to_be_in_viewport()
+    assert fits(page)
+
+
+def test_an_htmx_request_that_fails_says_so(page_of, live):
+    page = page_of(make_user("ada"))
+    page.goto(live("mfa_index"))
+    # htmx writes its errors to the console too, which is what this test is after.
+    page.evaluate("console.error = () => {}")
+    # As a page of ours would: the element is there, htmx asks, the answer is an error.
+    page.evaluate("htmx.ajax('GET', '/nowhere', {target: '#main'})")
+    expect(page.get_by_role("status")).to_contain_text("no longer there")
+    page.context.set_offline(True)
+    page.evaluate("htmx.ajax('GET', '/healthz', {target: '#main'}).catch(() => {})")
+    expect(page.get_by_role("status")).to_contain_text("can't be reached")
+
+
+def test_the_admin_works_under_the_policy(page_of, live):
+    page = page_of(make_user("root", is_staff=True, is_superuser=True))
+    page.goto(live("admin:index"))
+    page.goto(live("admin:annotations_user_add"))
+    page.fill("#id_username", "grace")
+    page.fill("#id_password1", PASSWORD)
+    page.fill("#id_password2", PASSWORD)
+    page.click("input[name=_save]")
+    expect(page.get_by_text("was added successfully")).to_be_visible()
+    page.goto(page.url.split("/admin/")[0] + reverse("admin:annotations_user_changelist"))
+    # The page's own scripts run: ticking a row counts it.
+    page.check("#result_list tbody tr:first-child input.action-select")
+    expect(page.locator(".action-counter")).to_contain_text("1 of 2 selected")
