@@ -422,3 +422,19 @@ def test_no_event_holds_text(read, sign_in):
 def test_lines_are_counted_as_they_are_drawn(offset, line):
     assert line_at("a\r\nb\rc\nd", offset) == line
     assert TEXT
+
+
+@pytest.mark.parametrize("show", list(Show))
+@pytest.mark.parametrize("who", ["rev", "ann"])
+def test_every_filter_walks_an_index(world, who, show):
+    if connection.vendor == "postgresql":
+        pytest.skip("PostgreSQL rightly scans tables this small")
+    access = enter(getattr(world, who), "covid")
+    with CaptureQueriesContext(connection) as found:
+        note_page(access, show, after=1)
+        note_page(access, show, before=10_000)
+    for query in found:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
+            plan = [row[3] for row in cursor.fetchall()]
+        assert not any(step.startswith("SCAN") for step in plan), (query["sql"], plan)
