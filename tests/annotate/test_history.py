@@ -28,10 +28,11 @@ def now(world: SimpleNamespace) -> Places:
     return frozenset(rows.values_list("start", "end", "label_id"))
 
 
+SIZES, KINDS = st.integers(1, 4), st.integers(0, 2)
 ACTS = st.lists(
     st.one_of(
-        st.tuples(st.just("create"), st.integers(0, 12), st.integers(1, 4), st.integers(0, 2)),
-        st.tuples(st.sampled_from(["relabel", "resize", "delete"]), st.integers(0, 5), st.integers(1, 4), st.integers(0, 2)),
+        st.tuples(st.just("create"), st.integers(0, 12), SIZES, KINDS),
+        st.tuples(st.sampled_from(["relabel", "resize", "delete"]), st.integers(0, 5), SIZES, KINDS),
         st.tuples(st.sampled_from(["undo", "undo", "redo"]), st.just(0), st.just(0), st.just(0)),
     ),
     max_size=24,

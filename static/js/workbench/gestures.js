@@ -271,7 +271,7 @@ export class Gestures {
   #showSelected() {
     const span = this.selected;
     const quote = span ? this.#index.slice(span.start, span.end) : "";
-    this.#panel.selected(span, quote, () => this.remove());
+    this.#panel.selected(span, quote, () => this.remove(), this.#armed);
     this.#panel.marks(span?.label ?? null, this.#armed);
   }
 

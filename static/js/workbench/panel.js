@@ -38,11 +38,14 @@ export class Panel {
     }
   }
 
-  /** Show the selected span; null for none. */
-  selected(span, quote, remove) {
+  /** Show the selected span; null for none: then what will happen to the next selection. */
+  selected(span, quote, remove, armed = null) {
     const root = byId("selected");
     if (!span) {
-      root.replaceChildren(el("p", { class: "mute" }, words.nothing));
+      const armedName = this.#labels.get(armed)?.name;
+      root.replaceChildren(
+        armedName ? el("p", {}, words.armed(armedName)) : el("p", { class: "mute" }, words.nothing),
+      );
       return;
     }
     const label = this.#labels.get(span.label);

@@ -1,0 +1,87 @@
+"""The template tag and its lanes; the browser's twin is compared with it in tests/browser/test_annotate.py."""
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.domain.lanes import LANES, lanes
+from annotations.selectors.workbench import LabelItem, SpanItem
+from annotations.templatetags.note_text import note_text
+
+CASES = json.loads((Path(__file__).parent.parent / "cases" / "lanes.json").read_text())
+
+
+def label(pk: int, name: str) -> LabelItem:
+    return LabelItem(id=pk, name=name, key="", description="", category="C", hue=pk, underline=pk)
+
+
+LABELS = [label(1, "ONE"), label(2, '<TWO> & "co"')]
+
+
+def span(pk: int, start: int, end: int, label_id: int = 1) -> SpanItem:
+    return SpanItem(id=pk, start=start, end=end, label=label_id)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_table_that_the_browser_reads_too(case: dict[str, list]) -> None:
+    assert lanes([tuple(place) for place in case["spans"]]) == case["lanes"]
+
+
+PLACES = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9), st.integers(0, 3)), max_size=12)
+
+
+@given(PLACES)
+def test_spans_that_overlap_share_no_lane_but_the_last(found: list[tuple[int, int, int]]) -> None:
+    places = [(start, start + length, name) for start, length, name in found]
+    placed = lanes(places)
+    for at, (start, end, _) in enumerate(places):
+        for other in range(at):
+            overlap = start < places[other][1] and places[other][0] < end
+            assert not overlap or placed[at] != placed[other] or placed[at] == LANES - 1
+
+
+def test_one_line() -> None:
+    assert note_text("a <b> & c", [span(7, 2, 5, 2)], LABELS) == (
+        '<div class="line" id="L1"><span class="gutter" aria-hidden="true">1</span>'
+        '<div class="line-text" dir="auto" data-start="0" data-end="9">a '
+        '<span class="span hue-2 underline-2 lane-0" role="group" aria-label="&lt;TWO&gt; &amp; &quot;co&quot;"'
+        ' data-span="7" data-label="&lt;TWO&gt; &amp; &quot;co&quot;">&lt;b&gt;</span> &amp; c</div></div>'
+    )
+
+
+def test_a_span_over_lines_and_crossing_spans() -> None:
+    drawn = note_text("ab\r\ncd", [span(1, 1, 5), span(2, 0, 2, 2)], LABELS)
+    pieces = re.findall(r'<span class="(span[^"]*)".*?aria-label="([^"]*)" data-span="(\d)"( data-label)?', drawn)
+    two = html.escape(LABELS[1]["name"])
+    assert [(piece, name, bool(chip)) for _, name, piece, chip in pieces] == [
+        ("2", two, False),
+        ("1", "ONE", False),
+        ("2", f"{two}, continued", True),
+        ("1", "ONE, continued", True),
+    ]
+    assert ["is-continued" in classes for classes, *_ in pieces] == [True, True, False, False]
+
+
+def test_a_span_whose_label_is_gone_is_still_drawn() -> None:
+    assert 'data-label="?"' in note_text("abc", [span(1, 0, 3, 99)], LABELS)
+
+
+TEXTS = st.text(st.sampled_from("ab \r\n<>&\"'\u2028😀\u0301\u05d0"), max_size=40)
+
+
+@given(TEXTS, PLACES)
+def test_the_text_of_each_line_is_in_the_page_to_the_last_character(
+    text: str, found: list[tuple[int, int, int]]
+) -> None:
+    places = {(start, min(start + length, len(text)), name) for start, length, name in found if start < len(text)}
+    spans = [span(pk, *place) for pk, place in enumerate(sorted(places))]
+    drawn = note_text(text, spans, LABELS)
+    lines = re.findall(r'data-start="(\d+)" data-end="(\d+)">(.*?)</div></div>', drawn, re.DOTALL)
+    for start, end, markup in lines:
+        assert html.unescape(re.sub(r"</?span[^<>]*>", "", markup)) == text[int(start) : int(end)]
+    assert "".join(text[int(start) : int(end)] for start, end, _ in lines) == re.sub(r"[\r\n]", "", text)

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { Api, outcomeOf } from "../../static/js/workbench/api.js";
+import { Outbox, backOff } from "../../static/js/workbench/outbox.js";
+
+/** An outbox whose server gives these outcomes in turn ("ok" after that); waiting takes no time. */
+function outbox(changes, outcomes = [], renewed = { kind: "ok" }) {
+  const it = { sent: [], states: [], waits: [], accepted: [], refused: [], renewals: 0 };
+  it.outbox = new Outbox({
+    queue: () => changes[0] ?? null,
+    post: async (change) => {
+      it.sent.push(change);
+      return { kind: "ok", data: { to: change }, ...outcomes.shift() };
+    },
+    renew: async () => {
+      it.renewals += 1;
+      return renewed;
+    },
+    accepted: (answer) => it.accepted.push([changes.shift(), answer.to]),
+    refused: () => it.refused.push(changes.shift()),
+    show: (state) => it.states.push(state),
+    sleep: async (ms) => void it.waits.push(ms),
+  });
+  return it;
+}
+
+test("changes go one after another, in order", async () => {
+  const it = outbox(["a", "b", "c"]);
+  assert.equal(await it.outbox.drained(), true);
+  assert.deepEqual(it.sent, ["a", "b", "c"]);
+  assert.deepEqual(it.accepted, [["a", "a"], ["b", "b"], ["c", "c"]]);
+  assert.equal(it.states.at(-1), "saved");
+});
+
+test("poking twice sends once", async () => {
+  const it = outbox(["a"]);
+  it.outbox.poke();
+  it.outbox.poke();
+  await it.outbox.drained();
+  assert.deepEqual(it.sent, ["a"]);
+});
+
+test("what is lost is sent again, after longer and longer waits, and nothing overtakes it", async () => {
+  const it = outbox(["a", "b"], [{ kind: "lost" }, { kind: "lost" }, { kind: "lost" }]);
+  it.outbox.poke();
+  while (it.accepted.length < 2) await new Promise((done) => setImmediate(done));
+  assert.deepEqual(it.sent, ["a", "a", "a", "a", "b"]);
+  assert.deepEqual(it.waits, [1000, 2000, 4000]);
+  assert.equal(it.states.filter((state) => state === "offline").length, 3);
+});
+
+test("back-off ends at a quarter of a minute", () => {
+  assert.deepEqual([1, 2, 3, 4, 5, 6, 50].map(backOff), [1000, 2000, 4000, 8000, 15000, 15000, 15000]);
+});
+
+test("it is never called saved while something waits", async () => {
+  const it = outbox(["a"], [{ kind: "lost" }, { kind: "signed-out" }, { kind: "other-person" }]);
+  it.outbox.poke();
+  while (!it.accepted.length) await new Promise((done) => setImmediate(done));
+  await new Promise((done) => setImmediate(done));
+  assert.deepEqual(it.states, ["saving", "offline", "signed-out", "other-person", "saved", "saved"]);
+});
+
+test("waiting for a connection ends when somebody pokes", async () => {
+  const it = outbox(["a"], [{ kind: "lost" }]);
+  let asleep;
+  const slept = new Promise((done) => (asleep = done));
+  const patient = new Outbox({
+    queue: () => (it.done ? null : "a"),
+    post: async () => (it.sent.push("a"), it.sent.length === 1 ? { kind: "lost" } : { kind: "ok", data: {} }),
+    renew: async () => ({ kind: "ok" }),
+    accepted: () => (it.done = true),
+    refused: () => {},
+    show: () => {},
+    sleep: () => (asleep(), new Promise(() => {})),
+  });
+  patient.poke();
+  await slept;
+  await new Promise((done) => setImmediate(done));
+  patient.poke();
+  while (!it.done) await new Promise((done) => setImmediate(done));
+  assert.deepEqual(it.sent, ["a", "a"]);
+});
+
+test("drained says false as soon as it has to wait", async () => {
+  const it = outbox(["a"], [{ kind: "lost" }]);
+  assert.equal(await it.outbox.drained(), false);
+});
+
+test("an out-of-date form token is renewed once, then it is as if the answer was lost", async () => {
+  const it = outbox(["a"], [{ kind: "token" }]);
+  assert.equal(await it.outbox.drained(), true);
+  assert.equal(it.renewals, 1);
+  const again = outbox(["a"], [{ kind: "token" }, { kind: "token" }]);
+  assert.equal(await again.outbox.drained(), false);
+  const out = outbox(["a"], [{ kind: "token" }], { kind: "signed-out" });
+  assert.equal(await out.outbox.drained(), false);
+  assert.ok(out.states.includes("signed-out"));
+});
+
+test("what is refused is dropped, and the rest goes on", async () => {
+  const it = outbox(["a", "b"], [{ kind: "refused" }]);
+  assert.equal(await it.outbox.drained(), true);
+  assert.deepEqual([it.refused, it.accepted], [["a"], [["b", "b"]]]);
+});
+
+const response = (status, body, type = "basic") => ({
+  status,
+  type,
+  ok: status >= 200 && status < 300,
+  json: async () => {
+    if (body === undefined) throw new SyntaxError("no JSON");
+    return body;
+  },
+});
+
+test("what an answer means", async () => {
+  const kind = async (...args) => (await outcomeOf(response(...args))).kind;
+  assert.equal(await kind(200, {}), "ok");
+  assert.equal(await kind(200), "lost", "a page where JSON was due");
+  assert.equal(await kind(0, undefined, "opaqueredirect"), "lost");
+  for (const status of [500, 502, 503, 429, 408]) assert.equal(await kind(status, { error: "x" }), "lost");
+  assert.equal(await kind(401), "signed-out");
+  assert.equal(await kind(403), "token");
+  assert.equal(await kind(403, { error: "stale-page" }), "token");
+  assert.equal(await kind(403, { error: "forbidden", message: "no" }), "refused");
+  assert.equal(await kind(409, { error: "person" }), "other-person");
+  assert.equal(await kind(409, { error: "changed" }), "refused");
+  const { data } = await outcomeOf(response(400));
+  assert.match(data.message, /400/);
+});
+
+test("requests carry token and person, and never put a body into the address", async () => {
+  const calls = [];
+  const api = new Api({ token: "t1", person: 5 }, async (url, options) => {
+    calls.push([url, options]);
+    return response(200, { person: 5, csrf: "t2" });
+  });
+  await api.post("/changes", { quote: "Mario" });
+  await api.get("/spans?version=1");
+  await api.post("/changes", {});
+  assert.deepEqual(JSON.parse(calls[0][1].body), { quote: "Mario", person: 5 });
+  assert.deepEqual(calls.map(([, { headers }]) => headers["X-CSRFToken"]), ["t1", undefined, "t2"]);
+  assert.ok(calls.every(([url, options]) => !url.includes("Mario") && options.redirect === "manual"));
+});
+
+test("a token that was given to somebody else is not used", async () => {
+  const api = new Api({ token: "t1", person: 5 }, async () => response(200, { person: 6, csrf: "t2" }));
+  assert.equal((await api.get("/spans")).kind, "other-person");
+  assert.equal(api.token, "t1");
+});
+
+test("a network error is a lost answer", async () => {
+  const api = new Api({ token: "t", person: 5 }, async () => {
+    throw new TypeError("failed");
+  });
+  assert.equal((await api.post("/x", {})).kind, "lost");
+});
