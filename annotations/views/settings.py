@@ -8,11 +8,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.access import Access, Can, enter
-from annotations.forms.refusals import refuse
+from annotations.forms.refusals import refuse, sentence
 from annotations.forms.settings import AssignForm, SettingsForm
 from annotations.models import Document, Project
 from annotations.services.assigning import annotators, assign_list
 from annotations.services.errors import ServiceError
+from annotations.services.filling import fill_up
 from annotations.services.projects import update_project
 from annotations.views.requests import Request
 
@@ -71,3 +72,19 @@ def assign_notes(request: Request, slug: str) -> HttpResponse:
         except ServiceError as error:
             refuse(form, error, {"note": "names", "member": "reader"})
     return _page(request, access, assigning=form)
+
+
+@require_POST
+def fill_notes(request: Request, slug: str) -> HttpResponse:
+    """Give the notes that are here already the readers that the rule asks for."""
+    access = enter(request.user, slug, Can.MANAGE)
+    try:
+        made = fill_up(project=access.project, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("project_settings", slug)
+    words = ngettext(
+        "%(count)d note more to read was handed out.", "%(count)d notes more to read were handed out.", made
+    )
+    messages.success(request, words % {"count": made} if made else _("Every note has its readers already."))
+    return redirect("project_settings", slug)

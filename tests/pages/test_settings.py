@@ -2,13 +2,15 @@
 
 import pytest
 
-from annotations.models import Assignment, Event, Project, Verb
+from annotations.models import Assignment, Event, Membership, Project, Verb
+from annotations.services.filling import fill_up
 from tests import factories as make
 from tests.pages.checks import check_page
 from tests.pages.managing import HUGE, check_closed, check_method
 
 PAGE = "/projects/covid/settings/"
 ASSIGN = "/projects/covid/settings/assign"
+FILL = "/projects/covid/settings/fill"
 
 
 @pytest.fixture
@@ -39,11 +41,13 @@ def test_nobody_else_comes_in(world, sign_in):
     check_closed(world, sign_in, PAGE)
     check_closed(world, sign_in, PAGE, "post")
     check_closed(world, sign_in, ASSIGN, "post")
+    check_closed(world, sign_in, FILL, "post")
 
 
 def test_wrong_methods(mia):
     check_method(mia, PAGE)
     check_method(mia, ASSIGN, "get")
+    check_method(mia, FILL, "get")
 
 
 @pytest.mark.parametrize(
@@ -109,3 +113,38 @@ def test_without_annotators_the_page_says_so(db, sign_in):
     project = make.make_project("lone")
     html = check_page(sign_in(make.make_member(project, "manager")).get("/projects/lone/settings/"))
     assert "There is no annotator yet" in html
+
+
+# ── Notes that were there before ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_notes_that_were_there_are_handed_out_by_the_rule(world, mia, cas):
+    response = mia.post(FILL, follow=True)
+    assert "2 notes more to read were handed out" in check_page(response)
+    assert Assignment.objects.filter(user=cas).count() == 2
+    assert Event.objects.get(verb=Verb.NOTES_ASSIGNED).data == {"rule": True, "notes": 2}
+    assert "Every note has its readers already" in check_page(mia.post(FILL, follow=True))
+    assert Event.objects.filter(verb=Verb.NOTES_ASSIGNED).count() == 1
+
+
+def test_some_readers_each_go_to_who_has_least(world, mia, cas):
+    Project.objects.filter(pk=world.project.pk).update(distribution="some", readers_per_note=2)
+    Assignment.objects.filter(user=world.ben).delete()
+    third = make.make_note(world.project)
+    released = Assignment.objects.create(project=world.project, document=third, user=cas, state="released")
+    world.project.refresh_from_db()
+    assert fill_up(project=world.project, actor=world.mia) == 4
+    live = Assignment.objects.exclude(state="released").values_list("document", "user")
+    assert all(sum(note == pk for note, _ in live) == 2 for pk in (*[n.pk for n in world.notes], third.pk))
+    assert (third.pk, cas.pk) not in live
+    released.refresh_from_db()
+    assert released.state == "released"
+
+
+@pytest.mark.parametrize("rule, words", [("list", "by name only"), ("everyone", "no annotator yet")])
+def test_nothing_to_hand_out(world, mia, rule, words):
+    Project.objects.filter(pk=world.project.pk).update(distribution=rule)
+    if rule == "everyone":
+        Membership.objects.filter(role="annotator").update(active=False)
+    assert words in check_page(mia.post(FILL, follow=True))
+    assert Assignment.objects.count() == 4
