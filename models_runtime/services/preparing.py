@@ -16,6 +16,7 @@ from annotations.models import Project, User
 from annotations.services.backup import write_backup
 from annotations.services.errors import ServiceError
 from annotations.services.schema import schema_state
+from models_runtime.services.runs import start_run
 
 Say = Callable[[str], None]
 
@@ -67,6 +68,9 @@ def load_demo(*, slug: str, say: Say) -> bool:
     if Project.objects.filter(slug=slug).exists():
         return False
     call_command("load_demo", slug=slug, stdout=io.StringIO())
+    project = Project.objects.get(slug=slug)
+    # The worker that starts next does it: its proposals then wait for review.
+    start_run(project=project, backend="rules", actor=project.created_by, key=f"demo-{project.pk}")
     say("Demo project loaded")
     return True
 

@@ -126,7 +126,7 @@ def run_rows(runs: Iterable[Run]) -> list[RunRow]:
 def retry_failed(*, run: Run, actor: User | None) -> int:
     """Put the failed notes of an ended run back and work on them by a new job. Returns how many."""
     with transaction.atomic():
-        held = Run.objects.select_for_update().select_related("job").get(pk=run.pk)
+        held = Run.objects.select_for_update(of=("self",)).select_related("job").get(pk=run.pk)
         if held.job is not None and held.job.state in (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED):
             raise ServiceError("this run is still at work; wait for its end or cancel it", code="live")
         unfinished = RunItem.objects.filter(run=run).exclude(state=RunItem.State.DONE)
