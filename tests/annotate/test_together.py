@@ -1,0 +1,195 @@
+"""Requests at one moment, with real connections and real commits: nothing lost, nothing doubled; 20 trials each."""
+
+import json
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from annotations.models import AnnotationSet, Assignment, Author, Document, Event, Span, User
+from tests import factories as make
+from tests.annotate.conftest import TEXT, alter, create, label_ids, step
+
+TRIALS = 20
+
+
+@pytest.fixture
+def world(transactional_db: None) -> SimpleNamespace:
+    project = make.make_project("covid")
+    ann, ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
+    return SimpleNamespace(project=project, ann=ann, ben=ben, labels=label_ids(project))
+
+
+@pytest.fixture
+def at_once() -> Iterator[Callable[..., list[Any]]]:
+    """Run calls in threads of their own that start together; each with a database connection of its own."""
+    pool = ThreadPoolExecutor(8)
+
+    def run(*calls: Callable[[], Any]) -> list[Any]:
+        barrier = threading.Barrier(len(calls))
+
+        def begin(call: Callable[[], Any]) -> Any:
+            connection.ensure_connection()
+            barrier.wait(10)
+            return call()
+
+        return [done.result(30) for done in [pool.submit(begin, call) for call in calls]]
+
+    yield run
+    # The threads' connections would keep the test database from being dropped.
+    barrier = threading.Barrier(8)
+    list(pool.map(lambda _: (barrier.wait(10), connection.close()), range(8)))
+    pool.shutdown()
+
+
+def note_of(world: SimpleNamespace) -> Document:
+    return make.make_note(world.project, TEXT, readers=[world.ann, world.ben])
+
+
+def poster(user: User, note: Document, name: str = "changes") -> Callable[[dict[str, Any]], Any]:
+    client = Client()
+    client.force_login(user)
+    path = reverse(name, args=[note.project.slug, note.pk])
+    return lambda data: client.post(path, json.dumps(data), content_type="application/json")
+
+
+def check(note: Document, user: User, spans: int, events: int) -> None:
+    """The rows, the log and the count of the reading say the same."""
+    reading = AnnotationSet.objects.get(document=note, author__user=user)
+    assert reading.spans.count() == spans
+    assert Event.objects.filter(annotation_set_id=reading.pk, verb__startswith="span.").count() == events
+    assert reading.version == events
+    assert Author.objects.filter(user=user).count() == 1
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first span", "later span"])
+def test_the_same_change_posted_twice_at_once(world: SimpleNamespace, at_once: Any, first: bool) -> None:
+    for _ in range(TRIALS):
+        note = note_of(world)
+        posts = [poster(world.ann, note) for _ in range(2)]
+        if not first:
+            posts[0](create(note, world.labels, "54", "AGE"))
+        data = create(note, world.labels, "Torino", "CITY")
+        answers = at_once(*(partial(post, data) for post in posts))
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert answers[0].json()["span"] == answers[1].json()["span"]
+        check(note, world.ann, 2 - first, 2 - first)
+
+
+def test_two_tabs_make_the_same_span_at_once(world: SimpleNamespace, at_once: Any) -> None:
+    for _ in range(TRIALS):
+        note = note_of(world)
+        calls = [partial(poster(world.ann, note), create(note, world.labels, "Torino", "CITY")) for _ in range(2)]
+        answers = at_once(*calls)
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert answers[0].json()["span"] == answers[1].json()["span"]
+        assert sorted(answer.json().get("already", False) for answer in answers) == [False, True]
+        check(note, world.ann, 1, 1)
+
+
+def test_two_tabs_make_different_spans_at_once(world: SimpleNamespace, at_once: Any) -> None:
+    for _ in range(TRIALS):
+        note = note_of(world)
+        wanted = [("Torino", "CITY"), ("54", "AGE"), ("Bianchi", "DOCTOR"), ("Mario Rossi", "PATIENT")]
+        calls = [partial(poster(world.ann, note), create(note, world.labels, *want, version=0)) for want in wanted]
+        answers = at_once(*calls)
+        assert [answer.status_code for answer in answers] == [200] * 4
+        assert sorted(answer.json()["version"] for answer in answers) == [1, 2, 3, 4]
+        # Whoever was not first is told, and sees what came before.
+        assert sorted(len(answer.json().get("spans", [])) for answer in answers) == [0, 2, 3, 4]
+        check(note, world.ann, 4, 4)
+
+
+def test_two_people_at_once(world: SimpleNamespace, at_once: Any) -> None:
+    for _ in range(TRIALS):
+        note = note_of(world)
+        calls = [
+            partial(poster(user, note), create(note, world.labels, part, label))
+            for user in (world.ann, world.ben)
+            for part, label in (("Torino", "CITY"), ("54", "AGE"))
+        ]
+        assert [answer.status_code for answer in at_once(*calls)] == [200] * 4
+        check(note, world.ann, 2, 2)
+        check(note, world.ben, 2, 2)
+
+
+def test_two_tabs_change_the_same_span_at_once(world: SimpleNamespace, at_once: Any) -> None:
+    for trial in range(TRIALS):
+        note = note_of(world)
+        posts = [poster(world.ann, note) for _ in range(2)]
+        span = posts[0](create(note, world.labels, "Torino", "CITY")).json()["span"]
+        first = alter("relabel", span, label=world.labels["HOSPITAL"])
+        second = alter("delete", span) if trial % 2 else alter("relabel", span, label=world.labels["AGE"])
+        answers = at_once(partial(posts[0], first), partial(posts[1], second))
+        assert sorted(answer.status_code for answer in answers) == [200, 409]
+        check(note, world.ann, Span.objects.filter(annotation_set__document=note).count(), 2)
+
+
+def test_an_undo_posted_twice_at_once_undoes_one_change(world: SimpleNamespace, at_once: Any) -> None:
+    for _ in range(TRIALS):
+        note = note_of(world)
+        posts = [poster(world.ann, note) for _ in range(2)]
+        for part, label in (("Torino", "CITY"), ("54", "AGE"), ("Bianchi", "DOCTOR")):
+            posts[0](create(note, world.labels, part, label))
+        data = step("undo")
+        answers = at_once(*(partial(post, data) for post in posts))
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert answers[0].json()["removed"] == answers[1].json()["removed"]
+        check(note, world.ann, 2, 4)
+
+
+def test_submitting_while_a_span_is_made(world: SimpleNamespace, at_once: Any) -> None:
+    for _ in range(TRIALS):
+        note = note_of(world)
+        submit, post = poster(world.ann, note, "submit"), poster(world.ann, note)
+        data = create(note, world.labels, "Torino", "CITY")
+        submitted, made = at_once(partial(submit, {}), partial(post, data))
+        assert submitted.status_code == 200
+        assert made.status_code in (200, 409)
+        reading = AnnotationSet.objects.get(document=note)
+        assert reading.state == "submitted"
+        assert reading.spans.count() == (made.status_code == 200)
+        assert Assignment.objects.get(document=note, user=world.ann).state == "done"
+
+
+def test_a_double_submit_is_one(world: SimpleNamespace, at_once: Any) -> None:
+    for _ in range(TRIALS):
+        note = note_of(world)
+        posts = [poster(world.ann, note, "submit") for _ in range(2)]
+        assert [answer.status_code for answer in at_once(*(partial(post, {}) for post in posts))] == [200, 200]
+        assert Event.objects.filter(document_id=note.pk, verb="set.submitted").count() == 1
+
+
+def test_eight_clients_lose_and_double_nothing(world: SimpleNamespace, at_once: Any) -> None:
+    notes = [note_of(world) for _ in range(4)]
+    each = 12
+
+    def work(user: User, note: Document) -> list[int]:
+        post = poster(user, note)
+        return [
+            post(
+                {
+                    "change_id": str(uuid.uuid4()),
+                    "kind": "create",
+                    "start": at,
+                    "end": at + 1,
+                    "label": world.labels["AGE"],
+                    "quote": TEXT[at],
+                }
+            ).status_code
+            for at in [at for at in range(len(TEXT)) if TEXT[at] != " "][:each]
+        ]
+
+    pairs = [(user, note) for user in (world.ann, world.ben) for note in notes]
+    done = at_once(*(partial(work, *pair) for pair in pairs))
+    assert done == [[200] * each] * 8
+    for user, note in pairs:
+        check(note, user, each, each)
