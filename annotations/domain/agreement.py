@@ -75,8 +75,10 @@ def patterns(
     """How often each pattern of values occurs. Tokens are split at the ends of exactly the spans compared.
 
     `category_of` maps labels to categories and is needed for category granularity (KeyError for a label it lacks).
-    Raises ValueError for BIO on anything but tokens.
+    Raises ValueError for BIO on anything but tokens, and for an annotator named twice.
     """
+    if len(set(annotators)) != len(annotators):
+        raise ValueError("an annotator is named twice: each reading counts once")
     if granularity is Granularity.BIO and unit not in (Unit.TOKEN, Unit.MARKED):
         raise ValueError("BIO tags are of tokens: choose the unit token or marked")
     value = _valuer(granularity, category_of or {})

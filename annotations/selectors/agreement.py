@@ -38,7 +38,9 @@ def counted_readings(project: Project) -> Counted:
     sets = AnnotationSet.objects.filter(author__project=project, author__kind=Author.Kind.ANNOTATOR)
     submitted = sets.filter(state=AnnotationSet.State.SUBMITTED)
     notes = _shared_notes(project)
-    names = _readings(project).filter(document__in=notes).values_list("author__name", flat=True).distinct()
+    names = set(
+        _readings(project).filter(document__in=notes).order_by().values_list("author__name", flat=True).distinct()
+    )
     return Counted(
         notes=notes.count(),
         annotator_names=tuple(sorted(names)),
