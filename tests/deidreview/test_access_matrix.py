@@ -59,6 +59,7 @@ TABLE: dict[str, dict[str, str]] = {
     "project": {"GET": MEMBERS, "POST": EVERYONE_405},
     "project_settings": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "assign_notes": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "fill_notes": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "guidelines": {"GET": MEMBERS, "POST": EVERYONE_405},
     "guidelines_edit": {"GET": MANAGERS, "POST": done(MANAGERS)},
     "patients": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
@@ -252,6 +253,7 @@ def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
         "file": stored.pk,
         "label": label_of(project, "CITY").pk,
         "member": Membership.objects.get(project=project, user=reader).pk,
+        "membership": Membership.objects.get(project=project, user=reader).pk,
         "author": reading.author_id,
         "version": version.number,
         "project": project.pk,
@@ -310,7 +312,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "slug": slug,
         "pk": ids.get(kind_of(name), 0),
         "version": ids["version"],
-        "object_id": ids.get(model[1], 1) if model else 0,
+        "object_id": ids[model[1]] if model else 0,
     }
     return "/" + re.sub(r"<\w+:(\w+)>", lambda found: str(values[found[1]]), ROUTES[name])
 
