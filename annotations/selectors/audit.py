@@ -144,10 +144,16 @@ def details(data: Mapping[str, Any], labels: Mapping[int, str], authors: Mapping
     for key, value in data.items():
         name = key.replace("_", " ")
         if key in ("set", "from_set") and isinstance(value, int):
-            parts.append(_("reading by %(name)s") % {"name": authors.get(value, f"#{value}")})
+            parts.append(_reading(value, authors))
         elif value not in (None, "", [], {}) and key not in ("kind", "span"):
             parts.append(f"{name}: {_value(value)}")
     return ", ".join(parts)
+
+
+def _reading(pk: int, authors: Mapping[int, str]) -> str:
+    if pk in authors:
+        return _("reading by %(name)s") % {"name": authors[pk]}
+    return _("reading %(pk)s, gone") % {"pk": pk}
 
 
 def _value(value: object) -> str:

@@ -69,6 +69,10 @@ class NotePage:
     beyond: bool = False
 
 
+# What an annotator's own filters are called: all of their notes are theirs.
+ANNOTATORS_WORDS = {Show.TODO: _("To do"), Show.DONE: _("Done")}
+
+
 def choices(access: Access) -> list[Show]:
     """The filters that mean something to this person."""
     if not access.can(Can.READ_NOTES):

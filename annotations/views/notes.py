@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotations.access import Access, Can, enter, note_for, notes_for
 from annotations.models import AnnotationSet, Author, Document, Verb
-from annotations.selectors.notes import Show, choices, neighbours, note_page
+from annotations.selectors.notes import ANNOTATORS_WORDS, Show, choices, neighbours, note_page
 from annotations.selectors.readings import Reading, choose, compare, label_counts, readings_of
 from annotations.selectors.workbench import labels_of, spans_of
 from annotations.services.errors import ServiceError
@@ -39,13 +39,19 @@ def notes(request: Request, slug: str) -> HttpResponse:
         "access": access,
         "page": page,
         "shown": shown,
-        "choices": offered,
+        "choices": [(show.value, _words(access, show)) for show in offered],
+        "label": _words(access, shown),
         "name": name or "",
         "token": token if name else "",
         "forgotten": bool(token and not name),
     }
     template = "annotations/notes_list.html" if request.htmx else "annotations/notes.html"
     return render(request, template, context)
+
+
+def _words(access: Access, show: Show) -> str:
+    """What a filter is called for this person."""
+    return str(ANNOTATORS_WORDS.get(show, show.label) if access.blind else show.label)
 
 
 def _search_url(request: Request, access: Access) -> str:

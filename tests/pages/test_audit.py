@@ -142,7 +142,7 @@ def test_the_log_shows_a_fragment_to_htmx_and_an_empty_state(world, sign_in):
         ({"before": None, "after": [3, 9, 1]}, "3–9 PATIENT"),
         ({"before": {"name": "A"}, "after": {"name": "B"}}, "before: name A, after: name B"),
         ({"documents": list(range(40))}, "documents: 40"),
-        ({"set": 8}, "reading by #8"),
+        ({"set": 8}, "reading 8, gone"),
         ({"reason": "x" * 300}, f"reason: {'x' * 119}…"),
         ({"active": True}, "active: yes"),
     ],
