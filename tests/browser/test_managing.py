@@ -1,0 +1,87 @@
+"""The managing pages in Chromium: axe-core, small screens, and what their script adds."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from annotations.models import Membership, Project
+from tests import factories as make
+
+PAGES = ["import", "labels", "people", "guidelines", "guidelines_edit", "project_settings", "patients"]
+
+
+@pytest.fixture
+def world(transactional_db: None) -> SimpleNamespace:
+    project = make.make_project("covid", guidelines="# Names\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n```\nx\n```")
+    ann = make.make_member(project, user="ann")
+    note = make.make_note(project, readers=[ann], patient_id="P1")
+    make.make_set(note, ann, [(0, 11, "PATIENT")])
+    return SimpleNamespace(project=project, ann=ann, mia=make.make_member(project, "manager", "mia"))
+
+
+@pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
+def test_every_page_is_accessible_and_fits(
+    world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+) -> None:
+    page = page_of(world.mia, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    label = make.label_of(world.project, "PATIENT")
+    target = make.label_of(world.project, "DOCTOR")
+    member = Membership.objects.get(user=world.ann)
+    urls = [live(name, "covid") for name in PAGES]
+    urls += [live("label_edit", "covid", label.pk), live("member_remove", "covid", member.pk)]
+    urls += [live("label_merge", "covid", label.pk) + f"?into={target.pk}"]
+    found = []
+    for url in urls:
+        page.goto(url)
+        found += [f"{url}: {line}" for line in axe(page)]
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found.append(f"{url}: wider than the screen")
+    assert found == []
+
+
+def test_preview_comes_without_leaving_the_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page: Page = page_of(world.mia)
+    page.goto(live("guidelines_edit", "covid"))
+    page.get_by_label("Guidelines").fill("# Dates")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#preview").get_by_role("heading", name="Dates")).to_be_visible()
+    expect(page.get_by_label("Guidelines")).to_have_value("# Dates")
+    assert Project.objects.get().guidelines.startswith("# Names")
+
+
+def test_leaving_an_unsaved_text_asks_first(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page: Page = page_of(world.mia)
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.goto(live("guidelines_edit", "covid"))
+    page.get_by_label("Guidelines").press_sequentially("x")
+    page.get_by_role("link", name="Cancel").click()
+    page.wait_for_url("**/guidelines/")
+    assert asked == ["beforeunload"]
+    page.goto(live("guidelines_edit", "covid"))
+    page.get_by_label("Guidelines").press_sequentially("y")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url("**/guidelines/")
+    assert asked == ["beforeunload"]
+
+
+def test_the_link_can_be_copied(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page: Page = page_of(world.mia, permissions=["clipboard-read", "clipboard-write"])
+    page.goto(live("people", "covid"))
+    page.get_by_role("button", name="Password link for ann").click()
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_text("Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == page.locator("#link").inner_text().strip()
+
+
+def test_a_double_click_adds_one_label(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page: Page = page_of(world.mia)
+    page.goto(live("labels", "covid"))
+    page.get_by_label("Name").fill("CANTON")
+    page.get_by_role("button", name="Add the label").dblclick()
+    expect(page.locator(".errorlist")).to_have_count(0)
+    expect(page.get_by_role("link", name="Edit CANTON")).to_be_visible()
+    assert page.url.endswith(reverse("labels", args=["covid"])) or "#" in page.url
