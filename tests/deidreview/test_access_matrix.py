@@ -312,7 +312,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "slug": slug,
         "pk": ids.get(kind_of(name), 0),
         "version": ids["version"],
-        "object_id": ids[model[1]] if model else 0,
+        "object_id": ids[model[1]] if model and "object_id" in ROUTES[name] else 0,
     }
     return "/" + re.sub(r"<\w+:(\w+)>", lambda found: str(values[found[1]]), ROUTES[name])
 
