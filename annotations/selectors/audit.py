@@ -15,6 +15,8 @@ PAGE = 50
 WINDOW = 50_000
 # A value longer than this (a description of a label, a list of ids) is cut.
 LONGEST = 120
+# PostgreSQL keeps the keys of JSON in an order of its own: these come first, the others by name.
+FIRST = ("set", "from_set", "user", "role", "label", "before", "after", "version", "import", "format", "as")
 
 
 @dataclass(frozen=True)
@@ -138,15 +140,15 @@ def details(data: Mapping[str, Any], labels: Mapping[int, str], authors: Mapping
     parts = []
     before, after = data.get("before"), data.get("after")
     if _is_place(before) or _is_place(after):
-        spans = [_place(span, labels) for span in (before, after) if _is_place(span)]
+        spans = [_place(span, labels) for span in (before, after) if span is not None and _is_place(span)]
         kind = data.get("kind")
         return f"{' → '.join(spans)}{f' ({kind})' if kind in ('undo', 'redo') else ''}"
-    for key, value in data.items():
-        name = key.replace("_", " ")
+    for key in sorted(data, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name)):
+        value = data[key]
         if key in ("set", "from_set") and isinstance(value, int):
             parts.append(_reading(value, authors))
         elif value not in (None, "", [], {}) and key not in ("kind", "span"):
-            parts.append(f"{name}: {_value(value)}")
+            parts.append(f"{key.replace('_', ' ')}: {_value(value)}")
     return ", ".join(parts)
 
 

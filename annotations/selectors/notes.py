@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.enums import TextChoices
@@ -139,7 +140,7 @@ def source(access: Access, show: Show) -> Fetch:
 def _gold(access: Access) -> QuerySet[AnnotationSet]:
     # The author's id rather than a join: the index of annotation sets begins with it.
     authors = Author.objects.filter(project_id=access.project.pk, kind=Author.Kind.GOLD)
-    author = authors.values_list("pk", flat=True).first()
+    author = authors.values_list("pk", flat=True).first() or 0
     return AnnotationSet.objects.filter(author_id=author, state=AnnotationSet.State.SUBMITTED)
 
 
@@ -148,7 +149,7 @@ def _assigned(access: Access, state: str) -> Fetch:
     return _along(mine, "document_id")
 
 
-def _along(rows: QuerySet, key: str) -> Fetch:
+def _along(rows: QuerySet[Any], key: str) -> Fetch:
     """Ids along an index that holds them in order."""
 
     def fetch(after: int | None, before: int | None, limit: int) -> Found:
@@ -169,8 +170,8 @@ def _merged(*sources: Fetch) -> Fetch:
     return fetch
 
 
-def _walk(project: int, matches: Exists) -> Fetch:
-    """Ids that pass a test which has no index of its own: looked for in WINDOW notes at most."""
+def _walk(project: int, matches: Any) -> Fetch:
+    """Ids that pass a test (Exists, or a combination) which has no index of its own; in WINDOW notes at most."""
     notes = Document.objects.filter(project_id=project)
 
     def fetch(after: int | None, before: int | None, limit: int) -> Found:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
@@ -20,7 +21,7 @@ class CappedCount(Subquery):
 
     template = "(SELECT COUNT(*) FROM (%(subquery)s) counted)"
 
-    def __init__(self, rows: QuerySet) -> None:
+    def __init__(self, rows: QuerySet[Any]) -> None:
         super().__init__(rows.order_by().values("pk")[: CAP + 1], output_field=IntegerField())
 
 
@@ -40,7 +41,7 @@ class Amount:
         return _("more than %(n)s") % {"n": f"{self.n:,}"} if self.more else f"{self.n:,}"
 
 
-def amount(rows: QuerySet) -> Amount:
+def amount(rows: QuerySet[Any]) -> Amount:
     """How many rows there are, counted up to CAP."""
     return Amount.of(rows.order_by()[: CAP + 1].count())
 

@@ -143,6 +143,7 @@ def test_the_log_shows_a_fragment_to_htmx_and_an_empty_state(world, sign_in):
         ({"before": {"name": "A"}, "after": {"name": "B"}}, "before: name A, after: name B"),
         ({"documents": list(range(40))}, "documents: 40"),
         ({"set": 8}, "reading 8, gone"),
+        ({"b": 1, "user": "u", "a": 2}, "user: u, a: 2, b: 1"),
         ({"reason": "x" * 300}, f"reason: {'x' * 119}…"),
         ({"active": True}, "active: yes"),
     ],
