@@ -1,15 +1,17 @@
 """What the workbench shows: a person's own reading of a note, the labels, and the list of their notes."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from annotations.access import Access, Can
 from annotations.models import AnnotationSet, Assignment, Author, Document, Label, Span, User
+from annotations.models.prepared import PreparedRead, columns_of, object_of
 
 # How many notes the list shows before and after the open one.
-AROUND = 25
+AROUND = 15
 # Styles in static/css/note.css: underline-0 and so on.
 UNDERLINES = 6
 
@@ -64,48 +66,65 @@ def own_sets(document_id: int, user: User) -> QuerySet[AnnotationSet]:
     )
 
 
+_SET_COLUMNS = columns_of(AnnotationSet, without=["created_at", "updated_at", "submitted_at"])
+_OWN_SET = PreparedRead(
+    lambda document, user: own_sets(document, User(pk=user)).values_list(*_SET_COLUMNS)[:1], int, int
+)
+
+
 def own_set(document_id: int, user: User) -> AnnotationSet | None:
-    return own_sets(document_id, user).only("id", "state", "version", "blind").first()
+    row = _OWN_SET.first(document_id, user.pk)
+    return object_of(AnnotationSet, _SET_COLUMNS, row) if row else None
+
+
+# Opening a note runs these: what the ORM needs to write SQL would be most of their cost.
+_SPANS = PreparedRead(
+    lambda reading: (
+        Span.objects.filter(annotation_set_id=reading)
+        .order_by("start", "end", "id")
+        .values_list("id", "start", "end", "label_id")
+    ),
+    int,
+)
+_LABELS = PreparedRead(
+    lambda project: (
+        Label.objects.filter(label_set__project_id=project, merged_into__isnull=True)
+        .order_by("category__position", "category_id", "position", "id")
+        .values_list("id", "name", "hotkey", "description", "category__name", "category__hue", "category__position")
+    ),
+    int,
+)
 
 
 def spans_of(annotation_set_id: int) -> list[SpanItem]:
     """All spans of one reading in reading order."""
-    rows = (
-        Span.objects.filter(annotation_set_id=annotation_set_id)
-        .order_by("start", "end", "id")
-        .values_list("id", "start", "end", "label_id")
-    )
-    return [SpanItem(id=pk, start=start, end=end, label=label) for pk, start, end, label in rows]
+    return [
+        SpanItem(id=pk, start=start, end=end, label=label) for pk, start, end, label in _SPANS.all(annotation_set_id)
+    ]
 
 
 def labels_of(project_id: int) -> list[LabelItem]:
     """The project's labels in their order; merged ones are gone."""
-    rows = (
-        Label.objects.filter(label_set__project_id=project_id, merged_into__isnull=True)
-        .select_related("category")
-        .order_by("category__position", "category_id", "position", "id")
-    )
     return [
         LabelItem(
-            id=label.pk,
-            name=label.name,
-            key=label.hotkey,
-            description=label.description,
-            category=label.category.name,
-            hue=label.category.hue,
-            underline=label.category.position % UNDERLINES,
+            id=pk,
+            name=name,
+            key=key,
+            description=description,
+            category=category,
+            hue=hue,
+            underline=position % UNDERLINES,
         )
-        for label in rows
+        for pk, name, key, description, category, hue, position in _LABELS.all(project_id)
     ]
 
 
 def work_list(access: Access, note: Document) -> WorkList:
     """The person's notes around `note`. Who may read all notes and has none assigned sees the project's."""
-    mine = _assigned(access)
     done, total = progress(access)
-    found = _assigned_around(mine, note.pk)
+    found = _assigned_around(access, note.pk) if total else {}
     if note.pk not in found and access.can(Can.READ_NOTES):
-        found |= _project_around(access.project.pk, note.pk) if not total else {note.pk: (note.name, "")}
+        found |= {note.pk: (note.name, "")} if total else _project_around(access.project.pk, note.pk)
     order = sorted(found)
     at = order.index(note.pk) if note.pk in found else -1
     return WorkList(
@@ -117,32 +136,59 @@ def work_list(access: Access, note: Document) -> WorkList:
     )
 
 
-def _assigned(access: Access) -> QuerySet[Assignment]:
-    return Assignment.objects.filter(project_id=access.project.pk, user_id=access.user.pk)
+def _assigned(project_id: int, user_id: int) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(project_id=project_id, user_id=user_id)
+
+
+_COUNTS = PreparedRead(
+    lambda project, user: (
+        _assigned(project, user).order_by().values("state").annotate(notes=Count("pk")).values_list("state", "notes")
+    ),
+    int,
+    int,
+)
 
 
 def progress(access: Access) -> tuple[int, int]:
     """How many of their notes this person has done, and how many there are."""
-    done = _assigned(access).filter(state=Assignment.State.DONE).count()
-    return done, done + _assigned(access).filter(state=Assignment.State.OPEN).count()
+    counts = dict(_COUNTS.all(access.project.pk, access.user.pk))
+    done = counts.get(Assignment.State.DONE, 0)
+    return done, done + counts.get(Assignment.State.OPEN, 0)
 
 
-def _assigned_around(mine: QuerySet[Assignment], pk: int) -> dict[int, tuple[str, str]]:
-    """A query for each state and side, each a short walk along `assignment_work_list` whatever the project's size."""
+def _walk(rows: Callable[..., QuerySet[Any, Any]], key: str, name: str, kinds: Sequence[type]) -> list[PreparedRead]:
+    """Two statements: the notes from one on, and those before it, nearest first."""
+
+    def from_here(pk: int, *values: Any) -> QuerySet[Any, Any]:
+        return rows(*values).filter(**{f"{key}__gte": pk}).order_by(key).values_list(key, name)[: AROUND + 1]
+
+    def before(pk: int, *values: Any) -> QuerySet[Any, Any]:
+        return rows(*values).filter(**{f"{key}__lt": pk}).order_by(f"-{key}").values_list(key, name)[:AROUND]
+
+    return [PreparedRead(from_here, int, *kinds), PreparedRead(before, int, *kinds)]
+
+
+_ASSIGNED = _walk(
+    lambda project, user, state: _assigned(project, user).filter(state=state),
+    "document_id",
+    "document__name",
+    [int, int, str],
+)
+_IN_PROJECT = _walk(lambda project: Document.objects.filter(project_id=project), "pk", "name", [int])
+
+
+def _assigned_around(access: Access, pk: int) -> dict[int, tuple[str, str]]:
+    """For each state and side a short walk along `assignment_work_list`, whatever the project's size."""
     found: dict[int, tuple[str, str]] = {}
     for state in (Assignment.State.OPEN, Assignment.State.DONE):
-        rows = mine.filter(state=state).values_list("document_id", "document__name")
-        after = rows.filter(document_id__gte=pk).order_by("document_id")[: AROUND + 1]
-        before = rows.filter(document_id__lt=pk).order_by("-document_id")[:AROUND]
-        found |= {note: (name, str(state)) for note, name in [*after, *before]}
+        for side in _ASSIGNED:
+            rows = side.all(pk, access.project.pk, access.user.pk, state.value)
+            found |= {note: (name, state.value) for note, name in rows}
     return _nearest(found, pk)
 
 
 def _project_around(project_id: int, pk: int) -> dict[int, tuple[str, str]]:
-    rows = Document.objects.filter(project_id=project_id).values_list("pk", "name")
-    after = rows.filter(pk__gte=pk).order_by("pk")[: AROUND + 1]
-    before = rows.filter(pk__lt=pk).order_by("-pk")[:AROUND]
-    return {note: (name, "") for note, name in [*after, *before]}
+    return {note: (name, "") for side in _IN_PROJECT for note, name in side.all(pk, project_id)}
 
 
 def _nearest(found: dict[int, tuple[str, str]], pk: int) -> dict[int, tuple[str, str]]:
@@ -152,10 +198,22 @@ def _nearest(found: dict[int, tuple[str, str]], pk: int) -> dict[int, tuple[str,
     return {note: found[note] for note in [*before, *after]}
 
 
+_OPEN_AFTER = PreparedRead(
+    lambda project, user, pk: (
+        _assigned(project, user)
+        .filter(state=Assignment.State.OPEN, document_id__gt=pk)
+        .order_by("document_id")
+        .values_list("document_id")[:1]
+    ),
+    int,
+    int,
+    int,
+)
+
+
 def next_note(access: Access, after: int | None = None) -> int | None:
     """The person's next open note after `after`, else their first open one; None when nothing is left."""
-    todo = _assigned(access).filter(state=Assignment.State.OPEN).order_by("document_id")
-    found = None
-    if after is not None:
-        found = todo.filter(document_id__gt=after).values_list("document_id", flat=True).first()
-    return found or todo.values_list("document_id", flat=True).first()
+    person = access.project.pk, access.user.pk
+    row = _OPEN_AFTER.first(*person, after) if after else None
+    row = row or _OPEN_AFTER.first(*person, 0)
+    return row[0] if row else None

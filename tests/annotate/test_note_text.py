@@ -50,7 +50,7 @@ def test_one_line() -> None:
         '<div class="line" id="L1"><span class="gutter" aria-hidden="true">1</span>'
         '<div class="line-text" dir="auto" data-start="0" data-end="9">a '
         '<span class="span hue-2 underline-2 lane-0" role="group" aria-label="&lt;TWO&gt; &amp; &quot;co&quot;"'
-        ' data-span="7" data-label="&lt;TWO&gt; &amp; &quot;co&quot;">&lt;b&gt;</span> &amp; c</div></div>'
+        ' data-span="7" data-label="&lt;TWO&gt; &amp; &quot;co&quot;">&lt;b&gt;</span> &amp; c</div></div>\n'
     )
 
 

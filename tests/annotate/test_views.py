@@ -209,7 +209,7 @@ def test_what_opening_a_note_costs(world: SimpleNamespace) -> None:
     client.get(url(world, "annotate"))
     with CaptureQueriesContext(connection) as captured:
         client.get(url(world, "annotate"))
-    assert len(captured) <= 17, [each["sql"] for each in captured.captured_queries]
+    assert len(captured) <= 13, [each["sql"] for each in captured.captured_queries]
 
 
 # ── Hearing of changes elsewhere ─────────────────────────────────────────────────────────────────────────────────────
@@ -320,8 +320,8 @@ def test_the_list_shows_the_persons_notes_around_this_one(world: SimpleNamespace
     make.make_note(world.project, name="not for ann", readers=[world.ben])
     Assignment.objects.filter(user=world.ann, document__in=notes[:30]).update(state=Assignment.State.DONE)
     work = client_of(world.ann).get(url(world, "annotate", pk=notes[40].pk)).context["work"]
-    assert [item.pk for item in work.notes] == [note.pk for note in notes[15:66]]
-    assert [item.state for item in work.notes[:16]] == ["done"] * 15 + ["open"]
+    assert [item.pk for item in work.notes] == [note.pk for note in notes[25:56]]
+    assert [item.state for item in work.notes[:6]] == ["done"] * 5 + ["open"]
     assert (work.done, work.total, work.left) == (30, 81, 51)
     assert (work.previous, work.next) == (notes[39].pk, notes[41].pk)
     first = client_of(world.ann).get(url(world, "annotate")).context["work"]
