@@ -101,35 +101,25 @@ def notes_for(access: Access) -> QuerySet[Document]:
     )
 
 
-def note_for(access: Access, pk: int) -> Document:
-    """One note, or 404 as if it did not exist."""
-    note = notes_for(access).filter(pk=pk).first()
-    if note is None:
-        raise Http404("no such note")
-    return note
-
-
-_SHORT_COLUMNS = columns_of(Document, without=["sha256", "language", "patient_id", "imported_by_id", "created_at"])
+_NOTE_COLUMNS = columns_of(Document, without=["created_at"])
 
 
 @cache
-def _short_note(role: Role) -> PreparedRead:
+def _one_note(role: Role) -> PreparedRead:
     def rows(project: int, pk: int, user: int = 0) -> "QuerySet[Document, Any]":
         access = Access(Project(pk=project), Membership(role=role), User(pk=user))
-        return notes_for(access).filter(pk=pk).values_list(*_SHORT_COLUMNS)[:1]
+        return notes_for(access).filter(pk=pk).values_list(*_NOTE_COLUMNS)[:1]
 
     return PreparedRead(rows, *[int] * (2 if Can.READ_NOTES in RIGHTS[role] else 3))
 
 
-def note_to_change(access: Access, pk: int) -> Document:
-    """The same, with only what a change of its spans needs: this runs at every key stroke."""
-    everyone = access.can(Can.READ_NOTES)
-    row = _short_note(Role(access.membership.role)).first(
-        access.project.pk, pk, *(() if everyone else (access.user.pk,))
-    )
+def note_for(access: Access, pk: int) -> Document:
+    """One note, or 404 as if it did not exist."""
+    whose = () if access.can(Can.READ_NOTES) else (access.user.pk,)
+    row = _one_note(Role(access.membership.role)).first(access.project.pk, pk, *whose)
     if row is None:
         raise Http404("no such note")
-    return object_of(Document, _SHORT_COLUMNS, row)
+    return object_of(Document, _NOTE_COLUMNS, row)
 
 
 def may_create_projects(user: User) -> bool:

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotations.access import Access, Can, enter, note_for, note_to_change, notes_for
+from annotations.access import Access, Can, enter, note_for, notes_for
 from annotations.models import AnnotationSet, Document, User, Verb
 from annotations.selectors.workbench import labels_of, next_note, own_set, progress, spans_of, work_list
 from annotations.services.changes import Refused, read_change
@@ -77,7 +77,7 @@ def annotate(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def changes(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One change of the person's own reading."""
     access = _enter(request, slug)
-    note = note_to_change(access, pk)
+    note = note_for(access, pk)
     data = _body(request)
     _same_person(request, data)
     answer = apply_change(document=note, user=access.user, change=read_change(data), blind=access.blind)

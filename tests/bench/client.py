@@ -1,22 +1,28 @@
-"""A person's browser, as far as speed is concerned: one kept-alive connection, cookies, the real sign-in form."""
+"""A person's browser, as far as speed is concerned: one kept-alive connection, cookies, the real sign-in form.
 
-import http.client
+Client and server share the machine's cores, so this one does as little as it can: `http.client` would take a third as
+long for a request as the product does for the whole of a span.
+"""
+
 import json
 import re
+import socket
 import time
 from dataclasses import dataclass
-from html import unescape
 from typing import Any
 
 _TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 _DATA = re.compile(r'<script id="[^"]+" type="application/json">(.*?)</script>', re.DOTALL)
+_COOKIE = re.compile(rb"\r\nset-cookie: ([^=]+)=([^;\r]*)", re.IGNORECASE)
+_LENGTH = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
+_LOCATION = re.compile(rb"\r\nlocation: ([^\r]*)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     status: int
+    head: bytes
     body: bytes
-    location: str
     # Milliseconds from the first byte sent to the last byte read.
     took: float
 
@@ -24,12 +30,17 @@ class Answer:
     def text(self) -> str:
         return self.body.decode()
 
+    @property
+    def location(self) -> str:
+        found = _LOCATION.search(self.head)
+        return found[1].decode() if found else ""
+
     def json(self) -> Any:
         return json.loads(self.body)
 
     def data(self) -> list[Any]:
-        """What the page hands to its script."""
-        return [json.loads(unescape(found)) for found in _DATA.findall(self.text)]
+        """What the page hands to its script (Django's json_script: plain JSON)."""
+        return [json.loads(found) for found in _DATA.findall(self.text)]
 
 
 class Browser:
@@ -38,36 +49,53 @@ class Browser:
     def __init__(self, port: int) -> None:
         self.cookies: dict[str, str] = {}
         self.requests = 0
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self._host = f"127.0.0.1:{port}"
+        self._connection = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def close(self) -> None:
         self._connection.close()
 
-    def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
-        headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+    def _send(self, method: str, path: str, body: bytes, headers: str) -> Answer:
+        cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\nCookie: {cookies}\r\n{headers}"
+        request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
         self.requests += 1
         began = time.perf_counter()
-        self._connection.request(method, path, body, headers)
-        response = self._connection.getresponse()
-        content = response.read()
+        self._connection.sendall(request)
+        head_read, content = self._read()
         took = (time.perf_counter() - began) * 1000
-        for name, value in response.getheaders():
-            if name.lower() == "set-cookie":
-                key, _, rest = value.partition("=")
-                self.cookies[key] = rest.partition(";")[0]
-        return Answer(response.status, content, response.getheader("Location") or "", took)
+        for name, value in _COOKIE.findall(head_read):
+            self.cookies[name.decode()] = value.decode()
+        return Answer(int(head_read[9:12]), head_read, content, took)
+
+    def _read(self) -> tuple[bytes, bytes]:
+        got = b""
+        while (end := got.find(b"\r\n\r\n")) < 0:
+            got += self._some()
+        head, rest = got[: end + 2], [got[end + 4 :]]
+        length = _LENGTH.search(head)
+        if length is None:
+            raise RuntimeError("the answer does not say how long it is")
+        left = int(length[1]) - len(rest[0])
+        while left > 0:
+            rest.append(self._some())
+            left -= len(rest[-1])
+        return head, b"".join(rest)
+
+    def _some(self) -> bytes:
+        got = self._connection.recv(65536)
+        if not got:
+            raise ConnectionError("the server closed the connection")
+        return got
 
     def get(self, path: str, *, expect: int = 200) -> Answer:
-        answer = self._send("GET", path, None, {"Accept": "text/html"})
-        return _expected(answer, expect, path)
+        return _expected(self._send("GET", path, b"", "Accept: text/html\r\n"), expect, path)
 
     def post_json(self, path: str, data: dict[str, Any]) -> Answer:
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "X-CSRFToken": self.token}
+        token = self.cookies["deidreview-csrf"]
+        headers = f"Content-Type: application/json\r\nAccept: application/json\r\nX-CSRFToken: {token}\r\n"
         return _expected(self._send("POST", path, json.dumps(data).encode(), headers), 200, path)
-
-    @property
-    def token(self) -> str:
-        return self.cookies["deidreview-csrf"]
 
     def sign_in(self, username: str, password: str) -> None:
         path = "/accounts/login/"
@@ -75,7 +103,7 @@ class Browser:
         if form is None:
             raise RuntimeError("the sign-in page has no form")
         fields = f"csrfmiddlewaretoken={form[1]}&login={username}&password={password}"
-        answer = self._send("POST", path, fields.encode(), {"Content-Type": "application/x-www-form-urlencoded"})
+        answer = self._send("POST", path, fields.encode(), "Content-Type: application/x-www-form-urlencoded\r\n")
         _expected(answer, 302, path)
 
 
