@@ -14,6 +14,7 @@ from annotations.views import (
     patients,
     people,
     projects,
+    review,
     settings,
 )
 
@@ -24,6 +25,15 @@ workbench: list[URLPattern] = [
     path("projects/<slug:slug>/notes/<int:pk>/spans", annotate.spans, name="spans"),
     path("projects/<slug:slug>/notes/<int:pk>/submit", annotate.submit_note, name="submit"),
     path("projects/<slug:slug>/notes/<int:pk>/reopen", annotate.reopen_note, name="reopen"),
+]
+
+reviewing: list[URLPattern] = [
+    path("projects/<slug:slug>/review/<int:author>/", review.review_next, name="review_next"),
+    path("projects/<slug:slug>/review/<int:author>/<int:pk>/", review.review, name="review"),
+    path("projects/<slug:slug>/review/<int:author>/<int:pk>/decide", review.review_decide, name="review_decide"),
+    path("projects/<slug:slug>/review/<int:author>/<int:pk>/state", review.review_state_json, name="review_state"),
+    path("projects/<slug:slug>/review/<int:author>/<int:pk>/close", review.review_close, name="review_close"),
+    path("projects/<slug:slug>/review/<int:author>/<int:pk>/reopen", review.review_reopen, name="review_reopen"),
 ]
 
 looking: list[URLPattern] = [
@@ -62,4 +72,4 @@ managing: list[URLPattern] = [
     path("projects/<slug:slug>/patients/", patients.patients, name="patients"),
 ]
 
-urlpatterns: list[URLPattern] = [*workbench, *looking, *managing]
+urlpatterns: list[URLPattern] = [*workbench, *reviewing, *looking, *managing]

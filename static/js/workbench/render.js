@@ -9,10 +9,13 @@ import { words } from "./words.js";
 
 /** How one piece of a span looks and reads: what the server's template tag writes. */
 function lookOf(span, lane, label) {
+  const name = label ? label.name : "?";
   return {
     key: span.key,
-    name: label ? label.name : "?",
-    classes: `span hue-${label ? label.hue : 0} underline-${label ? label.underline : 0} lane-${lane}`,
+    name,
+    // Under review a span also has a state: a class, and a word for those who hear the page.
+    spoken: span.stateWord ? `${name}, ${span.stateWord}` : name,
+    classes: `span hue-${label ? label.hue : 0} underline-${label ? label.underline : 0} lane-${lane}${span.look ? ` ${span.look}` : ""}`,
   };
 }
 
@@ -110,7 +113,7 @@ export class NoteView {
       const node = document.createElement("span");
       node.className = piece.last ? look.classes : `${look.classes} is-continued`;
       node.setAttribute("role", "group");
-      node.setAttribute("aria-label", piece.first ? look.name : words.continued(look.name));
+      node.setAttribute("aria-label", piece.first ? look.spoken : words.continued(look.spoken));
       node.dataset.span = look.key;
       if (piece.last) node.dataset.label = look.name;
       node.append(...this.#nodes(piece.children, looks));
