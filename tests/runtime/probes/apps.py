@@ -6,7 +6,8 @@ class ProbesConfig(AppConfig):
     label = "probes"
 
     def ready(self) -> None:
-        from models_runtime.registry import JOBS
-        from tests.runtime.probes.kinds import KINDS
+        from models_runtime.registry import BACKENDS, JOBS
+        from tests.runtime.probes.kinds import FAKE, KINDS
 
         JOBS.update(KINDS)
+        BACKENDS["fake"] = FAKE

@@ -1,5 +1,5 @@
 from annotations.access import Can
-from models_runtime.registry import JobKind
+from models_runtime.registry import BackendKind, JobKind
 
 _HERE = "tests.runtime.probes.handlers."
 
@@ -11,3 +11,5 @@ KINDS = {
     "dies": JobKind(title="Dies", handler=_HERE + "dies", right=Can.MANAGE, undo=_HERE + "uncount"),
     "stubborn": JobKind(title="Stubborn", handler=_HERE + "stubborn", right=Can.MANAGE),
 }
+
+FAKE = BackendKind(title="Fake", factory="tests.runtime.fake_backend.FakeBackend", description="For tests.")
