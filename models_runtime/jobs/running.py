@@ -158,8 +158,8 @@ def _write(row: Run, results: Sequence[Result], labels: dict[str, int]) -> int:
                 seen.add((span.start, span.end, label))
                 rows.append(SpanRow(annotation_set.pk, span.start, span.end, label, span.confidence, span.source[:80]))
     insert_spans(rows)
-    for item, spans, reason in results:
-        item.state = RunItem.State.DONE if spans is not None else RunItem.State.FAILED
+    for item, found, reason in results:
+        item.state = RunItem.State.DONE if found is not None else RunItem.State.FAILED
         item.attempt, item.error, item.finished_at = item.attempt + 1, reason, now
     RunItem.objects.bulk_update(
         [item for item, _, _ in results if item.document_id in there], ["state", "attempt", "error", "finished_at"]
