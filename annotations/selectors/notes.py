@@ -15,6 +15,8 @@ from annotations.models import AnnotationSet, Assignment, Author, Document
 PAGE = 50
 # Where no index holds the answer (notes without gold), this many notes are looked at for one page.
 WINDOW = 20_000
+# Most often a page is full after these.
+NEAR = 1_000
 # Names of readers that a row spells out.
 NAMES = 4
 
@@ -178,12 +180,13 @@ def _walk(project: int, matches: Any) -> Fetch:
         ahead = before is None
         rows = notes.filter(pk__gt=after or 0) if ahead else notes.filter(pk__lt=before)
         rows = rows.order_by("pk" if ahead else "-pk")
-        edge = rows.values_list("pk", flat=True)[WINDOW - 1 : WINDOW]
-        last = next(iter(edge), None)
-        if last is not None:
-            rows = rows.filter(pk__lte=last) if ahead else rows.filter(pk__gte=last)
-        ids = sorted(rows.filter(matches).values_list("pk", flat=True)[:limit])
-        return Found(ids, last if ahead and len(ids) < limit else None)
+        for window in (min(NEAR, WINDOW), WINDOW):
+            last = next(iter(rows.values_list("pk", flat=True)[window - 1 : window]), None)
+            within = rows.filter(**{"pk__lte" if ahead else "pk__gte": last}) if last is not None else rows
+            ids = sorted(within.filter(matches).values_list("pk", flat=True)[:limit])
+            if len(ids) == limit or last is None:
+                return Found(ids)
+        return Found(ids, last if ahead else None)
 
     return fetch
 

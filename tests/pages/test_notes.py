@@ -45,6 +45,7 @@ def test_readers_see_who_read_what(world, sign_in):
     gold_of(world.note, [ROSSI])
     for who in (world.mia, world.rev, world.vic):
         html = check_page(sign_in(who).get(listing()))
+        assert f'<a href="{page_of(world.note.pk)}">caso-001</a>' in html
         row = html.split("<tr>")[2]
         assert "ann</td>" in row and "ben</td>" in row and "gold</span>" in row
 
