@@ -1,0 +1,120 @@
+"""Projects, notes, gold, export and audit in Chromium: axe-core, small screens, and what htmx adds."""
+
+import io
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.models import AnnotationSet, Author
+from annotations.selectors import projects as projects_selector
+from annotations.services.gold import freeze, make_gold
+from annotations.services.staging import store_file
+from tests import factories as make
+
+ROSSI = (0, 11, "PATIENT")
+PAGES = ["project", "notes", "gold", "export", "audit"]
+
+
+@pytest.fixture
+def world(transactional_db: None) -> SimpleNamespace:
+    """Sixty notes: two pages of the list. The first two are read by ann, the first also by ben; the second is gold."""
+    project = make.make_project("covid", name="Covid ward")
+    ann, ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
+    mia, rev = make.make_member(project, "manager", "mia"), make.make_member(project, "reviewer", "rev")
+    notes = [make.make_note(project, name=f"caso-{n:03}", language="it", readers=[ann]) for n in range(1, 61)]
+    sets = [make.make_set(note, ann, [ROSSI], submitted=True) for note in notes[:2]]
+    make.make_set(notes[0], ben, [(13, 15, "AGE")], submitted=True)
+    make_gold(document=notes[1], annotation_set=sets[1], actor=rev)
+    freeze(project=project, actor=rev, reason="First")
+    store_file(project=project, kind="export", name="covid-gold.zip", content=io.BytesIO(b"zip"), actor=rev)
+    return SimpleNamespace(project=project, notes=notes, ann=ann, ben=ben, mia=mia, rev=rev)
+
+
+@pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
+@pytest.mark.parametrize("who", ["mia", "ann"])
+def test_every_page_is_accessible_and_fits(
+    world: SimpleNamespace, page_of: Any, live: Any, axe: Any, who: str, width: int, scheme: str
+) -> None:
+    page = page_of(getattr(world, who), viewport={"width": width, "height": 900}, color_scheme=scheme)
+    urls = [live("projects"), live("project", "covid"), live("notes", "covid")]
+    if who == "mia":
+        urls = [live("projects"), live("project_new"), *(live(name, "covid") for name in PAGES)]
+        urls += [live("note", "covid", note.pk) for note in world.notes[:3]] + [live("gold_version", "covid", 1)]
+        urls += [live("notes", "covid") + "?after=999999", live("file_download", "covid", 999999)]
+    found = []
+    for url in urls:
+        page.goto(url)
+        found += [f"{url}: {line}" for line in axe(page)]
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found.append(f"{url}: wider than the screen")
+    assert found == []
+
+
+def test_filters_pages_and_searches_have_addresses_without_text(
+    world: SimpleNamespace, page_of: Any, live: Any
+) -> None:
+    page: Page = page_of(world.rev)
+    page.goto(live("notes", "covid"))
+    rows = page.locator("#notes tbody tr")
+    expect(rows).to_have_count(50)
+    page.get_by_role("link", name="Next").focus()
+    page.keyboard.press("Enter")
+    expect(rows).to_have_count(10)
+    assert page.url.endswith(f"?after={world.notes[49].pk}")
+    page.get_by_role("link", name="Gold", exact=True).nth(1).press("Enter")
+    expect(rows).to_have_count(1)
+    expect(page.locator("#show-gold")).to_be_focused()
+    page.get_by_label("Note name").fill("so-01")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Names that hold")).to_be_visible()
+    expect(rows).to_have_count(10)
+    assert "?found=" in page.url and "so-01" not in page.url
+    page.reload()
+    expect(rows).to_have_count(10)
+    page.get_by_role("link", name="Show all notes").click()
+    expect(rows).to_have_count(50)
+    expect(page.get_by_label("Note name")).to_have_value("")
+    page.go_back()
+    expect(rows).to_have_count(10)
+    page.go_back()
+    expect(rows).to_have_count(1)
+
+
+def test_gold_is_made_and_replaced_by_keys_alone(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page: Page = page_of(world.rev)
+    page.goto(live("note", "covid", world.notes[0].pk) + "?state=no-gold")
+    page.get_by_role("button", name="Make gold", exact=True).press("Enter")
+    expect(page.locator("#messages")).to_contain_text("is gold")
+    page.get_by_role("link", name="ben").press("Enter")
+    expect(page.get_by_text("Only in gold").first).to_be_visible()
+    page.locator("summary", has_text="Replace gold").press("Enter")
+    expect(page.get_by_text("1 gold span goes")).to_be_visible()
+    page.get_by_role("button", name="Keep it as it is").press("Enter")
+    expect(page.locator("summary", has_text="Replace gold")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Replace the gold").press("Enter")
+    expect(page.locator("#messages")).to_contain_text("the reading by ben is gold")
+    gold = AnnotationSet.objects.get(document=world.notes[0], author__kind=Author.Kind.GOLD)
+    assert list(gold.spans.values_list("start", "end")) == [(13, 15)]
+
+
+def test_the_counts_of_a_large_project_arrive_after_the_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page: Page = page_of(world.rev)
+    with patch.object(projects_selector, "CAP", 10):
+        for name, words in (("project", "Frozen versions"), ("gold", "Gold spans")):
+            page.goto(live(name, "covid"))
+            expect(page.get_by_text(words, exact=True).first).to_be_visible()
+            expect(page.get_by_text("Counting a large project")).to_have_count(0)
+
+
+def test_the_audit_log_is_filtered_in_place(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page: Page = page_of(world.mia)
+    page.goto(live("audit", "covid"))
+    expect(page.locator("#events tbody tr")).to_have_count(2)
+    page.get_by_label("What").select_option("gold.frozen")
+    expect(page.locator("#events tbody tr")).to_have_count(1)
+    page.reload()
+    expect(page.get_by_label("What")).to_have_value("gold.frozen")
