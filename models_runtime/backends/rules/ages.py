@@ -4,77 +4,80 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from models_runtime.backends.rules.gazetteers import either, listed
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import after, before
+from models_runtime.backends.rules.reading import LETTER, UP, after, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, words
 
-_WORDS_ES: Final = (
-    "un una uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete "
-    "dieciocho diecinueve veinte veintiún veintidós veintitrés treinta cuarenta cincuenta sesenta setenta ochenta noventa"
-).split()
-_WORDS_IT: Final = "due tre quattro cinque sei sette otto nove dieci venti trenta quaranta cinquanta sessanta settanta ottanta novanta".split()
-_WORDS_EN: Final = (
-    "two three four five six seven eight nine ten twenty thirty forty fifty sixty seventy eighty ninety".split()
-)
-NUMBER_WORDS: Final = frozenset((*_WORDS_ES, *_WORDS_IT, *_WORDS_EN))
-
+_NUMBERS: Final = either("numbers_es", "numbers_it", "numbers_en")
 _UNIT: Final = (
     r"(?:años?|anys?|meses|mes|semanas?|d[ií]as?|horas?|anni|anno|mesi|mese|settimane|giorni|giorno|aa\b|aa?\.|"
     r"years?|yrs?|months?|weeks?|days?)"
 )
+_UNITS_FIELD: Final = r"años?|meses|mes|d[ií]as?|semanas?|horas?|anni|mesi|giorni|aa|years?|yrs?|months?|a\.?(?![a-z])"
 _AGE: Final = re.compile(
-    rf"(?i)(?<![0-9.,/\-])(?P<number>[0-9]{{1,3}}(?:[.,][05])?|{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})"
-    rf"(?:[ ]y[ ](?:medio|media|[0-9]{{1,2}}|un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))?[ \xa0]{{0,2}}(?P<unit>{_UNIT})(?![a-zà-ÿ])"
-    r"(?P<more>(?:,?[ ](?:y|e|and)[ ](?P<rest>[0-9]{1,2}|un|medio)[ ]?(?:meses|mes|d[ií]as?|semanas?|mesi|mese|giorni|months?|days?)?)?)(?![a-zà-ÿ])"
+    rf"(?i)(?<![0-9.,/\-])(?P<number>[0-9]{{1,3}}(?:[.,][05])?|{_NUMBERS})"
+    r"(?:[ ]y[ ](?:medio|media|[0-9]{1,2}|un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))?"
+    rf"[ \xa0]{{0,2}}(?P<unit>{_UNIT})(?![a-zà-ÿ])"
+    r"(?:,?[ ](?:y|e|and)[ ](?:[0-9]{1,2}|un|medio|"
+    r"(?:[0-9]{1,2}|un|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once)[ ]?"
+    r"(?:meses|mes|d[ií]as?|semanas?|mesi|mese|giorni|months?|days?))(?![ ]?kg|[a-zà-ÿ0-9.,]))?"
 )
-PERSONS: Final = (
-    r"(?:pacient[ea]s?|paciente|mujer|var[oó]n|hombre|niñ[oa]s?|lactante|neonato|neonata|reci[eé]n nacid[oa]|beb[eé]|chic[oa]|joven|adolescente|"
-    r"señora?|sr\.?a?|anciano|anciana|masculino|femenin[oa]|masculina|escolar|prematur[oa]|gestante|primigesta|primípara|individuo|enferm[oa]|caso|"
-    r"paziente|uomo|donna|maschio|femmina|bambin[oa]|ragazz[oa]|signora?|neonato|lattante|pz\.?|pz|pte\.?|pac\.?|"
-    r"madre|padre|herman[oa]s?|hij[oa]s?|marido|esposa?|abuel[oa]|tí[oa]|prim[oa]|figli[oa]|fratello|sorella|moglie|marito|nonn[oa]|"
-    r"patient|man|woman|male|female|boy|girl|infant|child|gentleman|lady|son|daughter|husband|wife|brother|sister|mother|father|pt\.?)"
-)
+# A person, then at most three words that don't turn the figure into a length of time.
 _PERSON_BEFORE: Final = re.compile(
-    rf"(?<![a-zà-ÿ]){PERSONS}(?:[ ](?!hace|desde|durante|tras|por|fa\b|da\b|en\b|a\b|cada|lleva|m[aá]s\b|partir)[a-zà-ÿ.]+){{0,3}}?,?[ ]?(?:\(|de|di|d['’]|con|of|age|aged)?[ ]?\Z"
+    rf"(?<![a-zà-ÿ])(?P<person>{either('persons')})"
+    r"(?:[ ](?!hace|desde|durante|tras|por|fa\b|da\b|en\b|a\b|cada|lleva|m[aá]s\b|partir)[a-zà-ÿ.]+){0,3}?,?[ ]?"
+    r"(?:\(|de|di|d['’]|con|of|age|aged)?[ ]?\Z"
 )
 _AT_AGE: Final = re.compile(
-    r"(?:(?<![a-zà-ÿ])(?:(?:a|desde|hasta|con|antes de|entre) (?:los|las)|edad(?: de)?:?|et[àa](?: di)?:?|aged?|age of|at|turned|"
-    r"falleci\w+ con|cumplir(?: los)?|cumpl\w+|tiene|tenía|ha|aveva|compie|a)[ ])\Z"
+    r"(?<![a-zà-ÿ])(?:(?:a|desde|hasta|con|antes de|entre) (?:los|las)|edad(?: de)?:?|et[àa](?: di)?:?|aged?|age of|at|"
+    r"turned|falleci\w+ con|cumplir(?: los)?|cumpl\w+|tiene|tenía|ha|aveva|compie|a)[ ]\Z"
 )
-_STRONG_AFTER: Final = re.compile(
-    r"[ ,]{0,2}(?:de edad|de vida|d'età|di età|di vita|of age|old|-old|y/?o\b|cumplidos|de edad gestacional)"
-)
+_STRONG_AFTER: Final = re.compile(r"[ ,]{0,2}(?:de edad|de vida|d'età|di età|di vita|of age|-?old|y/?o\b|cumplidos)")
 _SPAN_AFTER: Final = re.compile(
     r"[ ,]{0,2}(?:de (?:evoluci[oó]n|duraci[oó]n|seguimiento|tratamiento|antig[uü]edad|historia|supervivencia|control|"
-    r"post|terapia|dura|vigencia|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|segu)|"
-    r"despu[eé]s|antes|atr[aá]s|m[aá]s tarde|previ|postop|post|consecutiv|al (?:mes|año)|por |tras |del |de (?:la|los|las|haber|su|un|una) |asintom"
+    r"post|terapia|vigencia|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|la |los |las |haber|"
+    r"su |una? )|del |tras |despu[eé]s|antes|atr[aá]s|m[aá]s tarde|previ|post|consecutiv|al (?:mes|año)|por |asintom|"
     r"fa\b|prima|dopo|di (?:follow|terapia|malattia|storia|durata|evoluzione|servizio)|ago|later|before|after|history|"
     r"since|prior|earlier|follow|of (?:history|treatment|therapy|follow))"
 )
 _SPAN_BEFORE: Final = re.compile(
-    r"(?:hace|durante|desde|tras|cada|[uú]ltim[oa]s|pr[oó]xim[oa]s|primer[oa]s|en|por|unos|m[aá]s de|menos de|despu[eé]s de|"
-    r"plazo de|periodo de|intervalo de|al cabo de|evoluci[oó]n de|duraci[oó]n de|seguimiento de|historia de|tratamiento de|"
-    r"da|per|da circa|oltre|dopo|ogni|ultimi|prossimi|entro|tra|fra|for|in|over|last|past|next|every|after|within|x|than|about)[ ]\Z"
+    r"(?<![a-zà-ÿ])(?:hace|durante|desde|tras|cada|[uú]ltim[oa]s|pr[oó]xim[oa]s|primer[oa]s|en|por|unos|m[aá]s de|"
+    r"menos de|despu[eé]s de|plazo de|periodo de|intervalo de|al cabo de|evoluci[oó]n de|duraci[oó]n de|"
+    r"seguimiento de|historia de|tratamiento de|da|per|da circa|oltre|dopo|ogni|ultimi|prossimi|entro|tra|fra|"
+    r"for|in|over|last|past|next|every|after|within|x|than|about)[ ]\Z"
 )
+# "Rosa Cabrera, 54 años": a name, or nothing at all, before years that close the phrase.
+_AFTER_NAME: Final = re.compile(rf"(?:{LETTER}{LETTER},[ ]|[.|:][ ]|[\n(])\Z")
+_CLOSES: Final = re.compile(r"[ ]*(?:[.,;)|\n]|\Z)")
 
 
 def _age(text: str, start: int, end: int) -> Iterator[Found]:
     match = _AGE.match(text, start)
-    if match is None or not _plausible(match):
-        return
-    ahead = after(text, match.end())
-    behind = before(text, start, 64)
-    if not _STRONG_AFTER.match(ahead):
-        if _SPAN_AFTER.match(ahead):
-            return
-        person = _PERSON_BEFORE.search(behind)
-        years = match["unit"].lower().startswith(("a", "y"))
-        if person and "gest" in person[0] and "seman" in match["unit"].lower():
-            return
-        if not person and (_SPAN_BEFORE.search(behind) or not (years and _AT_AGE.search(behind))):
-            return
-    yield match.start("number"), match.end("number"), Kind.AGE
-    yield match.start(), match.end(), Kind.AGE_UNIT
+    if match is not None and _plausible(match) and _of_person(text, match):
+        yield match.start("number"), match.end("number"), Kind.AGE
+        yield match.start(), match.end(), Kind.AGE_UNIT
+
+
+def _of_person(text: str, match: re.Match[str]) -> bool:
+    """Whether the figure is how old somebody is, by the words around it."""
+    ahead, behind = after(text, match.end()), before(text, match.start(), 64)
+    if _STRONG_AFTER.match(ahead):
+        return True
+    if _SPAN_AFTER.match(ahead):
+        return False
+    unit = match["unit"].lower()
+    years = unit.startswith(("a", "y"))
+    person = _PERSON_BEFORE.search(behind)
+    if person:
+        return not ("gest" in person["person"] and "seman" in unit)
+    if not years or _SPAN_BEFORE.search(behind):
+        return False
+    if _AT_AGE.search(behind):
+        return True
+    low = max(0, match.start() - 4)
+    name = _AFTER_NAME.search(text[low : match.start()])
+    return bool(name) and match["number"].isdigit() and bool(_CLOSES.match(text, match.end()))
 
 
 def _plausible(match: re.Match[str]) -> bool:
@@ -82,86 +85,63 @@ def _plausible(match: re.Match[str]) -> bool:
     return not number.isdigit() or int(number) <= 120
 
 
-_EN_OLD: Final = r"(?<![0-9.,/\-])(?P<number>[0-9]{1,3})(?P<rest>[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|days?)[ .\-]{0,2}old|[ ]?y/o|[ ]?y\.o\.?|[ ]?yo\b)"
+def _worded(text: str, start: int, end: int) -> Iterator[Found]:
+    yield start, end, Kind.AGE
+    yield start, end, Kind.AGE_UNIT
+
+
+_FREE: Final = r"(?<![0-9A-Za-z])(?<![0-9][.,/\-])"
+_OLD: Final = (
+    rf"(?i){_FREE}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|days?)[ .\-]{{0,2}}old"
+    r"|[ ]?y/o|[ ]?y\.o\.?|[ ]?yo))(?![a-z])"
+)
+_FIELD: Final = (
+    rf"(?i)(?:edad|età|eta|age|anni)[ ]?:[ ]{{0,3}}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ ]{{0,3}}(?:{_UNITS_FIELD}))?"
+    r"(?:[ ]?(?:y|e)?[ ]?[0-9]{1,2}[ ](?:meses|mesi|d[ií]as|giorni))?)(?![0-9a-zA-Z])"
+)
+_BOTH: Final = {"number": Kind.AGE, "whole": Kind.AGE_UNIT}
+_FIGURES: Final = frozenset(DIGITS[1:4])
 
 RULES: Final = (
+    Rule("age.field", words("edad età eta age anni"), pattern(_FIELD, **_BOTH), 0.98, rank=80, strong=True),
     Rule(
-        "age.field",
-        words("edad età eta age anni"),
+        "age.field.bare",
+        words("age eta anni"),
         pattern(
-            r"(?i)(?:edad|età|eta|age|anni)[ ]?:[ ]{0,3}(?P<whole>(?P<number>[0-9]{1,3})(?:[ ]{0,3}(?:años?|meses|mes|d[ií]as?|semanas?|anni|mesi|giorni|aa|"
-            r"years?|yrs?|months?|a\.?(?![a-z])))?(?:[ ]?(?:y|e)?[ ]?[0-9]{1,2}[ ](?:meses|mesi|d[ií]as|giorni))?)(?![0-9a-zA-Z])",
-            number=Kind.AGE,
-            whole=Kind.AGE_UNIT,
+            r"(?:AGE|Age|Age/Sex|ETA|(?<=di )anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|[ ]?(?:to|mg))",
+            check=_plausible,
+            **_BOTH,
         ),
-        0.98,
-        rank=80,
-        strong=True,
+        0.9,
+        rank=62,
     ),
-    Rule("age.person", frozenset((*DIGITS[1:4], *NUMBER_WORDS)), _age, 0.93, rank=60),
     Rule(
-        "age.old",
-        frozenset(DIGITS[1:4]),
-        pattern(
-            rf"(?i)(?P<whole>{_EN_OLD})(?![a-z])",
-            check=lambda match: int(match["number"]) <= 120,
-            number=Kind.AGE,
-            whole=Kind.AGE_UNIT,
-        ),
-        0.97,
-        rank=70,
-        strong=True,
+        "age.person",
+        _FIGURES | frozenset(listed("numbers_es", "numbers_it", "numbers_en")),
+        _age,
+        0.93,
+        rank=60,
     ),
+    Rule("age.old", _FIGURES, pattern(_OLD, check=_plausible, **_BOTH), 0.97, rank=70, strong=True),
     Rule(
         "age.enne",
-        frozenset(DIGITS[1:4]),
-        pattern(
-            r"(?<![0-9.,/\-])(?P<whole>(?P<number>[1-9][0-9]{0,2})[ \-']?enn[ei])(?![a-z])",
-            number=Kind.AGE,
-            whole=Kind.AGE_UNIT,
-        ),
+        _FIGURES,
+        pattern(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9]{{0,2}})[ \-']?enn[ei])(?![a-z])", **_BOTH),
         0.95,
         rank=70,
         strong=True,
     ),
     Rule(
         "age.enne.words",
-        frozenset(
-            f"{ten}{unit}enne"
-            for ten in ("vent", "trent", "quarant", "cinquant", "sessant", "settant", "ottant", "novant")
-            for unit in (
-                "",
-                "un",
-                "une",
-                "adu",
-                "due",
-                "atre",
-                "tre",
-                "aquattro",
-                "quattro",
-                "acinqu",
-                "cinqu",
-                "asei",
-                "sei",
-                "asett",
-                "sett",
-                "ott",
-                "anov",
-                "nov",
-            )
-        ),
-        lambda text, start, end: ((start, end, Kind.AGE), (start, end, Kind.AGE_UNIT)),
+        frozenset(f"{ten}{unit}enne" for ten in listed("ages_it") for unit in ("", *listed("ages_it_units"))),
+        _worded,
         0.9,
         rank=60,
     ),
     Rule(
         "age.sex",
         frozenset({DIGITS[2]}),
-        pattern(
-            r"(?<![0-9.,/\-A-Za-z])(?P<whole>(?P<number>[1-9][0-9])[ ]?(?:yo[ ]?)?[MF])(?=[ ,.]|[ ]here)(?![.][0-9])",
-            number=Kind.AGE,
-            whole=Kind.AGE_UNIT,
-        ),
+        pattern(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9])(?:[ ]?yo[ ]?)?[MF])(?=[ ,.]|\Z)(?![.][0-9])", **_BOTH),
         0.85,
         rank=55,
         languages=frozenset({"en"}),
@@ -170,19 +150,23 @@ RULES: Final = (
         "age.short",
         frozenset(DIGITS[1:3]),
         pattern(
-            r"(?<![0-9.,/\-])(?P<whole>(?P<number>[1-9][0-9]?)[ ]?(?:aa|a\.))(?=[ ,;)]*(?:$|[\n,;)]|ric|con|che|qu|acc))",
-            number=Kind.AGE,
-            whole=Kind.AGE_UNIT,
-            flags=re.MULTILINE,
+            rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9]?)[ ]?(?:aa|a\.|a(?=[,.])))(?=[ ,;).]*(?:\Z|[\n,;)]|ric|con|che|qu|acc))",
+            check=lambda match: int(match["number"]) >= 14,
+            **_BOTH,
         ),
         0.8,
         rank=50,
     ),
     Rule(
-        "age.persons",
-        words("gemelos gemelas twins gemelli gemelle"),
-        pattern(r"(?i)\w+[ ]\((?P<number>[0-9]{1,2})\)", number=Kind.AGE),
-        0.8,
+        "age.brackets",
+        words(" ".join(word for word in listed("persons") if "." not in word and " " not in word)),
+        pattern(
+            rf"(?i:\w+)[ ](?:[{UP}]{LETTER}{{1,20}}[ ]){{0,3}}\((?P<whole>(?P<number>[0-9]{{1,3}})"
+            r"(?:[ ](?:aa|anni|años|yo))?)(?=[,)]|[ ]y[ ])",
+            check=_plausible,
+            **_BOTH,
+        ),
+        0.85,
         rank=50,
     ),
 )

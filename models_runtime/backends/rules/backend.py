@@ -10,14 +10,18 @@ from annotations.domain.whitespace import trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.rules import (
     ages,
+    codes,
     contacts,
+    date_words,
     dates,
     ids,
     institutions,
     labels,
     memory,
     names,
+    organizations,
     people,
+    persons,
     places,
     streets,
     traps,
@@ -28,7 +32,23 @@ from models_runtime.backends.rules.rule import Hit, Rule
 
 VERSION: Final = "1"
 LANGUAGES: Final = ("it", "es", "en")
-FAMILIES: Final = (ages, contacts, dates, ids, institutions, names, people, places, streets, traps)
+FAMILIES: Final = (
+    ages,
+    codes,
+    contacts,
+    date_words,
+    dates,
+    ids,
+    institutions,
+    memory,
+    names,
+    organizations,
+    people,
+    persons,
+    places,
+    streets,
+    traps,
+)
 RULES: Final[tuple[Rule, ...]] = tuple(rule for family in FAMILIES for rule in family.RULES)
 
 

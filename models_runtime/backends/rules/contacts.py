@@ -26,7 +26,7 @@ def _email(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 # A number as people write them: digits in groups, parted by single marks.
-_NUMBER: Final = re.compile(r"(?:\(\+?[0-9]{1,5}\)|\+?[0-9]{1,14})(?:[ .\-/\xa0]{0,2}\(?[0-9]{1,12}\)?){0,7}+")
+_NUMBER: Final = re.compile(r"(?:\(\+?[0-9]{1,5}\)|\+?[0-9]{1,14})(?:(?:[ ]-[ ]|[ .\-/\xa0]?)\(?[0-9]{1,12}\)?){0,7}+")
 _GAP: Final = re.compile(
     r"(?i)(?:s|fono|éfono|efono|ef|\.o|\.a)?(?:[ \xa0]?(?:[.:,º°]|n[ºo°.]{1,2}|num(?:ero)?\.?|nr\.?|no\.?|#|"
     r"(?:y|e|/|and)[ ]?fax|de contacto|directo|fijo|m[oó]vil|cell(?:ulare)?\.?|casa|uff(?:icio)?\.?|line|"
@@ -52,6 +52,8 @@ def _read_number(text: str, at: int) -> int:
             return at
         end = cut
     piece = text[at:end].rstrip(" .-/\xa0")
+    if piece.count(")") > piece.count("("):
+        piece = piece[: piece.rfind(")")]
     if piece.count("(") > piece.count(")"):
         piece = piece[: piece.rfind("(")].rstrip()
     return at + len(piece) if _digits(piece) >= 4 else at
@@ -112,7 +114,7 @@ _OTHERWISE: Final = re.compile(
 )
 
 PHONE_WORDS: Final = words(
-    "tel tfno tfn tlf tlfs telf telfs teléfono telefono teléfonos telefoni tfnos tfo telephone phone phones ph cell "
+    "tel tfno tfn tlf tlfs telf telfs tf tlfno teléfono telefono teléfonos telefoni tfnos tfo telephone phone phones ph cell "
     "cellulare cellphone mobile móvil movil mobil pager pgr beeper centralino centralita whatsapp "
     "recapito recapiti"
 )

@@ -1,15 +1,14 @@
 """One reading of a note: tokens wake rules, overlaps are settled, names that were found are looked for everywhere."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.rule import DIGITS, Hit, Rule
+from models_runtime.backends.rules.rule import CODE_TRIGGER, DIGITS, Hit, Rule
 
 TOKEN: Final = re.compile(r"([0-9]+)|[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*|[@+(]")
 _LONGEST: Final = 40
-CF_TRIGGER: Final = "?cf"
 
 Table = dict[str, tuple[Rule, ...]]
 
@@ -27,7 +26,7 @@ def scan(text: str, rules: Table) -> list[Hit]:
     """Everything that the rules find, overlaps and all."""
     hits: list[Hit] = []
     get = rules.get
-    coded = get(CF_TRIGGER, ())
+    coded = get(CODE_TRIGGER, ())
     for token in TOKEN.finditer(text):
         start, end = token.span()
         if token.lastindex:
@@ -65,8 +64,3 @@ def settle(hits: Sequence[Hit], length: int) -> list[Hit]:
         kept.append(hit)
     kept.sort(key=lambda h: h.start)
     return kept
-
-
-def traps(hits: Iterable[Hit]) -> Iterator[tuple[int, int]]:
-    """The stretches that are no personal data."""
-    return ((hit.start, hit.end) for hit in hits if hit.kind is Kind.TRAP)

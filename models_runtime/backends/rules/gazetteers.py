@@ -1,5 +1,6 @@
 """Word lists: well-known public facts written down in `data/*.txt`, read once."""
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -49,9 +50,27 @@ def places() -> dict[str, tuple[Kind, bool]]:
 
 
 @cache
-def phrase_set(name: str) -> frozenset[str]:
-    """The phrases of a file that parts them by `;` and line, lower-cased."""
-    return frozenset(phrase.lower() for phrase in _phrases(name))
+def _classes() -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in (_DATA / "words.txt").read_text(encoding="utf-8").split("\n"):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not line.startswith(" "):
+            name, _, line = line.partition(":")
+        found.setdefault(name, []).extend(word.replace("_", " ") for word in line.split())
+    return {name: tuple(words) for name, words in found.items()}
+
+
+def listed(*names: str) -> tuple[str, ...]:
+    """The words of some classes of `words.txt`, in order."""
+    return tuple(word for name in names for word in _classes()[name])
+
+
+@cache
+def either(*names: str) -> str:
+    """The words of some classes as the alternatives of an expression, the longer before the shorter."""
+    return "|".join(re.escape(word) for word in sorted({*listed(*names)}, key=lambda word: (-len(word), word)))
 
 
 def digest_files() -> list[Path]:

@@ -1,170 +1,136 @@
-"""Hospitals, care centres, and other institutions by their kind of name."""
+"""Hospitals and care centres by their kind of name."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import word_set
+from models_runtime.backends.rules.gazetteers import listed, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.reading import LETTER, UP, before, read_phrase
 from models_runtime.backends.rules.rule import Finder, Found, Rule, words
 
-_GENERIC: Final = frozenset(
-    "hospital hospitalario clínica clinica ospedale centro general comarcal provincial universitario universitaria regional día dia día. "
-    "central local militar civile privata privada pública público".split()
+_WORDS: Final = re.compile(rf"{LETTER}{{3,}}")
+_DAY_CARE: Final = re.compile(
+    rf"[ ](?:[Dd][Ee][ ](?i:d[ií]a|salud|referencia|origen)|y|e|e[ns])(?!{LETTER}|[ ](?!ONCOL)[{UP}0-9])"
+)
+# "Nutrición Clínica" is a speciality, no clinic.
+_SPECIALTY: Final = re.compile(
+    r"(?:Nutrici[oó]n|Historia|Gesti[oó]n|Unidad|Neurofisiolog[ií]a|Bioqu[ií]mica|Farmacolog[ií]a|Psicolog[ií]a)[ ]\Z"
 )
 
 
-def _headed(kind: Kind, *, least: int = 1, mark: str = "", low: bool = True) -> Finder:
-    """An institution whose first word is the trigger: that word, and the proper phrase that follows.
+def headed(kind: Kind, *, mark: str = "", low: bool = True) -> Finder:
+    """An institution whose first word is the trigger: that word, `mark` if given, and the proper phrase that follows.
 
-    `least`: how many words of the phrase must be more than general ("hospital de día" has none); `low`: whether the trigger may
-    be written small.
+    General words alone ("hospital general") name one only if they are written with capitals. `low`: whether the trigger
+    may be written small.
     """
-    lead = re.compile(mark) if mark else None
+    lead = re.compile(mark)
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         if not low and not text[start].isupper():
             return
-        at = end
-        if lead is not None:
-            match = lead.match(text, end)
-            if match is None:
-                return
-            at = match.end()
-        stops = word_set("not_institutions")
-        stop = read_phrase(text, at, stops)
-        if stop == at or _DAY_CARE.match(text, at) or _SPECIALTY.search(text, max(0, start - 16), start):
+        match = lead.match(text, end)
+        if match is None:
             return
-        said = [word for word in re.findall(rf"{LETTER}+", text[at:stop]) if len(word) > 2]
-        named = [word for word in said if word.lower() not in _GENERIC]
-        capital = [word for word in said if word[0].isupper()]
-        if len(named) >= least or (len(capital) >= 1 and text[start].isupper() and least < 2):
-            if set(word.lower() for word in capital) <= {"día", "dia"}:
-                return
-            yield start, stop, kind
+        stop = read_phrase(text, match.end(), word_set("not_institutions"))
+        if stop == match.end() or _DAY_CARE.match(text, end) or _SPECIALTY.search(text[max(0, start - 16) : start]):
+            return
+        said = _WORDS.findall(text, match.end(), stop)
+        named = [word for word in said if word.lower() not in _GENERAL]
+        if named or (text[start].isupper() and any(word[0].isupper() for word in said) and len(said) > 1):
+            lead_in = _BEFORE_HEAD.search(text[max(0, start - 24) : start])
+            yield start - (len(lead_in["lead"]) if lead_in else 0), stop, kind
 
     return find
 
 
-_DAY_CARE: Final = re.compile(r"(?i)[ ](?:de[ ](?:d[ií]a|salud|referencia|origen)|y|e)(?![a-zà-ÿ]|[ ][A-ZÀ-Ý0-9])")
-# "Nutrición Clínica" is a speciality, no clinic.
-_SPECIALTY: Final = re.compile(
-    rf"(?:Nutrici[oó]n|Historia|Gesti[oó]n|Unidad|Neurofisiolog[ií]a|Bioqu[ií]mica|Farmacolog[ií]a|Psicolog[ií]a)[ ]\Z"
+_GENERAL: Final = frozenset(listed("general_es", "general_it"))
+# English names put words before "Hospital of …".
+_BEFORE_HEAD: Final = re.compile(
+    r"(?<![A-Za-z'’])(?P<lead>(?:University|Children['’]s|Memorial|Community|County|Centenario)[ ])\Z"
 )
-_ENGLISH_END: Final = re.compile(rf"(?:(?:[{UP}][A-Za-z'’\-]*|(?:St|Mt|Ft|[{UP}])\.|of|the|and|&)[ ]){{1,6}}\Z")
+_BEFORE_END: Final = re.compile(rf"(?:(?:[{UP}][A-Za-z'’\-]*|(?:St|Mt|Ft|[{UP}])\.|of|the|and|&)[ ]){{1,6}}\Z")
+_PIECES: Final = re.compile(r"[^ ]+")
 
 
-def _ended(kind: Kind, tail: str = "", *, least: int = 1) -> Finder:
-    """An institution whose last word is the trigger ("Mercy Hospital"), read backwards over capitalised words."""
-    more = re.compile(tail) if tail else None
+def ended(kind: Kind, tail: str = "", *, least: int = 1) -> Finder:
+    """An institution whose last word is the trigger ("Mercy Hospital"), read backwards over capitalised words.
+
+    `tail` must follow the trigger; `least`: how many words must stand before it.
+    """
+    more = re.compile(tail)
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
-        if not text[start].isupper():
+        match = more.match(text, end) if text[start].isupper() else None
+        if match is None:
             return
-        stop = end
-        if more is not None:
-            match = more.match(text, end)
-            if match is None:
-                return
-            stop = match.end()
         low = max(0, start - 64)
         low = max(low, text.rfind("\n", low, start) + 1)
-        found = _ENGLISH_END.search(text[low:start])
-        if found is None:
+        found = _BEFORE_END.search(text[low:start])
+        if found is None or (found.start() and (text[low + found.start() - 1].isalnum())):
             return
-        at = low + found.start()
-        if at > low and (text[at - 1].isalnum() or text[at - 1] in "'’-"):
-            return
-        parts = [(match.start(), match[0]) for match in re.finditer(r"[^ ]+", found[0])]
-        while parts and (
-            parts[0][1].lower().rstrip(".") in _NOT_FIRST
-            or parts[0][1][0].islower()
-            or parts[0][1].endswith(".")
-            and parts[0][1] not in ("St.", "Mt.", "Ft.")
-        ):
-            parts.pop(0)
-        if len(parts) >= least:
-            yield at + parts[0][0], stop, kind
+        pieces = [(low + found.start() + piece.start(), piece[0]) for piece in _PIECES.finditer(found[0])]
+        while pieces and _opens_no_name(pieces[0][1]):
+            pieces.pop(0)
+        if len(pieces) >= least and any(piece.lower() not in listed("general_en") for _, piece in pieces):
+            yield pieces[0][0], match.end(), kind
 
     return find
 
 
-_NOT_FIRST: Final = frozenset(
-    "the of and at in to from our this that a an my his her their local nearest outside other another any transferred admitted seen "
-    "dr mr mrs ms referred dear rtc er ed ct mri".split()
-)
+def _opens_no_name(word: str) -> bool:
+    dotted = word.endswith(".") and word not in ("St.", "Mt.", "Ft.")
+    return dotted or word[0].islower() or word.lower().rstrip(".") in listed("not_first_en") or word == "&"
 
 
-def _exact(kind: Kind, expression: str, *, check: str = "") -> Finder:
+def exact(kind: Kind, expression: str) -> Finder:
+    """What the group `name` of an expression matches at the trigger."""
     compiled = re.compile(expression)
-    context = re.compile(check) if check else None
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         match = compiled.match(text, start)
-        if match is not None and (context is None or context.search(before(text, start))):
+        if match is not None:
             yield match.start("name"), match.end("name"), kind
 
     return find
 
 
-_COMPANY: Final = re.compile(rf"(?:(?:[{UP}][A-Za-zÀ-ÿ&.'’\-]*|de|del|la|di|&|y|e|El|La)[ ]){{1,5}}\Z")
+_NAMED: Final = rf"[{UP}]{LETTER}{{2,}}+(?:[ ](?:(?:de|di|del|della|la|las|los)[ ]){{0,2}}[{UP}]{LETTER}+){{0,3}}"
+_BACTERIA: Final = re.compile(r"(?:[Pp]ylori|[Ii]nfluenzae)")
 
 
-def _company(text: str, start: int, end: int) -> Iterator[Found]:
-    """`Latticini Valdorba srl`: capitalised words before a word for a kind of company."""
-    word = text[start:end]
-    if word not in (
-        "srl",
-        "Srl",
-        "SRL",
-        "spa",
-        "SpA",
-        "SPA",
-        "SL",
-        "SLU",
-        "SAU",
-        "Inc",
-        "LLC",
-        "Ltd",
-        "GmbH",
-        "GMBH",
-        "Corp",
-        "Corporation",
-        "AG",
-        "snc",
-        "SNC",
-        "SA",
-        "sas",
-    ):
-        if not re.match(r"(?:S\.[ ]?[pP]\.[ ]?A|S\.[ ]?r\.[ ]?l|S\.[ ]?L|S\.[ ]?A)\b", text[start : start + 8]):
-            return
-    low = max(0, start - 56)
-    low = max(low, text.rfind("\n", low, start) + 1)
-    found = _COMPANY.search(text[low:start].replace(",", " ", 0))
-    if found is None:
+def _initialled(text: str, start: int, end: int) -> Iterator[Found]:
+    """`H. U. La Princesa`, `H. Nª Sra. de la Candela`, `C.S. Gamonal Norte`."""
+    match = _INITIALS.match(text, start)
+    if match is None or not text[start].isupper() or before(text, start, 2)[-1:].isalnum():
         return
-    at = low + found.start()
-    if at > low and text[at - 1].isalnum():
-        return
-    parts = [(match.start(), match[0]) for match in re.finditer(r"[^ ]+", found[0])]
-    while parts and (parts[0][1][0].islower() or parts[0][1].lower() in _NOT_FIRST):
-        parts.pop(0)
-    if not parts or all(part[1].islower() or len(part[1]) < 3 for part in parts):
-        return
-    match = re.compile(r"S\.[ ]?[pP]\.[ ]?A\.?|S\.[ ]?r\.[ ]?l\.?|S\.[ ]?L\.?|S\.[ ]?A\.?").match(text, start)
-    yield at + parts[0][0], match.end() if match else end, Kind.ORGANIZATION
+    stop = read_phrase(text, match.end(), word_set("not_institutions"))
+    said = [word for word in _WORDS.findall(text, match.end(), stop) if len(word) > 3]
+    if said and not _BACTERIA.match(said[0]):
+        yield start, stop, Kind.CARE_CENTRE if match[0].startswith("C") else Kind.HOSPITAL
 
+
+_INITIALS: Final = re.compile(rf"(?:H\.(?:[ ]?[UCGP]\.){{0,2}}|C\.[ ]?S\.)[ ](?=[{UP}])(?!Sig|Dott)")
+_EN: Final = frozenset({"en"})
+_SOCIO: Final = r"(?i:[ ](?:ospedaliera|ospedaliero|sanitaria|usl|ulss|socio)[a-z\-]*)"
+_ADJECTIVE: Final = (
+    r"(?:[ ](?:militare|civile|provinciale|regionale|maggiore|generale|pediatrico|universitario|infantile|ospedaliero)"
+    r"(?=[ ]))?"
+)
+_COMPLEX: Final = (
+    r"[ ](?i:hospitalario|hospitalari|hospitalaria|sanitario|sanitari|asistencial|parc|universitario|hospital)"
+)
+_PRIMARY: Final = (
+    r"(?i:[ ]de[ ](?:salud|atenci[oó]n primaria|especialidades)(?:[ ]zona)?|(?<=ambulatorio)|(?<=consultorio))"
+)
 
 RULES: Final = (
-    Rule("org.hospital", words("hospital hospitals"), _headed(Kind.HOSPITAL), 0.9, rank=79, strong=True),
+    Rule("org.hospital", words("hospital hospitals hopital"), headed(Kind.HOSPITAL), 0.9, rank=79, strong=True),
     Rule(
         "org.hospital.complex",
         words("complejo complexo consorcio consorci corporació"),
-        _headed(
-            Kind.HOSPITAL,
-            mark=r"[ ](?:(?i:hospitalario|hospitalari|hospitalaria|sanitario|sanitari|asistencial|parc|universitario))",
-        ),
+        headed(Kind.HOSPITAL, mark=_COMPLEX),
         0.93,
         rank=79,
         strong=True,
@@ -172,74 +138,68 @@ RULES: Final = (
     Rule(
         "org.hospital.clinic",
         words("clínica clinica policlínico policlinico policlínica sanatorio"),
-        _headed(Kind.HOSPITAL, low=False),
+        headed(Kind.HOSPITAL, low=False),
         0.85,
         rank=78,
         strong=True,
     ),
+    Rule("org.hospital.initials", words("h c"), _initialled, 0.8, rank=78, strong=True),
     Rule(
         "org.hospital.it",
-        words("ospedale ospedali irccs aou asl ausl ats asst rsa presidio"),
-        _headed(
-            Kind.HOSPITAL,
-            mark=r"(?:[ ](?:militare|civile|maggiore|generale|pediatrico|universitario|infantile|ospedaliero)(?=[ ]))?",
-        ),
+        words("ospedale ospedali irccs aou aorn asl ausl ats asst rsa presidio"),
+        headed(Kind.HOSPITAL, mark=_ADJECTIVE),
         0.9,
         rank=79,
         strong=True,
     ),
     Rule(
-        "org.hospital.it.ao",
+        "org.hospital.it.short",
         words("ao po ulss usl asp"),
-        _exact(
-            Kind.HOSPITAL,
-            rf"(?P<name>(?:AO|PO|ULSS|USL|ASP)[ ](?:(?:di|n\.)[ ])?(?:[{UP}]{LETTER}+|[0-9]{{1,2}})(?:[ ](?:(?:di|della|del)[ ])?[{UP}]{LETTER}+){{0,3}})",
-        ),
+        exact(Kind.HOSPITAL, rf"(?P<name>(?:AO|PO|ULSS|USL|ASP)[ ](?:(?:di|n\.)[ ])?(?:[0-9]{{1,2}}[ ])?{_NAMED})"),
         0.85,
         rank=78,
         languages=frozenset({"it"}),
     ),
-    Rule(
-        "org.hospital.it.azienda",
-        words("azienda"),
-        _headed(Kind.HOSPITAL, mark=r"(?i:[ ](?:ospedaliera|ospedaliero|sanitaria|usl|ulss|socio)[a-z\-]*)"),
-        0.92,
-        rank=79,
-        strong=True,
-    ),
+    Rule("org.hospital.it.azienda", words("azienda"), headed(Kind.HOSPITAL, mark=_SOCIO), 0.92, rank=79, strong=True),
     Rule(
         "org.hospital.it.casa",
         words("casa"),
-        _headed(Kind.HOSPITAL, mark=r"(?i:[ ](?:di cura|di riposo|circondariale di(?=[ ]x)|della salute))"),
+        headed(Kind.HOSPITAL, mark=r"(?i:[ ](?:di cura|di riposo|della salute))"),
         0.9,
         rank=78,
         strong=True,
     ),
     Rule(
         "org.hospital.en",
-        words("hospital infirmary clinic hospice rehab rehabilitation"),
-        _ended(Kind.HOSPITAL),
+        words("hospital infirmary clinic hospice rehab rehabilitation surgicenter"),
+        ended(Kind.HOSPITAL),
         0.88,
         rank=61,
-        languages=frozenset({"en"}),
+        languages=_EN,
     ),
     Rule(
         "org.hospital.en.center",
-        words("medical health cancer heart care surgery family nursing general"),
-        _ended(
-            Kind.HOSPITAL, r"(?i:[ ](?:center|centre|clinic|system|medicine|practice|home|hospital|associates|group))\b"
+        words("medical health cancer heart care surgery family nursing birth transplant"),
+        ended(
+            Kind.HOSPITAL,
+            r"(?i:[ ](?:center|centre|ctr|clinic|system|medicine|practice|home|hospital|associates|group))\b",
         ),
         0.9,
-        rank=78,
-        languages=frozenset({"en"}),
+        rank=62,
+        languages=_EN,
+    ),
+    Rule(
+        "org.hospital.en.general",
+        words("general"),
+        ended(Kind.HOSPITAL, r"(?=[.,;)\n]|[ ](?:on|for|in|with|and|ED|ER)\b)", least=2),
+        0.7,
+        rank=44,
+        languages=_EN,
     ),
     Rule(
         "org.centre.es",
         words("centro ambulatorio consultorio"),
-        _headed(
-            Kind.CARE_CENTRE,
-            mark=r"(?i:[ ]de[ ](?:salud|atenci[oó]n primaria|especialidades)(?:[ ]zona)?|(?<=ambulatorio)|(?<=consultorio))",
-        ),
+        headed(Kind.CARE_CENTRE, mark=_PRIMARY),
         0.93,
         rank=79,
         strong=True,
@@ -247,92 +207,9 @@ RULES: Final = (
     Rule(
         "org.centre.cs",
         words("cs cap"),
-        _exact(
-            Kind.CARE_CENTRE,
-            rf"(?P<name>(?:CS|CAP)[ ](?:(?:La|El|Los|Las|de)[ ])?[{UP}]{LETTER}{{2,}}+(?:[ ](?:de[ ])?[{UP}]{LETTER}+){{0,2}})",
-        ),
+        exact(Kind.CARE_CENTRE, rf"(?P<name>(?:CS|CAP)[ ](?:(?:La|El|Los|Las|de)[ ])?{_NAMED})"),
         0.8,
         rank=56,
         languages=frozenset({"es"}),
-    ),
-    Rule(
-        "org.university",
-        words("universidad universitat università university facultad facultat facoltà escuela"),
-        _headed(Kind.ORGANIZATION, low=False),
-        0.88,
-        rank=58,
-        strong=True,
-    ),
-    Rule(
-        "org.institute",
-        words(
-            "instituto institut istituto institute fundación fundació fondazione foundation colegio residencia hotel albergo residence"
-        ),
-        _headed(Kind.ORGANIZATION, low=False),
-        0.82,
-        rank=57,
-    ),
-    Rule(
-        "org.centre.other",
-        words("centro centre"),
-        _headed(Kind.ORGANIZATION, low=False, least=1, mark=rf"(?=[ ](?:de[ ])?[{UP}])"),
-        0.8,
-        rank=55,
-    ),
-    Rule(
-        "org.court",
-        words("tribunale corte procura comune juzgado ayuntamiento"),
-        _headed(Kind.ORGANIZATION, low=False),
-        0.7,
-        rank=50,
-    ),
-    Rule(
-        "org.university.en",
-        words("university college school schools"),
-        _ended(Kind.ORGANIZATION),
-        0.85,
-        rank=54,
-        languages=frozenset({"en"}),
-    ),
-    Rule(
-        "org.business.en",
-        words("pharmacy rx labs laboratories imaging lodge mutual insurance foods industries church bank"),
-        _ended(Kind.ORGANIZATION),
-        0.8,
-        rank=53,
-        languages=frozenset({"en"}),
-    ),
-    Rule(
-        "org.hospital.en.general",
-        words("general"),
-        _ended(Kind.HOSPITAL, r"(?=[.,;)\n]|[ ](?:on|for|in|with|and|ED|ER)\b)", least=2),
-        0.7,
-        rank=44,
-        languages=frozenset({"en"}),
-    ),
-    Rule(
-        "place.named.en",
-        words("park bridge lake beach mall island county"),
-        _ended(Kind.PLACE),
-        0.75,
-        rank=40,
-        languages=frozenset({"en"}),
-    ),
-    Rule(
-        "org.company",
-        words("srl spa sl slu sau sa inc llc ltd gmbh corp corporation ag snc sas s"),
-        _company,
-        0.82,
-        rank=53,
-    ),
-    Rule(
-        "org.known",
-        words("inps inail inpdap insalud sacyl sescam osakidetza sergas medicare medicaid"),
-        _exact(
-            Kind.ORGANIZATION,
-            r"(?P<name>INPS|INAIL|INPDAP|INSALUD|SACYL|SESCAM|Osakidetza|OSAKIDETZA|SERGAS|Medicare|Medicaid)\b",
-        ),
-        0.75,
-        rank=45,
     ),
 )

@@ -6,28 +6,24 @@ They stop at the first word that can't belong, so that their time grows with wha
 import re
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import word_set
+from models_runtime.backends.rules.gazetteers import either, listed, word_set
 
 UP: Final = "".join(chr(code) for code in range(0x41, 0x180) if chr(code).isupper())
 """Latin capitals, for a character class."""
 LETTER: Final = r"[^\W\d_]"
 SMALL_LETTER: Final = rf"[^\W\d_{UP}]"
-MARKS: Final = r"[\u0300-\u036f]"
 APOSTROPHE: Final = "'’´`"
 SPACE: Final = r"[ \t\xa0]"
+_MARK: Final = r"[\u0300-\u036f]"
 
 # A capital and small letters, or capitals alone: "MartínezCorreo" is two words.
 _WORD: Final = (
-    rf"(?:[dDlLO][{APOSTROPHE}]|Mc|Mac|De|Di|Lo|La)?[{UP}](?:(?:{SMALL_LETTER}|{MARKS})++|(?:[{UP}ªº]|{MARKS})*+)"
-    rf"(?:[{APOSTROPHE}\-‐‑–](?:{LETTER}|{MARKS})++)*+"
+    rf"(?:[dDlLO][{APOSTROPHE}]|Mc|Mac|De|Di|Lo|La)?[{UP}](?:(?:{SMALL_LETTER}|{_MARK})++|(?:[{UP}ªº]|{_MARK})*+)"
+    rf"(?:[{APOSTROPHE}\-‐‑–](?:{LETTER}|{_MARK})++)*+"
 )
-_SMALL: Final = (
-    "de del della dello delle dei degli di da dal dalla dos das do du la las los lo le van von der den i el al bin"
-).split()
-_STEP: Final = re.compile(rf"({SPACE}?)((?:(?i:{'|'.join(_SMALL)}){SPACE}){{0,3}}+)({_WORD})(\.?)")
-_SLASHES: Final = ("/", "\\")
+_STEP: Final = re.compile(rf"({SPACE}?)((?:(?i:{either('name_particles')}){SPACE}){{0,3}}+)({_WORD})(\.?)")
 _COMMA: Final = re.compile(rf",{SPACE}?(?=[{UP}])")
-ABBREVIATIONS: Final = frozenset("mª ma m fco fca fdez gcia gª jr sr st sta sto j.l ant jse".split())
+_SLASHES: Final = ("/", "\\")
 
 
 def _initials(word: str) -> bool:
@@ -37,8 +33,8 @@ def _initials(word: str) -> bool:
 def read_name(text: str, at: int, *, most: int = 5, comma: bool = False) -> int:
     """Where a person's name that starts at `at` ends; `at` if there is none there.
 
-    A name is up to `most` capitalised words, initials and particles ("de la"), on one line; with `comma`, one comma may part
-    surname and given name.
+    A name is up to `most` capitalised words, initials and particles ("de la"), on one line; with `comma`, one comma may
+    part surname and given name.
     """
     stops = word_set("not_names")
     end, count, shout, spelled = at, 0, False, False
@@ -46,20 +42,20 @@ def read_name(text: str, at: int, *, most: int = 5, comma: bool = False) -> int:
         step = _STEP.match(text, end)
         if step is None or (count and not step[1] and text[end - 1] != "."):
             if comma and count and (found := _COMMA.match(text, end)):
-                comma = False
-                if (rest := read_name(text, found.end(), most=3)) > found.end():
-                    return rest
+                rest = read_name(text, found.end(), most=3)
+                end = rest if rest > found.end() else end
             break
-        word = step[3]
-        lower = word.lower()
+        word, lower = step[3], step[3].lower()
         short = _initials(word)
-        if (lower in stops and not (short and step[4])) or (short and text[step.end(3) : step.end(3) + 1] in _SLASHES):
+        if lower in stops and not (short and step[4]):
+            break
+        if short and text[step.end(3) : step.end(3) + 1] in _SLASHES:
             break
         if not count:
             shout = word.isupper() and not short
         elif not shout and not short and len(word) <= 3 and word.isupper():
-            break
-        dotted = bool(step[4]) and (short or lower in ABBREVIATIONS)
+            break  # "Dr. Rossi TC torace"
+        dotted = bool(step[4]) and (short or lower in listed("abbreviations"))
         end = step.end() if dotted else step.end(3)
         spelled = spelled or not short
         count += 1
@@ -73,14 +69,10 @@ def words_of(name: str) -> list[str]:
     return [step[3] for step in _STEP.finditer(name) if len(step[3]) > 2]
 
 
-_LINKS: Final = (
-    "de del de la las los el y i e di dei del della delle degli dello da d' la of the and per i alla les dels et du des do dos das"
-).split()
 _PHRASE: Final = re.compile(
-    rf"({SPACE}?)((?:(?:{'|'.join(sorted(set(_LINKS), key=len, reverse=True))})(?:{SPACE}|(?<='))){{0,4}}+)"
+    rf"({SPACE}?)((?:(?:{either('phrase_links')}){SPACE}|(?:{either('phrase_links_elided')})['’]){{0,4}}+)"
     rf"([\"“«']?)({_WORD}|[0-9]{{1,2}}(?={SPACE}de{SPACE}(?:[{UP}]|octubre|mayo)))([\"”»']?)(\.?)"
 )
-_SHORT: Final = frozenset("dr dra dott st sta sto ntra nra sra sr s ss c h n u p prof san".split())
 
 
 def read_phrase(text: str, at: int, stops: frozenset[str], *, most: int = 8) -> int:
@@ -89,25 +81,41 @@ def read_phrase(text: str, at: int, stops: frozenset[str], *, most: int = 8) -> 
     It is made of capitalised words, the small words between them, quotes and a day ("12 de Octubre"), on one line, up to
     a word of `stops`.
     """
-    end = at
-    quoted = False
+    end, quoted = at, False
     for _ in range(most):
         step = _PHRASE.match(text, end)
         if step is None or (end > at and not step[1] and text[end - 1] != "."):
             break
         word = step[4].lower()
-        if word in stops and not (step[2] and word == "camino"):
+        if word in stops and not (step[2] and word == "camino"):  # Virgen del Camino
             break
-        if step[3]:
-            quoted = True
+        quoted = quoted or bool(step[3])
         closed = bool(step[5]) and quoted
-        if step[6] and word in _SHORT and not step[5]:
+        if step[6] and word in listed("phrase_short") and not step[5]:
             end = step.end()
             continue
         end = step.end(5) if closed else step.end(4)
         if step[6] or (step[5] and not closed):
             break
     return end
+
+
+_TOWN_WORD: Final = rf"[{UP}]{LETTER}++(?:[{APOSTROPHE}\-]{LETTER}++)*+"
+TOWN: Final = rf"{_TOWN_WORD}(?:[ ](?:(?:{either('town_links')})[ ]|[dl]['’]){{0,3}}+{_TOWN_WORD}){{0,4}}+"
+"""The name of a town that no list has: an expression for capitalised words and the small words between them."""
+
+
+def cut_town(town: str) -> str:
+    """The town without the words that begin something else."""
+    stops = word_set("not_names")
+    parts = town.split(" ")
+    for at, part in enumerate(parts):
+        if part.lower() in stops and part.lower() not in listed("town_starts"):
+            parts = parts[:at]
+            break
+    while parts and parts[-1].islower():
+        parts.pop()
+    return " ".join(parts)
 
 
 def before(text: str, at: int, length: int = 48) -> str:

@@ -13,7 +13,7 @@ _HEADS: Final = (
     "síndrome sindrome síndromes enfermedad morbo malattia mal tiroidite tiroiditis test prueba signo segno sign escala scala scale score índice indice index clasificación classificazione criterios criteri método metodo técnica tecnica "
     "maniobra manovra reflejo riflesso líneas linee cuerpos corpi células cellule anemia linfoma sarcoma tumor tumore carcinoma esófago esofago enfermedades fenómeno fenomeno cirrosis temblor parálisis paralisi vasculitis arteritis "
     "contractura fractura frattura hernia ernia operación intervento procedimiento puntos sonda catetere catéter trócar pinza virus gripe fiebre febbre bacilo tinción colorazione colorante bloqueo vena válvula injerto aguja espacio canal "
-    "triada tríada ley fórmula formula ecuación escisión incisión incisione punto triángulo trígono glándulas glándula trompa trompas membrana divertículo quiste cisti nódulo nódulos nodulo rosa clasificacion estadio stadio pénfigo "
+    "triada tríada ley fórmula formula ecuación escisión incisión incisione punto triángulo trígono glándulas glándula trompa trompas membrana divertículo quiste cisti nódulo nódulos nodulo clasificacion estadio stadio pénfigo "
     "distrofia ataxia corea esclerosis miopatía gangrena úlcera ulcera agujero foramen ligamento polígono poligono cuerda ganglio conducto dotto fascia linfonodo bazo cicatriz melanosis granuloma liquen nevo nevus mancha manchas mesa "
     "tabla curva aparato gen mutación anticuerpos proteinuria protocolo consenso declaración guía guías diagnóstico terapia dieta cociente principio rojo azul verde férula placa"
 )
@@ -61,7 +61,7 @@ RULES: Final = (
         "trap.measure",
         frozenset(DIGITS[1:5]),
         pattern(
-            r"(?P<value>[0-9]{1,4}(?:[.,][0-9]+)?(?:[/\-][0-9]{1,3})?)[ ]?(?:mg|mcg|µg|g|gr|kg|ml|cc|l|cm|mm|mmHg|UI|U|IU|mEq|mmol|meq|%|bpm|lpm|rpm|cm3|mm3|x|dl|ng|pg|Gy|kcal)(?![A-Za-zà-ÿ])",
+            r"(?<![0-9\-/.,])(?P<value>[0-9]{1,4}(?:[.,][0-9]+)?(?:[/\-][0-9]{1,3})?)[ ]?(?:mg|mcg|µg|g|gr|kg|ml|cc|l|cm|mm|mmHg|UI|U|IU|mEq|mmol|meq|%|bpm|lpm|rpm|cm3|mm3|x|dl|ng|pg|Gy|kcal)(?![A-Za-zà-ÿ])",
             value=Kind.TRAP,
         ),
         1.0,

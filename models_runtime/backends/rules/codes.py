@@ -1,0 +1,119 @@
+"""Numbers that tell by their own form and check digit what they are."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from models_runtime.backends.rules import checks
+from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.reading import before
+from models_runtime.backends.rules.rule import CODE_TRIGGER, DIGITS, Finder, Found, Rule, words
+
+
+def _valid(kind: Kind, expression: str, check: Callable[[str], bool], *, after: str = "") -> Finder:
+    """A code at the trigger that stands free and passes its check; `after` must end the text before it."""
+    code = re.compile(rf"(?<![0-9A-Za-z.\-/])(?:{expression})(?![0-9A-Za-z])")
+    context = re.compile(after) if after else None
+
+    def find(text: str, start: int, end: int) -> Iterator[Found]:
+        match = code.match(text, start)
+        if match is None or (context and not context.search(before(text, start, 30))):
+            return
+        if check(match[0]):
+            yield match.start(), match.end(), kind
+
+    return find
+
+
+_TAX_LETTER: Final = "[0-9LMNPQRSTUVlmnpqrstuv]"
+_TAX_CODE: Final = (
+    rf"[A-Za-z]{{6}}[ ]?{_TAX_LETTER}{{2}}[A-Za-z]{_TAX_LETTER}{{2}}[ ]?[A-Za-z]{_TAX_LETTER}{{3}}[A-Za-z]"
+)
+
+RULES: Final = (
+    # The check letter is no condition: notes hold misread and invented codes, and the form alone is never a word.
+    Rule(
+        "id.national.cf",
+        frozenset({CODE_TRIGGER}),
+        _valid(Kind.NATIONAL, _TAX_CODE, checks.looks_like_codice_fiscale),
+        0.98,
+        rank=85,
+        strong=True,
+    ),
+    Rule(
+        "id.national.dni",
+        frozenset((*DIGITS[1:3], DIGITS[8], *words("x y z"))),
+        _valid(
+            Kind.NATIONAL,
+            r"(?:[0-9]{8}|[XYZxyz][\- ]?[0-9]{7}|[0-9]{1,2}\.[0-9]{3}\.[0-9]{3})[\- ]?[A-Za-z]",
+            checks.dni,
+        ),
+        0.97,
+        rank=82,
+        strong=True,
+    ),
+    Rule(
+        "id.national.cif",
+        words("a b c d e f g h j n p q r s u v w"),
+        _valid(Kind.NATIONAL, r"[A-Z][\- ]?[0-9]{7}[0-9A-J]", checks.cif),
+        0.9,
+        rank=70,
+        strong=True,
+    ),
+    Rule(
+        "id.social.ssn.form",
+        frozenset({DIGITS[3]}),
+        _valid(Kind.SOCIAL_SECURITY, r"[0-9]{3}-[0-9]{2}-[0-9]{4}", checks.ssn),
+        0.9,
+        rank=70,
+        strong=True,
+    ),
+    Rule(
+        "id.social.nass.checked",
+        frozenset({DIGITS[2], DIGITS[9]}),
+        _valid(Kind.SOCIAL_SECURITY, r"[0-9]{2}[ /\-]?[0-9]{8}[ /\-]?[0-9]{2}", checks.nass),
+        0.9,
+        rank=68,
+        strong=True,
+    ),
+    Rule(
+        "id.nhs",
+        frozenset({DIGITS[3], DIGITS[9]}),
+        _valid(Kind.RECORD, r"[0-9]{3}[ \-]?[0-9]{3}[ \-]?[0-9]{4}", checks.nhs, after=r"nhs[^0-9]{0,12}\Z"),
+        0.98,
+        rank=81,
+        strong=True,
+    ),
+    Rule(
+        "id.card.italy",
+        frozenset({DIGITS[9]}),
+        _valid(Kind.HEALTH_CARD, r"[0-9]{20}", checks.tessera_sanitaria),
+        0.97,
+        rank=80,
+        strong=True,
+    ),
+    Rule(
+        "id.national.piva.checked",
+        frozenset({DIGITS[9]}),
+        _valid(Kind.NATIONAL, r"[0-9]{11}", checks.partita_iva, after=r"(?:p\.? ?iva|partita iva|vat)[^0-9]{0,8}\Z"),
+        0.97,
+        rank=80,
+        strong=True,
+    ),
+    Rule(
+        "id.account.iban",
+        words("it es de fr gb pt ch be nl at ie ro"),
+        _valid(Kind.ACCOUNT, r"[A-Z]{2}[0-9]{2}(?:[ ]?[0-9A-Z]{1,4}){3,8}+", checks.iban),
+        0.98,
+        rank=85,
+        strong=True,
+    ),
+    Rule(
+        "id.account.card",
+        frozenset({DIGITS[4], DIGITS[9]}),
+        _valid(Kind.ACCOUNT, r"[3-6][0-9]{3}[ \-]?[0-9]{4}[ \-]?[0-9]{4}[ \-]?[0-9]{4}", checks.luhn),
+        0.9,
+        rank=66,
+        strong=True,
+    ),
+)

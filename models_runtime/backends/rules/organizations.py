@@ -1,0 +1,103 @@
+"""Universities, institutes, authorities, companies and named places that are no hospitals."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from models_runtime.backends.rules.institutions import ended, exact, headed
+from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.reading import LETTER, UP
+from models_runtime.backends.rules.rule import Found, Rule, words
+
+_COMPANY_KIND: Final = re.compile(
+    r"(?:srl|Srl|SRL|spa|SpA|SPA|SLU?|SAU?|Inc|LLC|Ltd|GmbH|GMBH|Corp|Corporation|AG|snc|SNC|sas)(?!\w)|"
+    r"S\.[ ]?[pP]\.[ ]?A\.?|S\.[ ]?r\.[ ]?l\.?|S\.[ ]?L\.?|S\.[ ]?A\.?(?![A-Za-z.])"
+)
+_COMPANY: Final = re.compile(rf"(?:(?:[{UP}][A-Za-zÀ-ÿ&'’\-]*|de|del|la|di|&|y|e|El|La)[ ]){{1,5}}\Z")
+_PIECES: Final = re.compile(r"[^ ]+")
+_ARTICLES: Final = frozenset({"la", "il", "lo", "the", "presso", "ditta", "società", "società", "empresa", "from"})
+
+
+def _company(text: str, start: int, end: int) -> Iterator[Found]:
+    """`Latticini Valdorba srl`: capitalised words before a word for a kind of company."""
+    kind = _COMPANY_KIND.match(text, start)
+    if kind is None:
+        return
+    low = max(0, start - 56)
+    low = max(low, text.rfind("\n", low, start) + 1)
+    found = _COMPANY.search(text[low:start])
+    if found is None or (found.start() and text[low + found.start() - 1].isalnum()):
+        return
+    pieces = [(low + found.start() + piece.start(), piece[0]) for piece in _PIECES.finditer(found[0])]
+    while pieces and (pieces[0][1][0].islower() or pieces[0][1].lower() in _ARTICLES):
+        pieces.pop(0)
+    if any(piece[0].isupper() and len(piece) > 2 for _, piece in pieces):
+        yield pieces[0][0], kind.end(), Kind.ORGANIZATION
+
+
+_EN: Final = frozenset({"en"})
+_KNOWN: Final = "INPS|INAIL|INPDAP|INSALUD|SACYL|SESCAM|Osakidetza|OSAKIDETZA|SERGAS|Medicare|Medicaid"
+
+RULES: Final = (
+    Rule(
+        "org.university",
+        words("universidad universitat università university facultad facultat facoltà escuela"),
+        headed(Kind.ORGANIZATION, low=False),
+        0.88,
+        rank=58,
+        strong=True,
+    ),
+    Rule(
+        "org.institute",
+        words(
+            "instituto institut istituto institute fundación fundació fondazione foundation colegio residencia hotel "
+            "albergo residence mutua"
+        ),
+        headed(Kind.ORGANIZATION, low=False),
+        0.82,
+        rank=57,
+    ),
+    Rule(
+        "org.centre.other",
+        words("centro centre"),
+        headed(Kind.ORGANIZATION, low=False, mark=rf"(?=[ ](?:de[ ])?[{UP}])(?![ ]de[ ]Salud)"),
+        0.8,
+        rank=55,
+    ),
+    Rule(
+        "org.court",
+        words("tribunale corte procura comune juzgado ayuntamiento"),
+        headed(Kind.ORGANIZATION, low=False),
+        0.7,
+        rank=50,
+    ),
+    Rule(
+        "org.university.en",
+        words("university college school schools"),
+        ended(Kind.ORGANIZATION),
+        0.85,
+        54,
+        languages=_EN,
+    ),
+    Rule(
+        "org.business.en",
+        words("pharmacy rx labs lab laboratories imaging lodge mutual insurance foods industries church bank steel"),
+        ended(Kind.ORGANIZATION),
+        0.8,
+        rank=53,
+        languages=_EN,
+    ),
+    Rule(
+        "place.named.en", words("park bridge lake beach mall island county"), ended(Kind.PLACE), 0.75, 40, languages=_EN
+    ),
+    Rule(
+        "org.company", words("srl spa sl slu sau sa inc llc ltd gmbh corp corporation ag snc sas s"), _company, 0.82, 53
+    ),
+    Rule(
+        "org.known",
+        words("inps inail inpdap insalud sacyl sescam osakidetza sergas medicare medicaid"),
+        exact(Kind.ORGANIZATION, rf"(?P<name>{_KNOWN})(?!{LETTER})"),
+        0.75,
+        rank=45,
+    ),
+)

@@ -1,0 +1,135 @@
+"""Names of persons without field or title: relatives, signatures, lists of authors, known given names, births."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from models_runtime.backends.rules.gazetteers import listed, places, word_set
+from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.names import ALL_GIVEN
+from models_runtime.backends.rules.reading import APOSTROPHE, LETTER, UP, before, read_name
+from models_runtime.backends.rules.rule import Found, Rule, words
+
+_FIRST_WORD: Final = re.compile(rf"{LETTER}+")
+_RELATION_GAP: Final = re.compile(
+    r"(?i:[ ]mayor|[ ]menor|[ ]maggiore|[ ]minore)?(?:,|,?[ ]\(|[ ]\(|:)?[ ]?"
+    r"(?i:(?:llamad[oa]|named|di nome|sig\.ra|sig\.|signora?|don|doña|dña\.?|sr\.|sra\.|d\.)[ ]){0,2}"
+)
+# A relation is written small, unless it opens a sentence: "Primo Referendario" is no cousin.
+_OPENS: Final = re.compile(r"(?:\A|[.;:(\n])[ ]{0,2}\Z")
+
+
+def _relative(text: str, start: int, end: int) -> Iterator[Found]:
+    """`su hija Pilar`, `Wife Lorraine`, `la moglie, sig.ra Carla Venditti`."""
+    if text[start].isupper() and not _OPENS.search(text[max(0, start - 3) : start]):
+        return
+    gap = _RELATION_GAP.match(text, end)
+    if gap is None or gap.end() == end:
+        return
+    at = gap.end()
+    stop = read_name(text, at, most=4)
+    first = _FIRST_WORD.match(text, at, stop)
+    if first is None or first[0].lower() in listed("not_relatives") or len(first[0]) < 3:
+        return
+    if not first[0].isupper() or text[start:end].islower() and " " in text[at:stop]:
+        yield at, stop, Kind.RELATIVE
+
+
+_SIGNATURE: Final = re.compile(
+    rf"[{UP}]\.[ ]?(?:[{UP}]\.[ ]?)?(?:(?:De|Di|De la|Lo|La|Del)[ ])?[{UP}]{LETTER}+(?:[{APOSTROPHE}\-][{UP}]{LETTER}+)*"
+    rf"(?:[ ][{UP}]{LETTER}+)?(?=[ ]*(?:$|,?[ ](?:MD|RN|DO|NP|PA|PGY)\b|\(R[0-9]\)|[ ]{{2}}))",
+    re.MULTILINE,
+)
+
+
+def _signature(text: str, start: int, end: int) -> Iterator[Found]:
+    """A line that begins with an initial and a surname, and has nothing else but a degree."""
+    line = text.rfind("\n", 0, start) + 1
+    if text[line:start].strip(" \t\ufeff") or not text[start].isupper():
+        return
+    match = _SIGNATURE.match(text, start)
+    if match is not None and not any(part.lower() in word_set("not_names") for part in match[0].split()[1:]):
+        yield match.start(), match.end(), Kind.STAFF
+
+
+_NAME: Final = (
+    rf"[{UP}]{LETTER}+(?:[ ](?:[{UP}]\.|(?:De|Lo|La|Di|Del|Dal|Van)[ ][{UP}]{LETTER}+|[{UP}]{LETTER}+)){{1,3}}"
+)
+_LIST: Final = re.compile(rf"{_NAME}(?:[ ]\([0-9]\))?(?:[,;][ ]{_NAME}(?:[ ]\([0-9]\))?){{1,10}}[ ]*(?=\n|\Z)")
+_ONE: Final = re.compile(_NAME)
+
+
+def _author_list(text: str, start: int, end: int) -> Iterator[Found]:
+    """A line that is nothing but a list of names, one of which begins with a known given name at the line's start."""
+    line = text.rfind("\n", 0, start) + 1
+    if text[line:start].strip(" \t\ufeff") or not text[start].isupper():
+        return
+    match = _LIST.match(text, start)
+    if match is None:
+        return
+    for name in _ONE.finditer(text, match.start(), match.end()):
+        if not any(part.lower() in word_set("not_names") for part in name[0].split()):
+            yield name.start(), name.end(), Kind.STAFF
+
+
+_NOT_BEFORE: Final = re.compile(
+    r"(?:calle|c/|avda\.?|avenida|plaza|paseo|via|viale|piazza|corso|largo|hospital|ospedale|dell['’]|cl[ií]nica|policlinico|"
+    r"san|santa|santo|st\.?|instituto|istituto|colegio|fundaci[oó]n|virgen de|s[ií]ndrome(?: de)?|enfermedad de|morbo di|"
+    r"malattia di|test (?:de|di)|signo de|segno di|escala de|scala di|[ée]ndice de|m[eé]todo de|t[eé]cnica de|"
+    r"maniobra de|manovra di)[ ]?\Z"
+)
+_SURNAME_FIRST: Final = re.compile(rf"(?:\A|\n|[ ]{{2}})(?P<name>[{UP}]{LETTER}+(?:-[{UP}]{LETTER}+)?,[ ])\Z")
+
+
+def _given(text: str, start: int, end: int) -> Iterator[Found]:
+    """A known given name with a surname after it, or before it and a comma at the start of a line."""
+    if (
+        not text[start].isupper()
+        or text[start - 1 : start] in ("-", "_", "@", ".")
+        or text[end : end + 1] in ("@", "_")
+    ):
+        return
+    if _NOT_BEFORE.search(before(text, start, 32)):
+        return
+    stop = read_name(text, start, most=5)
+    low = max(0, start - 30)
+    surname = _SURNAME_FIRST.search(text[low:start])
+    if surname and surname["name"][:-2].lower() not in word_set("not_names") and stop > start:
+        yield low + surname.start("name"), stop, Kind.PERSON
+    elif _is_person(text[start:stop]):
+        yield start, stop, Kind.PERSON
+
+
+def _is_person(name: str) -> bool:
+    parts = name.split()
+    if len(parts) < 2 or name.lower() in places() or any(part.lower() in word_set("eponyms") for part in parts):
+        return False
+    if parts[0].isupper():  # ELISA, ANA: capitals alone are a name only together
+        if parts[0].lower() in listed("acronyms") or not all(part.isupper() and len(part) > 2 for part in parts):
+            return False
+    rest = [part for part in parts if part.lower() not in ALL_GIVEN and part[0].isupper()]
+    if any(part.lower() in listed("common_surnames") for part in rest):
+        return False
+    return bool(rest) or sum(part.lower() in ALL_GIVEN for part in parts) > 1
+
+
+_BEFORE_BIRTH: Final = re.compile(
+    rf"(?P<name>[{UP}]{LETTER}+(?:[ ](?:(?:de|del|di|la)[ ]){{0,2}}[{UP}]{LETTER}+){{1,4}}),[ ]\Z"
+)
+
+
+def _born(text: str, start: int, end: int) -> Iterator[Found]:
+    """`Sauro LOMBARDINI, nato ad Arezzo`."""
+    low = max(0, start - 60)
+    match = _BEFORE_BIRTH.search(text[low:start])
+    if match is not None and match["name"].split()[0].lower() not in word_set("not_names"):
+        yield low + match.start("name"), low + match.end("name"), Kind.PERSON
+
+
+RULES: Final = (
+    Rule("name.relative", words(" ".join(listed("relations"))), _relative, 0.85, rank=56, strong=True),
+    Rule("name.signature", frozenset("abcdefghijklmnopqrstuvwxyz"), _signature, 0.85, rank=55, strong=True),
+    Rule("name.list", ALL_GIVEN, _author_list, 0.85, rank=44, strong=True),
+    Rule("name.born", words("nato nata nacido nacida born"), _born, 0.9, rank=58, strong=True),
+    Rule("name.given", ALL_GIVEN, _given, 0.85, rank=43),
+)
