@@ -48,7 +48,7 @@ class Browser:
 
     def __init__(self, port: int) -> None:
         self.cookies: dict[str, str] = {}
-        self.requests = 0
+        self.posts = 0
         self._host = f"127.0.0.1:{port}"
         self._connection = socket.create_connection(("127.0.0.1", port), timeout=60)
         self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -60,7 +60,7 @@ class Browser:
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\nCookie: {cookies}\r\n{headers}"
         request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
-        self.requests += 1
+        self.posts += method == "POST"
         began = time.perf_counter()
         self._connection.sendall(request)
         head_read, content = self._read()

@@ -40,14 +40,15 @@ class Product:
             [sys.executable, "-m", "deidreview.run"], cwd=ROOT, env=self.environ, stdout=subprocess.DEVNULL
         )
         while self.process.poll() is None:
-            browser = self.browser()
             try:
-                browser.get(FIRST_PAGE)
-                return time.monotonic() - began
-            except (OSError, ConnectionError):
+                browser = self.browser()
+            except OSError:
                 time.sleep(0.01)  # not even listening yet
-            finally:
-                browser.close()
+                continue
+            browser.get(FIRST_PAGE)
+            took = time.monotonic() - began
+            browser.close()
+            return took
         raise RuntimeError(f"the product ended while it started (exit status {self.process.returncode})")
 
     def stop(self) -> None:

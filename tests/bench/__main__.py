@@ -1,0 +1,87 @@
+"""`python -m tests.bench [--rounds N] [PART …]`: measure, print a table, write bench-results/."""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tests.bench import exporting, importing, pages, plans, remembering, spans, starting
+from tests.bench.figures import Figure, table
+from tests.bench.machine import Others, describe
+from tests.bench.people import Bench, Part, make_project
+from tests.bench.product import ROOT, Product
+
+PARTS: dict[str, Part] = {
+    module.PART: module.measure for module in (importing, spans, pages, exporting, remembering, starting)
+}
+# It needs no running product, but a PostgreSQL of its own.
+PLANS = "plans"
+# Parts that need the project with its people.
+WITH_PROJECT = {"span", "pages", "export", "memory", "start"}
+QUIET = 0.1
+
+
+def main() -> int:
+    choices = [*PARTS, PLANS]
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(choices)}; all when left out")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each figure is taken; medians are shown")
+    options = parser.parse_args()
+    unknown = set(options.parts) - set(choices)
+    if unknown:
+        parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(choices)}")
+    wanted = options.parts or choices
+    machine = describe()
+    print(f"{machine['cores']} cores, {machine['processor']}; load before: {machine['load']:.2f}")
+    print("The clients run on the same cores as the product.")
+    figures, busy = _product_parts([part for part in PARTS if part in wanted], options.rounds)
+    report = plans.report() if PLANS in wanted else None
+    if figures:
+        _save({"machine": machine, "others": busy, "figures": [figure.as_dict() for figure in figures]})
+    missed = [figure.name for figure in figures if figure.met is False]
+    if missed:
+        print(f"\nMissed: {', '.join(missed)}")
+    return 1 if missed or (report and report.flagged) else 0
+
+
+def _product_parts(parts: list[str], rounds: int) -> tuple[list[Figure], dict[str, float]]:
+    """The figures, and by part the share of the machine that others took meanwhile."""
+    if not parts:
+        return [], {}
+    folder = Path(tempfile.mkdtemp(prefix="deidreview-bench-"))
+    product = Product(folder)
+    figures, busy = [], {}
+    try:
+        product.start()
+        bench = Bench(product, rounds)
+        if WITH_PROJECT & set(parts):
+            make_project(product, bench.notes)
+        for part in parts:
+            others = Others()
+            with others.watch(os.getpid()):
+                found = PARTS[part](bench)
+            figures += found
+            busy[part] = others.share
+            noise = "" if others.share < QUIET else f"; NOISY: others took {others.share:.0%} of the machine"
+            print(f"\n── {part} (load {os.getloadavg()[0]:.2f}{noise}) ──\n{table(found)}", flush=True)
+    finally:
+        product.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+    return figures, busy
+
+
+def _save(result: dict[str, object]) -> None:
+    folder = ROOT / "bench-results"
+    folder.mkdir(exist_ok=True)
+    now = datetime.now(UTC)
+    file = folder / f"{now:%Y%m%d-%H%M%S}.json"
+    file.write_text(json.dumps({"at": now.isoformat(), **result}, indent=1, ensure_ascii=False))
+    print(f"\nWritten to {file.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,25 @@
+"""Gold out: 500 notes as brat, into a folder."""
+
+from tests.bench import corpus
+from tests.bench.figures import Figure, over_rounds
+from tests.bench.people import PROJECT, Bench
+
+PART = "export"
+
+
+def measure(bench: Bench) -> list[Figure]:
+    taken = [_export(bench, turn) for turn in range(bench.rounds)]
+    return [
+        over_rounds(PART, "export, 500 notes as brat", [inside for inside, _ in taken], "s", aim=0.3),
+        over_rounds(PART, "the same, with the start of the interpreter", [whole for _, whole in taken], "s"),
+    ]
+
+
+def _export(bench: Bench, turn: int) -> tuple[float, float]:
+    out = bench.data / f"out-{turn}"
+    words = ("export_documents", PROJECT, out, "--format", "brat", "--set", "gold")
+    inside, whole, report = bench.product.timed(*words)
+    written = len(list(out.glob("*.ann")))
+    if (written, report["spans"]) != (corpus.NOTES, corpus.SPANS):
+        raise RuntimeError(f"{written} notes and {report['spans']} spans were written")
+    return inside, whole
