@@ -444,7 +444,7 @@ HOSTILE = (
     "🇮🇹\u200bétà\x0bA\x0cB\u2028C\u0085D 😀😀 " + "lunga riga " * 40 + "fine"
 )
 HOSTILE_LABELS = [
-    ("<b>cat</b>", [("<img src=x onerror=alert(3)>", "1"), ('"ETÀ" & \'co\'', "2")]),
+    ("<b>cat</b>", [("<img src=x onerror=alert(3)>", "1"), ("\"ETÀ\" & 'co'", "2")]),
     ("ok", [("שם", "3")]),
 ]
 

@@ -124,8 +124,8 @@ export class NoteView {
 
 function signatureOf({ start, end, spans, starts, ends }, looks) {
   const marks = spans.map((at) => {
-    const { key, name, classes } = looks[at];
-    return [key, name, classes, +starts.includes(at), +ends.includes(at)].join("/");
+    const { key, name, spoken, classes } = looks[at];
+    return [key, name, spoken, classes, +starts.includes(at), +ends.includes(at)].join("/");
   });
   return `${start}-${end}[${marks.join(",")}]`;
 }
