@@ -30,6 +30,12 @@ def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> d
     keeps them must let them expire.
     """
     with transaction.atomic():
+        running = Import.objects.select_for_update().filter(project=project, state=Import.State.RUNNING)
+        if running.exists():
+            raise ServiceError(
+                "an import is under way and could bring this patient's notes back: wait for its end, or cancel it",
+                code="import",
+            )
         preview = erasure_preview(project=project, patient_id=patient_id)
         notes = Document.objects.filter(project=project, patient_id=patient_id)
         ids = list(notes.values_list("pk", flat=True))

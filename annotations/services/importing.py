@@ -201,7 +201,10 @@ def run_import(*, import_id: int, progress: Progress, fence: Callable[[], None] 
     row = Import.objects.select_related("project", "created_by", "stored_file").get(pk=import_id)
     if row.state in (Import.State.DONE, Import.State.CANCELLED, Import.State.FAILED):
         return dict(row.report)
-    Import.objects.filter(pk=row.pk).update(state=Import.State.RUNNING)
+    startable = Import.objects.filter(pk=row.pk, state__in=[Import.State.STAGED, Import.State.RUNNING])
+    if not startable.update(state=Import.State.RUNNING):
+        # Discarded in this very moment: there is nothing to bring in.
+        return dict(row.report)
     with _opened(row) as source:
         report = _run(row, source, row.created_by, progress, fence)
     if row.stored_file is not None:

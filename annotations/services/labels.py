@@ -60,7 +60,10 @@ def add_label(
         raise ServiceError("a label needs a name", code="name")
     if category.label_set_id != label_set.pk:
         raise ServiceError("that category belongs to another project", code="category")
-    code = ascii_code(name)
+    try:
+        code = ascii_code(name)
+    except ValueError as error:
+        raise ServiceError(f"no code can be made of the name {name!r}: {error}", code="name") from error
     try:
         with transaction.atomic():
             label = Label.objects.create(

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from annotations.models import AnnotationSet, Document, Event, GoldVersion, Role, Span, StoredFile, Verb
+from annotations.models import AnnotationSet, Document, Event, GoldVersion, Import, Role, Span, StoredFile, Verb
 from annotations.services import exporting, gold
 from annotations.services.erasing import erase_patient, erasure_preview
 from annotations.services.errors import ServiceError
@@ -226,4 +226,12 @@ def test_an_unknown_patient_erases_nothing(project):
     for patient in ("P-9", ""):
         with pytest.raises(ServiceError, match="nothing was erased"):
             erase_patient(project=project, patient_id=patient, actor=None)
+    assert list(Document.objects.all()) == [note]
+
+
+def test_no_erasure_while_an_import_could_bring_the_notes_back(project):
+    note = make_note(project, patient_id="P-1")
+    Import.objects.create(project=project, format="text", state=Import.State.RUNNING)
+    with pytest.raises(ServiceError, match="an import is under way"):
+        erase_patient(project=project, patient_id="P-1", actor=None)
     assert list(Document.objects.all()) == [note]

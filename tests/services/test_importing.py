@@ -335,3 +335,10 @@ def test_a_worker_without_its_lease_writes_nothing():
     with pytest.raises(Lost):
         importing.run_import(import_id=row.pk, progress=silent, fence=fence)
     assert not Document.objects.exists()
+
+
+def test_an_import_that_was_discarded_brings_nothing_in():
+    row = stage(make_project(), many(5), format="text", written_as="")
+    Import.objects.update(state=Import.State.CANCELLED)
+    importing.run_import(import_id=row.pk, progress=silent)
+    assert not Document.objects.exists()

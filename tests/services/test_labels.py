@@ -104,3 +104,11 @@ def test_a_new_label_gets_an_ascii_code():
         label_set=project.label_set, category=project.label_set.categories.first(), name="ETÀ", actor=None
     )
     assert (label.code, label.placeholder) == ("ETA", "[ETÀ]")
+
+
+def test_a_name_without_a_letter_gives_no_code():
+    project = make_project()
+    with pytest.raises(ServiceError, match="no code can be made"):
+        labels.add_label(
+            label_set=project.label_set, category=project.label_set.categories.first(), name="///", actor=None
+        )
