@@ -2,9 +2,10 @@
 
 import csv
 import io
+import os
 import stat
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
@@ -39,8 +40,11 @@ def megabytes(size: int) -> str:
 
 
 def _hidden(name: str) -> bool:
-    parts = PurePosixPath(name).parts
-    return any(part.startswith(".") or part in SYSTEM_FOLDERS for part in parts)
+    return any(_hidden_part(part) for part in PurePosixPath(name).parts)
+
+
+def _hidden_part(part: str) -> bool:
+    return part.startswith(".") or part in SYSTEM_FOLDERS
 
 
 class FolderSource:
@@ -48,20 +52,32 @@ class FolderSource:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._names: list[str] | None = None
 
     def names(self) -> list[str]:
-        found = []
-        for path in self.root.rglob("*"):
-            name = path.relative_to(self.root).as_posix()
-            if not _hidden(name) and path.is_file() and path.resolve().is_relative_to(self.root.resolve()):
-                found.append(name)
-        return sorted(found)
+        if self._names is None:
+            self._names = sorted(self._below(str(self.root), ""))
+        return self._names
+
+    def _below(self, folder: str, prefix: str) -> Iterator[str]:
+        """A thousand notes are asked for at once: the folder's own entries know nearly all that is needed."""
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if _hidden_part(entry.name):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    yield from self._below(entry.path, f"{prefix}{entry.name}/")
+                elif entry.is_file() and (not entry.is_symlink() or self._inside(entry.path)):
+                    yield prefix + entry.name
+
+    def _inside(self, link: str) -> bool:
+        return Path(link).resolve().is_relative_to(self.root.resolve())
 
     def load(self, name: str) -> bytes:
-        path = self.root / name
-        if (size := path.stat().st_size) > settings.NOTE_MAX_BYTES:
-            raise _too_large(name, size)
-        return path.read_bytes()
+        with open(f"{self.root}/{name}", "rb") as file:  # noqa: PTH123 - half the time of Path's, for many small files
+            if (size := os.fstat(file.fileno()).st_size) > settings.NOTE_MAX_BYTES:
+                raise _too_large(name, size)
+            return file.read()
 
 
 class FileSource(FolderSource):

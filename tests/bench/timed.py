@@ -10,12 +10,13 @@ import time
 def main(words: list[str]) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "deidreview.settings")
     import django
-    from django.core.management import call_command
+    from django.core.management import call_command, get_commands, load_command_class
 
     django.setup()
+    command = load_command_class(get_commands()[words[0]], words[0])
     answer = io.StringIO()
     began = time.perf_counter()
-    call_command(*words, stdout=answer)
+    call_command(command, *words[1:], stdout=answer)
     seconds = time.perf_counter() - began
     print(json.dumps({"seconds": seconds, "answer": json.loads(answer.getvalue())}))
 
