@@ -12,6 +12,7 @@ class FirstPage:
         self._listener = listener
         self._request = f"GET {path} HTTP/1.0\r\nHost: {host_header}\r\nUser-Agent: deidreview-start\r\n\r\n".encode()
         self._connection: socket.socket | None = None
+        self.failures = 0  # answers of 500 and above
 
     def came(self, seconds: float) -> bool:
         """Wait up to so long. True when the server gave the page, or a redirect or refusal of its own (under 500)."""
@@ -24,7 +25,11 @@ class FirstPage:
         except OSError:
             first = []
         self.forget()
-        return len(first) > 1 and first[0].startswith(b"HTTP/") and first[1].isdigit() and int(first[1]) < 500
+        if len(first) < 2 or not first[0].startswith(b"HTTP/") or not first[1].isdigit():
+            return False
+        failed = int(first[1]) >= 500
+        self.failures += failed
+        return not failed
 
     def forget(self) -> None:
         if self._connection is not None:

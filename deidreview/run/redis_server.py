@@ -10,7 +10,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -83,7 +83,7 @@ class PrivateRedis:
         words = [word for name, value in options.items() for word in (f"--{name}", value)]
         return children.spawn([self._program, *words], self._environ, self._keep, log=subprocess.DEVNULL)
 
-    def wait(self, child: children.Child) -> str | None:
+    def wait(self, child: children.Child, pause: Callable[[float], None] = time.sleep) -> str | None:
         """Until it answers. Gives a line when its old file had to be set aside; raises StartError if it never runs."""
         note = None
         deadline = time.monotonic() + READY_SECONDS
@@ -97,7 +97,7 @@ class PrivateRedis:
                 child.start()
             elif ended or time.monotonic() > deadline:
                 raise StartError(f"Redis ({self._program}) does not start; see {self.log}")
-            time.sleep(0.01)
+            pause(0.01)
         return note
 
     def answers(self) -> bool:

@@ -74,7 +74,7 @@ class Supervisor:
         redis = self._start_redis()
         self._database_step()
         if redis and self.redis:
-            note = self.redis.wait(redis)
+            note = self.redis.wait(redis, self.pause)
             if note:
                 warn(note)
         web = self._python("web", "gunicorn", "-c", "python:deidreview.gunicorn", "deidreview.wsgi", grace=15)
@@ -134,6 +134,8 @@ class Supervisor:
                 self._watch()
                 if web.failures >= HOPELESS:
                     raise StartError("The web server does not start; its own words are above")
+                if page.failures >= HOPELESS:
+                    raise StartError("The web server fails at its first page; its own words are above")
         finally:
             page.forget()
 
@@ -142,6 +144,8 @@ class Supervisor:
         say(f"deidreview is at {self.options.address}  (Ctrl-C stops everything)")
         if self.greeting:
             say(self.greeting)
+        if not environment.is_loopback(self.options.host) and not os.environ.get("DEIDREVIEW_HOSTS"):
+            warn("other machines are refused until DEIDREVIEW_HOSTS lists the names they call this one by")
 
     # ── Watch and stop ───────────────────────────────────────────────────────────────────────────────────────────────
 

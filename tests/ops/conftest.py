@@ -9,6 +9,7 @@ import time
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -113,11 +114,11 @@ class Product:
             one.kill()
 
 
-@pytest.fixture
-def database_url(tmp_path: Path) -> Iterator[str]:
+@contextmanager
+def own_database() -> Iterator[dict[str, str]]:
     """A database for one product: none named (its own SQLite file), or a new one on the run's PostgreSQL server."""
     if connection.vendor != "postgresql":
-        yield ""
+        yield {}
         return
     import psycopg
 
@@ -127,23 +128,35 @@ def database_url(tmp_path: Path) -> Iterator[str]:
     server["password"] = place["PASSWORD"] or None
     with psycopg.connect(**server, autocommit=True) as own:
         own.execute(f'CREATE DATABASE "{name}"')
-    yield os.environ["DATABASE_URL"].rsplit("/", 1)[0] + f"/{name}"
+    yield {"DATABASE_URL": os.environ["DATABASE_URL"].rsplit("/", 1)[0] + f"/{name}"}
     with psycopg.connect(**server, autocommit=True) as own:
         own.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
 
-@pytest.fixture
-def environ(tmp_path: Path, database_url: str) -> dict[str, str]:
-    """What a product of the test sees; nothing of the shell's own settings."""
+def clean_environ(data: Path) -> dict[str, str]:
+    """What a product of a test sees; nothing of the shell's own settings."""
     ours = ("DEIDREVIEW_", "DATABASE_URL", "REDIS_URL", "DJANGO_", "HOST", "PORT")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    return {
-        **clean,
-        "DEIDREVIEW_DATA": str(tmp_path / "data"),
-        "DEIDREVIEW_DEMO": "0",
-        "PORT": str(free_port()),
-        **({"DATABASE_URL": database_url} if database_url else {}),
-    }
+    return {**clean, "DEIDREVIEW_DATA": str(data), "DEIDREVIEW_DEMO": "0", "PORT": str(free_port())}
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> Iterator[dict[str, str]]:
+    with own_database() as database:
+        yield clean_environ(tmp_path / "data") | database
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    """One product for all tests of a file that leave it running."""
+    folder = tmp_path_factory.mktemp("running")
+    with own_database() as database:
+        product = Product(folder / "data", clean_environ(folder / "data") | database, folder / "output")
+        try:
+            yield product.wait_ready()
+        finally:
+            product.kill_all()
+            print(product.output)
 
 
 @pytest.fixture

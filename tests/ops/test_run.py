@@ -42,14 +42,13 @@ def test_start_stop_and_start_again_with_the_data_still_there(start, manage):
     assert again.survivors() == []
 
 
-def test_the_folder_is_private_and_redis_is_not_on_the_network(start):
-    product = start().wait_ready()
+def test_the_folder_is_private_and_redis_is_not_on_the_network(running):
 
-    for file in product.data.rglob("*"):
+    for file in running.data.rglob("*"):
         assert file.stat().st_mode & 0o077 == 0 or file.parent.stat().st_mode & 0o077 == 0, file
-    redis = product.commands()["redis"]
+    redis = running.commands()["redis"]
     assert [place for place in redis.net_connections() if place.laddr] == []
-    assert list((product.data / "redis").glob("appendonly*"))
+    assert list((running.data / "redis").glob("appendonly*"))
 
 
 def test_a_path_too_long_for_a_socket(start, tmp_path):
@@ -61,26 +60,24 @@ def test_a_path_too_long_for_a_socket(start, tmp_path):
     assert not Path(socket_file).parent.exists()
 
 
-def test_a_killed_process_is_started_again(start):
-    product = start().wait_ready()
-    before = product.commands()
+def test_a_killed_process_is_started_again(running):
+    before = running.commands()
     before["work"].kill()
     before["redis"].kill()
 
-    wait_for(lambda: replaced(product, before["work"]) and replaced(product, before["redis"]))
-    assert "The worker process ended (killed by SIGKILL); starting it again in 0.5 s" in product.output
-    assert product.get("/healthz")[0] == 200
+    wait_for(lambda: replaced(running, before["work"]) and replaced(running, before["redis"]))
+    assert "The worker process ended (killed by SIGKILL); starting it again in 0.5 s" in running.output
+    assert running.get("/healthz")[0] == 200
 
 
-def test_a_killed_web_server_loses_no_connection(start):
-    product = start().wait_ready()
-    web = product.commands()["web"]
+def test_a_killed_web_server_loses_no_connection(running):
+    web = running.commands()["web"]
     web.kill()
 
     # The supervisor holds the listening socket: the question waits until the new server answers it.
-    assert product.get("/healthz")[0] == 200
-    wait_for(lambda: replaced(product, web))
-    assert product.get("/healthz")[0] == 200
+    assert running.get("/healthz")[0] == 200
+    wait_for(lambda: replaced(running, web))
+    assert running.get("/healthz")[0] == 200
 
 
 def test_kill_9_leaves_nothing_behind_and_the_next_start_works(start):
@@ -118,15 +115,11 @@ def test_a_file_in_the_place_of_the_data_folder(start, tmp_path):
     )
 
 
-def test_a_second_instance_on_the_folder(start):
-    product = start().wait_ready()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    status, words = start(PORT=port).finish()
+def test_a_second_instance_on_the_folder(running, start):
+    status, words = start(DEIDREVIEW_DATA=str(running.data)).finish()
 
     assert status == 1
-    assert words.endswith(f"is in use by another deidreview (process {product.process.pid}); stop it first")
+    assert words.endswith(f"is in use by another deidreview (process {running.process.pid}); stop it first")
     assert len(words.splitlines()) == 1
 
 
@@ -220,10 +213,9 @@ def test_demo_accounts_are_not_shown_to_other_machines(start):
     assert "HOST: other machines could sign in with the demo's public password as anna, bruno" in words
 
 
-def test_the_supervisor_is_small(start):
-    product = start().wait_ready()
+def test_the_supervisor_is_small(running):
 
-    assert psutil.Process(product.process.pid).memory_info().rss < 20 * 1024**2
+    assert psutil.Process(running.process.pid).memory_info().rss < 20 * 1024**2
 
 
 def replaced(product, old):
