@@ -14,7 +14,7 @@ register = template.Library()
 
 # Tab, URL name, the right it needs (annotations.access.Can by name), other URL names that belong under it.
 TABS: list[tuple[str, str, str, frozenset[str]]] = [
-    ("Overview", "project", "READ_NOTES", frozenset()),
+    ("Overview", "project", "SEE_PROJECT", frozenset()),
     ("Notes", "notes", "SEE_PROJECT", frozenset({"note", "annotate", "next_note"})),
     ("Import", "import", "MANAGE", frozenset({"import_preview"})),
     ("Labels", "labels", "MANAGE", frozenset({"label_edit", "label_merge"})),

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 _READER = ["Overview", "Notes", "Guidelines", "Agreement", "Runs", "Gold"]
 TABS = {
     "viewer": [*_READER, "Jobs"],
-    "annotator": ["Notes", "Guidelines"],
+    "annotator": ["Overview", "Notes", "Guidelines"],
     "reviewer": [*_READER, "Export", "Jobs"],
     "manager": ["Overview", "Notes", "Import", "Labels", "People", "Guidelines", "Agreement", "Runs", "Gold", "Export",
                 "Jobs", "Audit", "Settings"],
