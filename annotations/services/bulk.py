@@ -1,12 +1,12 @@
-"""Many spans at once: plain rows to the database, past the ORM's per-object cost."""
+"""Many rows at once: plain tuples to the database, past the ORM's cost for each object."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
-from django.db import connection
+from django.db import connection, models
+from django.utils import timezone
 
-COLUMNS = ("annotation_set_id", "start", "end", "label_id", "confidence", "source", "provenance")
-_QUOTED = ", ".join(f'"{column}"' for column in COLUMNS)
+from annotations.models import Span
 
 
 class SpanRow(NamedTuple):
@@ -21,14 +21,44 @@ class SpanRow(NamedTuple):
     provenance: str | None = None
 
 
+# What the database takes as it is.
+PLAIN = (models.CharField, models.TextField, models.IntegerField, models.BooleanField, models.ForeignKey)
+
+
 def insert_spans(rows: Iterable[SpanRow]) -> None:
-    """Insert inside the caller's transaction: COPY on PostgreSQL, one prepared statement on SQLite."""
+    """Inside the caller's transaction."""
+    _insert(Span, SpanRow._fields, rows)
+
+
+def insert_objects(model: type[models.Model], objects: Iterable[models.Model]) -> None:
+    """New rows as `bulk_create` makes them, several times as fast. The objects don't learn their keys."""
+    fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+    now = timezone.now()
+    values = [_reader(field, now) for field in fields]
+    rows = (tuple(value(each) for value in values) for each in objects)
+    _insert(model, [field.attname for field in fields], rows)
+
+
+def _reader(field: "models.Field[Any, Any]", now: Any) -> Callable[[models.Model], Any]:
+    """How to read one column's value from an object."""
+    name = field.attname
+    if getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False):
+        moment = field.get_db_prep_save(now, connection)
+        return lambda each: moment
+    if isinstance(field, PLAIN):
+        return lambda each: each.__dict__[name]
+    return lambda each: field.get_db_prep_save(each.__dict__[name], connection)
+
+
+def _insert(model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """COPY on PostgreSQL, one prepared statement on SQLite. Names are the models' own, never input."""
+    table = connection.ops.quote_name(model._meta.db_table)
+    names = ", ".join(connection.ops.quote_name(column) for column in columns)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            with cursor.copy(f"COPY annotations_span ({_QUOTED}) FROM STDIN") as copy:
+            with cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
                 for row in rows:
                     copy.write_row(row)
             return
-        marks = ", ".join(["%s"] * len(COLUMNS))
-        # The names are constants of this module, never input.
-        cursor.executemany(f"INSERT INTO annotations_span ({_QUOTED}) VALUES ({marks})", list(rows))  # noqa: S608
+        marks = ", ".join(["%s"] * len(columns))
+        cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(rows))  # noqa: S608

@@ -35,7 +35,7 @@ from annotations.models import (
 from annotations.selectors.labels import accepted_labels
 from annotations.services.assigning import assign_new_notes
 from annotations.services.authors import author_for_import, parse_written_as
-from annotations.services.bulk import SpanRow, insert_spans
+from annotations.services.bulk import SpanRow, insert_objects, insert_spans
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.progress import Progress, silent
@@ -456,48 +456,69 @@ def _plan_reading(reading: _Reading, plan: _Plan, note: ParsedNote, pk: int) -> 
 
 
 def _write(reading: _Reading, plan: _Plan) -> None:
-    documents = Document.objects.bulk_create(
-        Document(
-            project=reading.project,
-            name=note.name,
-            text=note.text,
-            sha256=plan.hashes[note.name],
-            length=len(note.text),
-            language=reading.language,
-            patient_id=note.patient_id,
-            imported_by=reading.row,
-        )
-        for note in plan.new
-    )
-    ids = {document.name: document.pk for document in documents}
-    assign_new_notes(project=reading.project, documents=documents)
-    reading.report.notes += len(documents)
+    ids = _write_notes(reading, plan)
+    assign_new_notes(project=reading.project, documents=[Document(pk=pk) for pk in ids.values()])
+    reading.report.notes += len(ids)
     if reading.author is None or not plan.sets:
         return
-    now = timezone.now()
-    sets = AnnotationSet.objects.bulk_create(
-        AnnotationSet(
-            document_id=pk or ids[note.name],
-            author=reading.author,
-            state=AnnotationSet.State.SUBMITTED,
-            submitted_at=now,
-            blind=reading.author.kind == Author.Kind.ANNOTATOR,
-            imported_by=reading.row,
-        )
-        for note, pk in plan.sets
-    )
+    documents = [pk or ids[note.name] for note, pk in plan.sets]
+    sets = _write_sets(reading, reading.author, documents)
     source = f"import:{reading.row.pk}"
     insert_spans(
-        SpanRow(annotation_set.pk, span.start, span.end, reading.label_ids[span.label], span.confidence, source)
-        for annotation_set, (note, _) in zip(sets, plan.sets, strict=True)
+        SpanRow(sets[document], span.start, span.end, reading.label_ids[span.label], span.confidence, source)
+        for document, (note, _) in zip(documents, plan.sets, strict=True)
         for span in note.spans or ()
     )
     if reading.author.user_id is not None:
-        Assignment.objects.filter(
-            user_id=reading.author.user_id, document__in=[annotation_set.document_id for annotation_set in sets]
-        ).update(state=Assignment.State.DONE)
+        Assignment.objects.filter(user_id=reading.author.user_id, document__in=documents).update(
+            state=Assignment.State.DONE
+        )
     reading.report.sets += len(sets)
     reading.report.spans += sum(len(note.spans or ()) for note, _ in plan.sets)
+
+
+def _write_notes(reading: _Reading, plan: _Plan) -> dict[str, int]:
+    """The new notes' ids by name, in the order of the import."""
+    if not plan.new:
+        return {}
+    insert_objects(
+        Document,
+        (
+            Document(
+                project=reading.project,
+                name=note.name,
+                text=note.text,
+                sha256=plan.hashes[note.name],
+                length=len(note.text),
+                language=reading.language,
+                patient_id=note.patient_id,
+                imported_by=reading.row,
+            )
+            for note in plan.new
+        ),
+    )
+    made = Document.objects.filter(project=reading.project, name__in=[note.name for note in plan.new])
+    return dict(made.order_by("id").values_list("name", "pk"))
+
+
+def _write_sets(reading: _Reading, author: Author, documents: Sequence[int]) -> dict[int, int]:
+    """The new readings' ids by note."""
+    now = timezone.now()
+    insert_objects(
+        AnnotationSet,
+        (
+            AnnotationSet(
+                document_id=document,
+                author=author,
+                state=AnnotationSet.State.SUBMITTED,
+                submitted_at=now,
+                blind=author.kind == Author.Kind.ANNOTATOR,
+                imported_by=reading.row,
+            )
+            for document in documents
+        ),
+    )
+    return dict(AnnotationSet.objects.filter(author=author, document__in=documents).values_list("document_id", "pk"))
 
 
 # ── Taking back ──────────────────────────────────────────────────────────────────────────────────────────────────────
