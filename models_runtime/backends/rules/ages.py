@@ -1,13 +1,13 @@
 """Ages: of a person, never the length of an illness or a dose."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import either, listed
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.reading import LETTER, UP, after, before
-from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, words
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
 _NUMBERS: Final = either("numbers_es", "numbers_it", "numbers_en")
 _UNIT: Final = (
@@ -92,25 +92,32 @@ def _worded(text: str, start: int, end: int) -> Iterator[Found]:
 
 _FREE: Final = r"(?<![0-9A-Za-z])(?<![0-9][.,/\-])"
 _OLD: Final = (
-    rf"(?i){_FREE}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|days?)[ .\-]{{0,2}}old"
+    rf"(?i){_FREE}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|"
+    rf"days?)[ .\-]{{0,2}}old"
     r"|[ ]?y/o|[ ]?y\.o\.?|[ ]?yo))(?![a-z])"
 )
 _FIELD: Final = (
     rf"(?i)(?:edad|età|eta|age|anni)[ ]?:[ ]{{0,3}}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ ]{{0,3}}(?:{_UNITS_FIELD}))?"
     r"(?:[ ]?(?:y|e)?[ ]?[0-9]{1,2}[ ](?:meses|mesi|d[ií]as|giorni))?)(?![0-9a-zA-Z])"
 )
-_BOTH: Final = {"number": Kind.AGE, "whole": Kind.AGE_UNIT}
+
+
+def _both(expression: str, check: Callable[[re.Match[str]], bool] | None = None) -> Finder:
+    """The groups `number` and `whole` (with its unit) of an expression."""
+    return pattern(expression, check=check, number=Kind.AGE, whole=Kind.AGE_UNIT)
+
+
 _FIGURES: Final = frozenset(DIGITS[1:4])
 
 RULES: Final = (
-    Rule("age.field", words("edad età eta age anni"), pattern(_FIELD, **_BOTH), 0.98, rank=80, strong=True),
+    Rule("age.field", words("edad età eta age anni"), _both(_FIELD), 0.98, rank=80, strong=True),
     Rule(
         "age.field.bare",
         words("age eta anni"),
-        pattern(
-            r"(?:AGE|Age|Age/Sex|ETA|(?<=di )anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|[ ]?(?:to|mg))",
+        _both(
+            r"(?:AGE|Age|Age/Sex|ETA|(?<=di )anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|"
+            r"[ ]?(?:to|mg))",
             check=_plausible,
-            **_BOTH,
         ),
         0.9,
         rank=62,
@@ -122,11 +129,11 @@ RULES: Final = (
         0.93,
         rank=60,
     ),
-    Rule("age.old", _FIGURES, pattern(_OLD, check=_plausible, **_BOTH), 0.97, rank=70, strong=True),
+    Rule("age.old", _FIGURES, _both(_OLD, check=_plausible), 0.97, rank=70, strong=True),
     Rule(
         "age.enne",
         _FIGURES,
-        pattern(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9]{{0,2}})[ \-']?enn[ei])(?![a-z])", **_BOTH),
+        _both(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9]{{0,2}})[ \-']?enn[ei])(?![a-z])"),
         0.95,
         rank=70,
         strong=True,
@@ -141,7 +148,7 @@ RULES: Final = (
     Rule(
         "age.sex",
         frozenset({DIGITS[2]}),
-        pattern(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9])(?:[ ]?yo[ ]?)?[MF])(?=[ ,.]|\Z)(?![.][0-9])", **_BOTH),
+        _both(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9])(?:[ ]?yo[ ]?)?[MF])(?=[ ,.]|\Z)(?![.][0-9])"),
         0.85,
         rank=55,
         languages=frozenset({"en"}),
@@ -149,10 +156,10 @@ RULES: Final = (
     Rule(
         "age.short",
         frozenset(DIGITS[1:3]),
-        pattern(
-            rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9]?)[ ]?(?:aa|a\.|a(?=[,.])))(?=[ ,;).]*(?:\Z|[\n,;)]|ric|con|che|qu|acc))",
+        _both(
+            rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9]?)[ ]?(?:aa|a\.|a(?=[,.])))(?=[ ,;).]*(?:\Z|[\n,;)]|ric|con|che|"
+            rf"qu|acc))",
             check=lambda match: int(match["number"]) >= 14,
-            **_BOTH,
         ),
         0.8,
         rank=50,
@@ -160,11 +167,10 @@ RULES: Final = (
     Rule(
         "age.brackets",
         words(" ".join(word for word in listed("persons") if "." not in word and " " not in word)),
-        pattern(
+        _both(
             rf"(?i:\w+)[ ](?:[{UP}]{LETTER}{{1,20}}[ ]){{0,3}}\((?P<whole>(?P<number>[0-9]{{1,3}})"
             r"(?:[ ](?:aa|anni|años|yo))?)(?=[,)]|[ ]y[ ])",
             check=_plausible,
-            **_BOTH,
         ),
         0.85,
         rank=50,

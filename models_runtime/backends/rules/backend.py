@@ -27,7 +27,7 @@ from models_runtime.backends.rules import (
     traps,
 )
 from models_runtime.backends.rules.engine import scan, settle, table
-from models_runtime.backends.rules.kinds import SOFT, VARIANTS, Kind
+from models_runtime.backends.rules.kinds import SOFT, VARIANTS
 from models_runtime.backends.rules.rule import Hit, Rule
 
 VERSION: Final = "1"
@@ -83,10 +83,9 @@ class RulesBackend:
         return map(self._read, texts)
 
     def _read(self, text: str) -> list[Span]:
-        hits = [hit for hit in scan(text, self._rules) if hit.kind not in self._unwanted]
-        kept = settle(hits, len(text))
-        trapped = [(hit.start, hit.end) for hit in hits if hit.kind is Kind.TRAP]
-        kept += memory.remember(text, kept, trapped)
+        scanned = scan(text, self._rules)
+        kept = settle([hit for hit in scanned.hits if hit.kind not in self._unwanted], len(text))
+        kept += memory.remember(text, scanned, kept)
         return sorted(span for hit in kept if (span := self._span(text, hit)) is not None)
 
     def _span(self, text: str, hit: Hit) -> Span | None:

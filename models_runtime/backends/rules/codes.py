@@ -1,7 +1,7 @@
 """Numbers that tell by their own form and check digit what they are."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from models_runtime.backends.rules import checks
@@ -15,12 +15,11 @@ def _valid(kind: Kind, expression: str, check: Callable[[str], bool], *, after: 
     code = re.compile(rf"(?<![0-9A-Za-z.\-/])(?:{expression})(?![0-9A-Za-z])")
     context = re.compile(after) if after else None
 
-    def find(text: str, start: int, end: int) -> Iterator[Found]:
+    def find(text: str, start: int, end: int) -> Iterable[Found]:
         match = code.match(text, start)
         if match is None or (context and not context.search(before(text, start, 30))):
-            return
-        if check(match[0]):
-            yield match.start(), match.end(), kind
+            return ()
+        return [(*match.span(), kind)] if check(match[0]) else ()
 
     return find
 
@@ -59,6 +58,7 @@ RULES: Final = (
         0.9,
         rank=70,
         strong=True,
+        capital=True,
     ),
     Rule(
         "id.social.ssn.form",
@@ -107,6 +107,7 @@ RULES: Final = (
         0.98,
         rank=85,
         strong=True,
+        capital=True,
     ),
     Rule(
         "id.account.card",

@@ -81,7 +81,7 @@ def _called(kind: Kind) -> Finder:
 
 def _mobile(text: str, start: int, end: int) -> Iterator[Found]:
     stop = _read_number(text, start)
-    if 7 <= _digits(text[start:stop]) and text[stop : stop + 1] not in ("%", "/"):
+    if _digits(text[start:stop]) >= 7 and text[stop : stop + 1] not in ("%", "/"):
         yield start, stop, Kind.PHONE
 
 
@@ -114,7 +114,8 @@ _OTHERWISE: Final = re.compile(
 )
 
 PHONE_WORDS: Final = words(
-    "tel tfno tfn tlf tlfs telf telfs tf tlfno teléfono telefono teléfonos telefoni tfnos tfo telephone phone phones ph cell "
+    "tel tfno tfn tlf tlfs telf telfs tf tlfno teléfono telefono teléfonos telefoni tfnos tfo telephone phone phones "
+    "ph cell "
     "cellulare cellphone mobile móvil movil mobil pager pgr beeper centralino centralita whatsapp "
     "recapito recapiti"
 )
@@ -125,7 +126,7 @@ RULES: Final = (
     Rule(
         "contact.url.scheme",
         words("http https ftp"),
-        pattern(rf"(?P<url>(?:https?|ftp)://[A-Za-z0-9]{_URL_TAIL}[A-Za-z0-9/_=#])", flags=re.IGNORECASE, url=Kind.URL),
+        pattern(rf"(?i)(?P<url>(?:https?|ftp)://[A-Za-z0-9]{_URL_TAIL}[A-Za-z0-9/_=#])", url=Kind.URL),
         0.98,
         rank=90,
         strong=True,
@@ -133,7 +134,7 @@ RULES: Final = (
     Rule(
         "contact.url.www",
         words("www"),
-        pattern(rf"(?<![\w./@])(?P<url>www\.[A-Za-z0-9]{_URL_TAIL}[A-Za-z0-9/_=#])", flags=re.IGNORECASE, url=Kind.URL),
+        pattern(rf"(?i)(?<![\w./@])(?P<url>www\.[A-Za-z0-9]{_URL_TAIL}[A-Za-z0-9/_=#])", url=Kind.URL),
         0.98,
         rank=90,
         strong=True,
@@ -156,7 +157,7 @@ RULES: Final = (
         "contact.extension",
         words("ext int interno extensión extension x"),
         pattern(
-            r"(?i)(?:ext|int|interno|extensi[oó]n|x)[.: ]{0,2}(?P<phone>[0-9]{2,6})(?![0-9.,/%])",
+            r"(?i)(?:ext|int|interno|extensi[oó]n|x)[.: ]{0,2}(?P<phone>[0-9]{2,6})(?![0-9]|[.,/%][0-9])",
             check=lambda match: bool(re.search(r"[0-9][ ,]{1,2}\Z", before(match.string, match.start()))),
             phone=Kind.PHONE,
         ),

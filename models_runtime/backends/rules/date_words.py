@@ -124,7 +124,8 @@ _NIGHT: Final = re.compile(r"(?:noche|tarde|madrugada|mañana|notte|night)(?: de
 _ON_DAY: Final = re.compile(r"(?:\bel|desde el|hasta el|\bil|\bdal|\bal)[ ]\Z")
 _SHORT_WEEKDAY: Final = r"(?P<date>Mon|Tues?|Weds?|Thu(?:rs?)?|Fri|Sat|Sun)\b"
 _FEAST: Final = (
-    r"(?i)(?<!\w)(?P<date>navidad(?:es)?|nochebuena|nochevieja|semana santa|año nuevo|natale|capodanno|ferragosto|pasqua|"
+    r"(?i)(?<!\w)(?P<date>navidad(?:es)?|nochebuena|nochevieja|semana santa|año nuevo|natale|capodanno|ferragosto|"
+    r"pasqua|"
     r"pasquetta|christmas(?: eve| day)?|thanksgiving|easter|halloween|new year'?s(?: eve| day)?|super bowl sunday|"
     r"labor day|memorial day|fourth of july)(?!\w)"
 )

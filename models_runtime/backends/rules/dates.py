@@ -18,12 +18,14 @@ FULL: Final = re.compile(
     r"(?![0-9]|[/\-.,][0-9])"
 )
 _MEASURE: Final = re.compile(
-    r"[ ]?(?:%|mg|ml|mmhg|mm\b|cm\b|kg|mcg|µg|ug\b|g\b|gr\b|l\b|ui\b|u\b|u/|meq|mmol|mg/|bpm|lpm|x[ ]?[0-9]|°|º[cC]?|cc\b|"
+    r"[ ]?(?:%|mg|ml|mmhg|mm\b|cm\b|kg|mcg|µg|ug\b|g\b|gr\b|l\b|ui\b|u\b|u/|meq|mmol|mg/|bpm|lpm|x[ ]?[0-9]|°|º[cC]?|"
+    r"cc\b|"
     r"ng|pg|pacientes|casos|c[eé]lulas|pazienti|hz|kcal|rpm|j\b|kv|micras|puntos|/campo|por|cigar|unidades|veces|"
     r"d[ií]as)"
 )
 _BIRTH: Final = re.compile(
-    r"(?:nacimiento|f\.? ?nac\.?|nac|fn|nacid[oa] el|dob|d\.o\.b\.|born|birth|nascita|nat[oa] (?:[a-zà-ÿ' ]{1,30} )?il|nt\.)"
+    r"(?:nacimiento|f\.? ?nac\.?|nac|fn|nacid[oa] el|dob|d\.o\.b\.|born|birth|nascita|nat[oa] (?:[a-zà-ÿ' ]{1,30} "
+    r")?il|nt\.)"
     r"[ :.]*(?:el |on )?\Z"
 )
 
@@ -56,18 +58,21 @@ PART: Final = re.compile(
     rf"{FREE}(?P<a>[0-9]{{1,2}})(?P<s>[/\-.])(?P<b>[0-9]{{1,2}})(?![0-9A-Za-z]|[/\-.,:][0-9]|[ ]?[%x/])"
 )
 _DATE_WORD: Final = re.compile(
-    r"(?:(?<![a-zà-ÿ])(?:del|dal|il|al|el|dell['’]|l['’]|all['’]|dall['’]|on|from|since|until|till|before|by|d[ií]a|desde|"
+    r"(?:(?<![a-zà-ÿ])(?:del|dal|il|al|el|dell['’]|l['’]|all['’]|dall['’]|on|from|since|until|till|before|by|d[ií]a|"
+    r"desde|"
     r"hasta|fecha|data|labs?|eco|ecocardio|echo|rx|tc|tac|rm|ct|mri|ecg|intervenci[oó]n|hemocultivos?|urocultivos?|"
     r"positivo|negativo|controlli?|control|visit|admitted|seen|filled|ingreso|alta|dimesso|exitus|cita|revisi[oó]n|"
     r"date|d\.d\.|in data|e il|y el|dictated|transcribed|tampone|tamponi|esame|started|stopped|last|given|surgery|see|"
-    r"next|biopsy|contact|done|bx|bcx|us|transmission|return|fuera|destete|retorno|tiempo|dal[l]?)[ :]{0,2}(?:\()?|\()\Z"
+    r"next|biopsy|contact|done|bx|bcx|us|transmission|return|fuera|destete|retorno|tiempo|dal[l]?)[ :]{0,2}(?:\()?|"
+    r"\()\Z"
 )
 # Words that stand before results as often as before dates.
 _WEAK_WORD: Final = re.compile(
     r"(?:\(|positivo|negativo|control|esame|last|given|al?|y el|by|see|us|tiempo)[ :]{0,2}\Z"
 )
 _SCORE: Final = re.compile(
-    r"(?:p\.?a\.?|t\.?a\.?|bp|pas|pressione|tensi[oó]n|arterial|score|eva|vas|nrs|gcs|glasgow|apgar|fuerza|forza|strength|"
+    r"(?:p\.?a\.?|t\.?a\.?|bp|pas|pressione|tensi[oó]n|arterial|score|eva|vas|nrs|gcs|glasgow|apgar|fuerza|forza|"
+    r"strength|"
     r"power|visus|av|vision|agudeza|visi[oó]n|dolor|pain|murmur|soffio|soplo|grado|grade|stadio|estadio|birads|segm\w*|"
     r"ratio|dosis|dose|[0-9]/|x|mmse|mec|aims|phq|n[.º°]|#|nº)[ :=de]{0,4}\Z"
 )
@@ -88,12 +93,13 @@ def _part(text: str, start: int, end: int) -> Iterator[Found]:
     a, b, behind = match["a"], match["b"], before(text, start, 24)
     said = bool(_DATE_WORD.search(behind)) or bool(_TIME_AFTER.match(text, match.end()))
     padded = len(a) == 2 and len(b) == 2 and b[0] == "0" and b != "00"
-    if match["s"] != "/":
-        if not (said and len(a) == len(b) == 2 and (match["s"] == "-" or padded)):
-            return
-    elif not (said or padded or (_LISTED.search(behind) and len(b) == 2)):
-        return
-    elif said and not padded and _WEAK_WORD.search(behind) and not (b[0] == "0" or a[0] == "0" or int(a) > 12):
+    if match["s"] == "/":
+        fits = said or padded or bool(_LISTED.search(behind) and len(b) == 2)
+        if said and not padded and _WEAK_WORD.search(behind):
+            fits = b[0] == "0" or a[0] == "0" or int(a) > 12
+    else:
+        fits = said and len(a) == len(b) == 2 and (match["s"] == "-" or padded)
+    if not fits:
         return
     if real_date(int(a), int(b)) or (said and match["s"] == "/" and real_date(int(b), int(a))):
         yield match.start(), match.end(), Kind.DATE
@@ -102,8 +108,10 @@ def _part(text: str, start: int, end: int) -> Iterator[Found]:
 _NUMBER_BEFORE: Final = re.compile(r"(?:n\.|nº|n°|num\.|núm\.|sentenza|decreto|legge|l\.|d\.lgs\.|rg)[ ]?\Z")
 _MONTH_YEAR: Final = rf"{FREE}(?P<date>(?:0?[1-9]|1[0-2])[/\-]{YEAR})(?![0-9]|[/\-.][0-9])"
 _IN_YEAR: Final = re.compile(
-    r"(?:(?<![a-zà-ÿ])(?:en(?: el)?|el|il|desde|hasta|in|nel|dal|del|al|since|until|by|from|de|a|y|e|and|circa|anno|año|"
-    r"años|year|of|to|late|early|primavera|verano|otoño|invierno|estate|autunno|inverno|spring|summer|fall|autumn|winter|"
+    r"(?:(?<![a-zà-ÿ])(?:en(?: el)?|el|il|desde|hasta|in|nel|dal|del|al|since|until|by|from|de|a|y|e|and|circa|anno|"
+    r"año|"
+    r"años|year|of|to|late|early|primavera|verano|otoño|invierno|estate|autunno|inverno|spring|summer|fall|autumn|"
+    r"winter|"
     r"around|before|after|sigma|triennio|biennio|ca|operat[oa]|trasplantado|trasplantada)(?: del?)?[ ]{1,2}|"
     r"dell['’](?:anno )?|\((?:[^()]{0,40}[ ,])?|,[ ])\Z"
 )

@@ -1,7 +1,8 @@
-"""One reading of a note: tokens wake rules, overlaps are settled, names that were found are looked for everywhere."""
+"""One reading of a note: tokens wake rules, and overlaps are settled."""
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from models_runtime.backends.rules.kinds import Kind
@@ -10,38 +11,62 @@ from models_runtime.backends.rules.rule import CODE_TRIGGER, DIGITS, Hit, Rule
 TOKEN: Final = re.compile(r"([0-9]+)|[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*|[@+(]")
 _LONGEST: Final = 40
 
-Table = dict[str, tuple[Rule, ...]]
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rules by trigger word: those that any writing of it wakes, and those that it wakes only with a capital."""
+
+    plain: dict[str, tuple[Rule, ...]]
+    capital: dict[str, tuple[Rule, ...]]
+
+
+@dataclass(slots=True)
+class Scan:
+    """What a reading brings: all finds, overlaps and all, and the capitalised words (lower-cased, start, end)."""
+
+    hits: list[Hit] = field(default_factory=list)
+    capitals: list[tuple[str, int, int]] = field(default_factory=list)
 
 
 def table(rules: Iterable[Rule]) -> Table:
     """The rules by trigger word."""
-    found: dict[str, list[Rule]] = {}
+    plain: dict[str, list[Rule]] = {}
+    capital: dict[str, list[Rule]] = {}
     for rule in rules:
         for trigger in rule.triggers:
-            found.setdefault(trigger, []).append(rule)
-    return {trigger: tuple(woken) for trigger, woken in found.items()}
+            (capital if rule.capital else plain).setdefault(trigger, []).append(rule)
+    return Table(
+        {trigger: tuple(woken) for trigger, woken in plain.items()},
+        {trigger: tuple(woken) for trigger, woken in capital.items()},
+    )
 
 
-def scan(text: str, rules: Table) -> list[Hit]:
-    """Everything that the rules find, overlaps and all."""
-    hits: list[Hit] = []
-    get = rules.get
-    coded = get(CODE_TRIGGER, ())
+def scan(text: str, rules: Table) -> Scan:
+    """Everything that the rules find."""
+    found = Scan()
+    plain, capital = rules.plain.get, rules.capital.get
+    coded = plain(CODE_TRIGGER, ())
+    nothing: tuple[Rule, ...] = ()
     for token in TOKEN.finditer(text):
         start, end = token.span()
         if token.lastindex:
-            woken = get(DIGITS[min(end - start, 9)])
+            woken = plain(DIGITS[min(end - start, 9)], nothing)
         elif end - start > _LONGEST:
             continue
         else:
-            woken = get(token[0].lower())
-            if end - start == 6 and coded:
-                woken = (*(woken or ()), *coded)
-        if not woken:
-            continue
+            word = token[0]
+            lower = word.lower()
+            woken = plain(lower, nothing)
+            if word != lower:
+                if word[0] != lower[0]:
+                    found.capitals.append((lower, start, end))
+                    woken += capital(lower, nothing)
+                if end - start == 6:
+                    woken += coded
         for rule in woken:
-            hits += [Hit(at, stop, kind, rule) for at, stop, kind in rule.find(text, start, end)]
-    return hits
+            for at, stop, kind in rule.find(text, start, end):
+                found.hits.append(Hit(at, stop, kind, rule))
+    return found
 
 
 def settle(hits: Sequence[Hit], length: int) -> list[Hit]:

@@ -9,7 +9,8 @@ from models_runtime.backends.rules.rule import Finder, Found, Rule, words
 
 # What may stand between the word and its number.
 _GAP: Final = re.compile(
-    r"(?i)[ \xa0]{0,3}(?:(?:n[ºo°ª.]{0,3}|nº\.?|num(?:ero)?\.?|núm(?:ero)?\.?|nr\.?|no\.?|number|code|cod(?:ice)?\.?|id|#|is|"
+    r"(?i)[ \xa0]{0,3}(?:(?:n[ºo°ª.]{0,3}|nº\.?|num(?:ero)?\.?|núm(?:ero)?\.?|nr\.?|no\.?|number|code|cod(?:ice)?\.?|"
+    r"id|#|is|"
     r"del paciente|paziente|cl[ií]nica|colegiado|sanitari[oa]|cl\.|iban)(?![a-z])[ \xa0]?)?+[.:#=\-]{0,2}[ \xa0]{0,3}"
     r"(?:(?:n[ºo°.]{1,3}|nr\.?|#)[ ]{0,2})?(?:nhc-(?=[0-9]))?"
 )
@@ -146,7 +147,8 @@ RULES: Final = (
         "id.case.number",
         "campione sample accession acc number muestra ap lotto lot lote sentenza decreto ordinanza ricorso fascicolo "
         "matricolare protocollo prot referto report informe biopsia biopsy pratica verbale rg iscritto al rif ref "
-        "inclusión sinistro claim judicial responsabilità giudizio causa procedimento túria lab apparecchio concentrador",
+        "inclusión sinistro claim judicial responsabilità giudizio causa procedimento túria lab apparecchio "
+        "concentrador",
         _named(Kind.CASE, r"(?:[A-Z]{1,3}-?)?[0-9]+[A-Z]{0,3}(?:[\-/][0-9A-Z]+)*", gap=_NUMBERED, least=2),
         0.85,
         65,

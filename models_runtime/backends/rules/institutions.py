@@ -142,8 +142,9 @@ RULES: Final = (
         0.85,
         rank=78,
         strong=True,
+        capital=True,
     ),
-    Rule("org.hospital.initials", words("h c"), _initialled, 0.8, rank=78, strong=True),
+    Rule("org.hospital.initials", words("h c"), _initialled, 0.8, rank=78, strong=True, capital=True),
     Rule(
         "org.hospital.it",
         words("ospedale ospedali irccs aou aorn asl ausl ats asst rsa presidio"),
@@ -159,6 +160,7 @@ RULES: Final = (
         0.85,
         rank=78,
         languages=frozenset({"it"}),
+        capital=True,
     ),
     Rule("org.hospital.it.azienda", words("azienda"), headed(Kind.HOSPITAL, mark=_SOCIO), 0.92, rank=79, strong=True),
     Rule(
@@ -176,6 +178,7 @@ RULES: Final = (
         0.88,
         rank=61,
         languages=_EN,
+        capital=True,
     ),
     Rule(
         "org.hospital.en.center",
@@ -187,6 +190,7 @@ RULES: Final = (
         0.9,
         rank=62,
         languages=_EN,
+        capital=True,
     ),
     Rule(
         "org.hospital.en.general",
@@ -195,6 +199,7 @@ RULES: Final = (
         0.7,
         rank=44,
         languages=_EN,
+        capital=True,
     ),
     Rule(
         "org.centre.es",
@@ -211,5 +216,6 @@ RULES: Final = (
         0.8,
         rank=56,
         languages=frozenset({"es"}),
+        capital=True,
     ),
 )

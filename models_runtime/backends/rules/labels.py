@@ -37,4 +37,4 @@ def _mapping(label_set: str) -> dict[str, str | None]:
     if label_set not in known:
         choices = ", ".join(sorted({HOME, "redactor-33", *known}))
         raise BackendError(f"the rules don't speak the label set {label_set!r}; they speak {choices}", permanent=True)
-    return {code: label for code, label in known[label_set].items()}
+    return dict(known[label_set])

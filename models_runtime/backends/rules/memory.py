@@ -9,7 +9,7 @@ from typing import Final
 
 from models_runtime.backends.rules.checks import real_date
 from models_runtime.backends.rules.dates import FULL, PART, could_be_part
-from models_runtime.backends.rules.engine import TOKEN
+from models_runtime.backends.rules.engine import TOKEN, Scan
 from models_runtime.backends.rules.gazetteers import listed, places, word_set
 from models_runtime.backends.rules.kinds import NAMES, Kind
 from models_runtime.backends.rules.reading import LETTER, UP, words_of
@@ -26,37 +26,44 @@ _LETTERS: Final = re.compile(rf"{LETTER}+")
 _MOST_HOSPITALS: Final = 40
 
 
-def remember(text: str, hits: Sequence[Hit], trapped: Iterable[tuple[int, int]]) -> list[Hit]:
+def remember(text: str, scanned: Scan, hits: Sequence[Hit]) -> list[Hit]:
     """More hits that the settled `hits` make likely, none of them overlapping a hit or a trap."""
-    names, small = _names(text, hits)
-    hospitals = _hospitals(text, hits)
-    months = _months(text, hits)
+    places_again = _again(text, scanned.capitals, _names(text, hits), _hospitals(text, hits))
     taken = bytearray(len(text))
-    for start, end in [(hit.start, hit.end) for hit in hits] + list(trapped):
-        taken[start:end] = b"\1" * (end - start)
+    for hit in (*hits, *(hit for hit in scanned.hits if hit.kind is Kind.TRAP)):
+        taken[hit.start : hit.end] = b"\1" * (hit.end - hit.start)
+    free = [place for place in places_again if taken.find(1, place[0], place[1]) < 0]
+    small = _small(text, {text[start:end].lower() for start, end, _, rule in free if rule is NAME})
     found: list[Hit] = []
-    for start, end, kind, rule in (*_again(text, names, small, hospitals), *_days(text, months)):
-        if taken.find(1, start, end) >= 0:
+    for start, end, kind, rule in (*free, *_days(text, _months(text, hits))):
+        if taken.find(1, start, end) >= 0 or (rule is NAME and text[start:end].lower() in small):
             continue
-        last = found[-1] if found else None
-        if last and last.rule is rule is NAME and last.kind is kind and _JOIN.fullmatch(text, last.end, start):
-            found[-1] = Hit(last.start, end, kind, NAME)
-        else:
-            found.append(Hit(start, end, kind, rule))
         taken[start:end] = b"\1" * (end - start)
+        if rule is NAME:
+            initials = _INITIALS.search(text[max(0, start - 6) : start])
+            start -= len(initials[0]) if initials else 0
+            last = found[-1] if found else None
+            if last and last.rule is NAME and last.kind is kind and _JOIN.fullmatch(text, last.end, start):
+                found[-1] = Hit(last.start, end, kind, NAME)
+                continue
+        found.append(Hit(start, end, kind, rule))
     return found
 
 
-def _names(text: str, hits: Sequence[Hit]) -> tuple[dict[str, Kind], set[str]]:
-    """The words of the names, lower-cased, with their kinds; and those the note also writes small: everyday words."""
+def _small(text: str, names: set[str]) -> set[str]:
+    """The names that the note also writes small: words of every day."""
+    return {token[0] for token in TOKEN.finditer(text) if token[0] in names} if names else set()
+
+
+def _names(text: str, hits: Sequence[Hit]) -> dict[str, Kind]:
+    """The words of the names, lower-cased, with their kinds."""
     known: dict[str, Kind] = {}
     for hit in hits:
         if hit.kind in NAMES and hit.rule.strong:
             for word in words_of(text[hit.start : hit.end]):
                 if word.lower() not in word_set("not_names"):
                     known.setdefault(word.lower(), hit.kind)
-    small = {token[0] for token in TOKEN.finditer(text) if token[0] in known} if known else set()
-    return known, small
+    return known
 
 
 def _hospitals(text: str, hits: Sequence[Hit]) -> dict[str, tuple[str, Kind]]:
@@ -75,30 +82,23 @@ def _hospitals(text: str, hits: Sequence[Hit]) -> dict[str, tuple[str, Kind]]:
 
 
 def _again(
-    text: str, names: dict[str, Kind], small: set[str], hospitals: dict[str, tuple[str, Kind]]
+    text: str, capitals: Iterable[tuple[str, int, int]], names: dict[str, Kind], hospitals: dict[str, tuple[str, Kind]]
 ) -> Iterator[tuple[int, int, Kind, Rule]]:
-    """Where a remembered name, with the initials before it, or a remembered hospital stands."""
+    """Where a remembered name or hospital stands."""
     if not names and not hospitals:
         return
-    for token in TOKEN.finditer(text):
-        word = token[0]
-        lower = word.lower()
-        if word == lower:
-            continue
-        start = token.start()
+    for lower, start, end in capitals:
         if lower in hospitals:
             own, kind = hospitals[lower]
-            end = start + len(own)
-            if text[start:end].lower() == own and not text[end : end + 1].isalnum():
-                yield start, end, kind, HOSPITAL
-        if lower in names and lower not in small:
-            low = max(0, start - 6)
-            initials = _INITIALS.search(text[low:start])
-            yield low + initials.start() if initials else start, token.end(), names[lower], NAME
+            stop = start + len(own)
+            if text[start:stop].lower() == own and not text[stop : stop + 1].isalnum():
+                yield start, stop, kind, HOSPITAL
+        if lower in names:
+            yield start, end, names[lower], NAME
 
 
 def _months(text: str, hits: Sequence[Hit]) -> dict[bool, set[int]]:
-    """The months of the note's full dates and those beside them, for dates that begin with the month (True) or the day."""
+    """The months of the note's full dates and those beside them; True: dates that begin with the month."""
     found: dict[bool, set[int]] = {}
     for hit in hits:
         match = FULL.match(text, hit.start) if hit.rule.id == "date.figures" else None

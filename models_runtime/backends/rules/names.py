@@ -57,10 +57,12 @@ def _field(kind: Kind, gap: re.Pattern[str], *, comma: bool = False, many: bool 
 
 _STAFF_TITLE: Final = re.compile(
     r"(?i:dott\.?[ ]?ssa\.?|dott\.?(?:ri)?|dr\.?[ ]?ssa\.?|dra\.?|dres\.|dr\.?ª?|prof\.?[ ]?ssa|"
-    r"prof(?:esora?|essor(?:essa)?|\.)?|doctora?|dottor(?:e|essa)?|avv(?:ocato|\.)|lic\.|consigliere|magistrato):?[ ]{0,2}"
+    r"prof(?:esora?|essor(?:essa)?|\.)?|doctora?|dottor(?:e|essa)?|avv(?:ocato|\.)|lic\.|consigliere|"
+    r"magistrato):?[ ]{0,2}"
 )
 _PERSON_TITLE: Final = re.compile(
-    r"(?:[Ss]ig\.?[ ]?(?:ra|na|r)?\.?|[Ss]ignor(?:a|ina)?|[Ss]ra?\.?|[Ss]rta\.?|[Dd]on|[Dd]oña|D\.ª?|Dña\.?|Dª\.?|Mr\.?|"
+    r"(?:[Ss]ig\.?[ ]?(?:ra|na|r)?\.?|[Ss]ignor(?:a|ina)?|[Ss]ra?\.?|[Ss]rta\.?|[Dd]on|[Dd]oña|D\.ª?|Dña\.?|Dª\.?|"
+    r"Mr\.?|"
     r"Mrs\.?|Ms\.?|Miss|[Ss]eñora?)[ ]{1,2}"
 )
 _OUR_LADY: Final = re.compile(r"(?:n[ªt]?r?a\.?|nuestra|nª|ntra\.|nuestro|n\.)[ ]\Z")
@@ -171,10 +173,14 @@ RULES: Final = (
     Rule(
         "name.field.staff",
         words(
-            "médico medico remitido responsable medica médica attending pcp provider physician surgeon cirujano cirujana "
-            "anestesista autor autores autora autori authors author richiedente referente radiologo ref referring dictated "
-            "cosigner resident nurse infermiere enfermera enfermero facultativo facultativa especialista direttore director "
-            "presidente relatore giudice funzionario segretario estensore cancelliere jefe nefrólogo nefróloga psiquiatra "
+            "médico medico remitido responsable medica médica attending pcp provider physician surgeon cirujano "
+            "cirujana "
+            "anestesista autor autores autora autori authors author richiedente referente radiologo ref referring "
+            "dictated "
+            "cosigner resident nurse infermiere enfermera enfermero facultativo facultativa especialista direttore "
+            "director "
+            "presidente relatore giudice funzionario segretario estensore cancelliere jefe nefrólogo nefróloga "
+            "psiquiatra "
             "psicóloga psicólogo matrona gine ginecóloga operador operadora attg"
         ),
         _field(Kind.STAFF, _STAFF_GAP, many=True),
@@ -185,7 +191,8 @@ RULES: Final = (
     Rule(
         "name.title.staff",
         words(
-            "dr dra dres dott dottssa dottor dottoressa dottore doctor doctora drssa prof profesor profesora professoressa "
+            "dr dra dres dott dottssa dottor dottoressa dottore doctor doctora drssa prof profesor profesora "
+            "professoressa "
             "avv avvocato lic consigliere magistrato"
         ),
         _titled(Kind.STAFF, _STAFF_TITLE, lone_initial=True, many=True),
@@ -209,6 +216,7 @@ RULES: Final = (
         rank=68,
         strong=True,
         languages=frozenset({"en"}),
+        capital=True,
     ),
     Rule(
         "name.signed",
@@ -222,7 +230,8 @@ RULES: Final = (
         "name.role",
         words(
             "enf enfermero enfermera infermiera infermiere mir tsrm fisioterapeuta ayudante cirujano auxiliar celador "
-            "matrona nurse fisioterapista ostetrica logopeda psicóloga psicólogo trabajadora caposala attorney adjuster "
+            "matrona nurse fisioterapista ostetrica logopeda psicóloga psicólogo trabajadora caposala attorney "
+            "adjuster "
             "surgeon chaplain rev therapist ragioniera collega colega"
         ),
         _role(alone=False),

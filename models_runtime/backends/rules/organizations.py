@@ -15,7 +15,7 @@ _COMPANY_KIND: Final = re.compile(
 )
 _COMPANY: Final = re.compile(rf"(?:(?:[{UP}][A-Za-zÀ-ÿ&'’\-]*|de|del|la|di|&|y|e|El|La)[ ]){{1,5}}\Z")
 _PIECES: Final = re.compile(r"[^ ]+")
-_ARTICLES: Final = frozenset({"la", "il", "lo", "the", "presso", "ditta", "società", "società", "empresa", "from"})
+_ARTICLES: Final = frozenset({"la", "il", "lo", "the", "presso", "ditta", "società", "empresa", "from"})
 
 
 def _company(text: str, start: int, end: int) -> Iterator[Found]:
@@ -46,6 +46,7 @@ RULES: Final = (
         0.88,
         rank=58,
         strong=True,
+        capital=True,
     ),
     Rule(
         "org.institute",
@@ -56,6 +57,7 @@ RULES: Final = (
         headed(Kind.ORGANIZATION, low=False),
         0.82,
         rank=57,
+        capital=True,
     ),
     Rule(
         "org.centre.other",
@@ -63,6 +65,7 @@ RULES: Final = (
         headed(Kind.ORGANIZATION, low=False, mark=rf"(?=[ ](?:de[ ])?[{UP}])(?![ ]de[ ]Salud)"),
         0.8,
         rank=55,
+        capital=True,
     ),
     Rule(
         "org.court",
@@ -70,6 +73,7 @@ RULES: Final = (
         headed(Kind.ORGANIZATION, low=False),
         0.7,
         rank=50,
+        capital=True,
     ),
     Rule(
         "org.university.en",
@@ -78,6 +82,7 @@ RULES: Final = (
         0.85,
         54,
         languages=_EN,
+        capital=True,
     ),
     Rule(
         "org.business.en",
@@ -86,9 +91,16 @@ RULES: Final = (
         0.8,
         rank=53,
         languages=_EN,
+        capital=True,
     ),
     Rule(
-        "place.named.en", words("park bridge lake beach mall island county"), ended(Kind.PLACE), 0.75, 40, languages=_EN
+        "place.named.en",
+        words("park bridge lake beach mall island county"),
+        ended(Kind.PLACE),
+        0.75,
+        40,
+        languages=_EN,
+        capital=True,
     ),
     Rule(
         "org.company", words("srl spa sl slu sau sa inc llc ltd gmbh corp corporation ag snc sas s"), _company, 0.82, 53

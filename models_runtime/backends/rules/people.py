@@ -10,11 +10,13 @@ from models_runtime.backends.rules.reading import after, before
 from models_runtime.backends.rules.rule import Found, Rule, pattern, words
 
 _SEX_AFTER: Final = re.compile(
-    r"[ ,]{1,2}(?:de[ ]|con[ ]|y[ ]de[ ])?(?:[0-9]{1,3}|un|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|"
+    r"[ ,]{1,2}(?:de[ ]|con[ ]|y[ ]de[ ])?(?:[0-9]{1,3}|un|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|"
+    r"doce|"
     r"trece|catorce|quince)[ ](?:años|meses|mes|d[ií]as|semanas|horas|y )"
 )
 _SEX_BEFORE: Final = re.compile(
-    r"(?:paciente|sexo|lactante|actual:|ingreso:|paciente:|cl[ií]nico:|antecedentes:|reci[eé]n nacid[oa]|trata de un[a]?|"
+    r"(?:paciente|sexo|lactante|actual:|ingreso:|paciente:|cl[ií]nico:|antecedentes:|reci[eé]n nacid[oa]|trata de "
+    r"un[a]?|"
     r"adolescente|prematur[oa]|neonat[oa]|escolar)[ :]{0,3}(?:una?[ ])?\Z"
 )
 

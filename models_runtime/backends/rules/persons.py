@@ -31,12 +31,13 @@ def _relative(text: str, start: int, end: int) -> Iterator[Found]:
     first = _FIRST_WORD.match(text, at, stop)
     if first is None or first[0].lower() in listed("not_relatives") or len(first[0]) < 3:
         return
-    if not first[0].isupper() or text[start:end].islower() and " " in text[at:stop]:
+    if not first[0].isupper() or (text[start:end].islower() and " " in text[at:stop]):
         yield at, stop, Kind.RELATIVE
 
 
 _SIGNATURE: Final = re.compile(
-    rf"[{UP}]\.[ ]?(?:[{UP}]\.[ ]?)?(?:(?:De|Di|De la|Lo|La|Del)[ ])?[{UP}]{LETTER}+(?:[{APOSTROPHE}\-][{UP}]{LETTER}+)*"
+    rf"[{UP}]\.[ ]?(?:[{UP}]\.[ ]?)?(?:(?:De|Di|De la|Lo|La|"
+    rf"Del)[ ])?[{UP}]{LETTER}+(?:[{APOSTROPHE}\-][{UP}]{LETTER}+)*"
     rf"(?:[ ][{UP}]{LETTER}+)?(?=[ ]*(?:$|,?[ ](?:MD|RN|DO|NP|PA|PGY)\b|\(R[0-9]\)|[ ]{{2}}))",
     re.MULTILINE,
 )
@@ -73,8 +74,10 @@ def _author_list(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _NOT_BEFORE: Final = re.compile(
-    r"(?:calle|c/|avda\.?|avenida|plaza|paseo|via|viale|piazza|corso|largo|hospital|ospedale|dell['’]|cl[ií]nica|policlinico|"
-    r"san|santa|santo|st\.?|instituto|istituto|colegio|fundaci[oó]n|virgen de|s[ií]ndrome(?: de)?|enfermedad de|morbo di|"
+    r"(?:calle|c/|avda\.?|avenida|plaza|paseo|via|viale|piazza|corso|largo|hospital|ospedale|dell['’]|cl[ií]nica|"
+    r"policlinico|"
+    r"san|santa|santo|st\.?|instituto|istituto|colegio|fundaci[oó]n|virgen de|s[ií]ndrome(?: de)?|enfermedad de|"
+    r"morbo di|"
     r"malattia di|test (?:de|di)|signo de|segno di|escala de|scala di|[ée]ndice de|m[eé]todo de|t[eé]cnica de|"
     r"maniobra de|manovra di)[ ]?\Z"
 )
@@ -104,9 +107,9 @@ def _is_person(name: str) -> bool:
     parts = name.split()
     if len(parts) < 2 or name.lower() in places() or any(part.lower() in word_set("eponyms") for part in parts):
         return False
-    if parts[0].isupper():  # ELISA, ANA: capitals alone are a name only together
-        if parts[0].lower() in listed("acronyms") or not all(part.isupper() and len(part) > 2 for part in parts):
-            return False
+    together = all(part.isupper() and len(part) > 2 for part in parts)
+    if parts[0].isupper() and (parts[0].lower() in listed("acronyms") or not together):
+        return False  # ELISA, ANA
     rest = [part for part in parts if part.lower() not in ALL_GIVEN and part[0].isupper()]
     if any(part.lower() in listed("common_surnames") for part in rest):
         return False
@@ -128,8 +131,10 @@ def _born(text: str, start: int, end: int) -> Iterator[Found]:
 
 RULES: Final = (
     Rule("name.relative", words(" ".join(listed("relations"))), _relative, 0.85, rank=56, strong=True),
-    Rule("name.signature", frozenset("abcdefghijklmnopqrstuvwxyz"), _signature, 0.85, rank=55, strong=True),
-    Rule("name.list", ALL_GIVEN, _author_list, 0.85, rank=44, strong=True),
+    Rule(
+        "name.signature", frozenset("abcdefghijklmnopqrstuvwxyz"), _signature, 0.85, rank=55, strong=True, capital=True
+    ),
+    Rule("name.list", ALL_GIVEN, _author_list, 0.85, rank=44, strong=True, capital=True),
     Rule("name.born", words("nato nata nacido nacida born"), _born, 0.9, rank=58, strong=True),
-    Rule("name.given", ALL_GIVEN, _given, 0.85, rank=43),
+    Rule("name.given", ALL_GIVEN, _given, 0.85, rank=43, capital=True),
 )

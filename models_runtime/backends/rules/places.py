@@ -69,9 +69,10 @@ def _zip_town(text: str, start: int, end: int) -> Iterator[Found]:
     behind = before(text, start, 110)
     fielded = _ZIP_FIELD.search(behind)
     town = cut_town(match["town"] or "")
-    if not fielded and not (behind.endswith("(") and text[match.end("zip") :].startswith(")")):
-        if not town or not (_ADDRESS.search(behind) or town.lower() in places()):
-            return
+    bracketed = behind.endswith("(") and text[match.end("zip") : match.end("zip") + 1] == ")"
+    addressed = town and (_ADDRESS.search(behind) or town.lower() in places())
+    if not (fielded or bracketed or addressed):
+        return
     yield match.start("zip"), match.end("zip"), Kind.ZIP
     if town and text[match.end("zip")] in " ,-.–":
         at = match.start("town") + len(town)
@@ -102,9 +103,11 @@ def _field(kind: Kind) -> Finder:
 
 
 _FROM: Final = re.compile(
-    r"(?i:natural(?: y residente)? (?:de|en)|residente (?:en|in|a)|residenti (?:in|a)|procedente de|vive (?:sola? )?(?:en|a)|"
+    r"(?i:natural(?: y residente)? (?:de|en)|residente (?:en|in|a)|residenti (?:in|a)|procedente de|vive (?:sola? "
+    r")?(?:en|a)|"
     r"viv[ií]a en|nacid[oa] en|oriund[oa] de|originari[oa] (?:de|di)|nat[oa] (?:a|ad|in)|domiciliat[oa] (?:in|a)|"
-    r"proveniente da|abita a|lives in|living in|born in|native of|resident of|from|trasladad[oa] desde|viaje a|viajado a|"
+    r"proveniente da|abita a|lives in|living in|born in|native of|resident of|from|trasladad[oa] desde|viaje a|"
+    r"viajado a|"
     rf"emigr\w+ (?:de|a|desde)|sbarcat[oa] a|rientrat[oa] da)[ ](?P<town>{TOWN})"
 )
 
@@ -126,7 +129,8 @@ def _from(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _STATE_CODES: Final = (
-    "al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc nd oh ok or pa ri "
+    "al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc nd oh ok or "
+    "pa ri "
     "sc sd tn tx ut vt va wa wv wi wy dc"
 )
 # Codes that are words, degrees or wards as well.
@@ -166,8 +170,10 @@ def _city_region(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _PROVINCES: Final = (
-    "AG AL AN AO AP AQ AR AT AV BA BG BI BL BN BO BR BS BT BZ CA CB CE CH CL CN CO CR CS CT CZ EN FC FE FG FI FM FR GE GO GR "
-    "IM IS KR LC LE LI LO LT LU MB MC ME MI MN MO MS MT NA NO NU OR PA PC PD PE PG PI PN PO PR PT PU PV PZ RA RC RE RG RI RM "
+    "AG AL AN AO AP AQ AR AT AV BA BG BI BL BN BO BR BS BT BZ CA CB CE CH CL CN CO CR CS CT CZ EN FC FE FG FI FM FR "
+    "GE GO GR "
+    "IM IS KR LC LE LI LO LT LU MB MC ME MI MN MO MS MT NA NO NU OR PA PC PD PE PG PI PN PO PR PT PU PV PZ RA RC RE "
+    "RG RI RM "
     "RN RO SA SI SO SP SR SS SU SV TA TE TN TO TP TR TS TV UD VA VB VC VE VI VR VT VV"
 )
 _TOWN_BRACKET: Final = re.compile(
@@ -202,7 +208,7 @@ _ZIP_VALUE: Final = (
 )
 
 RULES: Final = (
-    Rule("place.listed", frozenset(by_first_word()), _listed, 0.85, rank=30),
+    Rule("place.listed", frozenset(by_first_word()), _listed, 0.85, rank=30, capital=True),
     Rule("place.zip", frozenset({DIGITS[5]}), _zip_town, 0.95, rank=54, strong=True),
     Rule(
         "place.field.town",
@@ -223,17 +229,30 @@ RULES: Final = (
     Rule(
         "place.from",
         words(
-            "natural residente residenti procedente vive vivía nacido nacida oriundo oriunda originario originaria nato nata "
-            "domiciliato domiciliata proveniente abita lives living born native resident from trasladado trasladada viaje "
+            "natural residente residenti procedente vive vivía nacido nacida oriundo oriunda originario originaria "
+            "nato nata "
+            "domiciliato domiciliata proveniente abita lives living born native resident from trasladado trasladada "
+            "viaje "
             "viajado sbarcato rientrato"
         ),
         _from,
         0.9,
         rank=46,
     ),
-    Rule("place.city_state", words(_STATE_CODES), _city_state, 0.93, 56, strong=True, languages=frozenset({"en"})),
-    Rule("place.city_region", frozenset(by_first_word()), _city_region, 0.8, rank=31),
-    Rule("place.province", words(_PROVINCES.lower()), _province, 0.9, rank=47, languages=frozenset({"it"})),
+    Rule(
+        "place.city_state",
+        words(_STATE_CODES),
+        _city_state,
+        0.93,
+        56,
+        strong=True,
+        languages=frozenset({"en"}),
+        capital=True,
+    ),
+    Rule("place.city_region", frozenset(by_first_word()), _city_region, 0.8, rank=31, capital=True),
+    Rule(
+        "place.province", words(_PROVINCES.lower()), _province, 0.9, rank=47, languages=frozenset({"it"}), capital=True
+    ),
     Rule("place.zip.field", words("cp cap zip"), pattern(_ZIP_VALUE, zip=Kind.ZIP), 0.97, rank=68, strong=True),
     Rule("place.zip.uk", frozenset(DIGITS[1:3]), _british_code, 0.9, rank=60, languages=frozenset({"en"})),
 )

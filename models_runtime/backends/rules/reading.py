@@ -78,8 +78,8 @@ _PHRASE: Final = re.compile(
 def read_phrase(text: str, at: int, stops: frozenset[str], *, most: int = 8) -> int:
     """Where a proper phrase (the name of an institution) that starts at `at` ends; `at` if there is none there.
 
-    It is made of capitalised words, the small words between them, quotes and a day ("12 de Octubre"), on one line, up to
-    a word of `stops`.
+    It is made of capitalised words, the small words between them, quotes and a day ("12 de Octubre"), on one line, up
+    to a word of `stops`.
     """
     end, quoted = at, False
     for _ in range(most):

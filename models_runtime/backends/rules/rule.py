@@ -5,7 +5,7 @@ anchored, look a bounded stretch ahead and behind, and repeat without ambiguity,
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,6 +36,8 @@ class Rule:
     confidence: float
     rank: int = 50
     strong: bool = False
+    capital: bool = False
+    """Whether only a trigger word with a capital wakes it."""
     languages: frozenset[str] = frozenset()
     """The languages it is for; none: all."""
 
@@ -55,19 +57,15 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def pattern(
-    expression: str, *, check: Callable[[re.Match[str]], bool] | None = None, flags: int = 0, **groups: Kind
-) -> Finder:
+def pattern(expression: str, *, check: Callable[[re.Match[str]], bool] | None = None, **groups: Kind) -> Finder:
     """A finder that matches an expression at the trigger word; each group named in `groups` is found as its kind."""
-    compiled = re.compile(expression, flags)
+    compiled = re.compile(expression)
 
-    def find(text: str, start: int, end: int) -> Iterator[Found]:
+    def find(text: str, start: int, end: int) -> Iterable[Found]:
         match = compiled.match(text, start)
         if match is None or (check is not None and not check(match)):
-            return
-        for group, kind in groups.items():
-            if match.start(group) < match.end(group):
-                yield match.start(group), match.end(group), kind
+            return ()
+        return [(*match.span(group), kind) for group, kind in groups.items() if match.start(group) < match.end(group)]
 
     return find
 

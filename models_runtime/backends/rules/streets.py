@@ -16,7 +16,8 @@ _STEP: Final = re.compile(
 )
 _NUMBER: Final = re.compile(
     r"[ \xa0]?[,.\-–]?[ \xa0]{0,2}(?:(?:n[ºo°]?\.?|nº|núm\.?|num\.?|numero|número|no\.?|civ\.?)[ ]?)?"
-    r"(?:[0-9]{1,4}(?:[ ]?[\-–/y][ ]?[0-9]{1,4})?+(?![0-9]|[.,][0-9]{3})(?:[ ]?bis|[ ]?ter|/?[A-Za-z](?![A-Za-zà-ÿ./:]))?|"
+    r"(?:[0-9]{1,4}(?:[ ]?[\-–/y][ ]?[0-9]{1,4})?+(?![0-9]|[.,][0-9]{3})(?:[ ]?bis|[ ]?ter|"
+    r"/?[A-Za-z](?![A-Za-zà-ÿ./:]))?|"
     r"s[/. ]?n[.º°]?(?![a-z])|(?:km|kil[oó]metro)\.?[ ]?[0-9]{1,4}(?:[.,][0-9]{1,3})?)",
     re.IGNORECASE,
 )
@@ -24,12 +25,15 @@ _SIDE: Final = r"dcha|dch|derecha|izq|izda|iz|izquierda"
 _DETAIL: Final = re.compile(
     r"[ \xa0]?[,.;\-–]?[ \xa0]{0,2}(?:"
     # 2º dcha, 4.º E, 1.o F
-    rf"[0-9]{{1,2}}[ ]?(?:\.?[ºª°o]|\.a|er)\.?(?:[ ,\-]{{0,3}}(?:{_SIDE}|[A-Z](?![A-Za-zà-ÿ/]|-[0-9]{{4}})|[0-9]{{1,2}}[ºª°]))?"
+    rf"[0-9]{{1,2}}[ ]?(?:\.?[ºª°o]|\.a|er)\.?(?:[ ,\-]{{0,3}}(?:{_SIDE}|[A-Z](?![A-Za-zà-ÿ/]|-[0-9]{{4}})|"
+    rf"[0-9]{{1,2}}[ºª°]))?"
     r"\.?(?![A-Za-zà-ÿ])"
     # piso 3, bloque 2, esc. A
-    r"|(?:piso|planta|pl|esc|escalera|bloque|blq|bl|bq|pta|puerta|portal|port|apto|apt|int|interno|scala|suite|ste|unit|flat|"
+    r"|(?:piso|planta|pl|esc|escalera|bloque|blq|bl|bq|pta|puerta|portal|port|apto|apt|int|interno|scala|suite|ste|"
+    r"unit|flat|"
     r"edificio|local|letra|dpto|despacho|of)\.?[ ]?(?:[0-9]{1,4}[ºª°]?|[A-Z](?![a-z]))[A-Z]?(?![A-Za-zà-ÿ])"
-    rf"|(?:bajo|ático|atico|entlo|entresuelo|principal|ppal|{_SIDE}|km\.?[ ]?[0-9]{{1,4}}(?:[.,][0-9]{{1,3}})?|s/n)\.?(?![a-zà-ÿ])"
+    rf"|(?:bajo|ático|atico|entlo|entresuelo|principal|ppal|{_SIDE}|km\.?[ ]?[0-9]{{1,4}}(?:[.,][0-9]{{1,3}})?|"
+    rf"s/n)\.?(?![a-zà-ÿ])"
     # 23, 5 B
     r"|(?<=[,.\- ])[0-9]{1,3}(?:[ ]?[\-,][ ]?[0-9]{1,2})?[ ]?[A-Ha-h]?(?![0-9A-Za-zà-ÿº°/:%]|[.,][0-9])"
     r"|(?<=[,\- 0-9])(?:[A-L](?![A-Za-zà-ÿ/0-9]|[ ]?-[ ]?[0-9]{4,5}|\.[A-Z])|P[0-9](?![0-9]))"
