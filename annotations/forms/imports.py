@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from annotations.domain.formats.base import is_system_file
 from annotations.domain.notes import NoteError, check_name
 from annotations.forms.projects import LANGUAGE
-from annotations.services.importing import pack
+from annotations.services.staged import pack
 
 FORMATS = [
     ("text", _("Plain text: one .txt per note")),
@@ -145,7 +145,7 @@ class UploadForm(forms.Form):
 
     def content(self) -> tuple[str, IO[bytes]]:
         """What is staged: a single zip as it is, anything else packed into one."""
-        files: "list[UploadedFile[Any]]" = self.cleaned_data["files"]
+        files: list[UploadedFile[Any]] = self.cleaned_data["files"]
         names = self.names()
         if len(files) == 1 and names[0].lower().endswith(".zip"):
             return names[0], files[0].file  # type: ignore[return-value]

@@ -1,8 +1,83 @@
-"""What can still be decided about an import that waits for its go-ahead."""
+"""An upload on its way in: kept, previewed, thrown away or taken; until somebody says go, nothing is imported."""
 
-from annotations.models import Import
+import io
+import zipfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import IO, Any
+
+from django.conf import settings
+from django.db import transaction
+
+from annotations.domain.formats import FORMATS
+from annotations.models import Import, Project, StoredFile, User
 from annotations.services.errors import ServiceError
-from annotations.services.importing import undo_import
+from annotations.services.import_plan import check_choices, note_names, parsed_notes, plan_notes, reading_of
+from annotations.services.importing import opened, undo_import
+from annotations.services.sources import ZipSource, megabytes, read_patients
+from annotations.services.staging import store_file
+
+PREVIEWED = 200
+
+
+def pack(files: Sequence[tuple[str, bytes]]) -> IO[bytes]:
+    """Several dropped or pasted files as one stored zip."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in files:
+            archive.writestr(zipfile.ZipInfo(name), data)
+    packed.seek(0)
+    return packed
+
+
+def stage_import(
+    *,
+    project: Project,
+    name: str,
+    content: IO[bytes],
+    format: str,
+    written_as: str,
+    language: str,
+    take_duplicates: bool,
+    actor: User | None,
+) -> Import:
+    """Keep an uploaded zip (see `pack`) for preview. Raises ServiceError before anything is kept."""
+    check_choices(format, written_as)
+    size = content.seek(0, io.SEEK_END)
+    content.seek(0)
+    if size > settings.UPLOAD_MAX_BYTES:
+        limit = megabytes(settings.UPLOAD_MAX_BYTES)
+        raise ServiceError(f"{megabytes(size)} is more than is taken at once ({limit})", code="size")
+    read_patients(ZipSource(content))
+    content.seek(0)
+    with transaction.atomic():
+        stored = store_file(project=project, kind=StoredFile.Kind.UPLOAD, name=name, content=content, actor=actor)
+        return Import.objects.create(
+            project=project,
+            stored_file=stored,
+            format=format,
+            written_as=written_as,
+            language=language.strip().lower(),
+            take_duplicates=take_duplicates,
+            created_by=actor,
+        )
+
+
+def preview_import(row: Import) -> dict[str, Any]:
+    """What an import would do with the first PREVIEWED notes, without writing; `total` counts all of them."""
+    with opened(row) as source:
+        reading = reading_of(row, source, row.created_by, preview=True)
+        groups, strays = FORMATS[row.format].group(note_names(source))
+        reading.report.refuse(strays, notes=0)
+        plan = plan_notes(reading, parsed_notes(reading, groups[:PREVIEWED]), {})
+        return asdict(reading.report) | {
+            "total": len(groups),
+            "looked_at": min(len(groups), PREVIEWED),
+            "notes": len(plan.new),
+            "sets": len(plan.sets),
+            "spans": sum(len(note.spans or ()) for note, _ in plan.sets),
+            "names": [note.name for note in plan.new[:20]],
+        }
 
 
 def discard(*, row: Import) -> None:

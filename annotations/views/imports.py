@@ -21,8 +21,7 @@ from annotations.models import Import
 from annotations.selectors.imports import first_notes, imports_of, report_lines
 from annotations.services.assigning import annotators
 from annotations.services.errors import ServiceError
-from annotations.services.importing import preview_import, stage_import
-from annotations.services.staged import discard, same_waiting, take_duplicates
+from annotations.services.staged import discard, preview_import, same_waiting, stage_import, take_duplicates
 from annotations.views.requests import Request, number
 
 ROWS = 20

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from annotations.services.importing import pack, stage_import
+from annotations.services.staged import pack, stage_import
 from models_runtime.models import Job
 from models_runtime.runner import take
 from models_runtime.services import status

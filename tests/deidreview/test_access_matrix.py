@@ -17,7 +17,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from annotations.models import Document, GoldVersion, Membership, Project, Role, StoredFile, User
-from annotations.services.importing import stage_import
+from annotations.services.staged import stage_import
 from models_runtime.models import Job, Run
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set, make_user
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.models import Document, Import
-from annotations.services.importing import pack, stage_import
+from annotations.services.staged import pack, stage_import
 from models_runtime.jobs import perform
 from models_runtime.models import Job
 from models_runtime.runner import take

@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from annotations.models import Document
-from annotations.services.importing import pack, stage_import
+from annotations.services.staged import pack, stage_import
 from models_runtime.models import Job
 from models_runtime.services.doorbell import workers_alive
 from models_runtime.services.queue import cancel, pause, resume

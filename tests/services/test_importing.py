@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from annotations.models import AnnotationSet, Assignment, Author, Document, Event, Import, Role, Span, StoredFile, Verb
-from annotations.services import importing
+from annotations.services import importing, staged
 from annotations.services.errors import ServiceError
 from annotations.services.progress import Cancelled, silent
 from tests.factories import make_member, make_project, make_set
@@ -212,7 +212,7 @@ def zipped(*entries):
 
 def stage(project, content, **options):
     given = {"format": "brat", "written_as": "gold", "language": "", "take_duplicates": False, "actor": None}
-    return importing.stage_import(project=project, name="up.zip", content=content, **given | options)
+    return staged.stage_import(project=project, name="up.zip", content=content, **given | options)
 
 
 @pytest.mark.parametrize("name", ["../a.txt", "x/../../a.txt", "/etc/a.txt", "..\\a.txt", "C:/a.txt"])
@@ -262,7 +262,7 @@ def many(count):
 def test_staged_preview_then_run():
     project = make_project()
     row = stage(project, zipped(*brat(), ("bad.txt", b"\xff")))
-    preview = importing.preview_import(row)
+    preview = staged.preview_import(row)
     assert (preview["notes"], preview["spans"], preview["refused_notes"]) == (1, 2, 1)
     assert not Document.objects.exists()
     report = importing.run_import(import_id=row.pk, progress=silent)

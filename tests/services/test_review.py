@@ -189,7 +189,7 @@ def test_two_proposals_may_end_in_one_gold_span(world):
     assert world.gold() == [(0, 11, "PATIENT")], "the other acceptance stands on it"
     world.do(Act.REDO)
     world.do(Act.UNDO)
-    with pytest.raises(ServiceError, match="another run"):
+    with pytest.raises(ServiceError, match="as r2 proposed it"):
         world.do(Act.REJECT, proposal=world.name.pk)
     assert world.gold() == [(0, 11, "PATIENT")]
 
