@@ -1,7 +1,7 @@
 """The rules backend, measured: notes a second on one core, and binary character precision and recall.
 
-`python -m tests.bench.rules` reads MEDDOCAN dev and the demo's gold. `--part train --by-rule` shows what each rule gets right:
-rules are tuned, and their confidences estimated, on train and the demo alone.
+`python -m tests.bench.rules` reads MEDDOCAN dev and the demo's gold. `--part train --by-rule` shows what each rule gets
+right: rules are tuned, and their confidences estimated, on train and the demo alone.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from annotations.domain.notes import ParsedNote
 from annotations.domain.spans import Span
 from models_runtime.backends.base import Backend
 from models_runtime.backends.rules import RulesBackend
+from models_runtime.backends.rules.backend import CONFIDENCES, RULES
 from tests.bench.figures import Figure, table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +41,7 @@ class Score:
     rule_right: Counter[str] = field(default_factory=Counter)
     rule_spans: Counter[str] = field(default_factory=Counter)
     rule_exact: Counter[str] = field(default_factory=Counter)
+    rule_labelled: Counter[str] = field(default_factory=Counter)
 
     @property
     def precision(self) -> float:
@@ -68,6 +70,9 @@ class Score:
             self.rule_right[span.source] += sum(at in in_gold for at in range(span.start, span.end))
             self.rule_spans[span.source] += 1
             self.rule_exact[span.source] += all(at in in_gold for at in range(span.start, span.end))
+            of_label = _characters(other for other in gold if other.label == span.label)
+            shared = sum(at in of_label for at in range(span.start, span.end))
+            self.rule_labelled[span.source] += shared >= 0.9 * (span.end - span.start)
 
 
 def _characters(spans: Iterable[Span]) -> set[int]:
@@ -121,9 +126,9 @@ def speed(backend: Backend, texts: Sequence[str], seconds: float = 2.0) -> float
 
 def _quality(name: str, result: Score, aim: float | None = None) -> list[Figure]:
     return [
-        Figure(PART, f"{name}: character precision", result.precision, "", aim, at_least=True),
-        Figure(PART, f"{name}: character recall", result.recall, "", aim, at_least=True),
-        Figure(PART, f"{name}: character F1", result.f1),
+        Figure(PART, f"{name}: character precision", 100 * result.precision, "%", aim, at_least=True),
+        Figure(PART, f"{name}: character recall", 100 * result.recall, "%", aim, at_least=True),
+        Figure(PART, f"{name}: character F1", 100 * result.f1, "%"),
     ]
 
 
@@ -136,9 +141,10 @@ def figures(part: str = "dev") -> list[Figure]:
         texts = [note.text for note in notes]
         found.append(Figure(PART, "rules, one core", speed(spanish, texts), "notes/s", 300, at_least=True))
         result = score(spanish, notes)
-        found += _quality(f"MEDDOCAN {part}", result, 0.85)
+        found += _quality(f"MEDDOCAN {part}", result, 85)
         for label, gold in result.label_gold.most_common():
-            found.append(Figure(PART, f"  recall {label} ({gold} characters)", result.label_found[label] / gold))
+            share = 100 * result.label_found[label] / gold
+            found.append(Figure(PART, f"  recall of {label} ({gold} characters)", share, "%"))
     backend = RulesBackend()
     for language in LANGUAGES:
         found += _quality(f"demo {language}", score(backend, demo(language)))
@@ -155,12 +161,32 @@ def by_rule(results: Iterable[tuple[str, Score]]) -> str:
     return "\n".join(f"{rule:30} {'   '.join(cells)}" for rule, cells in sorted(rows.items()))
 
 
+def estimate(results: Iterable[Score]) -> dict[str, float]:
+    """Each rule's confidence: the share of its spans that lie in gold of their label, and ten spans of what it says."""
+    right: Counter[str] = Counter()
+    spans: Counter[str] = Counter()
+    for result in results:
+        right += result.rule_labelled
+        spans += result.rule_spans
+    return {
+        rule.id: round((right[rule.id] + 10 * rule.confidence) / (spans[rule.id] + 10), 2)
+        for rule in sorted(RULES, key=lambda rule: rule.id)
+        if spans[rule.id]
+    }
+
+
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", choices=("dev", "train"), default="dev", help="which part of MEDDOCAN")
     parser.add_argument("--by-rule", action="store_true", help="what each rule gets right")
+    parser.add_argument("--estimate", action="store_true", help="write the rules' confidences from train and the demo")
     parser.add_argument("--json", action="store_true", help="figures as JSON")
     said = parser.parse_args(words)
+    if said.estimate:
+        scores = [score(RulesBackend("meddocan"), meddocan("train"))]
+        scores += [score(RulesBackend(), demo(language)) for language in LANGUAGES]
+        CONFIDENCES.write_text(json.dumps(estimate(scores), indent=1) + "\n", encoding="utf-8")
+        return
     if said.by_rule:
         results = [(said.part, score(RulesBackend("meddocan"), meddocan(said.part)))]
         results += [(language, score(RulesBackend(), demo(language))) for language in LANGUAGES]

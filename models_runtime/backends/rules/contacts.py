@@ -11,6 +11,7 @@ from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, patt
 
 _DOMAIN: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,62})\.){1,6}[A-Za-z]{2,24}"
 _LOCAL_END: Final = re.compile(r"[A-Za-z0-9_.+%\-À-ÿ]{1,64}\Z")
+_AFTER_PHONE: Final = re.compile(r"[0-9]{2,4}[ .\-][0-9]{3,4}[ ,]{1,2}\Z")
 _CALLED: Final = re.compile(r"(?i)\Ae-?mail[.\-:_]")
 _AFTER_AT: Final = re.compile(rf"[ ]?{_DOMAIN}(?![A-Za-z0-9@])")
 
@@ -158,7 +159,7 @@ RULES: Final = (
         words("ext int interno extensión extension x"),
         pattern(
             r"(?i)(?:ext|int|interno|extensi[oó]n|x)[.: ]{0,2}(?P<phone>[0-9]{2,6})(?![0-9]|[.,/%][0-9])",
-            check=lambda match: bool(re.search(r"[0-9][ ,]{1,2}\Z", before(match.string, match.start()))),
+            check=lambda match: bool(_AFTER_PHONE.search(before(match.string, match.start()))),
             phone=Kind.PHONE,
         ),
         0.9,

@@ -77,7 +77,10 @@ _SCORE: Final = re.compile(
     r"ratio|dosis|dose|[0-9]/|x|mmse|mec|aims|phq|n[.º°]|#|nº)[ :=de]{0,4}\Z"
 )
 _TIME_AFTER: Final = re.compile(r"[ ,]{1,2}(?:a las |ore |alle |h )?[0-2]?[0-9][:.][0-5][0-9](?![0-9])")
-_LISTED: Final = re.compile(r"[0-9]{1,2}/[0-9]{2}(?:,| e| y| and)[ ](?:il |el )?\Z")
+# After another date, "3/10" is no score.
+_LISTED: Final = re.compile(
+    r"(?:[0-9]{1,2}/0[1-9]|(?:1[3-9]|2[0-9]|3[01])/[0-9]{1,2}|0[1-9]/[0-9]{2})(?:,| e| y| and)[ ](?:il |el )?\Z"
+)
 
 
 def could_be_part(text: str, match: re.Match[str]) -> bool:

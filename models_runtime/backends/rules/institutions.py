@@ -73,6 +73,8 @@ def ended(kind: Kind, tail: str = "", *, least: int = 1) -> Finder:
         pieces = [(low + found.start() + piece.start(), piece[0]) for piece in _PIECES.finditer(found[0])]
         while pieces and _opens_no_name(pieces[0][1]):
             pieces.pop(0)
+        if pieces and text[start:end].isupper() and not pieces[0][1].isupper():
+            return  # "Normales RX"
         if len(pieces) >= least and any(piece.lower() not in listed("general_en") for _, piece in pieces):
             yield pieces[0][0], match.end(), kind
 

@@ -26,8 +26,10 @@ DIGITS: Final = tuple(f"#{length}" for length in range(10))
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `strong` evidence (a field, a title, a checksum) counts even inside an eponym or a lab value, and names
-    found by it are remembered for the whole note. Of overlapping finds the higher `rank` wins, then the longer one.
+    """One rule. `confidence` holds where no data says better (`data/confidences.json`).
+
+    `strong` evidence (a field, a title, a checksum) counts even inside an eponym or a lab value, and names found by it
+    are remembered for the whole note. Of overlapping finds the higher `rank` wins, then the longer one.
     """
 
     id: str
