@@ -9,20 +9,22 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.bench import exporting, importing, pages, plans, remembering, spans, starting
+from tests.bench import agreeing, exporting, importing, pages, plans, queueing, remembering, rules, spans, starting
 from tests.bench.figures import Figure, table
 from tests.bench.machine import Others, describe
 from tests.bench.people import Bench, Part, make_project
 from tests.bench.product import ROOT, Product
 
 PARTS: dict[str, Part] = {
-    module.PART: module.measure for module in (importing, spans, pages, exporting, remembering, starting)
-}
+    module.PART: module.measure
+    for module in (importing, spans, pages, exporting, remembering, starting, queueing, agreeing)
+} | {rules.PART: lambda bench: rules.figures()}
 # It needs no running product, but a PostgreSQL of its own.
 PLANS = "plans"
 # Parts that need the project with its people.
-WITH_PROJECT = {"span", "pages", "export", "memory", "start"}
+WITH_PROJECT = {"span", "pages", "export", "memory", "start", "run"}
 QUIET = 0.1
+RESULTS = ROOT / "bench-results"
 
 
 def main() -> int:
@@ -52,7 +54,9 @@ def _product_parts(parts: list[str], rounds: int) -> tuple[list[Figure], dict[st
     """The figures, and by part the share of the machine that others took meanwhile."""
     if not parts:
         return [], {}
-    folder = Path(tempfile.mkdtemp(prefix="deidreview-bench-"))
+    RESULTS.mkdir(exist_ok=True)
+    # On the disk where the product's own data folder is, too. A temporary folder may be another disk, or a slower one.
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=RESULTS))
     product = Product(folder)
     figures, busy = [], {}
     try:
@@ -75,10 +79,9 @@ def _product_parts(parts: list[str], rounds: int) -> tuple[list[Figure], dict[st
 
 
 def _save(result: dict[str, object]) -> None:
-    folder = ROOT / "bench-results"
-    folder.mkdir(exist_ok=True)
+    RESULTS.mkdir(exist_ok=True)
     now = datetime.now(UTC)
-    file = folder / f"{now:%Y%m%d-%H%M%S}.json"
+    file = RESULTS / f"{now:%Y%m%d-%H%M%S}.json"
     file.write_text(json.dumps({"at": now.isoformat(), **result}, indent=1, ensure_ascii=False))
     print(f"\nWritten to {file.relative_to(ROOT)}")
 

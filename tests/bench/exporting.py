@@ -1,5 +1,7 @@
 """Gold out: 500 notes as brat, into a folder."""
 
+import time
+
 from tests.bench import corpus
 from tests.bench.figures import Figure, over_rounds
 from tests.bench.people import PROJECT, Bench
@@ -9,7 +11,9 @@ PART = "export"
 
 def measure(bench: Bench) -> list[Figure]:
     taken = [_export(bench, turn) for turn in range(bench.rounds)]
+    plain = [_plain_files(bench, turn) for turn in range(bench.rounds)]
     return [
+        over_rounds(PART, "the disk's own time for as many files", plain, "s"),
         over_rounds(PART, "export, 500 notes as brat", [inside for inside, _ in taken], "s", aim=0.3),
         over_rounds(PART, "the same, with the start of the interpreter", [whole for _, whole in taken], "s"),
     ]
@@ -23,3 +27,14 @@ def _export(bench: Bench, turn: int) -> tuple[float, float]:
     if (written, report["spans"]) != (corpus.NOTES, corpus.SPANS):
         raise RuntimeError(f"{written} notes and {report['spans']} spans were written")
     return inside, whole
+
+
+def _plain_files(bench: Bench, turn: int) -> float:
+    """Seconds to write the files of the export again, and nothing else."""
+    files = [(path.name, path.read_bytes()) for path in (bench.data / f"out-{turn}").iterdir()]
+    again = bench.data / f"again-{turn}"
+    again.mkdir()
+    began = time.perf_counter()
+    for name, content in files:
+        (again / name).write_bytes(content)
+    return time.perf_counter() - began
