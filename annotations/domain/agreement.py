@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from annotations.domain.bio import OUTSIDE, Precedence, encode_tokens
 from annotations.domain.spans import Span
-from annotations.domain.tokens import Token, Tokenizer, covered, split_at, tokenize
+from annotations.domain.tokens import Token, Tokenizer, covered, split_at, tokenize, tokenize_inside
 
 Pattern = tuple[str | None, ...]
 """The values of one unit, one for each annotator in a fixed order; None is missing."""
@@ -144,16 +144,35 @@ def _count_tokens(
     label_order: Sequence[str],
     tokenizer: Tokenizer,
 ) -> None:
-    tokens = split_at(tokenizer(note.text), _edges(note, annotators))
-    touched: set[int] = set()
-    for name in annotators:
-        for span in note.readings.get(name, ()):
-            touched.update(range(*covered(tokens, span.start, span.end)))
+    marked, others = _marked_tokens(note, annotators, tokenizer)
     # Most tokens are nobody's: they are counted, not compared one by one.
     nobody = tuple(OUTSIDE if name in note.readings else None for name in annotators)
-    counted[nobody] += len(tokens) - len(touched)
-    marked = [tokens[place] for place in sorted(touched)]
+    counted[nobody] += others
     counted.update(_aligned(note, annotators, marked, value, label_order))
+
+
+def _marked_tokens(note: NoteReadings, annotators: Sequence[str], tokenizer: Tokenizer) -> tuple[list[Token], int]:
+    """The tokens that some span covers, cut at every span's ends, and how many tokens no span covers."""
+    edges = list(_edges(note, annotators))
+    if tokenizer is tokenize:
+        inside, others = tokenize_inside(note.text, _merged(note, annotators))
+        return split_at(inside, edges), others
+    tokens = split_at(tokenizer(note.text), edges)
+    touched: set[int] = set()
+    for start, end in _merged(note, annotators):
+        touched.update(range(*covered(tokens, start, end)))
+    return [tokens[place] for place in sorted(touched)], len(tokens) - len(touched)
+
+
+def _merged(note: NoteReadings, annotators: Sequence[str]) -> list[tuple[int, int]]:
+    """The stretches that anybody marked, in order and apart."""
+    stretches: list[tuple[int, int]] = []
+    for start, end in sorted({(s.start, s.end) for name in annotators for s in note.readings.get(name, ())}):
+        if stretches and start <= stretches[-1][1]:
+            stretches[-1] = (stretches[-1][0], max(end, stretches[-1][1]))
+        else:
+            stretches.append((start, end))
+    return stretches
 
 
 def _aligned(

@@ -60,6 +60,21 @@ def tokenize(text: str) -> list[Token]:
     return [Token(*match.span()) for match in _TOKEN.finditer(text.translate(_KINDS))]
 
 
+def tokenize_inside(text: str, regions: Sequence[tuple[int, int]]) -> tuple[list[Token], int]:
+    """The tokens inside the regions, and how many lie outside them, by the default rule on the text cut at every end.
+
+    `regions` are in order and apart. The same as cutting all tokens at those ends, without making those outside.
+    """
+    kinds = text.translate(_KINDS)
+    inside: list[Token] = []
+    outside = past = 0
+    for start, end in regions:
+        outside += len(_TOKEN.findall(kinds, past, start))
+        inside += [Token(*match.span()) for match in _TOKEN.finditer(kinds, start, end)]
+        past = end
+    return inside, outside + len(_TOKEN.findall(kinds, past))
+
+
 def split_at(tokens: Sequence[Token], boundaries: Iterable[int]) -> list[Token]:
     """The tokens, each cut wherever a boundary falls inside it. Boundaries may come in any order, and repeated."""
     cuts = sorted(set(boundaries))

@@ -19,6 +19,7 @@ from annotations.domain.agreement import (
     unmarked,
 )
 from annotations.domain.spans import Span
+from annotations.domain.tokens import tokenize
 
 
 def counted(*units):
@@ -164,3 +165,14 @@ def test_bio_of_characters_makes_no_sense():
 )
 def test_landis_and_koch(value, word):
     assert in_words(value) == word
+
+
+@given(st.text(alphabet="ab1 2.\u0301é\n", max_size=40), st.data())
+def test_any_tokenizer_counts_as_the_default_rule_does(text, data):
+    """The default rule makes only the tokens that somebody marked; another tokenizer has all of them made."""
+    readings = {}
+    for name in "ab":
+        edges = data.draw(st.lists(st.tuples(st.integers(0, len(text)), st.integers(0, len(text))), max_size=4))
+        readings[name] = [Span(min(e), max(e), "AGE") for e in edges if e[0] != e[1]]
+    note = NoteReadings(text, readings)
+    assert patterns([note], "ab") == patterns([note], "ab", tokenizer=lambda text: tokenize(text))

@@ -34,7 +34,9 @@ class Command(JourneyCommand):
             self._wait(run, quiet=options["json"])
         job = Job.objects.get(run=run)
         counts = run_counts(run)
-        result = {"run": run.author.name, "run_id": run.author_id, "job": job.pk, "state": job.state} | counts
+        took = (job.finished_at - job.started_at).total_seconds() if job.finished_at and job.started_at else None
+        result = {"run": run.author.name, "run_id": run.author_id, "job": job.pk, "state": job.state, "seconds": took}
+        result |= counts
         if job.state in (Job.State.FAILED, Job.State.CANCELLED):
             raise ServiceError(f"the run {run.author.name} {job.get_state_display().lower()}: {job.error}", code="run")
         return result
