@@ -20,7 +20,8 @@ FULL: Final = re.compile(
 _MEASURE: Final = re.compile(
     r"[ ]?(?:%|mg|ml|mmhg|mm\b|cm\b|kg|mcg|µg|ug\b|g\b|gr\b|l\b|ui\b|u\b|u/|meq|mmol|mg/|bpm|lpm|x[ ]?[0-9]|°|º[cC]?|"
     r"cc\b|"
-    r"ng|pg|pacientes|casos|c[eé]lulas|pazienti|hz|kcal|rpm|j\b|kv|micras|puntos|/campo|por|cigar|unidades|veces|"
+    r"ng|pg|pacientes|casos|c[eé]lulas|pazienti|hz|kcal|rpm|j\b|kv|micras|puntos|/campo|por (?:campo|mm|min)|cigar|"
+    r"unidades|veces|"
     r"d[ií]as)"
 )
 _BIRTH: Final = re.compile(

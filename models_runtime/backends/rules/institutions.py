@@ -9,7 +9,10 @@ from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.reading import LETTER, UP, before, read_phrase
 from models_runtime.backends.rules.rule import Finder, Found, Rule, words
 
-_WORDS: Final = re.compile(rf"{LETTER}{{3,}}")
+_WORDS: Final = re.compile(rf"{LETTER}{{2,}}")
+_ARTICLES: Final = frozenset(
+    {"la", "el", "los", "las", "il", "lo", "le", "de", "del", "di", "della", "the", "of", "und"}
+)
 _DAY_CARE: Final = re.compile(
     rf"[ ](?:[Dd][Ee][ ](?i:d[ií]a|salud|referencia|origen)|y|e|e[ns])(?!{LETTER}|[ ](?!ONCOL)[{UP}0-9])"
 )
@@ -34,11 +37,13 @@ def headed(kind: Kind, *, mark: str = "", low: bool = True) -> Finder:
         if match is None:
             return
         stop = read_phrase(text, match.end(), word_set("not_institutions"))
-        if stop == match.end() or _DAY_CARE.match(text, end) or _SPECIALTY.search(text[max(0, start - 16) : start]):
+        if stop == match.end() or _DAY_CARE.match(text, match.end()):
             return
-        said = _WORDS.findall(text, match.end(), stop)
+        if text[start:end].lower() in ("clínica", "clinica") and _SPECIALTY.search(text[max(0, start - 16) : start]):
+            return
+        said = [word for word in _WORDS.findall(text, match.end(), stop) if word.lower() not in _ARTICLES]
         named = [word for word in said if word.lower() not in _GENERAL]
-        if named or (text[start].isupper() and any(word[0].isupper() for word in said) and len(said) > 1):
+        if named or (text[start].isupper() and any(word[0].isupper() for word in said)):
             lead_in = _BEFORE_HEAD.search(text[max(0, start - 24) : start])
             yield start - (len(lead_in["lead"]) if lead_in else 0), stop, kind
 
@@ -116,6 +121,9 @@ def _initialled(text: str, start: int, end: int) -> Iterator[Found]:
 _INITIALS: Final = re.compile(rf"(?:H\.(?:[ ]?[UCGP]\.){{0,2}}|C\.[ ]?S\.)[ ](?=[{UP}])(?!Sig|Dott)")
 _EN: Final = frozenset({"en"})
 _SOCIO: Final = r"(?i:[ ](?:ospedaliera|ospedaliero|sanitaria|usl|ulss|socio)[a-z\-]*)"
+_ADJECTIVE_ES: Final = (
+    rf"(?:[ ](?:universitario|general|clínico|comarcal|provincial|regional|civil|militar|infantil)(?=[ ][{UP}]))?"
+)
 _ADJECTIVE: Final = (
     r"(?:[ ](?:militare|civile|provinciale|regionale|maggiore|generale|pediatrico|universitario|infantile|ospedaliero)"
     r"(?=[ ]))?"
@@ -128,7 +136,14 @@ _PRIMARY: Final = (
 )
 
 RULES: Final = (
-    Rule("org.hospital", words("hospital hospitals hopital"), headed(Kind.HOSPITAL), 0.9, rank=79, strong=True),
+    Rule(
+        "org.hospital",
+        words("hospital hospitals hopital"),
+        headed(Kind.HOSPITAL, mark=_ADJECTIVE_ES),
+        0.9,
+        rank=79,
+        strong=True,
+    ),
     Rule(
         "org.hospital.complex",
         words("complejo complexo consorcio consorci corporació"),

@@ -71,7 +71,7 @@ def words_of(name: str) -> list[str]:
 
 _PHRASE: Final = re.compile(
     rf"({SPACE}?)((?:(?:{either('phrase_links')}){SPACE}|(?:{either('phrase_links_elided')})['’]){{0,4}}+)"
-    rf"([\"“«']?)({_WORD}|[0-9]{{1,2}}(?={SPACE}de{SPACE}(?:[{UP}]|octubre|mayo)))([\"”»']?)(\.?)"
+    rf"([\"“«']?)({_WORD}|[0-9]{{1,2}}{SPACE}de{SPACE}(?:octubre|mayo|{_WORD}))([\"”»']?)(\.?)"
 )
 
 

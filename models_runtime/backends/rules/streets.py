@@ -15,8 +15,8 @@ _STEP: Final = re.compile(
     rf"(?P<word>(?:{_CAP}|[0-9]{{1,2}}(?=[ ]de[ ][{UP}{UP.lower()}]))[\"”]?(?P<dot>\.?))"
 )
 _NUMBER: Final = re.compile(
-    r"[ \xa0]?[,.\-–]?[ \xa0]{0,2}(?:(?:n[ºo°]?\.?|nº|núm\.?|num\.?|numero|número|no\.?|civ\.?)[ ]?)?"
-    r"(?:[0-9]{1,4}(?:[ ]?[\-–/y][ ]?[0-9]{1,4})?+(?![0-9]|[.,][0-9]{3})(?:[ ]?bis|[ ]?ter|"
+    r"[ \xa0]?[,.\-–]?[ \xa0]{0,2}(?:(?:n[ ]?[ºo°]?\.?|nº|#|núm\.?|num\.?|numero|número|no\.?|civ\.?)[ ]?)?"
+    r"(?:[0-9]{1,4}(?:[ ]?[\-–/y][ ]?[0-9]{1,4}(?![0-9]|[ ]?\.?[ºª°]))?+(?![0-9]|[.,][0-9]{3})(?:[ ]?bis|[ ]?ter|"
     r"/?[A-Za-z](?![A-Za-zà-ÿ./:]))?|"
     r"s[/. ]?n[.º°]?(?![a-z])|(?:km|kil[oó]metro)\.?[ ]?[0-9]{1,4}(?:[.,][0-9]{1,3})?)",
     re.IGNORECASE,
@@ -70,7 +70,7 @@ def read_street(text: str, at: int) -> tuple[int, bool]:
     return end, True
 
 
-_STOPS: Final = word_set("not_names") - frozenset(listed("street_words"))
+_STOPS: Final = word_set("not_names") - frozenset(listed("street_words", "street_short"))
 _TOWN_AFTER: Final = re.compile(rf"[ ]?[,\-–][ ]{{1,2}}(?P<town>{TOWN})(?=[ ]*(?:[,.;(\n]|\Z)|[ ](?:il|el|e|y|con)[ ])")
 
 
@@ -92,10 +92,19 @@ def _typed(*, number: bool) -> Finder:
             yield from _with_town(text, start, stop)
         elif stop > at and text[start].isupper() and not number and text[start:end] != "AV":
             yield start, stop, Kind.STREET
+        elif not number and (small := _SMALL_NAME.match(text, at)):
+            yield start, small.end(), Kind.STREET
 
     return find
 
 
+# "calle embajadores, 23": small letters will do where a number follows.
+_SMALL_NAME: Final = re.compile(
+    r"(?:(?:de|del|la|los|las)[ ]){0,2}(?!desde|hace|por|con|sin|durante|"
+    r"cuando)[a-zà-ÿ]{3,15}(?:[ ][a-zà-ÿ]{3,15}){0,2},?[ ]"
+    r"(?:nº[ ]?)?[0-9]{1,3}(?![0-9]|[.,/][0-9]|[ ]?(?:mg|ml|cm|mm|kg|años|días|meses|semanas|horas|veces|%))"
+    r"(?:,[ ][0-9]{1,2}[ºª]?(?:[ ][A-Z](?![a-z]))?)?"
+)
 _MARK: Final = re.compile(r"\.?[ ]?")
 _SLASH: Final = re.compile(r"(?i)(?<![a-z0-9])c[ ]?[/\\]\.?[ ]?")
 _SHORT_ITALIAN: Final = re.compile(r"(?<![A-Za-z])(?:[Pp]\.(?:za|zza|le)|[Vv]\.le|[Cc]\.so|[Ll]\.go)[ ]")
@@ -193,7 +202,7 @@ def _before_zip(text: str, start: int, end: int) -> Iterator[Found]:
 def _number_before_zip(text: str, start: int, end: int) -> Iterator[Found]:
     """The house number right before a postal code, where the street's name went into the name of a hospital."""
     if _AFTER_ZIP.match(text, start):
-        found = _LAST_NUMBER.search(text, max(0, start - 24), start + 1)
+        found = _LAST_NUMBER.search(text, max(0, start - 24), end)
         if found is not None and found.end() == start:
             yield found.start("number"), found.end("number"), Kind.STREET
 
@@ -208,15 +217,15 @@ RULES: Final = (
         words("domicilio dom dirección direccion residente indirizzo address residenza home"),
         _field,
         0.97,
-        rank=78,
+        rank=80,
         strong=True,
     ),
-    Rule("street.c", words("c"), _marked(_SLASH), 0.96, rank=77, strong=True),
-    Rule("street.it.short", words("p v c l"), _marked(_SHORT_ITALIAN), 0.9, rank=77, strong=True),
-    Rule("street.es", frozenset(listed("street_types_es")), _typed(number=False), 0.95, rank=77, strong=True),
-    Rule("street.it", frozenset(listed("street_types_it")), _typed(number=True), 0.93, rank=77, strong=True),
-    Rule("street.en", frozenset(DIGITS[1:6]), _english, 0.93, rank=77, strong=True),
-    Rule("street.box", words("apartado apdo"), pattern(_BOX, street=Kind.STREET), 0.95, rank=77, strong=True),
+    Rule("street.c", words("c"), _marked(_SLASH), 0.96, rank=79, strong=True),
+    Rule("street.it.short", words("p v c l"), _marked(_SHORT_ITALIAN), 0.9, rank=79, strong=True),
+    Rule("street.es", frozenset(listed("street_types_es")), _typed(number=False), 0.95, rank=79, strong=True),
+    Rule("street.it", frozenset(listed("street_types_it")), _typed(number=True), 0.93, rank=79, strong=True),
+    Rule("street.en", frozenset(DIGITS[1:6]), _english, 0.93, rank=79, strong=True),
+    Rule("street.box", words("apartado apdo"), pattern(_BOX, street=Kind.STREET), 0.95, rank=79, strong=True),
     Rule("street.number", frozenset({DIGITS[5]}), _number_before_zip, 0.9, rank=29),
     Rule("street.untyped", frozenset({DIGITS[5]}), _before_zip, 0.85, rank=52),
 )
