@@ -1,4 +1,4 @@
-"""The whole journey as the people walk it: a manager imports, two annotators label, a reviewer makes gold, brat downloads.
+"""The journey as people walk it: a manager imports, two annotators label, a reviewer makes gold, brat downloads.
 
 Everything is real: the run command with its Redis, worker, relay and web server, accounts made on the way, Chromium.
 """
