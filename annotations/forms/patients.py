@@ -51,7 +51,7 @@ class PatientsFileForm(forms.Form):
     )
 
     def clean_file(self) -> dict[str, str]:
-        file: "UploadedFile[Any]" = self.cleaned_data["file"]
+        file: UploadedFile[Any] = self.cleaned_data["file"]
         if (file.size or 0) > CSV_BYTES:
             raise ValidationError(_("This file has more than 20 MB. Split it. Nothing was changed."))
         try:

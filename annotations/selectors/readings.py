@@ -68,7 +68,7 @@ def readings_of(document: Document) -> list[Reading]:
 
 
 def choose(readings: list[Reading], pk: int | None) -> Reading | None:
-    """The reading asked for; without a wish gold, else one that is submitted, else any. LookupError if there is none."""
+    """The reading asked for; without a wish gold, else a submitted one, else any. LookupError if there is none."""
     if pk is not None:
         for reading in readings:
             if reading.pk == pk:
