@@ -86,8 +86,8 @@ def _mobile(text: str, start: int, end: int) -> Iterator[Found]:
         yield start, stop, Kind.PHONE
 
 
-_NOT_INSIDE: Final = r"(?<![0-9A-Za-z,./\-+])"
-_ENDS: Final = r"(?![0-9A-Za-z]|[.,/\-][0-9])"
+_NOT_INSIDE: Final = r"(?<![0-9] )(?<![0-9A-Za-z,./\-+])"
+_ENDS: Final = r"(?![0-9A-Za-z]|[ ][0-9]{3}|[.,/\-][0-9])"
 
 
 def _alone(text: str, start: int, end: int) -> Iterator[Found]:

@@ -1,10 +1,11 @@
 """Numbers that point to a person by the word before them: records, cards, licences, cases, devices."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.reading import before
 from models_runtime.backends.rules.rule import Finder, Found, Rule, words
 
 # What may stand between the word and its number.
@@ -48,6 +49,17 @@ def _named(
             yield at, stop, kind
 
     return find
+
+
+_CASE_NUMBER: Final = _named(
+    Kind.CASE, r"[0-9]{1,6}(?:-[0-9]{2,6})?(?![0-9]|[.,%:/][0-9]|%)", gap=_CASE_GAP, least=1, apart=True
+)
+# "in questo caso 15 litri", "en cada caso 3"
+_ANY_CASE: Final = re.compile(r"(?:questo|nel|ogni|este|cada|el|su|this|each|any|in)[ ]\Z")
+
+
+def _case(text: str, start: int, end: int) -> Iterable[Found]:
+    return () if _ANY_CASE.search(before(text, start)) else _CASE_NUMBER(text, start, end)
 
 
 def _rule(name: str, triggers: str, find: Finder, confidence: float, rank: int) -> Rule:
@@ -130,19 +142,7 @@ RULES: Final = (
         0.85,
         74,
     ),
-    _rule(
-        "id.case",
-        "caso case",
-        _named(
-            Kind.CASE,
-            r"[0-9]{1,6}(?:-[0-9]{2,6})?(?![0-9]|[.,%:/][0-9]|%|[ ](?:litros|ml|mg|cm))",
-            gap=_CASE_GAP,
-            least=1,
-            apart=True,
-        ),
-        0.7,
-        60,
-    ),
+    _rule("id.case", "caso case", _case, 0.7, 60),
     _rule(
         "id.case.number",
         "campione sample accession acc number muestra ap lotto lot lote sentenza decreto ordinanza ricorso fascicolo "

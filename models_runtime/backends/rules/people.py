@@ -10,9 +10,8 @@ from models_runtime.backends.rules.reading import after, before
 from models_runtime.backends.rules.rule import Found, Rule, pattern, words
 
 _SEX_AFTER: Final = re.compile(
-    r"[ ,]{1,2}(?:de[ ]|con[ ]|y[ ]de[ ])?(?:[0-9]{1,3}|un|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|"
-    r"doce|"
-    r"trece|catorce|quince)[ ](?:años|meses|mes|d[ií]as|semanas|horas|y )"
+    r"[ ,]{1,2}(?:de[ ]|con[ ]|y[ ]de[ ])?(?:[0-9]{1,3}|[a-zéó]{2,12}(?:[ ]y[ ][a-zéó]{2,7})?)[ ]"
+    r"(?:años|meses|mes|d[ií]as|semanas|horas|y )"
 )
 _SEX_BEFORE: Final = re.compile(
     r"(?:paciente|sexo|lactante|actual:|ingreso:|paciente:|cl[ií]nico:|antecedentes:|reci[eé]n nacid[oa]|trata de "
@@ -22,7 +21,7 @@ _SEX_BEFORE: Final = re.compile(
 
 
 def _sex(text: str, start: int, end: int) -> Iterator[Found]:
-    if _SEX_AFTER.match(after(text, end, 20)) or _SEX_BEFORE.search(before(text, start)):
+    if _SEX_AFTER.match(after(text, end, 40)) or _SEX_BEFORE.search(before(text, start)):
         yield start, end, Kind.SEX
 
 

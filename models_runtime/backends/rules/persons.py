@@ -69,7 +69,7 @@ def _author_list(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None:
         return
     for name in _ONE.finditer(text, match.start(), match.end()):
-        if not any(part.lower() in word_set("not_names") for part in name[0].split()):
+        if not any(len(part) > 2 and part.lower() in word_set("not_names") for part in name[0].split()):
             yield name.start(), name.end(), Kind.STAFF
 
 

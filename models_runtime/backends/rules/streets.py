@@ -71,7 +71,7 @@ def read_street(text: str, at: int) -> tuple[int, bool]:
 
 
 _STOPS: Final = word_set("not_names") - frozenset(listed("street_words", "street_short"))
-_TOWN_AFTER: Final = re.compile(rf"[ ]?[,\-–][ ]{{1,2}}(?P<town>{TOWN})(?=[ ]*(?:[,.;(\n]|\Z)|[ ](?:il|el|e|y|con)[ ])")
+_TOWN_AFTER: Final = re.compile(rf"[ ]?[,\-–][ ]{{1,2}}(?P<town>{TOWN})(?=[ ]*(?:[,.;(\n]|\Z)|[ ](?:il|el|e|y|con)\b)")
 
 
 def _with_town(text: str, start: int, stop: int) -> Iterator[Found]:
@@ -85,12 +85,14 @@ def _typed(*, number: bool) -> Finder:
     """A street type, then its name; where `number` says so, the type is a common word too and a number must follow."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
+        if text[start:end] == "AV":  # visual acuity
+            return
         mark = _MARK.match(text, end)
         at = mark.end() if mark else end
         stop, numbered = read_street(text, at)
         if stop > at and numbered:
             yield from _with_town(text, start, stop)
-        elif stop > at and text[start].isupper() and not number and text[start:end] != "AV":
+        elif stop > at and text[start].isupper() and not number:
             yield start, stop, Kind.STREET
         elif not number and (small := _SMALL_NAME.match(text, at)):
             yield start, small.end(), Kind.STREET

@@ -1,0 +1,128 @@
+"""What any backend must keep, whatever it is made of: subclass `BackendContract` and give it a `backend` fixture."""
+
+import socket
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from annotations.domain.spans import Span, check_bounds
+from annotations.domain.whitespace import trim
+from models_runtime.backends import Backend
+
+PLAIN = "Dr. Julián Otero Paz, Hospital San Rocco, C/ Mayor 3, 28013 Madrid. Tel. 923 555 100. Ingreso: 05/03/2020.\n"
+HOSTILE: dict[str, str] = {
+    "empty": "",
+    "one letter": "a",
+    "only white space": " \t\r\n\u2003\ufeff\u200b",
+    "only controls": "\x01\x02\x0b\x0c\x1b\x7f\x85",
+    "byte order mark": "\ufeff" + PLAIN,
+    "crlf": PLAIN.replace("\n", "\r\n") * 3,
+    "cr alone": PLAIN.replace("\n", "\r") * 3,
+    "emoji before and inside": "👩‍⚕️🏥 Dra. 😊 Carmen Huerta 👨‍👩‍👧‍👦, tel. 923 555 100 🇪🇸 28013 Madrid",
+    "combining marks": "Paciente: Jose\u0301 Nun\u0303ez, nacido en Leo\u0301n el 3 de marzo de 1950, Zu\u0308rich",
+    "bidi": "\u202eDr. Rossi\u202c \u2067שלום 12/03/2020\u2069 \u200fمريض\u200e via Roma 5",
+    "other scripts": "患者：田中太郎、2020年3月5日 Москва, ул. Ленина 5 Αθήνα 東京都 Tel. ٠١٢٣٤٥٦٧٨٩",
+    "letters that grow when lowered": "İstanbul Dr. İlker Ağaoğlu İ İ İ Via İzmir 5, ẞ ŉ ǰ ΐ ﬀ",
+    "not-a-character": "Dr. Rossi\ufffe\uffff \U0010ffff via Roma 5",
+    "no break spaces": "Sr.\xa0Juan\xa0Pérez,\xa0C/\xa0Mayor\xa03,\u202f28013\u2009Madrid",
+    "zero width": "Dr.\u200b Ros\u200bsi, Mad\u00adrid, Bar\u2060celona",
+    "markup": "<b>Dr. Rossi</b> &amp; <script>12/03/2020</script> {{ name }} %s \\1",
+    "one long word": "x" * 5000 + " Dr. Rossi",
+    "one long number": "1" * 5000 + " 12/03/2020",
+    "lines of nothing": "\n" * 2000 + PLAIN,
+}
+MANY: list[str] = [PLAIN, "", *HOSTILE.values(), PLAIN]
+
+
+def key(spans: Sequence[Span]) -> list[tuple[int, int, str, float | None, str]]:
+    """Everything that a span says, confidence and source too, which spans don't compare."""
+    return [(span.start, span.end, span.label, span.confidence, span.source) for span in spans]
+
+
+class BackendContract:
+    """The tests. `seconds_per_megabyte` is processor time that a slow backend may raise."""
+
+    seconds_per_megabyte = 30.0
+    words: str = PLAIN
+
+    @pytest.fixture
+    def backend(self) -> Backend:
+        raise NotImplementedError
+
+    def test_it_is_a_backend(self, backend: Backend) -> None:
+        assert isinstance(backend, Backend)
+        assert backend.name and backend.revision and backend.label_set
+        assert backend.labels and list(backend.labels) == sorted(set(backend.labels))
+
+    @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+    def test_spans_fit_hostile_text(self, backend: Backend, text: str) -> None:
+        (spans,) = backend.predict([text])
+        assert spans == sorted(spans)
+        assert len({(span.start, span.end, span.label) for span in spans}) == len(spans)
+        for span in spans:
+            check_bounds(span, len(text))
+            assert trim(text, span.start, span.end) == (span.start, span.end)
+            assert span.label in backend.labels
+            assert span.source
+            assert span.confidence is None or 0 <= span.confidence <= 1
+
+    def test_offsets_are_code_points(self, backend: Backend) -> None:
+        """What stands before a text moves its spans by as many code points, however many UTF-16 units or bytes it has."""
+        plain = backend.predict([self.words])[0]
+        assert plain, "the contract needs a text in which the backend finds something"
+        for lead in ("👩‍⚕️\n\n", "\ufeff\n\n", "e\u0301\u0301\n\n", "\U0001f468\r\n\r\n"):
+            moved = backend.predict([lead + self.words])[0]
+            assert [(span.start - len(lead), span.end - len(lead), span.label) for span in moved] == [
+                (span.start, span.end, span.label) for span in plain
+            ]
+
+    def test_the_order_of_texts_is_kept(self, backend: Backend) -> None:
+        alone = [key(backend.predict([text])[0]) for text in MANY]
+        assert [key(spans) for spans in backend.predict(MANY)] == alone
+        assert [key(spans) for spans in backend.stream(iter(MANY))] == alone
+        assert backend.predict([]) == []
+        assert list(backend.stream([])) == []
+
+    def test_the_same_again(self, backend: Backend) -> None:
+        once, again = backend.predict(MANY), backend.predict(MANY)
+        assert [key(spans) for spans in once] == [key(spans) for spans in again]
+
+    def test_a_stream_is_read_as_it_goes(self, backend: Backend) -> None:
+        taken = 0
+
+        def endless():
+            nonlocal taken
+            while True:
+                taken += 1
+                yield PLAIN
+
+        stream = backend.stream(endless())
+        for _ in range(3):
+            assert next(stream) == backend.predict([PLAIN])[0]
+        assert taken <= 1000
+
+    def test_no_network(self, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refused(*args: object, **kwargs: object) -> None:
+            raise AssertionError("a backend must not use the network")
+
+        monkeypatch.setattr(socket, "getaddrinfo", refused)
+        monkeypatch.setattr(socket.socket, "connect", refused)
+        backend.predict(MANY)
+
+    def test_a_megabyte(self, backend: Backend) -> None:
+        """A long text takes time in proportion to its length, and none of it is left out."""
+        line = self.words if self.words.endswith("\n") else self.words + "\n"
+        quarter = line * (250_000 // len(line))
+        short, few = _timed(backend, quarter)
+        long, many = _timed(backend, quarter * 4)
+        assert long < self.seconds_per_megabyte
+        assert long < 12 * max(short, 0.05)
+        assert len(many) >= 3 * len(few)
+        assert many and many[-1].end > len(quarter) * 3
+
+
+def _timed(backend: Backend, text: str) -> tuple[float, list[Span]]:
+    began = time.process_time()
+    (spans,) = backend.predict([text])
+    return time.process_time() - began, spans

@@ -1,0 +1,35 @@
+"""Rows of the tables are texts with their spans marked: `nato a {CITY|Nuoro} il {DATE|3/5/1961}`."""
+
+import re
+
+from models_runtime.backends import load
+
+_MARKED = re.compile(r"\{([A-Z_]+)\|([^{}]*)\}")
+
+
+def read(row: str) -> tuple[str, list[tuple[int, int, str]]]:
+    """The plain text of a row, and its spans."""
+    text, spans, at = "", [], 0
+    for match in _MARKED.finditer(row):
+        text += row[at : match.start()]
+        spans.append((len(text), len(text) + len(match[2]), match[1]))
+        text += match[2]
+        at = match.end()
+    return text + row[at:], spans
+
+
+def found(text: str, label_set: str = "i2b2-2014") -> list[tuple[int, int, str]]:
+    backend = load("models_runtime.backends.rules.RulesBackend", label_set=label_set)
+    return [(span.start, span.end, span.label) for span in backend.predict([text])[0]]
+
+
+def check(row: str, label_set: str = "i2b2-2014") -> None:
+    """The rules find exactly what is marked."""
+    text, spans = read(row)
+    said = found(text, label_set)
+    assert _shown(text, said) == _shown(text, spans)
+    assert said == spans
+
+
+def _shown(text: str, spans: list[tuple[int, int, str]]) -> list[str]:
+    return [f"{label}|{text[start:end]}" for start, end, label in spans]

@@ -1,0 +1,52 @@
+import pytest
+
+from tests.backends.rules.helpers import check
+
+FOUND = [
+    "Tel. {PHONE|06 5550 1423}",
+    "Tfno: {PHONE|967 597 100}",
+    "Teléfono:{PHONE|915868000}",
+    "tel {PHONE|333 5550142}",
+    "Tel.: {PHONE|+39 0422 555 061}",
+    "llamar al {PHONE|954 555 037} si fiebre",  # grouping alone
+    "cellulare {PHONE|3475550966}",
+    "ph {PHONE|216-555-0133}  fax {FAX|216-555-0134}",  # two on a line
+    "Nurse line {PHONE|440-555-0148}.",
+    "{PHONE|(216) 555-0177}",  # area code in brackets
+    "call {PHONE|555-0148}",
+    "Telfs.: {PHONE|918823884} / {PHONE|918823984} / {PHONE|619128686}",  # a list
+    "Tel. {PHONE|0773 555 300} int. {PHONE|412}",  # extension
+    "{PHONE|602-555-0114} x{PHONE|206}",
+    "pgr {PHONE|3391}",
+    "Fax: {FAX|973 70 52 63}",
+    "(fax {FAX|201-555-0186})",  # the bracket stays out
+    "Scrivere a {EMAIL|g.neri@example.org}.",
+    "E-mail:{EMAIL|rcabrera@example.es}",
+    "E-mail.{EMAIL|hleon@example.com}",  # glued to the word
+    "({EMAIL|gm.fadda@pec-avvocati.example})",
+    "{URL|https://casi.example/covid-19/caso-98}",
+    "vedi {URL|www.radiologia.example/casi/57}.",
+    "IP {IPADDRESS|192.0.2.17} kiosk",
+]
+LEFT = [
+    "leucocitos 14.610/mm3, plaquetas 206.000",  # counts
+    "19 x 23 mm",  # a size
+    "17,6 x 109/l",  # a power of ten
+    "300.1.2.999",  # no address has 999
+    "pressione 120 80",
+    "10 20 30 mg",
+    "foo@bar",  # no domain
+    "dosis 667 mg",
+    "L3-4-5 a 4/5",
+    "int. 412",  # an extension of nothing
+]
+
+
+@pytest.mark.parametrize("row", FOUND)
+def test_contacts(row: str) -> None:
+    check(row)
+
+
+@pytest.mark.parametrize("row", LEFT)
+def test_no_contacts(row: str) -> None:
+    check(row)

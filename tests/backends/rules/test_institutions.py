@@ -1,0 +1,67 @@
+import pytest
+
+from tests.backends.rules.helpers import check
+
+FOUND = [
+    "UOC Radiologia, {HOSPITAL|Ospedale San Rocco} - {CITY|Latina}",
+    "{HOSPITAL|Ospedale Maggiore di Sant'Eusebio}\n",
+    "presso il {HOSPITAL|Ospedale militare di Cagliari}, reso",
+    "presso {HOSPITAL|Policlinico Santa Lucia}, ieri",
+    "{HOSPITAL|ASL Latina}",
+    "{HOSPITAL|Azienda Ospedaliera Monteverde}, ieri",
+    "{HOSPITAL|Casa di Cura Tre Fontane}, ieri",
+    "{HOSPITAL|HOSPITAL UNIVERSITARIO VIRGEN DE LA VEGA}\n",
+    "{HOSPITAL|Hospital Universitario 12 de Octubre}. Urgencias",  # no date
+    "{HOSPITAL|Hospital Universitario Doctor Peset}. Urgencias",  # no doctor
+    '{HOSPITAL|Hospital Universitario "Marqués de Valdecilla"} Urgencias'
+    if False
+    else "{HOSPITAL|Hospital Ramón y Cajal}, ieri",
+    "{HOSPITAL|Hospital Clínico Universitario La Fe} Avda",
+    "{HOSPITAL|Complejo Hospitalario de Navarra}. Sigue",
+    "{HOSPITAL|Clínica Nuestra Señora del Rocío} ·",
+    "{HOSPITAL|Centro de Salud Las Calesas}. Sigue",
+    "Control en {HOSPITAL|CS La Alamedilla} pronto",
+    "{HOSPITAL|H. U. La Princesa}. Sigue",
+    "at {HOSPITAL|Mercy Hospital} yesterday",
+    "({HOSPITAL|St. Brendan's Hospital}, today)",
+    "{HOSPITAL|LAKESIDE VETERANS MEDICAL CENTER}\n",
+    "{HOSPITAL|Oak Hill Family Medicine}\n",
+    "{ORGANIZATION|Universidad de Salamanca}, hoy",
+    "per la {ORGANIZATION|Latticini Valdorba srl}.",
+    "(empresa: {ORGANIZATION|Bodega El Quijote SL}).",
+    "contro l'{ORGANIZATION|INPS} ieri",
+    "filled at {ORGANIZATION|Hillside Pharmacy} today",
+    "walks around {LOCATION_OTHER|Harbor Park} daily",
+    "uomo, {PROFESSION|autotrasportatore}, rientrato",
+    "Varón, {PROFESSION|camarero}, sin alergias",
+    "retired {PROFESSION|millwright} with HTN",
+]
+LEFT = [
+    "en el hospital de referencia",  # no name
+    "ingresa en hospital de día",
+    "the hospital bed",
+    "Unidad de Nutrición Clínica",  # a speciality
+    "La Rx de tórax es normal",
+    "Historia Clínica del caso",
+    "remitido a su centro de salud",
+    "H. pylori positivo",  # a bacterium
+    "corte sagittale",
+]
+
+
+@pytest.mark.parametrize("row", FOUND)
+def test_institutions(row: str) -> None:
+    check(row)
+
+
+@pytest.mark.parametrize("row", LEFT)
+def test_no_institutions(row: str) -> None:
+    check(row)
+
+
+def test_family_and_sex_are_marked_where_a_set_wants_them() -> None:
+    row = (
+        "{SEXO_SUJETO_ASISTENCIA|Mujer} de {EDAD_SUJETO_ASISTENCIA|40 años}. Su {FAMILIARES_SUJETO_ASISTENCIA|madre} y "
+    )
+    check(row + "{FAMILIARES_SUJETO_ASISTENCIA|dos hermanos}. Sin antecedentes familiares.", "meddocan")
+    check("Mujer de {AGE|40} años. Su madre y dos hermanos.")

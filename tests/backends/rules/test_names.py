@@ -1,0 +1,107 @@
+import pytest
+
+from tests.backends.rules.helpers import check, found, read
+
+FOUND = [
+    "Il MMG Dott. {DOCTOR|Fusco} prescrive",
+    "(Dott.ssa {DOCTOR|G. Ruggeri}), O2",
+    "dr.ssa {DOCTOR|Colombino}, ore 11.10",
+    "dal prof. {DOCTOR|Girolamo Bettin}, sentito",
+    "Dra. {DOCTOR|Carmen Huerta} col",
+    "Dr. {DOCTOR|Carlos Veiga de la Jara}. Servicio de Urgencias",  # particles
+    "Discussed w Dr. {DOCTOR|R}. Plan",  # one letter
+    "Dr. {DOCTOR|Alberto Miján de la Torre}",
+    "Dr. {DOCTOR|Rossi} TC torace",  # capitals that follow are no part
+    "Sig.ra {PATIENT|Carla Venditti}, in isolamento",
+    "sig. {PATIENT|Efisio Cossu}",
+    "Don {PATIENT|Teófilo} llama",
+    "Mr. {PATIENT|Whitcombe} is well",
+    "Mrs. {PATIENT|O'Brien-Hale} is well",  # apostrophe and hyphen
+    "Paciente: {PATIENT|Rosa María Cabrera Linde}",
+    "Apellidos: {PATIENT|Rivera Bueno}.",
+    "Name: {PATIENT|Whitcombe, Harold J.}",  # surname first
+    "Cognome e nome: {PATIENT|BELLOTTI ARNALDO}",
+    "Médico:  {DOCTOR|Ignacio Navarro Cuéllar} NºCol",
+    "Médico: {DOCTOR|Gastón Demaría Martínez}NºCol",  # glued to the next field
+    "Remitido por: Dra. {DOCTOR|María Merino Viveros}",
+    "Attending: {DOCTOR|Priya Raghunathan}, MD",
+    "Autori: {DOCTOR|Stefano Brignone}; {DOCTOR|Laura Zanetti}; {DOCTOR|Khaled Mansour}",
+    "{DOCTOR|Nicola Damiani} (1), {DOCTOR|Federica Lo Presti} (1), {DOCTOR|Ettore Vinciguerra} (2)\n",  # a line of names
+    "Fdo. {DOCTOR|J. Otero Paz}",
+    "F.to {DOCTOR|Annalisa Pintus}",
+    "seen by {DOCTOR|Aaron Vukovich}, DO",
+    "{DOCTOR|I. Quattrini}\n",  # a line that signs
+    "su hija {PATIENT|Pilar} llama",
+    "Wife {PATIENT|Lorraine} manages",
+    "la moglie, sig.ra {PATIENT|Carla}, chiama",
+    "her sister {PATIENT|Ngozi} had",
+    "{PATIENT|Sauro LOMBARDINI}, nato ieri",  # before a birth
+    "MIR {DOCTOR|Nerea Iglesias}",
+    "(Enf. {DOCTOR|Begoña})",
+    "colleghi {PATIENT|Gavino Zedda} e altri",  # a known given name
+]
+LEFT = [
+    "morbo di Parkinson",
+    "Enfermedad de Wilson",
+    "síndrome de Down",
+    "Wilson disease",
+    "test de Romberg negativo",
+    "Parkinson disease, Bell palsy",
+    "sonda Foley, Holter 24 h",
+    "virus de Epstein-Barr",
+    "líneas B de Kerley",
+    "Informe clínico del paciente: Acude a la consulta",  # a sentence after the field
+    "Informe clínico del paciente: Gestante que acude",
+    "JUICIO CLÍNICO: ICC descompensada",  # no name field
+    "VIH positivo (ELISA y Western Blot)",
+    "ANA y LKM negativos",
+    "vitamina D. Tras la ingesta",  # no D. = Don
+    "Stocco, Primo Referendario",  # no cousin
+    "la mamma IgG positiva",
+    "Dr. de guardia",
+    "pt. verified name",
+    "La paciente refiere",
+]
+
+
+@pytest.mark.parametrize("row", FOUND)
+def test_names(row: str) -> None:
+    check(row)
+
+
+@pytest.mark.parametrize("row", LEFT)
+def test_no_names(row: str) -> None:
+    check(row)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "Paciente: {PATIENT|Rosa Cabrera}\nLa señora {PATIENT|Cabrera} sigue bien. {PATIENT|Rosa} camina.",  # her words
+        "Dr. {DOCTOR|Velasco} viene. Informa {DOCTOR|Velasco}. {DOCTOR|VELASCO}.",  # in capitals too
+        "dott.ssa {DOCTOR|Fantinel} scrive\nfirma di {DOCTOR|M.L. Fantinel}",  # with the initials before
+        "Patient: {PATIENT|Agnes Parkinson}\nMs. {PATIENT|Parkinson} has Parkinson disease.",  # not in her disease
+        "Sig. {PATIENT|Bianchi}. Bianchini no, e globuli bianchi.",  # whole words
+        "Sra. {PATIENT|Blanco Rey}. El suero es blanco. Blanco al tacto.",  # an everyday word in this note
+        "Hospital San Rocco di prova"
+        if False
+        else "{HOSPITAL|Ospedale San Rocco}. Torna al {HOSPITAL|San Rocco} domani.",
+        "Date: {DATE|2/17/2022}. Lines: R IJ ({DATE|2/14}), strength 4/5.",  # a day near the note's date
+    ],
+)
+def test_what_was_found_once_counts_everywhere(row: str) -> None:
+    check(row)
+
+
+def test_a_patient_named_as_a_disease_is_still_a_patient() -> None:
+    row = "Patient: {PATIENT|Agnes Parkinson}\nDx: Parkinson disease"
+    text, spans = read(row)
+    assert found(text) == spans
+
+
+def test_meddocan_tells_patients_relatives_and_staff_apart() -> None:
+    check(
+        "Nombre: {NOMBRE_SUJETO_ASISTENCIA|Rosa}.\nMédico: {NOMBRE_PERSONAL_SANITARIO|Juan Gil Mora} NºCol: "
+        "{ID_TITULACION_PERSONAL_SANITARIO|28 28 70973}.",
+        "meddocan",
+    )

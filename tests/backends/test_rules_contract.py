@@ -1,0 +1,153 @@
+"""The rules backend keeps the contract, in every label set that it speaks; hostile repetition costs no more than length."""
+
+import time
+
+import pytest
+
+from models_runtime.backends import Backend, BackendError, load
+from models_runtime.backends.rules import RulesBackend
+from models_runtime.backends.rules.backend import RULES
+from tests.backends.contract import PLAIN, BackendContract, key
+
+PATH = "models_runtime.backends.rules.RulesBackend"
+LABEL_SETS = ["i2b2-2014", "meddocan", "it-4", "omissis", "hipaa-18", "redactor-33"]
+
+
+class TestRules(BackendContract):
+    seconds_per_megabyte = 10.0
+
+    @pytest.fixture(params=["i2b2-2014", "meddocan"])
+    def backend(self, request: pytest.FixtureRequest) -> Backend:
+        return load(PATH, label_set=request.param)
+
+
+@pytest.mark.parametrize("label_set", LABEL_SETS)
+def test_every_shipped_label_set(label_set: str) -> None:
+    backend = RulesBackend(label_set)
+    spans = backend.predict([PLAIN])[0]
+    assert {span.label for span in spans} <= set(backend.labels)
+    assert spans
+    assert all(span.source in {rule.id for rule in RULES} for span in spans)
+
+
+def test_labels_are_codes_of_their_set() -> None:
+    import json
+    from pathlib import Path
+
+    folder = Path(__file__).parents[2] / "fixtures" / "label_sets"
+    for label_set in LABEL_SETS:
+        data = json.loads((folder / f"{label_set}.json").read_text(encoding="utf-8"))
+        codes = {label.get("code") or label["name"] for group in data["categories"] for label in group["labels"]}
+        assert set(RulesBackend(label_set).labels) <= codes
+
+
+def test_loading() -> None:
+    assert load(PATH, label_set="meddocan") is load(PATH, label_set="meddocan")
+    assert load(PATH, label_set="meddocan").revision != load(PATH).revision
+    assert load(PATH, languages=["en"]).revision != load(PATH).revision
+    assert RulesBackend().revision == RulesBackend().revision
+
+
+@pytest.mark.parametrize(
+    ("path", "params"),
+    [
+        ("models_runtime.backends.nothing.Backend", {}),  # no such module
+        ("models_runtime.backends.rules.Nothing", {}),  # no such class
+        ("nodots", {}),
+        (PATH, {"label_set": "unheard-of"}),
+        (PATH, {"languages": ["xx"]}),
+        (PATH, {"languages": []}),
+        (PATH, {"colour": "blue"}),  # no such parameter
+        (PATH, {"label_set": object()}),  # not JSON
+    ],
+)
+def test_what_cant_be_loaded_is_a_permanent_error(path: str, params: dict) -> None:
+    with pytest.raises(BackendError) as caught:
+        load(path, **params)
+    assert caught.value.permanent
+
+
+def test_rule_ids_are_unique_and_said_once() -> None:
+    ids = [rule.id for rule in RULES]
+    assert len(ids) == len(set(ids))
+    assert all(0 < rule.confidence <= 1 for rule in RULES)
+
+
+def test_a_language_that_isnt_asked_for_stays_out() -> None:
+    text = "Seen at Mercy Hospital, Dunmore, OH 44107."
+    found = {text[span.start : span.end] for span in RulesBackend(languages=["es"]).predict([text])[0]}
+    assert "Mercy Hospital" not in found
+    assert "Mercy Hospital" in {text[s.start : s.end] for s in RulesBackend(languages=["en"]).predict([text])[0]}
+
+
+REPEATED = [
+    *("a", "A", "1", " ", "\n", ".", "@", "(", "+", "/", "'", "-", "º", "Ñ"),
+    *("A ", "Aa ", "Aa", "AA ", "A. ", "A.", "a.", "1 ", "1.", "1,", "1/", "1-", "12/", "12/1", "1/1/", "1 2 ", "(1"),
+    *("a@", "a@a.", "@a.", "a.a@", "+1 ", "1-1-1-", "http://", "http://a.", "www.", "www.a", "1.1.1.1", "tel 1 "),
+    *("Dr. ", "Dr ", "Dr. A ", "Dra. Aa ", "Dr. Aa, ", "Sr. D. ", "Maria ", "Maria de la ", "Maria Aa ", "Maria, "),
+    *(
+        "Calle ",
+        "Calle de ",
+        "Calle Aa ",
+        "Calle Aa 1, ",
+        "C/",
+        "C/ Aa",
+        "via Aa 1 ",
+        "Aa 1 28001 ",
+        "28001 Aa ",
+        "28001",
+    ),
+    *(
+        "Hospital ",
+        "Hospital de ",
+        "Hospital Aa ",
+        'Hospital "',
+        "Aa Hospital ",
+        "of the Hospital ",
+        "Centro de Salud ",
+    ),
+    *("años ", "1 años ", "de 1 años ", "paciente de ", "paciente a a a ", "hija ", "hija Aa ", "hija, "),
+    *("enero ", "1 de ", "1 de enero ", "1 al 2 ", "1, 2, ", "1 y 2 de ", "en 2000 ", "2000-", "lunes 1 "),
+    *("NHC ", "NHC: 1", "NASS 1 ", "n. 1 ", "caso n. ", "ID: ", "Domicilio: ", "Domicilio: Calle ", "Nombre: Aa "),
+    *(
+        "nato a ",
+        "nato a Aa ",
+        "Aa, nato a ",
+        "Aa Aa, nata ",
+        "from Aa ",
+        "Aa, OH ",
+        "Aa (BG) ",
+        "(BG",
+        "MD ",
+        "Aa MD ",
+    ),
+    *("morbo di ", "síndrome de Aa ", "Aa disease ", "srl ", "Aa srl ", "S.p.A. ", "di de la ", "d'", "D'A", "l'Aa "),
+    *("Autori: Aa Aa, ", "Aa Aa, Aa Aa\n", "Maria Aa, Maria Aa; ", "J. Aa\n", "A. A. ", "Fdo. ", "Fdo. Aa / "),
+    *("AAAAAA00A00A000A", "IT00 0000 ", "ES00", "X0000000", "12.345.678", "123-45-", "0000 0000 "),
+]
+
+
+@pytest.mark.parametrize("piece", REPEATED, ids=range(len(REPEATED)))
+def test_hostile_repetition_is_linear(piece: str) -> None:
+    """100,000 characters of one piece; then one wrong end for patterns that would go back and try all ways."""
+    backend = load(PATH)
+    text = (piece * (100_000 // len(piece) + 1))[:100_000] + "!\n"
+    began = time.process_time()
+    backend.predict([text])
+    assert time.process_time() - began < 5
+
+
+def test_every_pair_of_hostile_pieces_is_quick() -> None:
+    backend = load(PATH)
+    texts = [(one + two) * 12 for one in REPEATED for two in REPEATED]
+    began = time.process_time()
+    for text, _ in zip(texts, backend.stream(texts), strict=True):
+        assert time.process_time() - began < 1, f"slow on a text of {len(text)} characters"
+        began = time.process_time()
+
+
+def test_languages_dont_change_what_they_share() -> None:
+    text = "Dr. Rossi, 12/03/2020"
+    assert key(RulesBackend(languages=["it"]).predict([text])[0]) == key(
+        RulesBackend(languages=["en"]).predict([text])[0]
+    )
