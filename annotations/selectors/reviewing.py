@@ -41,8 +41,8 @@ def review_progress(author: Author) -> ReviewProgress:
 
 
 def proposed_note(author: Author, pk: int) -> Document | None:
-    """The note, if the run has read it."""
-    return Document.objects.select_related("project").filter(
+    """The note, if the run has read it; without its text, which is read when somebody asks for it."""
+    return Document.objects.defer("text").filter(
         pk=pk, project_id=author.project_id, annotation_sets__author=author, annotation_sets__state="submitted"
     ).first()  # fmt: skip
 

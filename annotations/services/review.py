@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
 from annotations.models import AnnotationSet, Author, Decision, Document, Event, Label, Review, Span, User, Verb
-from annotations.selectors.review import review_state
+from annotations.selectors.review import Seen, review_state, shown_state
 from annotations.services.authors import gold_author
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
@@ -36,18 +36,23 @@ from annotations.services.review_log import (
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One act. `proposal` for accept, reject, correct; `place` for correct, add, remove; `quote` is the marked text."""
+    """One act. `proposal` for accept, reject, correct; `place` for correct, add, remove; `quote` is the marked text.
+
+    `seen` is the proposal as the page shows it: what somebody else decided meanwhile is then not overwritten unseen.
+    """
 
     change_id: UUID
     act: Act
     proposal: int | None = None
     place: Place | None = None
     quote: str | None = None
+    seen: Seen | None = None
 
 
 def decide(*, document: Document, author: Author, user: User, request: Request) -> dict[str, Any]:
-    """Make one decision on `author`'s proposals for `document` (text loaded). Returns the review as it then stands.
+    """Make one decision on `author`'s proposals for `document`. Returns the review as it then stands.
 
+    What would change nothing is no decision, and leaves no event.
     Raises ServiceError: `proposal` (not of this run and note), `label`, `quote`, `outside`, `empty`, `closed`,
     `nothing` (to undo or redo), `moved` (changed since by others), `elsewhere` (accepted from another run).
     """
@@ -65,11 +70,16 @@ def decide(*, document: Document, author: Author, user: User, request: Request) 
 
 def _locked(document: Document, author: Author) -> tuple[Review, AnnotationSet]:
     """The review and the gold set of a note, made on first use; the gold set's row stays locked."""
-    review, _ = Review.objects.get_or_create(document=document, author=author)
-    gold, _ = AnnotationSet.objects.get_or_create(
-        document=document, author=gold_author(document.project), defaults={"blind": False}
-    )
-    return review, AnnotationSet.objects.select_for_update().get(pk=gold.pk)
+    while True:
+        locked = AnnotationSet.objects.select_for_update(of=("self",))
+        gold = locked.filter(document=document, author__kind=Author.Kind.GOLD).first()
+        if gold is not None:
+            # Read under the lock: somebody may just have closed it.
+            return Review.objects.get_or_create(document=document, author=author)[0], gold
+        # Made by whoever is first; the other then waits for the row above.
+        AnnotationSet.objects.get_or_create(
+            document=document, author=gold_author(document.project), defaults={"blind": False}
+        )
 
 
 def _decide(
@@ -84,7 +94,10 @@ def _decide(
         check_there(gold, effect)
         verb, reverts = Verb.REVIEW_UNDONE, event.pk
     else:
-        effect = _plan(document, author, user, gold, request)
+        plan = _plan(document, author, user, gold, request)
+        if plan is None:
+            return
+        effect = plan
     apply_effect(review, gold, user, effect)
     AnnotationSet.objects.filter(pk=gold.pk).update(version=gold.version + 1)
     record(
@@ -102,37 +115,66 @@ def _decide(
 # ── What an act means ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _plan(document: Document, author: Author, user: User, gold: AnnotationSet, request: Request) -> Effect:
+def _plan(document: Document, author: Author, user: User, gold: AnnotationSet, request: Request) -> Effect | None:
+    """What the act comes to; None where everything is so already."""
     if request.act is Act.ADD:
-        place = _place(document, request)
-        return Effect(None, None, None, rows_to_make(gold, place, _added(user)), [])
+        made = rows_to_make(gold, _place(document, request), _added(user))
+        return Effect(None, None, None, made, []) if made else None
     if request.act is Act.REMOVE:
-        assert request.place is not None  # the view saw to it
-        gone = rows_at(gold, request.place)
-        if not gone:
-            raise ServiceError("this span is no longer in gold; the page shows what is", code="moved")
-        return Effect(None, None, None, [], gone)
+        return _removal(gold, request)
     proposal = _proposal(document, author, request.proposal)
-    decision = Decision.objects.filter(proposal_id=proposal.pk).first()
-    before = state_of(decision)
+    decision = Decision.objects.select_related("reviewer").filter(proposal_id=proposal.pk).first()
     proposed = (proposal.start, proposal.end, proposal.label_id)
-    gone = rows_led_to(gold, proposal, decision)
+    place = _place(document, request) if request.act is Act.CORRECT else proposed
+    wanted: Seen = ("rejected", None) if request.act is Act.REJECT else ("accepted", place)
+    _check_seen(gold, user, proposal, decision, request.seen, wanted)
+    before, gone = state_of(decision), rows_led_to(gold, proposal, decision)
     if request.act is Act.REJECT:
-        other = accepted_elsewhere(gold, list(proposed), proposal.pk)
-        if other is not None:
-            raise ServiceError(
-                f"{other.reviewer.username} accepted this very span as another run proposed it; take that back first",
-                code="elsewhere",
-            )
+        _check_elsewhere(gold, proposed, proposal.pk)
         # A rejected proposal that stood in gold for another reason leaves it too: the reviewer says it is wrong.
         gone += [row for row in rows_at(gold, proposed) if row not in gone]
-        return Effect(proposal.pk, before, {"verdict": Decision.Verdict.REJECTED, "place": None}, [], gone)
-    place = _place(document, request) if request.act is Act.CORRECT else proposed
+        after: dict[str, Any] = {"verdict": Decision.Verdict.REJECTED, "place": None}
+        return None if before == after and not gone else Effect(proposal.pk, before, after, [], gone)
     after = {"verdict": Decision.Verdict.ACCEPTED, "place": list(place)}
-    if before == after:
-        return Effect(proposal.pk, before, after, [], [])
+    if before == after and rows_at(gold, place):
+        return None
     made = rows_to_make(gold, place, _provenance(proposal, author, user, place), besides=gone)
     return Effect(proposal.pk, before, after, made, gone)
+
+
+def _removal(gold: AnnotationSet, request: Request) -> Effect:
+    assert request.place is not None  # the view saw to it
+    gone = rows_at(gold, request.place)
+    if not gone:
+        raise ServiceError("this span is no longer in gold; the page shows what is", code="moved")
+    _check_elsewhere(gold, request.place, None)
+    return Effect(None, None, None, [], gone)
+
+
+def _check_seen(
+    gold: AnnotationSet, user: User, proposal: Span, decision: Decision | None, seen: Seen | None, wanted: Seen
+) -> None:
+    """Refuse to decide over a decision of somebody else that the page did not show."""
+    if seen is None or decision is None or decision.reviewer_id == user.pk:
+        return
+    now = shown_state(gold.spans.values_list("start", "end", "label_id"), proposal, decision)
+    if now not in (seen, wanted):
+        raise ServiceError(
+            f"{decision.reviewer.username} {now[0]} this proposal meanwhile, so yours was not saved; "
+            "decide again if you see it otherwise",
+            code="moved",
+        )
+
+
+def _check_elsewhere(gold: AnnotationSet, place: Place, proposal: int | None) -> None:
+    """Refuse to take out of gold what somebody accepted as another proposal."""
+    other = accepted_elsewhere(gold, list(place), proposal)
+    if other is not None:
+        raise ServiceError(
+            f"{other.reviewer.username} accepted this very span as {other.review.author.name} proposed it; "
+            "take that back first",
+            code="elsewhere",
+        )
 
 
 def _proposal(document: Document, author: Author, pk: int | None) -> Span:
@@ -193,7 +235,8 @@ def close_review(*, document: Document, author: Author, user: User) -> Review:
             return review
         left = review_state(document=document, author=author)["open"]
         if left:
-            raise ServiceError(f"{left} proposals are still open; decide on them first", code="open")
+            are = "proposal is" if left == 1 else "proposals are"
+            raise ServiceError(f"{left} {are} still open; decide first, then close the note", code="open")
         empty = not gold.spans.exists()
         review.closed_by, review.closed_at, review.found_empty = user, timezone.now(), empty
         review.save(update_fields=["closed_by", "closed_at", "found_empty"])
@@ -211,7 +254,7 @@ def close_review(*, document: Document, author: Author, user: User) -> Review:
 
 
 def reopen_review(*, document: Document, author: Author, user: User) -> Review:
-    """Take a closed review up again. The gold stays as it is, and counts as before, until it is changed."""
+    """Take a closed review up again. The gold stays and counts as before; what is decided now changes it at once."""
     with transaction.atomic():
         review, gold = _locked(document, author)
         if review.closed_at is not None:

@@ -74,7 +74,7 @@ def accepted_elsewhere(gold: AnnotationSet, place: list[Any], proposal: int | No
     """Another proposal's acceptance that stands on the same gold span."""
     start, end, label = place[:3]
     others = Decision.objects.filter(review__document=gold.document_id, start=start, end=end, label_id=label)
-    return others.exclude(proposal_id=proposal or 0).select_related("reviewer").first()
+    return others.exclude(proposal_id=proposal or 0).select_related("reviewer", "review__author").first()
 
 
 def rows_led_to(gold: AnnotationSet, proposal: Span, decision: Decision | None) -> list[list[Any]]:

@@ -1,11 +1,12 @@
 """Reviewing what a run proposed for one note: a page for people, JSON for its script."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
@@ -14,8 +15,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.access import Access, Can, enter
+from annotations.domain.labels import RESERVED_HOTKEYS
+from annotations.forms.refusals import sentence
 from annotations.models import Author, Document, Verb
-from annotations.selectors.review import review_state
+from annotations.selectors.review import Seen, review_state
 from annotations.selectors.reviewing import neighbours, next_to_review, proposed_note, review_progress, run_author
 from annotations.selectors.workbench import labels_of
 from annotations.services.changes import MAX_NUMBER, MAX_OFFSET
@@ -29,10 +32,12 @@ from annotations.views.requests import Request, number
 View = Callable[..., HttpResponse]
 ON_A_PROPOSAL = (Act.ACCEPT, Act.REJECT, Act.CORRECT)
 WITH_A_PLACE = (Act.CORRECT, Act.ADD, Act.REMOVE)
+QUOTED = (Act.CORRECT, Act.ADD)
+OWN_KEYS = RESERVED_HOTKEYS | set("aejk")
 
 
 def json_answers(view: View) -> View:
-    """Refusals as JSON: {"error": code, "message": plain words} and, of a conflict, the review as it is now."""
+    """Refusals as JSON: {"error": code, "message": plain words} and, where it may be seen, the review as it is now."""
 
     @wraps(view)
     def wrapped(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
@@ -46,8 +51,7 @@ def json_answers(view: View) -> View:
             return view(request, access, run, note)
         except ServiceError as error:
             status = 400 if error.code == "malformed" else 409
-            words = str(error)
-            body = {"error": error.code, "message": f"{words[:1].upper()}{words[1:]}."}
+            body = {"error": error.code, "message": sentence(error)}
             return JsonResponse(body | review_state(document=note, author=run), status=status)
 
     return wrapped
@@ -56,9 +60,10 @@ def json_answers(view: View) -> View:
 def _entered(request: Request, slug: str, author: int, pk: int) -> tuple[Access, Author, Document]:
     access = enter(request.user, slug, Can.MAKE_GOLD)
     run = run_author(access.project, author)
-    note = run and proposed_note(run, pk)
+    note = proposed_note(run, pk) if run else None
     if run is None or note is None:
         raise Http404("no such review")
+    note.project = access.project
     return access, run, note
 
 
@@ -81,16 +86,14 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
     """The page of one note. Opening it is an event."""
     access, run, note = _entered(request, slug, author, pk)
     record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk)
-    labels = labels_of(access.project.pk)
+    # The page's own keys come first; a label whose key is one of them is chosen by a click.
+    labels = [
+        label | {"key": "" if label["key"] in RESERVED_HOTKEYS else label["key"]}
+        for label in labels_of(note.project_id)
+    ]
     before, after = neighbours(run, note.pk)
     args = [slug, run.pk, note.pk]
-    data = {
-        "text": note.text,
-        "labels": labels,
-        "person": access.user.pk,
-        "urls": {name: reverse(f"review_{name}", args=args) for name in ("decide", "close", "state")}
-        | {"next": f"{reverse('review_next', args=args[:2])}?after={note.pk}"},
-    } | review_state(document=note, author=run)
+    state = review_state(document=note, author=run)
     context = {
         "access": access,
         "run": run,
@@ -99,9 +102,16 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
         "progress": review_progress(run),
         "before": before,
         "after": after,
-        "closed": data["closed"],
+        "closed": state["closed"],
         "nothing": [],  # the script paints the proposals with their states
-        "data": data,
+        "data": {
+            "text": note.text,
+            "labels": labels,
+            "person": access.user.pk,
+            "name": access.user.username,
+            "urls": {name: reverse(f"review_{name}", args=args) for name in ("decide", "close", "state")},
+            **state,
+        },
     }
     return render(request, "annotations/review.html", context)
 
@@ -129,16 +139,22 @@ def review_state_json(request: Request, access: Access, run: Author, note: Docum
 def review_close(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
     """End the review of this note. The script gets JSON; without it, the next note."""
     following = f"{reverse('review_next', args=[access.project.slug, run.pk])}?after={note.pk}"
-    as_json = request.content_type == "application/json"
-    if as_json:
+    if request.content_type == "application/json":
         _same_person(access, _body(request))
-    close_review(document=note, author=run, user=access.user)
-    return JsonResponse({"next": following}) if as_json else redirect(following)
+        close_review(document=note, author=run, user=access.user)
+        return JsonResponse({"next": following})
+    try:
+        close_review(document=note, author=run, user=access.user)
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("review", access.project.slug, run.pk, note.pk)
+    return redirect(following)
 
 
 @require_POST
 @json_answers
 def review_reopen(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
+    """Take the review of this note up again; then its page."""
     reopen_review(document=note, author=run, user=access.user)
     return redirect("review", access.project.slug, run.pk, note.pk)
 
@@ -169,27 +185,44 @@ def _same_person(access: Access, data: dict[str, Any]) -> None:
 def _read(data: dict[str, Any]) -> ReviewRequest:
     try:
         act = Act(str(data.get("act")))
+    except ValueError:
+        raise _malformed("act", f"one of {', '.join(Act)}") from None
+    try:
         change_id = UUID(str(data.get("change_id")))
     except ValueError:
-        raise _malformed("act or change_id", f"one of {', '.join(Act)}, and a UUID") from None
+        raise _malformed("change_id", "a UUID") from None
     quote = data.get("quote")
-    if act in (Act.CORRECT, Act.ADD) and not isinstance(quote, str):
+    if act in QUOTED and not isinstance(quote, str):
         raise _malformed("quote", "the marked text")
     return ReviewRequest(
         change_id=change_id,
         act=act,
-        proposal=_number(data, "proposal", MAX_NUMBER) if act in ON_A_PROPOSAL else None,
-        place=(
-            (_number(data, "start", MAX_OFFSET), _number(data, "end", MAX_OFFSET), _number(data, "label", MAX_NUMBER))
-            if act in WITH_A_PLACE
-            else None
-        ),
-        quote=quote if act in (Act.CORRECT, Act.ADD) else None,
+        proposal=_number(data.get("proposal"), "proposal", MAX_NUMBER) if act in ON_A_PROPOSAL else None,
+        place=_place([data.get(field) for field in ("start", "end", "label")]) if act in WITH_A_PLACE else None,
+        quote=quote if act in QUOTED else None,
+        seen=_seen(data.get("seen")) if act in ON_A_PROPOSAL else None,
     )
 
 
-def _number(data: dict[str, Any], field: str, most: int) -> int:
-    value = data.get(field)
+def _place(values: Sequence[object]) -> tuple[int, int, int]:
+    start, end, label = values
+    return (
+        _number(start, "start", MAX_OFFSET),
+        _number(end, "end", MAX_OFFSET),
+        _number(label, "label", MAX_NUMBER),
+    )
+
+
+def _seen(value: object) -> Seen:
+    """`[state]`, or `["accepted", start, end, label]`."""
+    if isinstance(value, list) and value in (["open"], ["rejected"]):
+        return value[0], None
+    if isinstance(value, list) and len(value) == 4 and value[0] == "accepted":
+        return "accepted", _place(value[1:])
+    raise _malformed("seen", '["open"], ["rejected"] or ["accepted", start, end, label]')
+
+
+def _number(value: object, field: str, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
         raise _malformed(field, "a whole number, 0 or more")
     return value

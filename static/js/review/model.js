@@ -1,21 +1,38 @@
 /**
  * A review as the page knows it: what the server said last, and on top of it what waits to be sent. Pure.
  *
- * A proposal is `{id, start, end, label, confidence, source, state, place}`; `state` is open, accepted or rejected, `place` is
- * `[start, end, label]` where gold has it elsewhere. Offsets are code points, end-exclusive.
+ * A proposal is `{id, start, end, label, confidence, source, state, place, by, at}`: `state` is open, accepted or rejected; an
+ * accepted one stands in gold at `place`, `[start, end, label]`. Offsets are code points, end-exclusive.
  */
 
 const same = (a, b) => a.start === b.start && a.end === b.end && a.label === b.label;
+const bare = ({ start, end, label }) => ({ start, end, label });
+const keyOf = ({ start, end, label }) => `g${start}-${end}-${label}`;
 const LOOKS = { open: "is-proposal", accepted: "is-accepted", rejected: "is-rejected" };
+
+/** Where a proposal stands: in gold if it is accepted, else where the run put it. */
+export function placeOf(proposal) {
+  if (!proposal.place) return bare(proposal);
+  const [start, end, label] = proposal.place;
+  return { start, end, label };
+}
+
+/** The proposal as the page shows it, for the server to see whether somebody decided otherwise meanwhile. */
+export function seenOf(proposal) {
+  return proposal.state === "accepted" ? ["accepted", ...proposal.place] : [proposal.state];
+}
 
 export class Review {
   #base;
   #shown;
   #pending = [];
   #newId;
+  #person;
 
-  constructor(state, newId = () => crypto.randomUUID()) {
+  /** @param {object} state what the server says @param {string} person the reviewer's user name */
+  constructor(state, person = "", newId = () => crypto.randomUUID()) {
     this.#newId = newId;
+    this.#person = person;
     this.#base = state;
     this.#rebuild();
   }
@@ -29,7 +46,7 @@ export class Review {
   }
 
   get closed() {
-    return this.#shown.closed;
+    return this.#base.closed;
   }
 
   get open() {
@@ -51,16 +68,21 @@ export class Review {
     return this.#shown.gold.filter((span) => !accepted.some((place) => same(place, span)));
   }
 
+  /** The gold span at a place, with how it came about. */
+  goldAt(place) {
+    return this.#shown.gold.find((span) => same(span, place)) ?? null;
+  }
+
   /** What the note shows: proposals with their state, and the other gold spans. */
   spans(stateWords) {
     const proposals = this.proposals().map((proposal) => ({
       key: `p${proposal.id}`,
-      ...(proposal.state === "accepted" ? placeOf(proposal) : bare(proposal)),
+      ...placeOf(proposal),
       look: LOOKS[proposal.state],
       stateWord: stateWords[proposal.state],
     }));
     const others = this.others().map((span) => ({
-      key: `g${span.start}-${span.end}-${span.label}`,
+      key: keyOf(span),
       ...bare(span),
       look: LOOKS.accepted,
       stateWord: stateWords.added,
@@ -68,12 +90,23 @@ export class Review {
     return [...proposals, ...others].sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label);
   }
 
-  /** The proposal after (or, with step -1, before) this one; the next open one first when `open` is set. */
+  /** What a key of `spans` stands for: `{key, proposal}` or `{key, other}`; null when it is gone. */
+  find(key) {
+    if (key === null) return null;
+    if (key.startsWith("p")) {
+      const proposal = this.get(Number(key.slice(1)));
+      return proposal && { key, proposal };
+    }
+    const other = this.others().find((span) => keyOf(span) === key);
+    return other ? { key, other } : null;
+  }
+
+  /** The proposal after (or, with step -1, before) this one; the next open one, going round, when `open` is set. */
   after(id, step, { open = false } = {}) {
     const list = this.proposals();
     if (!list.length) return null;
     const from = list.findIndex((proposal) => proposal.id === id);
-    const start = from < 0 ? (step > 0 ? -1 : list.length) : from;
+    const start = from < 0 && step < 0 ? list.length : from;
     if (!open) return list[start + step] ?? null;
     for (let n = 1; n <= list.length; n += 1) {
       const found = list[(((start + step * n) % list.length) + list.length) % list.length];
@@ -86,30 +119,31 @@ export class Review {
 
   accept(id) {
     const proposal = this.get(id);
-    if (!proposal || (proposal.state === "accepted" && proposal.place === null)) return null;
-    return this.#queue({ act: "accept", proposal: id });
+    if (!proposal || (proposal.state === "accepted" && same(placeOf(proposal), proposal))) return null;
+    return this.#queue({ act: "accept", proposal: id, seen: seenOf(proposal) });
   }
 
   reject(id) {
     const proposal = this.get(id);
     if (!proposal || proposal.state === "rejected") return null;
-    return this.#queue({ act: "reject", proposal: id });
+    return this.#queue({ act: "reject", proposal: id, seen: seenOf(proposal) });
   }
 
   /** Accept with other ends or another label. */
-  correct(id, { start, end, label }) {
+  correct(id, place) {
     const proposal = this.get(id);
-    if (!proposal || (proposal.state === "accepted" && same(placeOf(proposal), { start, end, label }))) return null;
-    return this.#queue({ act: "correct", proposal: id, start, end, label });
+    if (!proposal || (proposal.state === "accepted" && same(placeOf(proposal), place))) return null;
+    if (same(proposal, place)) return this.accept(id);
+    return this.#queue({ act: "correct", proposal: id, seen: seenOf(proposal), ...bare(place) });
   }
 
   add(start, end, label) {
-    if (this.#shown.gold.some((span) => same(span, { start, end, label }))) return null;
+    if (this.goldAt({ start, end, label })) return null;
     return this.#queue({ act: "add", start, end, label });
   }
 
-  remove({ start, end, label }) {
-    return this.#queue({ act: "remove", start, end, label });
+  remove(span) {
+    return this.#queue({ act: "remove", ...bare(span) });
   }
 
   undo() {
@@ -129,58 +163,81 @@ export class Review {
 
   // ── What the server says ──────────────────────────────────────────────────────────────────────────────────────────
 
+  /**
+   * The first change is made. Returns whether others changed something too (`elsewhere`), and after an undo or redo the key of
+   * what it touched.
+   */
   accepted(state) {
-    this.#pending.shift();
+    const change = this.#pending.shift();
+    const before = this.#base;
     this.#take(state);
+    const steps = this.#base.version - before.version;
+    const stepped = change.act === "undo" || change.act === "redo";
+    return { elsewhere: steps > 1, touched: stepped && steps === 1 ? this.#difference(before) : null };
   }
 
   /** Refused for good. The answer holds the review as it is; what waits behind it is still sent. */
   refused(state) {
     this.#pending.shift();
-    this.#take(state);
+    return { elsewhere: this.#take(state) };
   }
 
+  /** The review as it is now, when nothing waits. Returns whether others changed something. */
   refreshed(state) {
-    this.#take(state);
+    return this.#take(state);
   }
 
   #take(state) {
-    if (Array.isArray(state.proposals)) this.#base = state;
+    if (!Array.isArray(state.proposals)) {
+      this.#rebuild();
+      return false;
+    }
+    const elsewhere = state.version !== this.#base.version;
+    // An answer that was overtaken by a newer one says nothing new.
+    if (state.version >= this.#base.version) this.#base = state;
     this.#rebuild();
+    return elsewhere;
+  }
+
+  /** The key of the first proposal or gold span that is not as it was. */
+  #difference(before) {
+    const was = new Map(before.proposals.map((proposal) => [proposal.id, String(seenOf(proposal))]));
+    const changed = this.#base.proposals.find((proposal) => was.get(proposal.id) !== String(seenOf(proposal)));
+    if (changed) return `p${changed.id}`;
+    const there = new Set(before.gold.map(keyOf));
+    const come = this.#base.gold.find((span) => !there.has(keyOf(span)));
+    return come ? keyOf(come) : null;
   }
 
   /** The server's state with every waiting change made, as far as it can be foreseen (undo and redo can't). */
   #rebuild() {
-    let { proposals, gold } = this.#base;
+    const proposals = new Map(this.#base.proposals.map((proposal) => [proposal.id, { ...proposal }]));
+    let gold = [...this.#base.gold];
+    const leave = (place, id) => {
+      const held = [...proposals.values()].some((one) => one.id !== id && one.state === "accepted" && same(placeOf(one), place));
+      if (!held) gold = gold.filter((span) => !same(span, place));
+    };
+    const enter = (place) => {
+      if (!gold.some((span) => same(span, place))) gold.push({ ...bare(place), from: `reviewer:${this.#person}`, by: this.#person });
+    };
     for (const change of this.#pending) {
-      if (change.proposal !== undefined) {
-        const { start, end, label, act } = change;
-        proposals = proposals.map((proposal) => {
-          if (proposal.id !== change.proposal) return proposal;
-          if (act === "reject") return { ...proposal, state: "rejected", place: null };
-          return { ...proposal, state: "accepted", place: act === "correct" ? [start, end, label] : null };
-        });
-        const before = this.#base.proposals.find(({ id }) => id === change.proposal);
-        gold = gold.filter((span) => !before || before.state !== "accepted" || !same(span, placeOf(before)));
-      } else if (change.act === "add") {
-        gold = [...gold, { start: change.start, end: change.end, label: change.label }];
-      } else if (change.act === "remove") {
-        gold = gold.filter((span) => !same(span, change));
+      const proposal = proposals.get(change.proposal);
+      if (proposal) {
+        if (proposal.state === "accepted") leave(placeOf(proposal), proposal.id);
+        const place = change.act === "correct" ? change : proposal;
+        const kept = change.act === "reject" ? null : [place.start, place.end, place.label];
+        Object.assign(proposal, { state: kept ? "accepted" : "rejected", place: kept, by: this.#person, at: null });
+        if (kept) enter(placeOf(proposal));
+      } else if (change.act === "add") enter(change);
+      else if (change.act === "remove") leave(change, null);
+    }
+    for (const proposal of proposals.values()) {
+      // What gold holds already leaves nothing to decide.
+      if (proposal.state === "open" && gold.some((span) => same(span, proposal))) {
+        Object.assign(proposal, { state: "accepted", place: [proposal.start, proposal.end, proposal.label] });
       }
     }
-    this.#shown = {
-      closed: this.#base.closed,
-      proposals: [...proposals].sort((a, b) => a.start - b.start || a.end - b.end || a.id - b.id),
-      gold,
-    };
+    const order = (a, b) => a.start - b.start || a.end - b.end || (a.id ?? 0) - (b.id ?? 0);
+    this.#shown = { proposals: [...proposals.values()].sort(order), gold: gold.sort(order) };
   }
-}
-
-const bare = ({ start, end, label }) => ({ start, end, label });
-
-/** Where an accepted proposal stands in gold. */
-export function placeOf(proposal) {
-  if (!proposal.place) return bare(proposal);
-  const [start, end, label] = proposal.place;
-  return { start, end, label };
 }
