@@ -18,6 +18,9 @@ from annotations.services.errors import ServiceError
 from annotations.services.sources import PATIENTS, Source, read_patients
 
 LISTED = 2000
+BATCH = 250
+# Long notes come in smaller batches: in memory a character takes up to four bytes, several times over.
+BATCH_CHARACTERS = 8 * 1024 * 1024
 
 
 @dataclass
@@ -106,6 +109,19 @@ def reading_of(
 
 def note_names(source: Source) -> list[str]:
     return [name for name in source.names() if name != PATIENTS]
+
+
+def batches(reading: Reading, groups: Sequence[NoteFiles]) -> Iterator[tuple[list[ParsedNote], int]]:
+    """The notes that can be read, in portions of BATCH groups or BATCH_CHARACTERS, each with its count of groups."""
+    held: list[ParsedNote] = []
+    first = characters = 0
+    for done, group in enumerate(groups, 1):
+        for note in parsed_notes(reading, [group]):
+            held.append(note)
+            characters += len(note.text)
+        if done - first == BATCH or characters >= BATCH_CHARACTERS or done == len(groups):
+            yield held, done - first
+            held, first, characters = [], done, 0
 
 
 def parsed_notes(reading: Reading, groups: Sequence[NoteFiles]) -> Iterator[ParsedNote]:

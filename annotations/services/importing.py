@@ -22,17 +22,15 @@ from annotations.services.events import record
 from annotations.services.import_plan import (
     Plan,
     Reading,
+    batches,
     check_choices,
     note_names,
-    parsed_notes,
     plan_notes,
     reading_of,
 )
 from annotations.services.progress import Progress, silent
-from annotations.services.sources import MemorySource, Source, ZipSource, parse_patients, source_at
+from annotations.services.sources import MemorySource, Source, ZipSource, patients_at, source_at
 from annotations.services.staging import open_stored
-
-BATCH = 250
 
 
 def run_import(*, import_id: int, progress: Progress, fence: Callable[[], None] | None = None) -> dict[str, Any]:
@@ -69,7 +67,7 @@ def import_path(
     """Import a folder, a file or a zip in one transaction: all of what is taken, or nothing."""
     check_choices(format, written_as)
     source = source_at(path)
-    known = parse_patients(patients.read_bytes(), patients.name) if patients else None
+    known = patients_at(patients) if patients else None
     return import_source(
         project=project,
         source=source,
@@ -130,14 +128,12 @@ def _run(
         reading.report.refuse(strays, notes=0)
     seen: dict[str, str] = {}
     progress(row.notes_done, len(groups))
-    for at in range(row.notes_done, len(groups), BATCH):
-        batch = groups[at : at + BATCH]
-        parsed = list(parsed_notes(reading, batch))
+    for parsed, count in batches(reading, groups[row.notes_done :]):
         with transaction.atomic():
             if fence:
                 fence()
             _write(reading, plan_notes(reading, parsed, seen))
-            row.notes_done = at + len(batch)
+            row.notes_done += count
             row.report = asdict(reading.report)
             row.save(update_fields=["notes_done", "report"])
         progress(row.notes_done, len(groups))

@@ -2,9 +2,11 @@
 
 import csv
 import io
+import lzma
 import os
 import stat
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
@@ -16,6 +18,17 @@ from annotations.services.errors import ServiceError
 
 PATIENTS = "patients.csv"
 SYSTEM_FOLDERS = {"__MACOSX", ".git", ".svn"}
+# What reading one file of a zip can raise; zlib's and lzma's own errors are no OSError.
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    OSError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 
 
 class Source(Protocol):
@@ -74,10 +87,13 @@ class FolderSource:
         return Path(link).resolve().is_relative_to(self.root.resolve())
 
     def load(self, name: str) -> bytes:
-        with open(f"{self.root}/{name}", "rb") as file:  # noqa: PTH123 - half the time of Path's, for many small files
-            if (size := os.fstat(file.fileno()).st_size) > settings.NOTE_MAX_BYTES:
-                raise _too_large(name, size)
-            return file.read()
+        try:
+            with open(f"{self.root}/{name}", "rb") as file:  # noqa: PTH123 - half the time of Path's, for many small files
+                if (size := os.fstat(file.fileno()).st_size) > settings.NOTE_MAX_BYTES:
+                    raise _too_large(name, size)
+                return file.read()
+        except OSError as error:
+            raise NoteError([Problem(name, None, "unreadable", f"can't be read: {error.strerror}")]) from error
 
 
 class FileSource(FolderSource):
@@ -117,9 +133,15 @@ class ZipSource:
     def __init__(self, file: IO[bytes]) -> None:
         try:
             self.archive = zipfile.ZipFile(file)
-        except (zipfile.BadZipFile, OSError) as error:
+        except _DAMAGED as error:
             raise ServiceError("this is not a readable zip archive; nothing was imported", code="zip") from error
-        self.entries = {e.filename: e for e in self.archive.infolist() if not e.is_dir()}
+        self.entries: dict[str, zipfile.ZipInfo] = {}
+        for entry in self.archive.infolist():
+            if entry.filename in self.entries and not _hidden(entry.filename):
+                shown = ascii(entry.filename[:80])
+                raise ServiceError(f"the archive holds two files named {shown}; nothing was imported", code="twice")
+            if not entry.is_dir():
+                self.entries[entry.filename] = entry
         for entry in self.entries.values():
             _check_entry(entry)
         total = sum(entry.file_size for entry in self.entries.values())
@@ -147,7 +169,7 @@ class ZipSource:
             with self.archive.open(entry) as file:
                 # The directory may lie about the size: never read more than it said.
                 return file.read(entry.file_size + 1)[: entry.file_size]
-        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, ValueError) as error:
+        except _DAMAGED as error:
             raise NoteError([Problem(name, None, "zip", "this file is damaged inside the archive")]) from error
 
 
@@ -181,6 +203,15 @@ def read_patients(source: Source) -> dict[str, str]:
     if PATIENTS not in source.names():
         return {}
     return parse_patients(source.load(PATIENTS), PATIENTS)
+
+
+def patients_at(path: Path) -> dict[str, str]:
+    """Patient ids by note name from a CSV on disk. Raises ServiceError naming the path."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ServiceError(f"{path}: can't be read ({error.strerror}); nothing was taken", code="path") from error
+    return parse_patients(data, path.name)
 
 
 def parse_patients(data: bytes, file: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from django.db import transaction
 from annotations.domain.formats import FORMATS
 from annotations.models import Import, Project, StoredFile, User
 from annotations.services.errors import ServiceError
-from annotations.services.import_plan import check_choices, note_names, parsed_notes, plan_notes, reading_of
+from annotations.services.import_plan import batches, check_choices, note_names, plan_notes, reading_of
 from annotations.services.importing import opened, undo_import
 from annotations.services.sources import ZipSource, megabytes, read_patients
 from annotations.services.staging import store_file
@@ -64,15 +64,16 @@ def stage_import(
 
 
 def preview_import(row: Import) -> dict[str, Any]:
-    """What an import would do with the first PREVIEWED notes, without writing; `total` counts all of them."""
+    """What an import would do with its first notes (`looked_at` of `total`, at most PREVIEWED), without writing."""
     with opened(row) as source:
         reading = reading_of(row, source, row.created_by, preview=True)
         groups, strays = FORMATS[row.format].group(note_names(source))
         reading.report.refuse(strays, notes=0)
-        plan = plan_notes(reading, parsed_notes(reading, groups[:PREVIEWED]), {})
+        parsed, looked_at = next(batches(reading, groups[:PREVIEWED]), ([], 0))
+        plan = plan_notes(reading, parsed, {})
         return asdict(reading.report) | {
             "total": len(groups),
-            "looked_at": min(len(groups), PREVIEWED),
+            "looked_at": looked_at,
             "notes": len(plan.new),
             "sets": len(plan.sets),
             "spans": sum(len(note.spans or ()) for note, _ in plan.sets),

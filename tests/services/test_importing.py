@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from annotations.models import AnnotationSet, Assignment, Author, Document, Event, Import, Role, Span, StoredFile, Verb
-from annotations.services import importing, staged
+from annotations.services import import_plan, importing, staged
 from annotations.services.errors import ServiceError
 from annotations.services.progress import Cancelled, silent
 from tests.factories import make_member, make_project, make_set
@@ -274,7 +274,7 @@ def test_staged_preview_then_run():
 
 
 def test_a_killed_import_resumes_where_it_stopped(monkeypatch):
-    monkeypatch.setattr(importing, "BATCH", 10)
+    monkeypatch.setattr(import_plan, "BATCH", 10)
     row = stage(make_project(), many(35), format="text", written_as="")
 
     class Killed(BaseException):
@@ -293,7 +293,7 @@ def test_a_killed_import_resumes_where_it_stopped(monkeypatch):
 
 
 def test_a_cancelled_import_leaves_nothing(monkeypatch):
-    monkeypatch.setattr(importing, "BATCH", 10)
+    monkeypatch.setattr(import_plan, "BATCH", 10)
     project = make_project()
     make_member(project)
     row = stage(project, many(35), format="text", written_as="")
@@ -311,7 +311,7 @@ def test_a_cancelled_import_leaves_nothing(monkeypatch):
 
 
 def test_taking_an_import_back_keeps_notes_that_were_worked_on(monkeypatch):
-    monkeypatch.setattr(importing, "BATCH", 10)
+    monkeypatch.setattr(import_plan, "BATCH", 10)
     project = make_project()
     anna = make_member(project)
     row = stage(project, many(15), format="text", written_as="")
@@ -342,3 +342,58 @@ def test_an_import_that_was_discarded_brings_nothing_in():
     Import.objects.update(state=Import.State.CANCELLED)
     importing.run_import(import_id=row.pk, progress=silent)
     assert not Document.objects.exists()
+
+
+def test_long_notes_come_in_small_batches(monkeypatch):
+    """A small zip can hold gigabytes: neither the preview nor the import may have them in memory at once."""
+    monkeypatch.setattr(import_plan, "BATCH_CHARACTERS", 100)
+    sizes = []
+    plan_notes = import_plan.plan_notes
+
+    def watched(reading, parsed, seen):
+        sizes.append(len(parsed))
+        return plan_notes(reading, parsed, seen)
+
+    monkeypatch.setattr(importing, "plan_notes", watched)
+    monkeypatch.setattr(staged, "plan_notes", watched)
+    project = make_project()
+    files = [(f"n{number}.txt", f"{number} ".encode() * 30) for number in range(7)]
+    row = stage(project, staged.pack(files), format="text", written_as="")
+    preview = staged.preview_import(row)
+    assert (preview["total"], preview["looked_at"]) == (7, 2)
+    report = importing.run_import(import_id=row.pk, progress=silent)
+    assert report["notes"] == Document.objects.count() == 7
+    assert sizes == [2, 2, 2, 2, 1]
+
+
+def test_a_file_damaged_inside_a_zip_is_refused_alone():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bad.txt", "".join(map(str, range(500))))
+        archive.writestr("good.txt", "fine")
+    data = bytearray(packed.getvalue())
+    data[50:80] = bytes(byte ^ 0xFF for byte in data[50:80])
+    source = importing.ZipSource(io.BytesIO(data))
+    report = importing.import_source(project=make_project(), source=source, format="text")
+    assert (report["notes"], codes(report)) == (1, ["zip"])
+
+
+def test_two_files_of_one_name_in_a_zip_are_not_told_apart_in_silence():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive, pytest.warns(UserWarning):
+        archive.writestr("n.txt", "first")
+        archive.writestr("n.txt", "second")
+    with pytest.raises(ServiceError, match="two files named"):
+        importing.ZipSource(packed)
+
+
+def test_a_file_that_cannot_be_read_is_refused_alone(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("uno")
+    (tmp_path / "b.txt").write_text("due")
+    listed = importing.source_at(tmp_path)
+    assert listed.names() == ["a.txt", "b.txt"]
+    (tmp_path / "a.txt").unlink()
+    report = importing.import_source(project=make_project(), source=listed, format="text")
+    assert (report["notes"], codes(report)) == (1, ["unreadable"])
+    with pytest.raises(ServiceError, match="can't be read"):
+        importing.import_path(project=make_project(), path=tmp_path, format="text", patients=tmp_path / "none.csv")
