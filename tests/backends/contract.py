@@ -68,7 +68,7 @@ class BackendContract:
             assert span.confidence is None or 0 <= span.confidence <= 1
 
     def test_offsets_are_code_points(self, backend: Backend) -> None:
-        """What stands before a text moves its spans by as many code points, however many UTF-16 units or bytes it has."""
+        """What stands before a text moves its spans by as many code points, however many UTF-16 units it has."""
         plain = backend.predict([self.words])[0]
         assert plain, "the contract needs a text in which the backend finds something"
         for lead in ("👩‍⚕️\n\n", "\ufeff\n\n", "e\u0301\u0301\n\n", "\U0001f468\r\n\r\n"):

@@ -1,4 +1,4 @@
-"""The rules backend keeps the contract, in every label set that it speaks; hostile repetition costs no more than length."""
+"""The rules backend keeps the contract in every label set that it speaks; hostile repetition costs no more time."""
 
 import time
 

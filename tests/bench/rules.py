@@ -169,7 +169,7 @@ def estimate(results: Iterable[Score]) -> dict[str, float]:
         right += result.rule_labelled
         spans += result.rule_spans
     return {
-        rule.id: round((right[rule.id] + 10 * rule.confidence) / (spans[rule.id] + 10), 2)
+        rule.id: min(0.99, round((right[rule.id] + 10 * rule.confidence) / (spans[rule.id] + 10), 2))
         for rule in sorted(RULES, key=lambda rule: rule.id)
         if spans[rule.id]
     }

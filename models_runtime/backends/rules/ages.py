@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import either, listed
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import LETTER, UP, after, before
+from models_runtime.backends.rules.reading import LETTER, SMALL_LETTER, UP, after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
 _NUMBERS: Final = either("numbers_es", "numbers_it", "numbers_en")
@@ -48,7 +48,7 @@ _SPAN_BEFORE: Final = re.compile(
     r"for|in|over|last|past|next|every|after|within|x|than|about)[ ]\Z"
 )
 # "Rosa Cabrera, 54 años": a name, or nothing at all, before years that close the phrase.
-_AFTER_NAME: Final = re.compile(rf"(?:{LETTER}{LETTER},[ ]|[.|:][ ]|[\n(])\Z")
+_AFTER_NAME: Final = re.compile(rf"(?:(?<!{LETTER})[{UP}]{SMALL_LETTER}+,[ ](?:de[ ])?|[.|:][ ]|[\n(])\Z")
 _CLOSES: Final = re.compile(r"[ ]*(?:[.,;)|\n]|\Z)")
 
 
@@ -75,7 +75,7 @@ def _of_person(text: str, match: re.Match[str]) -> bool:
         return False
     if _AT_AGE.search(behind):
         return True
-    low = max(0, match.start() - 4)
+    low = max(0, match.start() - 24)
     name = _AFTER_NAME.search(text[low : match.start()])
     return bool(name) and match["number"].isdigit() and bool(_CLOSES.match(text, match.end()))
 

@@ -71,8 +71,3 @@ def listed(*names: str) -> tuple[str, ...]:
 def either(*names: str) -> str:
     """The words of some classes as the alternatives of an expression, the longer before the shorter."""
     return "|".join(re.escape(word) for word in sorted({*listed(*names)}, key=lambda word: (-len(word), word)))
-
-
-def digest_files() -> list[Path]:
-    """All data files, in order: their content is part of the backend's revision."""
-    return sorted(_DATA.iterdir())

@@ -113,6 +113,8 @@ def _degree(text: str, start: int, end: int) -> Iterator[Found]:
 
 def _no_name(part: str) -> bool:
     word = part.lower().rstrip(".")
+    if part in ("MD", "DO", "RN", "NP", "PA"):
+        return True
     return word in listed("staff_words") or (word in word_set("not_names") and len(part) > 2)
 
 
@@ -130,8 +132,9 @@ def _role(*, alone: bool) -> Finder:
         first = _FIRST_WORD.match(text, at, stop)
         if first is None:
             return
-        long_enough = alone and len(first[0]) > 3 and not first[0].isupper()
-        if long_enough or first[0].lower() in ALL_GIVEN or " " in text[at:stop]:
+        if first[0].isupper() and len(first[0]) > 1:  # "Rev CCEE"
+            return
+        if (alone and len(first[0]) > 3) or first[0].lower() in ALL_GIVEN or " " in text[at:stop]:
             yield at, stop, Kind.STAFF
 
     return find

@@ -169,7 +169,7 @@ def _field(text: str, start: int, end: int) -> Iterator[Found]:
             return
         if numbered and street < stop and re.match(rf"[ ]?[,(][ ]?[{UP}]", text[street : street + 4]):
             stop = street
-    if stop > at:
+    if stop > at and text[start].isupper():
         yield at, stop, Kind.STREET
 
 
@@ -216,7 +216,7 @@ _BOX: Final = (
 RULES: Final = (
     Rule(
         "street.field",
-        words("domicilio dom dirección direccion residente indirizzo address residenza home"),
+        words("domicilio dirección direccion residente indirizzo address residenza"),
         _field,
         0.97,
         rank=80,

@@ -12,7 +12,8 @@ FOUND = [
     "una {AGE|sessantenne} iperlipidemica",  # in one word
     "Varón de {AGE|54} años con tos",
     "Niño de {AGE|ocho} años natural",  # in words
-    "mujer de {AGE|sesenta y tres} años" if False else "mujer de {AGE|setenta} años",
+    "mujer de {AGE|setenta} años",
+    "viene Iñaki, de {AGE|58} años, solo",  # after a name
     "Edad: {AGE|71} años",  # a field
     "Edad:{AGE|22} Sexo: M",
     "diagnosticado a los {AGE|18} años de colitis",  # at an age

@@ -13,9 +13,8 @@ FOUND = [
     "{HOSPITAL|HOSPITAL UNIVERSITARIO VIRGEN DE LA VEGA}\n",
     "{HOSPITAL|Hospital Universitario 12 de Octubre}. Urgencias",  # no date
     "{HOSPITAL|Hospital Universitario Doctor Peset}. Urgencias",  # no doctor
-    '{HOSPITAL|Hospital Universitario "Marqués de Valdecilla"} Urgencias'
-    if False
-    else "{HOSPITAL|Hospital Ramón y Cajal}, ieri",
+    '{HOSPITAL|Hospital Universitario "Marqués de Valdecilla"} sigue',  # quotes
+    "{HOSPITAL|Hospital Ramón y Cajal}, ieri",
     "{HOSPITAL|Hospital Clínico Universitario La Fe} Avda",
     "{HOSPITAL|Complejo Hospitalario de Navarra}. Sigue",
     "{HOSPITAL|Clínica Nuestra Señora del Rocío} ·",

@@ -26,7 +26,7 @@ FOUND = [
     "Remitido por: Dra. {DOCTOR|María Merino Viveros}",
     "Attending: {DOCTOR|Priya Raghunathan}, MD",
     "Autori: {DOCTOR|Stefano Brignone}; {DOCTOR|Laura Zanetti}; {DOCTOR|Khaled Mansour}",
-    "{DOCTOR|Nicola Damiani} (1), {DOCTOR|Federica Lo Presti} (1), {DOCTOR|Ettore Vinciguerra} (2)\n",  # a line of names
+    "{DOCTOR|Nicola Damiani} (1), {DOCTOR|Federica Lo Presti} (1), {DOCTOR|Ettore Renzi} (2)\n",  # a line of names
     "Fdo. {DOCTOR|J. Otero Paz}",
     "F.to {DOCTOR|Annalisa Pintus}",
     "seen by {DOCTOR|Aaron Vukovich}, DO",
@@ -83,9 +83,7 @@ def test_no_names(row: str) -> None:
         "Patient: {PATIENT|Agnes Parkinson}\nMs. {PATIENT|Parkinson} has Parkinson disease.",  # not in her disease
         "Sig. {PATIENT|Bianchi}. Bianchini no, e globuli bianchi.",  # whole words
         "Sra. {PATIENT|Blanco Rey}. El suero es blanco. Blanco al tacto.",  # an everyday word in this note
-        "Hospital San Rocco di prova"
-        if False
-        else "{HOSPITAL|Ospedale San Rocco}. Torna al {HOSPITAL|San Rocco} domani.",
+        "{HOSPITAL|Ospedale San Rocco}. Torna al {HOSPITAL|San Rocco} domani.",
         "Date: {DATE|2/17/2022}. Lines: R IJ ({DATE|2/14}), strength 4/5.",  # a day near the note's date
     ],
 )
