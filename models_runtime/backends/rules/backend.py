@@ -79,7 +79,7 @@ class RulesBackend:
         self._unwanted = {kind for kind in (*SOFT, *VARIANTS) if self._labels[kind] is None}
         known: dict[str, float] = json.loads(CONFIDENCES.read_text(encoding="utf-8"))
         self._confidence = {rule.id: known.get(rule.id, rule.confidence) for rule in RULES}
-        self.revision = f"{VERSION}-{_digest()}-{label_set}-{'+'.join(sorted(spoken))}"
+        self.revision = f"{VERSION}-{_DIGEST}-{label_set}-{'+'.join(sorted(spoken))}"
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
         """The spans of each text: sorted, trimmed, none overlapping another."""
@@ -110,3 +110,7 @@ def _digest() -> str:
     for path in sorted([*folder.glob("*.py"), *folder.glob("data/*"), labels.MAPPINGS]):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
+
+
+# Taken when the code is loaded: files may change under a worker that still runs the old ones.
+_DIGEST: Final = _digest()
