@@ -2,8 +2,10 @@
 
 import json
 import zipfile
+from pathlib import Path
 
 import pytest
+from django.db import connection
 
 from annotations.models import AnnotationSet, Document, Event, GoldVersion, Import, Role, Span, StoredFile, Verb
 from annotations.services import exporting, gold
@@ -235,3 +237,27 @@ def test_no_erasure_while_an_import_could_bring_the_notes_back(project):
     with pytest.raises(ServiceError, match="an import is under way"):
         erase_patient(project=project, patient_id="P-1", actor=None)
     assert list(Document.objects.all()) == [note]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_erased_text_is_in_no_file_of_the_database():
+    """SQLite keeps what was deleted in its write-ahead log, and the pages before it in the database file."""
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL frees rows by its own vacuum")
+    project = make_project()
+    make_note(project, "Zebulon Quirinus " * 500, patient_id="P-1")
+    files = [Path(f"{connection.settings_dict['NAME']}{ending}") for ending in ("", "-wal")]
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint")
+    assert any(b"Zebulon" in file.read_bytes() for file in files)
+    erase_patient(project=project, patient_id="P-1", actor=None)
+    assert not any(b"Zebulon" in file.read_bytes() for file in files if file.exists())
+
+
+def test_reports_of_duplicates_forget_the_names_of_erased_notes(project):
+    make_note(project, "uno", name="rossi-mario", patient_id="P-1")
+    line = {"file": "b", "line": None, "code": "duplicate", "message": "the same text is there as 'rossi-mario'; take"}
+    done = Import.objects.create(project=project, format="text", state=Import.State.DONE, report={"refused": [line]})
+    erase_patient(project=project, patient_id="P-1", actor=None)
+    done.refresh_from_db()
+    assert done.report == {"refused": []}
