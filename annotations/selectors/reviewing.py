@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotations.models import AnnotationSet, Author, Document, Project, Review
+from annotations.models.prepared import PreparedRead, columns_of, object_of
+
+# The largest key a database can hold; a longer number in a URL is no note and no run.
+MAX_ID = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -19,9 +23,32 @@ class ReviewProgress:
         return self.total - self.done
 
 
+# Every decision begins with these two.
+_AUTHOR_COLUMNS = columns_of(Author, without=["created_at"])
+_RUN_AUTHOR = PreparedRead(
+    lambda pk, project, run, refined: Author.objects.filter(
+        pk=pk, project_id=project, kind__in=[run, refined]
+    ).values_list(*_AUTHOR_COLUMNS),
+    int,
+    int,
+    str,
+    str,
+)
+_NOTE_COLUMNS = columns_of(Document, without=["text", "created_at"])
+_NOTE = PreparedRead(
+    lambda pk, author, state: Document.objects.filter(
+        pk=pk, annotation_sets__author_id=author, annotation_sets__state=state
+    ).values_list(*_NOTE_COLUMNS),
+    int,
+    int,
+    str,
+)
+
+
 def run_author(project: Project, pk: int) -> Author | None:
     """The author of a run of this project."""
-    return Author.objects.filter(project=project, pk=pk, kind__in=[Author.Kind.RUN, Author.Kind.REFINED]).first()
+    row = _RUN_AUTHOR.first(pk, project.pk, Author.Kind.RUN.value, Author.Kind.REFINED.value) if pk <= MAX_ID else None
+    return object_of(Author, _AUTHOR_COLUMNS, row) if row else None
 
 
 def _read_by(author: Author) -> "QuerySet[AnnotationSet]":
@@ -42,9 +69,8 @@ def review_progress(author: Author) -> ReviewProgress:
 
 def proposed_note(author: Author, pk: int) -> Document | None:
     """The note, if the run has read it; without its text, which is read when somebody asks for it."""
-    return Document.objects.defer("text").filter(
-        pk=pk, project_id=author.project_id, annotation_sets__author=author, annotation_sets__state="submitted"
-    ).first()  # fmt: skip
+    row = _NOTE.first(pk, author.pk, AnnotationSet.State.SUBMITTED.value) if pk <= MAX_ID else None
+    return object_of(Document, _NOTE_COLUMNS, row) if row else None
 
 
 def neighbours(author: Author, pk: int) -> tuple[int | None, int | None]:

@@ -157,7 +157,8 @@ def _check_seen(
     """Refuse to decide over a decision of somebody else that the page did not show."""
     if seen is None or decision is None or decision.reviewer_id == user.pk:
         return
-    now = shown_state(gold.spans.values_list("start", "end", "label_id"), proposal, decision)
+    proposed = proposal.start, proposal.end, proposal.label_id
+    now = shown_state(gold.spans.values_list("start", "end", "label_id"), proposed, decision)
     if now not in (seen, wanted):
         raise ServiceError(
             f"{decision.reviewer.username} {now[0]} this proposal meanwhile, so yours was not saved; "

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from django.utils import timezone
+
 from annotations.models import AnnotationSet, Author, Decision, Event, Review, Span, User, Verb
 from annotations.services.errors import ServiceError
 
@@ -102,26 +104,33 @@ def apply_effect(review: Review, gold: AnnotationSet, user: User, effect: Effect
     for row in effect.gone:
         if not accepted_elsewhere(gold, row, effect.proposal):
             gold.spans.filter(start=row[0], end=row[1], label_id=row[2]).delete()
-    for start, end, label, confidence, source, provenance in effect.made:
-        values = {"confidence": confidence, "source": source, "provenance": provenance}
-        Span.objects.get_or_create(annotation_set=gold, start=start, end=end, label_id=label, defaults=values)
-    if effect.proposal is None:
+    Span.objects.bulk_create(
+        (
+            Span(
+                annotation_set=gold, start=start, end=end, label_id=label, confidence=confidence, source=source,
+                provenance=provenance,
+            )
+            for start, end, label, confidence, source, provenance in effect.made
+        ),
+        ignore_conflicts=True,
+    )  # fmt: skip
+    if effect.proposal is not None:
+        _write_decision(review, user, effect.proposal, effect.after)
+
+
+def _write_decision(review: Review, user: User, proposal: int, after: dict[str, Any] | None) -> None:
+    """The proposal's one decision, as it is from now on. The lock on gold makes these two steps one."""
+    decided = Decision.objects.filter(proposal_id=proposal)
+    if after is None:
+        decided.delete()
         return
-    if effect.after is None:
-        Decision.objects.filter(proposal_id=effect.proposal).delete()
-        return
-    start, end, label = effect.after["place"] or (None, None, None)
-    Decision.objects.update_or_create(
-        proposal_id=effect.proposal,
-        defaults={
-            "review": review,
-            "verdict": effect.after["verdict"],
-            "start": start,
-            "end": end,
-            "label_id": label,
-            "reviewer": user,
-        },
-    )
+    start, end, label = after["place"] or (None, None, None)
+    values: dict[str, Any] = {
+        "review": review, "verdict": after["verdict"], "start": start, "end": end, "label_id": label,
+        "reviewer": user, "at": timezone.now(),
+    }  # fmt: skip
+    if not decided.update(**values):
+        Decision.objects.create(proposal_id=proposal, **values)
 
 
 def effect_of(event: Event) -> Effect:

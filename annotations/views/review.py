@@ -86,11 +86,10 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
     """The page of one note. Opening it is an event."""
     access, run, note = _entered(request, slug, author, pk)
     record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk)
-    # The page's own keys come first; a label whose key is one of them is chosen by a click.
-    labels = [
-        label | {"key": "" if label["key"] in RESERVED_HOTKEYS else label["key"]}
-        for label in labels_of(note.project_id)
-    ]
+    labels = labels_of(note.project_id)
+    for label in labels:
+        # The page's own keys come first; such a label is chosen by a click here.
+        label["key"] = "" if label["key"].casefold() in OWN_KEYS else label["key"]
     before, after = neighbours(run, note.pk)
     args = [slug, run.pk, note.pk]
     state = review_state(document=note, author=run)

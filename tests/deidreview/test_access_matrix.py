@@ -105,6 +105,14 @@ TABLE: dict[str, dict[str, str]] = {
     "run_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "run_retry": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
 
+    # Review
+    "review_next": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
+    "review": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "review_decide": {"GET": EVERYONE_405, "POST": REVIEWERS.replace("302", "401")},
+    "review_state": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "review_close": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "review_reopen": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+
     # Jobs
     "jobs": {"GET": READERS, "POST": EVERYONE_405},
     "job": {"GET": READERS, "POST": EVERYONE_405},
@@ -278,14 +286,16 @@ def world() -> World:
     return built
 
 
+REVIEWED = {"review", "review_decide", "review_state", "review_close", "review_reopen"}
 KINDS = {
-    "note": {"note", "note_gold", "note_gold_withdraw", "annotate", "spans", "reopen"},
+    "note": {"note", "note_gold", "note_gold_withdraw", "annotate", "spans", "reopen"} | REVIEWED,
     "open_note": {"changes", "submit"},
     "import": {"import_preview", "import_report", "job_start_import", "job_of_import"},
     "label": {"label_edit", "label_merge"},
     "member": {"member_role", "member_remove", "member_link"},
     "job": {"job", "job_cancel", "job_pause", "job_resume", "job_retry"},
     "run": {"run", "run_retry"},
+    "run_author": {"review_next"},
     "file": {"file_download"},
     "version": {"gold_version"},
 }
@@ -311,6 +321,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
     values = {
         "slug": slug,
         "pk": ids.get(kind_of(name), 0),
+        "author": ids["run_author"],
         "version": ids["version"],
         "object_id": ids[model[1]] if model and "object_id" in ROUTES[name] else 0,
     }
@@ -346,6 +357,12 @@ def ask(client: Client, method: str, name: str, world: World, slug: str = "ours"
             "label": world.objects[objects]["label"], "quote": "54",
         }  # fmt: skip
         return client.post(url, change, content_type="application/json").status_code
+    if name == "review_decide":
+        decision = {
+            "change_id": "6f0c6d5e-0000-4000-8000-000000000002", "act": "accept", "seen": ["open"],
+            "proposal": world.objects[objects]["proposal"], "person": int(client.session.get("_auth_user_id", 0)),
+        }  # fmt: skip
+        return client.post(url, decision, content_type="application/json").status_code
     return client.post(url, form_of(name, world, objects)).status_code
 
 

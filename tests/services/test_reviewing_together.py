@@ -1,0 +1,230 @@
+"""Reviewers at one moment, with real connections and real commits: no decision lost, none doubled."""
+
+import json
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from annotations.models import AnnotationSet, Author, Decision, Document, Event, Review, Span, User, Verb
+from tests import factories as make
+
+TRIALS = 12
+TEXT = "Mario Rossi, 54 anni, visto a Torino dal dott. Bianchi."
+PLACES = [(0, 11, "PATIENT"), (13, 15, "AGE"), (30, 36, "HOSPITAL"), (47, 54, "DOCTOR")]
+
+
+@pytest.fixture
+def world(transactional_db: None) -> SimpleNamespace:
+    project = make.make_project("covid")
+    rita, rosa = (make.make_member(project, "reviewer", name) for name in ("rita", "rosa"))
+    runs = [make.make_author(project, kind="run", name=name) for name in ("rules-1", "rules-2")]
+    labels = {label.name: label.pk for label in project.label_set.labels.all()}
+    return SimpleNamespace(project=project, rita=rita, rosa=rosa, runs=runs, labels=labels)
+
+
+@pytest.fixture
+def at_once() -> Iterator[Callable[..., list[Any]]]:
+    """Run calls in threads of their own that start together; each with a database connection of its own."""
+    pool = ThreadPoolExecutor(6)
+
+    def run(*calls: Callable[[], Any]) -> list[Any]:
+        barrier = threading.Barrier(len(calls))
+
+        def begin(call: Callable[[], Any]) -> Any:
+            connection.ensure_connection()
+            barrier.wait(10)
+            return call()
+
+        return [done.result(30) for done in [pool.submit(begin, call) for call in calls]]
+
+    yield run
+    # The threads' connections would keep the test database from being dropped.
+    barrier = threading.Barrier(6)
+    list(pool.map(lambda _: (barrier.wait(10), connection.close()), range(6)))
+    pool.shutdown()
+
+
+def note_of(world: SimpleNamespace) -> Document:
+    """A note that both runs have read alike."""
+    note = make.make_note(world.project, TEXT)
+    for run in world.runs:
+        make.make_set(note, run, PLACES, submitted=True)
+    return note
+
+
+def proposals(note: Document, run: Author) -> list[Span]:
+    return list(Span.objects.filter(annotation_set__document=note, annotation_set__author=run).order_by("start"))
+
+
+def poster(user: User, note: Document, run: Author, name: str = "review_decide") -> Callable[..., Any]:
+    client = Client()
+    client.force_login(user)
+    path = reverse(name, args=[note.project.slug, run.pk, note.pk])
+
+    def post(act: str = "", **data: Any) -> Any:
+        known = {"act": act, "change_id": str(uuid.uuid4()), "person": user.pk}
+        return client.post(path, json.dumps(known | data), content_type="application/json")
+
+    return post
+
+
+def check(note: Document, decided: int) -> AnnotationSet:
+    """There is one gold; its rows are what was accepted; its version and the log count the same decisions."""
+    gold = AnnotationSet.objects.get(document=note, author__kind="gold")
+    events = Event.objects.filter(annotation_set_id=gold.pk, verb__in=[Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE])
+    assert events.count() == gold.version == decided
+    accepted = Decision.objects.filter(review__document=note, verdict="accepted").values_list(
+        "start", "end", "label_id"
+    )
+    assert set(gold.spans.values_list("start", "end", "label_id")) == set(accepted)
+    return gold
+
+
+def test_two_reviewers_decide_otherwise_on_one_proposal(world, at_once):
+    """The first wins; the second is told, whichever it is, and can decide again."""
+    run = world.runs[0]
+    for trial in range(TRIALS):
+        note = note_of(world)
+        first = proposals(note, run)[0]
+        rita, rosa = (poster(user, note, run) for user in (world.rita, world.rosa))
+        if trial % 2:  # the gold set is there already
+            rita("accept", proposal=proposals(note, run)[1].pk, seen=["open"])
+        answers = at_once(
+            partial(rita, "accept", proposal=first.pk, seen=["open"]),
+            partial(rosa, "reject", proposal=first.pk, seen=["open"]),
+        )
+        assert sorted(answer.status_code for answer in answers) == [200, 409]
+        won = "rita" if answers[0].status_code == 200 else "rosa"
+        refused = answers[1 if won == "rita" else 0].json()
+        assert refused["error"] == "moved"
+        assert refused["message"].startswith(f"{won.capitalize()} ")
+        assert refused["proposals"][0]["by"] == won
+        assert Decision.objects.get(proposal_id=first.pk).reviewer.username == won
+        check(note, 1 + trial % 2)
+
+
+def test_two_reviewers_decide_alike(world, at_once):
+    run = world.runs[0]
+    for _ in range(TRIALS):
+        note = note_of(world)
+        first = proposals(note, run)[0]
+        posts = [poster(user, note, run) for user in (world.rita, world.rosa)]
+        answers = at_once(*(partial(post, "accept", proposal=first.pk, seen=["open"]) for post in posts))
+        assert [answer.status_code for answer in answers] == [200, 200]
+        check(note, 1)
+
+
+def test_two_reviewers_share_a_note(world, at_once):
+    """Each decides on half of the proposals, all at once."""
+    run = world.runs[0]
+    for _ in range(TRIALS):
+        note = note_of(world)
+        spans = proposals(note, run)
+        calls = [
+            partial(poster((world.rita, world.rosa)[at % 2], note, run), act, proposal=span.pk, seen=["open"])
+            for at, (span, act) in enumerate(zip(spans, ["accept", "reject", "accept", "accept"], strict=True))
+        ]
+        assert [answer.status_code for answer in at_once(*calls)] == [200] * 4
+        check(note, 4)
+        assert Review.objects.filter(document=note).count() == 1
+
+
+def test_the_same_change_posted_twice_at_once(world, at_once):
+    run = world.runs[0]
+    for trial in range(TRIALS):
+        note = note_of(world)
+        first, second, *_ = proposals(note, run)
+        posts = [poster(world.rita, note, run) for _ in range(2)]
+        if trial % 2:
+            posts[0]("accept", proposal=second.pk, seen=["open"])
+        change = str(uuid.uuid4())
+        answers = at_once(
+            *(partial(post, "accept", proposal=first.pk, seen=["open"], change_id=change) for post in posts)
+        )
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert answers[0].json()["proposals"] == answers[1].json()["proposals"]
+        check(note, 1 + trial % 2)
+
+
+def test_an_undo_posted_twice_at_once_takes_back_one_decision(world, at_once):
+    run = world.runs[0]
+    for _ in range(TRIALS):
+        note = note_of(world)
+        posts = [poster(world.rita, note, run) for _ in range(2)]
+        for span in proposals(note, run)[:3]:
+            posts[0]("accept", proposal=span.pk, seen=["open"])
+        change = str(uuid.uuid4())
+        answers = at_once(*(partial(post, "undo", change_id=change) for post in posts))
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert check(note, 4).spans.count() == 2
+
+
+def test_the_same_span_is_accepted_in_two_runs_at_once(world, at_once):
+    """Both acceptances stand on one gold span; taking one back leaves the other its span."""
+    for _ in range(TRIALS):
+        note = note_of(world)
+        calls = [
+            partial(poster(user, note, run), "accept", proposal=proposals(note, run)[0].pk, seen=["open"])
+            for user, run in zip((world.rita, world.rosa), world.runs, strict=True)
+        ]
+        assert [answer.status_code for answer in at_once(*calls)] == [200, 200]
+        gold = check(note, 2)
+        assert gold.spans.count() == 1
+        assert Decision.objects.filter(review__document=note).count() == 2
+        assert poster(world.rita, note, world.runs[0])("undo").status_code == 200
+        assert check(note, 3).spans.count() == 1
+
+
+def test_a_span_is_added_by_two_at_once(world, at_once):
+    run = world.runs[0]
+    for _ in range(TRIALS):
+        note = note_of(world)
+        place = {"start": 13, "end": 20, "label": world.labels["AGE"], "quote": "54 anni"}
+        answers = at_once(*(partial(poster(user, note, run), "add", **place) for user in (world.rita, world.rosa)))
+        assert [answer.status_code for answer in answers] == [200, 200]
+        gold = AnnotationSet.objects.get(document=note, author__kind="gold")
+        assert (gold.spans.count(), gold.version) == (1, 1)
+
+
+def test_closing_while_somebody_decides(world, at_once):
+    """Either the decision came first and is in the closed gold, or the note was closed first and it is refused."""
+    run = world.runs[0]
+    for _ in range(TRIALS):
+        note = note_of(world)
+        rita, rosa = (poster(user, note, run) for user in (world.rita, world.rosa))
+        spans = proposals(note, run)
+        for span in spans:
+            rita("accept", proposal=span.pk, seen=["open"])
+        seen = ["accepted", spans[0].start, spans[0].end, spans[0].label_id]
+        closed, decided = at_once(
+            partial(poster(world.rita, note, run, "review_close")),
+            partial(rosa, "reject", proposal=spans[0].pk, seen=seen),
+        )
+        assert closed.status_code == 200
+        assert decided.status_code in (200, 409)
+        if decided.status_code == 409:
+            assert decided.json()["error"] == "closed"
+        gold = check(note, 4 + (decided.status_code == 200))
+        assert gold.state == "submitted"
+        event = Event.objects.get(document_id=note.pk, verb=Verb.REVIEW_CLOSED)
+        assert event.data["spans"] == gold.spans.count()
+
+
+def test_a_double_close_is_one(world, at_once):
+    run = world.runs[0]
+    for _ in range(TRIALS):
+        note = make.make_note(world.project, TEXT)
+        make.make_set(note, run, [], submitted=True)
+        posts = [poster(user, note, run, "review_close") for user in (world.rita, world.rosa)]
+        assert [answer.status_code for answer in at_once(*posts)] == [200, 200]
+        assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_CLOSED).count() == 1
+        assert Review.objects.get(document=note).found_empty
