@@ -4,11 +4,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from csp.middleware import CSPMiddleware
+from csp.utils import build_policy
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.middleware import LoginRequiredMiddleware
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.functional import cached_property
 from django.utils.translation import ngettext
 
 from deidreview.answers import ask_to_sign_in, wants_json
@@ -35,6 +38,23 @@ def response_headers(get_response: GetResponse) -> GetResponse:
         return response
 
     return middleware
+
+
+class ContentSecurityPolicy(CSPMiddleware):
+    """django-csp, which writes the policy anew for every answer; the usual one is written once here."""
+
+    SPECIAL = ("_csp_config", "_csp_update", "_csp_replace", "_csp_exempt")
+
+    @cached_property
+    def usual(self) -> str:
+        return str(build_policy())
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        # A nonce was used, or a view asked for something else.
+        if hasattr(request, "_csp_nonce") or any(name in response.__dict__ for name in self.SPECIAL):
+            return super().process_response(request, response)
+        response.headers.setdefault("Content-Security-Policy", self.usual)
+        return response
 
 
 class SignInRequired(LoginRequiredMiddleware):

@@ -165,12 +165,11 @@ AUTH_USER_MODEL = "annotations.User"
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "deidreview.middleware.ContentSecurityPolicy",
     "deidreview.middleware.response_headers",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "deidreview.uploads.upload_limit",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

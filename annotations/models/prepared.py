@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, connection, models
+from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models import sql
 
 Model = TypeVar("Model", bound=models.Model)
@@ -42,24 +42,29 @@ class _Statement:
     def _write(self, build: Any) -> tuple[str, Sequence[Any]]:
         raise NotImplementedError
 
-    def _filled(self, values: Sequence[Value]) -> tuple[str, list[Any]]:
-        written = self._written.get(connection.vendor)
+    def _filled(self, database: Any, values: Sequence[Value]) -> tuple[str, list[Any]]:
+        written = self._written.get(database.vendor)
         if written is None:
             statement, parameters = self._write(self._build(*self._marks))
-            marks = [_adapted(mark) for mark in self._marks]
+            marks = [_adapted(database, mark) for mark in self._marks]
             missing = [mark for mark in marks if mark not in parameters]
             if missing:
                 raise TypeError(f"{self._build} does not use the values {missing}")
             # For every parameter: which value it takes, or the constant that it is.
             slots = [(marks.index(each) if each in marks else None, each) for each in parameters]
-            written = self._written[connection.vendor] = (statement, slots)
+            written = self._written[database.vendor] = (statement, slots)
         statement, slots = written
-        return statement, [constant if slot is None else _adapted(values[slot]) for slot, constant in slots]
+        return statement, [constant if slot is None else _adapted(database, values[slot]) for slot, constant in slots]
 
 
-def _adapted(value: Value) -> Any:
+def _database() -> Any:
+    """This thread's connection itself: through Django's proxy every look at it costs a search."""
+    return connections[DEFAULT_DB_ALIAS]
+
+
+def _adapted(database: Any, value: Value) -> Any:
     """As the database takes it: SQLite has no type for points in time."""
-    return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
+    return database.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
 
 
 class PreparedRead(_Statement):
@@ -74,14 +79,16 @@ class PreparedRead(_Statement):
 
     def first(self, *values: Value) -> tuple[Any, ...] | None:
         """The first row; the queryset's own limit and order decide which."""
-        with connection.cursor() as cursor:
-            cursor.execute(*self._filled(values))
+        database = _database()
+        with database.cursor() as cursor:
+            cursor.execute(*self._filled(database, values))
             row: tuple[Any, ...] | None = cursor.fetchone()
             return row
 
     def all(self, *values: Value) -> list[tuple[Any, ...]]:
-        with connection.cursor() as cursor:
-            cursor.execute(*self._filled(values))
+        database = _database()
+        with database.cursor() as cursor:
+            cursor.execute(*self._filled(database, values))
             return list(cursor.fetchall())
 
 
@@ -97,8 +104,9 @@ class PreparedUpdate(_Statement):
 
     def run(self, *values: Value) -> int:
         """How many rows were changed."""
-        with connection.cursor() as cursor:
-            cursor.execute(*self._filled(values))
+        database = _database()
+        with database.cursor() as cursor:
+            cursor.execute(*self._filled(database, values))
             return int(cursor.rowcount)
 
 
@@ -107,7 +115,7 @@ class PreparedInsert:
 
     def __init__(self, model: type[models.Model]) -> None:
         self._fields = [field for field in model._meta.concrete_fields if not field.primary_key]
-        name = connection.ops.quote_name
+        name = _database().ops.quote_name
         meta = model._meta
         columns = ", ".join(name(str(field.column)) for field in self._fields)
         marks = ", ".join(["%s"] * len(self._fields))
@@ -118,8 +126,9 @@ class PreparedInsert:
 
     def run(self, made: Model) -> Model:
         """Its key is set, as `save` would."""
-        values = [field.get_db_prep_save(field.pre_save(made, True), connection) for field in self._fields]
-        with connection.cursor() as cursor:
+        database = _database()
+        values = [field.get_db_prep_save(field.pre_save(made, True), database) for field in self._fields]
+        with database.cursor() as cursor:
             cursor.execute(self._statement, values)
             (made.pk,) = cursor.fetchone()
         made._state.adding, made._state.db = False, DEFAULT_DB_ALIAS

@@ -11,6 +11,7 @@ import os
 import threading
 from collections import defaultdict
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 from django.db import OperationalError
@@ -20,6 +21,22 @@ from django.db.backends.sqlite3 import base
 _turns: dict[str, threading.Lock] = defaultdict(threading.Lock)
 # A child of a fork has none of the threads that held them.
 os.register_at_fork(after_in_child=_turns.clear)
+
+
+class Cursor(base.SQLiteCursorWrapper):
+    """Remembers how the product's few statements look in SQLite's own style."""
+
+    def convert_query(self, query: str, *, param_names: Any = None) -> str:
+        return (
+            _in_sqlites_style(query)
+            if param_names is None
+            else str(super().convert_query(query, param_names=param_names))
+        )
+
+
+@lru_cache(maxsize=512)
+def _in_sqlites_style(query: str) -> str:
+    return base.FORMAT_QMARK_REGEX.sub("?", query).replace("%%", "%")
 
 
 class Queue:
@@ -73,6 +90,9 @@ class DatabaseWrapper(Original):  # type: ignore[misc]
             with suppress(OSError):  # a folder that can't be written: then nobody writes here
                 self.queue = Queue(os.path.abspath(conn_params["database"]))  # noqa: PTH100 - text, and links as given
         return connection
+
+    def create_cursor(self, name: str | None = None) -> Any:
+        return self.connection.cursor(factory=Cursor)
 
     def _start_transaction_under_autocommit(self) -> None:
         if self.queue is None or self.transaction_mode is None:
