@@ -96,8 +96,8 @@ def set_specs(project: Project) -> list[str]:
     return specs + [f"gold:{version.number}" for version in project.gold_versions.order_by("number")]
 
 
-def label_definitions(project: Project) -> LabelSetDef:
-    """The project's label set as the formats want it, merged labels included: frozen gold still names them."""
+def label_definitions(project: Project, *, merged: bool = False) -> LabelSetDef:
+    """The project's label set as the formats want it; `merged` labels too where frozen gold may still name them."""
     categories = []
     for category in Category.objects.filter(label_set__project=project):
         labels = tuple(
@@ -108,7 +108,8 @@ def label_definitions(project: Project) -> LabelSetDef:
                 description=label.description,
                 placeholder=label.placeholder,
             )
-            for label in Label.objects.filter(category=category, merged_into__isnull=True)
+            for label in Label.objects.filter(category=category)
+            if merged or label.merged_into_id is None
         )
         categories.append(CategoryDef(code=category.code, name=category.name, labels=labels))
     label_set = project.label_set
@@ -139,7 +140,7 @@ def export_files(
         report.losses += [_loss(loss) for loss in losses]
         if report.notes % BATCH == 0 or report.notes == total:
             progress(report.notes, total)
-    yield from writer.extra_files(label_definitions(project)).items()
+    yield from writer.extra_files(label_definitions(project, merged=wanted.version is not None)).items()
     yield "export.json", json.dumps(report.as_dict() | {"project": project.slug}, indent=1, ensure_ascii=False).encode()
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from annotations.models import AnnotationSet, Document, Event, GoldVersion, Import, Role, Span, StoredFile, Verb
+from annotations.models import AnnotationSet, Document, Event, GoldVersion, Import, Label, Role, Span, StoredFile, Verb
 from annotations.services import exporting, gold
 from annotations.services.erasing import erase_patient, erasure_preview
 from annotations.services.errors import ServiceError
+from annotations.services.labels import merge_labels
 from annotations.services.progress import silent
 from annotations.services.staging import open_stored
 from tests.factories import make_author, make_member, make_note, make_project, make_set
@@ -261,3 +262,17 @@ def test_reports_of_duplicates_forget_the_names_of_erased_notes(project):
     erase_patient(project=project, patient_id="P-1", actor=None)
     done.refresh_from_db()
     assert done.report == {"refused": []}
+
+
+def test_a_frozen_version_names_its_types_though_a_label_was_merged_since(project, reviewer):
+    note = make_note(project)
+    gold.make_gold(document=note, annotation_set=reading(project, note=note), actor=reviewer)
+    gold.freeze(project=project, actor=reviewer)
+    labels = {label.code: label for label in Label.objects.filter(label_set__project=project)}
+    merge_labels(source=labels["CITY"], target=labels["PATIENT"], actor=reviewer)
+    for spec, there in (("gold:1", True), ("gold", False)):
+        wanted = exporting.wanted_set(project, spec)
+        report = exporting.ExportReport(set=spec, format="brat")
+        files = dict(exporting.export_files(project, wanted, "brat", report))
+        assert (b"\nCITY\n" in files["annotation.conf"].replace(b"\t", b"")) is there
+        assert (b"\tCITY " in files[f"{note.name}.ann"]) is there

@@ -397,3 +397,12 @@ def test_a_file_that_cannot_be_read_is_refused_alone(tmp_path, monkeypatch):
     assert (report["notes"], codes(report)) == (1, ["unreadable"])
     with pytest.raises(ServiceError, match="can't be read"):
         importing.import_path(project=make_project(), path=tmp_path, format="text", patients=tmp_path / "none.csv")
+
+
+def test_the_conll_of_a_long_note_may_be_longer_than_a_note(settings):
+    settings.NOTE_MAX_BYTES = 1024
+    text = "a " * 500
+    rows = "".join(f"a\t{at}\t{at + 1}\tO\n" for at in range(0, 1000, 2))
+    files = [("n.txt", text.encode()), ("n.conll", rows.encode())]
+    report = importing.import_files(project=make_project(), files=files, format="conll", written_as="gold")
+    assert (report["sets"], report["refused"]) == (1, [])

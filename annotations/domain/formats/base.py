@@ -13,7 +13,9 @@ from annotations.domain.spans import Span
 Load = Callable[[str], bytes]
 """Gives the bytes of a file by the name that `group` was given."""
 
-_SYSTEM_NAMES: Final = frozenset({"annotation.conf", "visual.conf", "tools.conf", "kb_shortcuts.conf", "thumbs.db"})
+_SYSTEM_NAMES: Final = frozenset(
+    {"annotation.conf", "visual.conf", "tools.conf", "kb_shortcuts.conf", "thumbs.db", "export.json"}
+)
 _SYSTEM: Final = re.compile(r"\.|(readme|licen[cs]e)([._-]|$)", re.IGNORECASE)  # .DS_Store, ._x and .stats_cache too
 _CHOICES_SHOWN: Final = 12
 
