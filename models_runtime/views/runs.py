@@ -1,9 +1,11 @@
 """Model runs: which backends there are, starting one, how each went, its notes that failed, and the way to review."""
 
 import uuid
+from dataclasses import dataclass
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import patch_vary_headers
@@ -11,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.access import Access, Can, enter
 from annotations.forms.refusals import sentence
+from annotations.models import AnnotationSet, Author, Review
 from annotations.services.errors import ServiceError
 from annotations.views.requests import Request, number
 from models_runtime.models import Run, RunItem
@@ -33,9 +36,31 @@ def runs(request: Request, slug: str) -> HttpResponse:
         "backends": BACKENDS,
         "page": page,
         "rows": [(row, status_of(row.job, access) if row.job else None) for row in run_rows(page)],
+        "imported": _imported(access) if page.number == 1 else [],
         "token": uuid.uuid4(),
     }
     return render(request, "runs/runs.html", context)
+
+
+@dataclass(frozen=True)
+class ImportedRun:
+    """Proposals that came with an import: how many notes have them, and how many of those a person has reviewed."""
+
+    author: Author
+    notes: int
+    reviewed: int
+
+
+def _imported(access: Access) -> list[ImportedRun]:
+    authors = list(
+        Author.objects.filter(project=access.project, kind=Author.Kind.RUN, run__isnull=True).order_by("-id")
+    )
+    submitted = AnnotationSet.objects.filter(author__in=authors, state=AnnotationSet.State.SUBMITTED)
+    closed = Review.objects.filter(author__in=authors, closed_at__isnull=False)
+    notes, reviewed = (
+        dict(rows.order_by().values_list("author").annotate(count=Count("id"))) for rows in (submitted, closed)
+    )
+    return [ImportedRun(author, notes.get(author.pk, 0), reviewed.get(author.pk, 0)) for author in authors]
 
 
 @require_POST
@@ -67,6 +92,7 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "run": row,
         "status": status_of(row.job, access) if row.job else None,
         "counts": run_counts(row),
+        "reviewed": Review.objects.filter(author=row.author, closed_at__isnull=False).count(),
         "failed": failed.only("error", "document__name").order_by("id")[:FAILURES],
         "poll_url": request.path,
         "result_templates": ["jobs/results/run.html"],

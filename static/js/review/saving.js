@@ -113,7 +113,7 @@ export class ReviewSaving {
       return;
     }
     if (this.#review.open) {
-      this.#work.walk(1, { open: true });
+      if (this.#work.selected?.proposal?.state !== "open") this.#work.walk(1, { open: true });
       this.#panel.tell(words.stillOpen(this.#review.open));
       return;
     }
