@@ -26,6 +26,7 @@ def test_figures_with_their_unit(read, sign_in, url):
     assert "20" in html
     assert "0.95" in html
     assert "marked by nobody" in html
+    assert "Nothing: there are no drafts" in html
 
 
 def test_every_unit_has_its_page(read, sign_in, url):

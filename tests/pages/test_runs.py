@@ -4,11 +4,13 @@ import uuid
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
-from annotations.models import Author
+from annotations.models import Author, Review
 from models_runtime import registry
 from models_runtime.models import Job, Run, RunItem
 from models_runtime.runner import run as work
+from tests import factories as make
 from tests.pages.checks import check_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,6 +60,30 @@ def test_failed_notes_are_listed_and_retried(world, sign_in):
     client.post(reverse("run_retry", args=["covid", run.pk]))
     assert RunItem.objects.filter(state=RunItem.State.PENDING).count() == 1
     assert Job.objects.count() == 2
+
+
+def test_failures_show_in_the_state(world, sign_in):
+    client = sign_in(world.mia)
+    world.note.__class__.objects.filter(pk=world.note.pk).update(text="EXPLODE")
+    start(client, world)
+    run = Run.objects.get()
+    work(run.job_id)
+    for url in (reverse("runs", args=["covid"]), reverse("run", args=["covid", run.pk])):
+        assert "Done, 1 failed" in check_page(client.get(url))
+
+
+def test_proposals_that_were_imported_are_reviewed_too(world, sign_in):
+    author = make.make_author(world.project, kind="run", name="hospital-model")
+    for note in world.notes:
+        make.make_set(note, author, [(0, 11, "PATIENT")], submitted=True)
+    Review.objects.create(document=world.note, author=author, closed_at=timezone.now(), closed_by=world.rev)
+    html = check_page(sign_in(world.rev).get(reverse("runs", args=["covid"])))
+    assert "hospital-model" in html
+    assert "1 of 2" in html
+    assert reverse("review_next", args=["covid", author.pk]) in html
+    assert "No runs yet" not in html
+    html = check_page(sign_in(world.vic).get(reverse("runs", args=["covid"])))
+    assert reverse("review_next", args=["covid", author.pk]) not in html
 
 
 def test_a_taken_name_or_unknown_backend_is_said(world, sign_in):
