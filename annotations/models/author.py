@@ -34,3 +34,7 @@ class Author(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+# Whose readings don't become gold many at a time: gold itself, and what no person has read.
+NOT_IN_BULK = (Author.Kind.GOLD, Author.Kind.RUN, Author.Kind.REFINED)

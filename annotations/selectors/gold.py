@@ -7,6 +7,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotations.models import AnnotationSet, Author, GoldVersion, GoldVersionNote, Project, Span, StoredFile
+from annotations.models.author import NOT_IN_BULK
 
 PAGE = 50
 SUBMITTED = AnnotationSet.State.SUBMITTED
@@ -70,7 +71,7 @@ def _change(gold: QuerySet[AnnotationSet], last: GoldVersion) -> Change:
 
 
 def _sources(project: Project, gold: QuerySet[AnnotationSet]) -> list[Source]:
-    authors = {a.pk: a for a in Author.objects.filter(project=project).exclude(kind=Author.Kind.GOLD)}
+    authors = {a.pk: a for a in Author.objects.filter(project=project).exclude(kind__in=NOT_IN_BULK)}
     has_gold = Exists(gold.filter(document_id=OuterRef("document_id")))
     counts = (
         AnnotationSet.objects.filter(author_id__in=list(authors), state=SUBMITTED)

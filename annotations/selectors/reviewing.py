@@ -56,10 +56,17 @@ def _read_by(author: Author) -> "QuerySet[AnnotationSet]":
 
 
 def next_to_review(author: Author, after: int = 0) -> int | None:
-    """The id of the next note whose review is not closed, going round after the last."""
+    """The id of the next note whose review is not closed, going round after the last; notes without gold come first."""
     closed = Review.objects.filter(document=OuterRef("document"), author=author, closed_at__isnull=False)
+    gold = AnnotationSet.objects.filter(
+        document=OuterRef("document"), author__kind=Author.Kind.GOLD, state=AnnotationSet.State.SUBMITTED
+    )
     waiting = _read_by(author).filter(~Exists(closed)).order_by("document_id").values_list("document_id", flat=True)
-    return waiting.filter(document_id__gt=after).first() or waiting.first()
+    for notes in (waiting.filter(~Exists(gold)), waiting):
+        found = notes.filter(document_id__gt=after).first() or notes.first()
+        if found is not None:
+            return found
+    return None
 
 
 def review_progress(author: Author) -> ReviewProgress:

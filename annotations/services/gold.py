@@ -19,6 +19,7 @@ from annotations.models import (
     User,
     Verb,
 )
+from annotations.models.author import NOT_IN_BULK
 from annotations.services.authors import gold_author
 from annotations.services.bulk import SpanRow, insert_spans
 from annotations.services.errors import ServiceError
@@ -116,6 +117,10 @@ def withdraw_gold(*, document: Document, actor: User | None) -> None:
 def make_gold_bulk(*, project_id: int, author_id: int, actor_id: int | None, progress: Progress) -> dict[str, Any]:
     """Make every submitted reading of one author gold where the note has none yet. Safe to repeat and to resume."""
     author = Author.objects.select_related("project").get(pk=author_id, project_id=project_id)
+    if author.kind in NOT_IN_BULK:
+        raise ServiceError(
+            f"{author.name} is a model run: its proposals are reviewed one by one, or a note at a time", code="run"
+        )
     actor = User.objects.filter(pk=actor_id).first() if actor_id else None
     has_gold = AnnotationSet.objects.filter(document=OuterRef("document"), author__kind=Author.Kind.GOLD)
     todo = (

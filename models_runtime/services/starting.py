@@ -9,6 +9,7 @@ from django.db import transaction
 
 from annotations.domain.formats import FORMATS
 from annotations.models import Author, Import, Project, User
+from annotations.models.author import NOT_IN_BULK
 from annotations.services.errors import ServiceError
 from annotations.services.exporting import wanted_set
 from models_runtime.models import Job
@@ -48,7 +49,7 @@ def start_export(*, project: Project, set_spec: str, format: str, actor: User, t
 
 def start_gold(*, project: Project, author_id: int, actor: User, token: str = "") -> Job:
     """Start making an author's submitted readings gold. Raises ServiceError."""
-    author = Author.objects.filter(project=project, pk=author_id).exclude(kind=Author.Kind.GOLD).first()
+    author = Author.objects.filter(project=project, pk=author_id).exclude(kind__in=NOT_IN_BULK).first()
     if author is None:
         raise ServiceError("this project has no such author of readings; choose one of the list", code="author")
     return _once("gold", project, {"author_id": author.pk}, actor, token)

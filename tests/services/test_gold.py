@@ -97,6 +97,17 @@ def test_in_bulk_only_where_there_is_none(project, reviewer):
     assert gold_spans() == [(0, 5, "PATIENT"), (0, 7, "DATE")]
 
 
+def test_a_model_run_does_not_become_gold_in_bulk(project, reviewer):
+    """Nothing becomes gold without a person: a run is reviewed, or taken note by note."""
+    run = make_author(project, kind="run", name="rules-1")
+    source = make_set(make_note(project), run, SPANS, submitted=True)
+    with pytest.raises(ServiceError, match="reviewed one by one"):
+        gold.make_gold_bulk(project_id=project.pk, author_id=run.pk, actor_id=reviewer.pk, progress=silent)
+    assert not gold_spans()
+    gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
+    assert gold_spans() == SPANS
+
+
 def test_freezing_an_empty_gold_set_is_refused(project):
     with pytest.raises(ServiceError, match="no gold to freeze"):
         gold.freeze(project=project, actor=None)
