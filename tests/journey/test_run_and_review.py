@@ -1,0 +1,211 @@
+"""From a model's run to gold: the rules read the notes, a reviewer decides, the gold is frozen and goes out as brat.
+
+Everything is real, as in the other journey. The figures on the agreement page are those that the command prints.
+"""
+
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.test_annotate import drag, painted, press, saved
+from tests.journey.test_three_people import SECRET, Person, annotations, finished_job
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+NOTES = {
+    "visita-001": (
+        "Paziente: Mario Rossi, 54 anni, detto il Gatto.\r\n"
+        "Ricoverato il 12/03/2021 all'Ospedale San Giovanni di Torino.\r\n"
+        "Scrivere a reparto@example.org.\r\n"
+    ),
+    "visita-002": "Visto dal dott. Bianchi \U0001f3e5 il 20/03/2021.\n",
+    "visita-003": "Controllo tra un mese.\n",
+}
+# What the two annotators marked, before any model came.
+READINGS = {
+    "anna": {"visita-001": [("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021")], "visita-002": [("DOCTOR", "Bianchi")]},
+    "bruno": {"visita-001": [("PATIENT", "Mario Rossi"), ("HOSPITAL", "San Giovanni")], "visita-002": []},
+}
+
+
+def write(folder: Path, marked: dict[str, list[tuple[str, str]]] | None = None) -> str:
+    """The notes, with their readings where `marked` names them, as a brat folder."""
+    folder.mkdir()
+    for name, text in NOTES.items():
+        if marked is not None and name not in marked:
+            continue
+        (folder / f"{name}.txt").write_bytes(text.encode())
+        lines = [
+            f"T{number}\t{label} {text.index(quote)} {text.index(quote) + len(quote)}\t{quote}\n"
+            for number, (label, quote) in enumerate((marked or {}).get(name, []), 1)
+        ]
+        if marked is not None:
+            (folder / f"{name}.ann").write_text("".join(lines), encoding="utf-8", newline="")
+    return str(folder)
+
+
+@pytest.fixture
+def command(manage: Any) -> Any:
+    """A command that must work; what it prints as JSON."""
+
+    def run(*words: str, **changes: str) -> Any:
+        done = manage(*words, **changes)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout) if "--json" in words else done.stdout
+
+    return run
+
+
+@pytest.fixture
+def base(start: Any, command: Any, tmp_path: Path) -> str:
+    """A running product with a project, its people, three notes and two annotators' readings, all by commands."""
+    product = start()
+    product.wait_ready()
+    command(
+        "createsuperuser", "--noinput", "--username", "boss", "--email", "boss@ward.example",
+        DJANGO_SUPERUSER_PASSWORD=SECRET,
+    )  # fmt: skip
+    command("create_project", "Ward 9", "--labels", "i2b2-2014", "--language", "it", "--manager", "boss", "--json")
+    command("import_documents", "ward-9", write(tmp_path / "notes"), "--format", "text", "--json")
+    for name, marked in READINGS.items():
+        command("add_member", "ward-9", name, "--role", "annotator", "--create", "--json")
+        folder = write(tmp_path / name, marked)
+        report = command(
+            "import_documents", "ward-9", folder, "--format", "brat", "--as", f"annotator:{name}", "--json"
+        )
+        assert report["sets"] == 2
+    return f"http://127.0.0.1:{product.port}"
+
+
+@pytest.fixture
+def people(base: str, browser: Browser, command: Any) -> Any:
+    boss, rita = Person(browser, base), Person(browser, base)
+    boss.sign_in("boss")
+    made = command("add_member", "ward-9", "rita", "--role", "reviewer", "--create", "--json")
+    rita.choose_password(made["password_link"])
+    rita.sign_in("rita")
+    yield boss, rita
+    for person in (boss, rita):
+        person.context.close()
+
+
+def start_run(boss: Person) -> None:
+    """The manager's part: the button, and waiting for the end."""
+    page = boss.go("/projects/ward-9/")
+    page.get_by_role("link", name="Runs").first.click()
+    expect(page.get_by_role("main")).to_contain_text("No runs yet")
+    page.get_by_role("button", name="Run on every note").click()
+    expect(page.get_by_role("heading", name="rules-1")).to_be_visible()
+    expect(page.locator("#run-state")).to_contain_text("3 notes read.", timeout=60_000)
+
+
+def ready(page: Page, name: str) -> list[tuple[str, str]]:
+    """Wait for a note's review; what the run proposed, as (label, text)."""
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+    page.wait_for_selector("html[data-review=ready]")
+    return painted(page)
+
+
+def choose(page: Page, quote: str) -> None:
+    page.locator("#proposals button", has=page.locator(f".rv-quote:text-is('{quote}')")).click()
+
+
+def review_first(page: Page) -> set[tuple[str, str]]:
+    """By mouse and keys: accept, correct the ends, reject, add, undo. What gold must hold then."""
+    proposed = ready(page, "visita-001")
+    assert {("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("EMAIL", "reparto@example.org")} <= set(proposed)
+    hospital = next(quote for label, quote in proposed if label == "HOSPITAL")
+    choose(page, "Mario Rossi")
+    page.locator("#chosen [data-act=accept]").click()
+    choose(page, hospital)
+    drag(page, "Ospedale San Giovanni")
+    page.locator("#palette-ends").click()
+    choose(page, "reparto@example.org")
+    press(page, "x")
+    drag(page, "Gatto")
+    press(page, "t")
+    choose(page, "12/03/2021")
+    press(page, "x", "u")  # a slip, taken back
+    saved(page)
+    expect(page.locator("#proposals [aria-current=true]")).to_contain_text("12/03/2021open")
+    accept_the_rest(page)
+    kept = {one for one in proposed if one[1] not in ("reparto@example.org", hospital)}
+    return kept | {("HOSPITAL", "Ospedale San Giovanni"), ("PATIENT", "Gatto")}
+
+
+def accept_the_rest(page: Page) -> None:
+    press(page, " ")
+    while page.locator("#proposals .is-open").count():
+        press(page, "a")
+    saved(page)
+
+
+def review_second(page: Page) -> set[tuple[str, str]]:
+    """By keys alone: another label for the doctor, the rest accepted."""
+    proposed = ready(page, "visita-002")
+    assert ("DOCTOR", "Bianchi") in proposed
+    for _ in proposed:
+        if "Bianchi" in page.locator("#proposals [aria-current=true]").inner_text():
+            break
+        press(page, "j")
+    press(page, "t")
+    accept_the_rest(page)
+    return {("PATIENT", "Bianchi")} | {one for one in proposed if one[1] != "Bianchi"}
+
+
+def test_from_a_run_to_gold(people: Any, command: Any) -> None:
+    boss, rita = people
+    start_run(boss)
+
+    page = rita.go("/projects/ward-9/runs/")
+    page.get_by_role("link", name=re.compile("^Review")).click()
+    expected = {"visita-001": review_first(page)}
+    page.reload()  # everything was saved
+    ready(page, "visita-001")
+    assert {(label, quote) for label, quote in painted(page)} >= expected["visita-001"]
+    page.get_by_role("button", name="Close the note").click()
+    expected["visita-002"] = review_second(page)
+    press(page, "Enter")
+    ready(page, "visita-003")
+    press(page, "Enter")  # nothing was proposed and nothing was missed
+    expected["visita-003"] = set()
+    expect(page.get_by_role("heading", name="rules-1 is reviewed")).to_be_visible()
+
+    # What became of it: gold, frozen, as brat.
+    page.get_by_role("link", name="To the gold set").click()
+    page.get_by_role("button", name="Freeze").click()
+    expect(page.get_by_role("main")).to_contain_text("Gold version 1")
+    page = rita.go("/projects/ward-9/export/")
+    page.locator("[name=set]").first.select_option("gold:1")
+    page.locator("label[for=format-brat]").click()
+    page.get_by_role("button", name="Start export").click()
+    finished_job(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name=re.compile("Download")).first.click()
+    with zipfile.ZipFile(waiting.value.path()) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    for name, text in NOTES.items():
+        assert files[f"{name}.txt"] == text.encode()
+        found = annotations(files[f"{name}.ann"])
+        assert {(label, quote) for label, quote, _ in found} == expected[name]
+        assert all(text[start : start + len(quote)] == quote for _, quote, start in found)
+    agreement_is_the_command_s(rita, command)
+
+
+def agreement_is_the_command_s(reader: Person, command: Any) -> None:
+    """The page's figures, unit by unit, against those of the command."""
+    names = {"binary": "Personal data or not", "category": "Category", "subcategory": "Label"}
+    for unit in ("token", "marked", "character", "entity"):
+        page = reader.go(f"/projects/ward-9/agreement/?unit={unit}")
+        for granularity, name in names.items():
+            result = command("agreement", "ward-9", "--unit", unit, "--granularity", granularity, "--json")
+            assert result["annotators"] == 2
+            row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name, exact=True))
+            figures = [cell.strip() for cell in row.get_by_role("cell").all_inner_texts()]
+            alpha = "undefined" if result["alpha"] is None else f"{result['alpha']:.4f}"
+            assert figures[:2] == [f"{result['observed']:.4f}", alpha], (unit, granularity)
+            assert figures[3] == f"{result['units']:,}"
