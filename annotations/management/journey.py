@@ -3,6 +3,7 @@
 import json
 from typing import Any, NoReturn
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.executor import MigrationExecutor
@@ -55,6 +56,8 @@ class JourneyCommand(BaseCommand):
             self._fail(str(error), error.code, as_json=options["json"])
         except NoteError as error:
             self._fail(str(error), "note", as_json=options["json"])
+        except ValidationError as error:
+            self._fail(" ".join(error.messages), "invalid", as_json=options["json"])
         except (OperationalError, ProgrammingError) as error:
             if MigrationExecutor(connection).loader.applied_migrations:
                 raise

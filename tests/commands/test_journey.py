@@ -187,3 +187,21 @@ def test_an_existing_account_keeps_its_password_when_added():
     make_user("anna")
     assert run("add_member", "p", "anna", "--role", "viewer", "--create")["created"] is False
     assert User.objects.get(username="anna").has_usable_password()
+
+
+def test_a_user_name_that_cannot_be_is_refused_in_words(capsys):
+    make_project(slug="p")
+    with pytest.raises(CommandError, match="Enter a valid username"):
+        call_command("add_member", "p", "<img src=x>", "--role", "annotator", "--create", "--json")
+    assert json.loads(capsys.readouterr().out)["code"] == "invalid"
+    assert not User.objects.filter(username__contains="<").exists()
+
+
+@pytest.mark.parametrize("content", [None, b"caf\xe9"])
+def test_guidelines_that_cannot_be_read_leave_no_project(tmp_path, content):
+    file = tmp_path / "guidelines.md"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(CommandError, match="nothing was made"):
+        run("create_project", "P", "--labels", "it-4", "--guidelines", str(file))
+    assert not Project.objects.exists()

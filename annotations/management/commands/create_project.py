@@ -5,6 +5,7 @@ from django.core.management.base import CommandParser
 
 from annotations.management.journey import JourneyCommand, find_user
 from annotations.models import User
+from annotations.services.errors import ServiceError
 from annotations.services.projects import create_project, set_guidelines
 
 
@@ -20,6 +21,8 @@ class Command(JourneyCommand):
         parser.add_argument("--guidelines", metavar="FILE", type=Path, help="Markdown")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        # Read first: a file that can't be read must not leave a project without guidelines behind.
+        guidelines = _text(options["guidelines"]) if options["guidelines"] else ""
         project = create_project(
             name=options["name"],
             label_set_key=options["labels"],
@@ -28,8 +31,8 @@ class Command(JourneyCommand):
             manager=find_user(options["manager"]) if options["manager"] else None,
             actor=actor,
         )
-        if options["guidelines"]:
-            set_guidelines(project=project, text=options["guidelines"].read_text(encoding="utf-8"), actor=actor)
+        if guidelines:
+            set_guidelines(project=project, text=guidelines, actor=actor)
         return {
             "project": project.slug,
             "name": project.name,
@@ -39,3 +42,12 @@ class Command(JourneyCommand):
 
     def say(self, result: dict[str, Any]) -> str:
         return f"project {result['project']} with {result['labels']} labels of {result['label_set']}"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ServiceError(f"{path}: can't be read ({error.strerror}); nothing was made", code="path") from error
+    except UnicodeDecodeError as error:
+        raise ServiceError(f"{path}: not UTF-8; nothing was made", code="utf8") from error
