@@ -4,11 +4,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery, Value
 from django.utils.translation import gettext as _
 
 from annotations.access import Access
 from annotations.models import AnnotationSet, Assignment, Author, Document, GoldVersion, Membership, Project, Role, User
+from annotations.models.prepared import PreparedRead
+from annotations.selectors.gold import gold_sets
 
 # Counted no further on pages that are drawn at once; above it they say "more than".
 CAP = 10_000
@@ -22,7 +24,8 @@ class CappedCount(Subquery):
     template = "(SELECT COUNT(*) FROM (%(subquery)s) counted)"
 
     def __init__(self, rows: QuerySet[Any]) -> None:
-        super().__init__(rows.order_by().values("pk")[: CAP + 1], output_field=IntegerField())
+        # No column is named, so that an index alone can answer.
+        super().__init__(rows.order_by().values(one=Value(1))[: CAP + 1], output_field=IntegerField())
 
 
 @dataclass(frozen=True)
@@ -110,11 +113,10 @@ def steps(project: Project, found: "Tally | None" = None) -> list[Step]:
     if found is not None:
         has_notes, gold, frozen = found.notes > 0, found.gold > 0, found.versions > 0
     else:
-        has_notes = Document.objects.filter(project=project).exists()
+        # In order, so that the index by project is walked: looking for any one may read the whole table first.
+        has_notes = bool(Document.objects.filter(project=project).order_by("pk").values_list("pk")[:1])
         frozen = GoldVersion.objects.filter(project=project).exists()
-        gold = AnnotationSet.objects.filter(
-            author__project=project, author__kind=Author.Kind.GOLD, state=AnnotationSet.State.SUBMITTED
-        ).exists()
+        gold = gold_sets(project).exists()
     return [
         Step(_("Import notes"), _("Drop the files in: text, brat or CoNLL."), "import", _("Import notes"), has_notes),
         Step(_("Invite people"), _("Annotators get their notes at once."), "people", _("Invite people"), annotators),
@@ -253,10 +255,16 @@ class OwnWork:
         return Amount(self.todo.n + self.done.n, self.todo.more or self.done.more)
 
 
-def own_work(access: Access) -> OwnWork:
-    mine = Assignment.objects.filter(project_id=access.project.pk, user_id=access.user.pk)
-    counts = Membership.objects.filter(pk=access.membership.pk).values_list(
+def _own_counts(project: int, user: int, membership: int) -> QuerySet[Membership, Any]:
+    mine = Assignment.objects.filter(project_id=project, user_id=user)
+    return Membership.objects.filter(pk=membership).values_list(
         CappedCount(mine.filter(state=Assignment.State.OPEN)), CappedCount(mine.filter(state=Assignment.State.DONE))
     )
-    todo, done = counts[0]
+
+
+_OWN_COUNTS = PreparedRead(_own_counts, int, int, int)
+
+
+def own_work(access: Access) -> OwnWork:
+    todo, done = _OWN_COUNTS.first(access.project.pk, access.user.pk, access.membership.pk) or (0, 0)
     return OwnWork(Amount.of(todo), Amount.of(done))

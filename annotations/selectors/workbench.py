@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 
 from annotations.access import Access, Can
 from annotations.models import AnnotationSet, Assignment, Author, Document, Label, Span, User
 from annotations.models.prepared import PreparedRead, columns_of, object_of
+from annotations.selectors.projects import own_work
 
 # How many notes the list shows before and after the open one.
 AROUND = 15
@@ -53,6 +54,8 @@ class WorkList:
     total: int
     previous: int | None
     next: int | None
+    # There are more than `done` or `total` says: very many aren't counted to the end.
+    more: bool = False
 
     @property
     def left(self) -> int:
@@ -121,7 +124,8 @@ def labels_of(project_id: int) -> list[LabelItem]:
 
 def work_list(access: Access, note: Document) -> WorkList:
     """The person's notes around `note`. Who may read all notes and has none assigned sees the project's."""
-    done, total = progress(access)
+    work = own_work(access)
+    done, total = work.done.n, work.total.n
     found = _assigned_around(access, note.pk) if total else {}
     if note.pk not in found and access.can(Can.READ_NOTES):
         found |= {note.pk: (note.name, "")} if total else _project_around(access.project.pk, note.pk)
@@ -131,6 +135,7 @@ def work_list(access: Access, note: Document) -> WorkList:
         notes=[NoteItem(pk, *found[pk]) for pk in order],
         done=done,
         total=total,
+        more=work.total.more,
         previous=order[at - 1] if at > 0 else None,
         next=order[at + 1] if 0 <= at < len(order) - 1 else None,
     )
@@ -140,30 +145,20 @@ def _assigned(project_id: int, user_id: int) -> QuerySet[Assignment]:
     return Assignment.objects.filter(project_id=project_id, user_id=user_id)
 
 
-_COUNTS = PreparedRead(
-    lambda project, user: (
-        _assigned(project, user).order_by().values("state").annotate(notes=Count("pk")).values_list("state", "notes")
-    ),
-    int,
-    int,
-)
+def _walk(rows: Callable[..., QuerySet[Any, Any]], key: str, kinds: Sequence[type]) -> list[PreparedRead]:
+    """Two statements: the notes from one on, and the nearest before it.
 
-
-def progress(access: Access) -> tuple[int, int]:
-    """How many of their notes this person has done, and how many there are."""
-    counts = dict(_COUNTS.all(access.project.pk, access.user.pk))
-    done = counts.get(Assignment.State.DONE, 0)
-    return done, done + counts.get(Assignment.State.OPEN, 0)
-
-
-def _walk(rows: Callable[..., QuerySet[Any, Any]], key: str, name: str, kinds: Sequence[type]) -> list[PreparedRead]:
-    """Two statements: the notes from one on, and those before it, nearest first."""
+    Their names are read when the few notes are known; a join might look for them among all notes.
+    """
 
     def from_here(pk: int, *values: Any) -> QuerySet[Any, Any]:
-        return rows(*values).filter(**{f"{key}__gte": pk}).order_by(key).values_list(key, name)[: AROUND + 1]
+        return named(rows(*values).filter(**{f"{key}__gte": pk}).order_by(key).values(key)[: AROUND + 1])
 
     def before(pk: int, *values: Any) -> QuerySet[Any, Any]:
-        return rows(*values).filter(**{f"{key}__lt": pk}).order_by(f"-{key}").values_list(key, name)[:AROUND]
+        return named(rows(*values).filter(**{f"{key}__lt": pk}).order_by(f"-{key}").values(key)[:AROUND])
+
+    def named(few: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
+        return Document.objects.filter(pk__in=few).order_by().values_list("pk", "name")
 
     return [PreparedRead(from_here, int, *kinds), PreparedRead(before, int, *kinds)]
 
@@ -171,10 +166,9 @@ def _walk(rows: Callable[..., QuerySet[Any, Any]], key: str, name: str, kinds: S
 _ASSIGNED = _walk(
     lambda project, user, state: _assigned(project, user).filter(state=state),
     "document_id",
-    "document__name",
     [int, int, str],
 )
-_IN_PROJECT = _walk(lambda project: Document.objects.filter(project_id=project), "pk", "name", [int])
+_IN_PROJECT = _walk(lambda project: Document.objects.filter(project_id=project), "pk", [int])
 
 
 def _assigned_around(access: Access, pk: int) -> dict[int, tuple[str, str]]:

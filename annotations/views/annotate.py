@@ -14,7 +14,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotations.access import Access, Can, enter, note_for, notes_for
 from annotations.models import AnnotationSet, Document, User, Verb
-from annotations.selectors.workbench import labels_of, next_note, own_set, progress, spans_of, work_list
+from annotations.selectors.projects import own_work
+from annotations.selectors.workbench import labels_of, next_note, own_set, spans_of, work_list
 from annotations.services.changes import Refused, read_change
 from annotations.services.events import record
 from annotations.services.reading import Reading, reopen, submit
@@ -163,8 +164,10 @@ def next_open_note(request: HttpRequest, slug: str) -> HttpResponse:
     found = next_note(access, int(after) if after.isascii() and after.isdigit() and len(after) < 19 else None)
     if found is not None:
         return redirect("annotate", slug, found)
-    _, total = progress(access)
-    return render(request, "annotations/annotate_done.html", {"access": access, "total": total})
+    total = own_work(access).total
+    return render(
+        request, "annotations/annotate_done.html", {"access": access, "total": total.words if total.n else ""}
+    )
 
 
 def _enter(request: HttpRequest, slug: str) -> Access:
