@@ -2,16 +2,17 @@
 
 from dataclasses import dataclass
 
-from django.db.models import Count
+from django.db.models import OuterRef
 
 from annotations.models import Category, GoldVersion, Label, Project, Span
+from annotations.selectors.projects import Amount, CappedCount
 from annotations.selectors.workbench import UNDERLINES
 
 
 @dataclass(frozen=True)
 class LabelLine:
     label: Label
-    spans: int
+    spans: Amount
 
 
 @dataclass(frozen=True)
@@ -24,16 +25,12 @@ class CategoryLines:
 
 
 def used_labels(project: Project) -> list[CategoryLines]:
-    """Categories in their order, each with its labels and the spans that carry them (one grouped query)."""
-    spans = dict(
-        Span.objects.filter(label__label_set__project=project)
-        .values_list("label")
-        .annotate(count=Count("id"))
-        .order_by("label")
-    )
+    """Categories in their order, each with its labels and the spans that carry them, counted up to a limit."""
     lines: dict[int, list[LabelLine]] = {}
-    for label in Label.objects.filter(label_set__project=project, merged_into__isnull=True):
-        lines.setdefault(label.category_id, []).append(LabelLine(label, spans.get(label.pk, 0)))
+    labels = Label.objects.filter(label_set__project=project, merged_into__isnull=True)
+    for label in labels.annotate(spans_counted=CappedCount(Span.objects.filter(label=OuterRef("pk")))):
+        line = LabelLine(label, Amount.of(label.spans_counted))
+        lines.setdefault(label.category_id, []).append(line)
     return [
         CategoryLines(category, category.position % UNDERLINES, lines.get(category.pk, []))
         for category in Category.objects.filter(label_set__project=project)

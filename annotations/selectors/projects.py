@@ -113,10 +113,10 @@ def steps(project: Project, found: "Tally | None" = None) -> list[Step]:
     if found is not None:
         has_notes, gold, frozen = found.notes > 0, found.gold > 0, found.versions > 0
     else:
-        # In order, so that the index by project is walked: looking for any one may read the whole table first.
+        # In order, so that an index is walked: looking for any one may read the whole table first.
         has_notes = bool(Document.objects.filter(project=project).order_by("pk").values_list("pk")[:1])
         frozen = GoldVersion.objects.filter(project=project).exists()
-        gold = gold_sets(project).exists()
+        gold = bool(gold_sets(project).order_by("document_id").values_list("document_id")[:1])
     return [
         Step(_("Import notes"), _("Drop the files in: text, brat or CoNLL."), "import", _("Import notes"), has_notes),
         Step(_("Invite people"), _("Annotators get their notes at once."), "people", _("Invite people"), annotators),

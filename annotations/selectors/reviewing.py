@@ -58,8 +58,10 @@ def _read_by(author: Author) -> "QuerySet[AnnotationSet]":
 def next_to_review(author: Author, after: int = 0) -> int | None:
     """The id of the next note whose review is not closed, going round after the last; notes without gold come first."""
     closed = Review.objects.filter(document=OuterRef("document"), author=author, closed_at__isnull=False)
+    # The author's id rather than a join: the index of annotation sets begins with it.
+    golden = Author.objects.filter(project_id=author.project_id, kind=Author.Kind.GOLD).values_list("pk", flat=True)
     gold = AnnotationSet.objects.filter(
-        document=OuterRef("document"), author__kind=Author.Kind.GOLD, state=AnnotationSet.State.SUBMITTED
+        document=OuterRef("document"), author_id=golden.first() or 0, state=AnnotationSet.State.SUBMITTED
     )
     waiting = _read_by(author).filter(~Exists(closed)).order_by("document_id").values_list("document_id", flat=True)
     for notes in (waiting.filter(~Exists(gold)), waiting):

@@ -30,6 +30,7 @@ class Person:
         self.client = Client(SERVER_NAME="localhost", raise_request_exception=True)
         self.client.force_login(user)
         self.base = f"/projects/{slug}/"
+        self.client.get("/")  # the first request of a session writes it
 
     def get(self, path: str, status: int = 200, **headers: str) -> Callable[[], object]:
         def act() -> object:
@@ -128,8 +129,8 @@ def _looking(person: Person, large: Large) -> Iterator[Action]:
     yield Action("labels", person.get("labels/"), summary=True)
     yield Action("people", person.get("people/"), summary=True)
     yield Action("agreement", person.get("agreement/"), summary=True)
-    yield Action("settings", person.get("settings/"))
-    yield Action("patients", person.get("patients/"))
+    yield Action("settings", person.get("settings/"), summary=True)
+    yield Action("patients", person.get("patients/"), summary=True)
 
 
 def _walking(large: Large) -> Iterator[Action]:
