@@ -16,6 +16,9 @@ from django.http import Http404
 from annotations.models import Assignment, Document, Membership, Project, Role, User
 from annotations.models.prepared import PreparedRead, columns_of, object_of
 
+# An address may hold any number; a prepared statement takes no more than the column does.
+BIGGEST_ID = 2**63 - 1
+
 
 class Can(StrEnum):
     """Rights. `READ_NOTES` is every note with everyone's spans; annotators have only what is theirs to read."""
@@ -115,6 +118,8 @@ def _one_note(role: Role) -> PreparedRead:
 
 def note_for(access: Access, pk: int) -> Document:
     """One note, or 404 as if it did not exist."""
+    if pk > BIGGEST_ID:
+        raise Http404("no such note")
     whose = () if access.can(Can.READ_NOTES) else (access.user.pk,)
     row = _one_note(Role(access.membership.role)).first(access.project.pk, pk, *whose)
     if row is None:

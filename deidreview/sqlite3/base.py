@@ -77,6 +77,13 @@ class Queue:
             self.close()
 
 
+def _make_private(file: str | os.PathLike[str]) -> None:
+    """A new database is its owner's alone, whatever the umask of the command that makes it; SQLite's own side files
+    take its mode."""
+    with suppress(OSError):  # it is there, or it can't be made: SQLite will say so
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
 # django-stubs know little of a backend's inside.
 Original: Any = base.DatabaseWrapper
 
@@ -85,6 +92,8 @@ class DatabaseWrapper(Original):  # type: ignore[misc]
     queue: Queue | None = None
 
     def get_new_connection(self, conn_params: Any) -> Any:
+        if not self.is_in_memory_db():
+            _make_private(conn_params["database"])
         connection = super().get_new_connection(conn_params)
         if not self.is_in_memory_db():
             with suppress(OSError):  # a folder that can't be written: then nobody writes here

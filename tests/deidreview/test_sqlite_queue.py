@@ -1,6 +1,7 @@
 """Writers queue beside the file instead of looking again and again (SQLite only)."""
 
 import gc
+import os
 import select
 import subprocess
 import sys
@@ -138,3 +139,26 @@ def test_nothing_is_lost_when_many_write_at_once():
     assert not any(raised for _, raised in threads)
     project.refresh_from_db()
     assert project.readers_per_note == 150
+
+
+def test_a_new_database_is_its_owners_alone_whatever_the_umask(tmp_path):
+    """A restore or `prepare` from a shell makes the file, not only the run command with its own umask."""
+    file = tmp_path / "new.sqlite3"
+    before = os.umask(0o022)
+    try:
+        own = connection.copy()
+        own.settings_dict = {**connection.settings_dict, "NAME": str(file)}
+        with own.cursor() as cursor:
+            cursor.execute("CREATE TABLE t (x)")
+            modes = {each.name: each.stat().st_mode & 0o777 for each in tmp_path.iterdir()}
+        own.close()
+    finally:
+        os.umask(before)
+    assert {"new.sqlite3", "new.sqlite3-wal"} <= set(modes)
+    assert set(modes.values()) == {0o600}
+
+
+def test_deleted_text_is_overwritten_and_the_log_does_not_stay_large():
+    with connection.cursor() as cursor:
+        assert cursor.execute("PRAGMA secure_delete").fetchone()[0] == 1
+        assert 0 < cursor.execute("PRAGMA journal_size_limit").fetchone()[0] <= 2**26

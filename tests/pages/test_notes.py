@@ -297,6 +297,7 @@ def test_a_note_is_for_readers_of_its_project(read, sign_in, client):
     for bad in (
         page_of(foreign.pk),
         page_of(999999),
+        page_of(2**63),
         page_of(read.note.pk, "?set=99"),
         page_of(read.note.pk, "?set=x"),
     ):
