@@ -266,6 +266,7 @@ def test_a_note_with_open_proposals_does_not_close(opened: Page, world: SimpleNa
     press(opened, "a", "Enter")
     expect(opened.locator("#told")).to_contain_text("3 proposals are still open")
     expect(chosen(opened)).to_contain_text("12/03/2021")
+    saved(opened)
     assert Review.objects.get().closed_at is None
 
 
@@ -515,6 +516,18 @@ def test_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any, sche
     page.locator("#palette").get_by_role("button", name="HOSPITAL").tap()
     saved(page)
     assert gold(world.note)[-1] == ("HOSPITAL", "casa")
+    assert axe(page) == []
+
+
+@pytest.mark.parametrize("width", [390, 820])
+def test_a_closed_note_on_small_screens(world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int) -> None:
+    page = open_review(page_of(world.rita, viewport={"width": width, "height": 844}), live, world)
+    press(page, "a", "a", "a", "a", "Enter")
+    page.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
+    page = open_review(page, live, world)
+    for part in (page.get_by_role("button", name="Reopen"), page.locator("#reopen-form .primary")):
+        expect(part).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe(page) == []
 
 
