@@ -33,6 +33,9 @@ def _prepared(tokens: list[Token]) -> list[Token]:
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+        # The parser aligns columns by a style attribute, which the content-security policy refuses.
+        if style := token.attrs.pop("style", None):
+            token.attrs["class"] = f"column-{str(style).removeprefix('text-align:')}"
         for child in token.children or ():
             if child.type == "link_open":
                 child.attrSet("rel", "noopener noreferrer")

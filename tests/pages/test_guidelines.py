@@ -145,3 +145,11 @@ def test_what_cannot_be_saved(world, mia, body):
 
 def test_the_way_there_is_linked(mia):
     assert reverse("guidelines_edit", args=["covid"]) in mia.get(PAGE).content.decode()
+
+
+def test_aligned_columns_need_no_style_attribute():
+    """The content-security policy refuses those."""
+    html = markdown("| a | b | c |\n|:-:|--:|---|\n| 1 | 2 | 3 |")
+    assert "style" not in html
+    assert '<th class="column-center">' in html
+    assert '<td class="column-right">' in html
