@@ -226,3 +226,38 @@ def test_merging_labels_follows_into_decisions(world):
     merge_labels(source=label_of(world.project, "HOSPITAL"), target=label_of(world.project, "CITY"), actor=None)
     world.do(Act.REJECT, proposal=world.place.pk)
     assert world.gold() == []
+
+
+def test_what_another_run_s_acceptance_stands_on_is_not_removed(world):
+    other = make_set(world.note, make_author(world.project, kind="run", name="r2"), [(24, 30, "CITY")], submitted=True)
+    second = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, proposal=other.spans.get().pk)
+    review.decide(document=world.note, author=other.author, user=world.rita, request=second)
+    with pytest.raises(ServiceError, match="rita accepted this very span as r2 proposed it") as refused:
+        world.do(Act.REMOVE, place=(24, 30, world.label("CITY")))
+    assert refused.value.code == "elsewhere"
+    assert world.gold() == [(24, 30, "CITY")]
+
+
+def test_a_decision_that_others_made_meanwhile_is_not_overwritten_unseen(world):
+    other = make_member(world.project, Role.REVIEWER, "rosa")
+    world.do(Act.ACCEPT, proposal=world.name.pk)
+    with pytest.raises(ServiceError, match="rita accepted this proposal meanwhile"):
+        world.do(Act.REJECT, proposal=world.name.pk, user=other, seen=("open", None))
+    moved = (0, 11, world.label("DOCTOR"))
+    world.do(Act.CORRECT, proposal=world.name.pk, place=moved, quote="Mario Rossi")
+    with pytest.raises(ServiceError, match="meanwhile"):
+        seen = ("accepted", (0, 11, world.label("PATIENT")))
+        world.do(Act.REJECT, proposal=world.name.pk, user=other, seen=seen)
+    world.do(Act.REJECT, proposal=world.name.pk, user=other, seen=("accepted", moved))
+    assert world.gold() == []
+
+
+def test_what_changes_nothing_leaves_no_event(world):
+    world.do(Act.ACCEPT, proposal=world.name.pk)
+    world.do(Act.ADD, place=(13, 20, world.label("AGE")), quote="54 anni")
+    for _ in range(2):
+        world.do(Act.ACCEPT, proposal=world.name.pk)
+        world.do(Act.ADD, place=(13, 20, world.label("AGE")), quote="54 anni")
+    assert Event.objects.filter(verb=Verb.REVIEW_DECIDED).count() == 2
+    world.do(Act.UNDO)
+    assert world.gold() == [(0, 11, "PATIENT")]
