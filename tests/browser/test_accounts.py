@@ -22,6 +22,13 @@ def sign_in(page: Page) -> None:
     page.keyboard.press("Enter")
 
 
+def fill_focused(page: Page, text: str) -> None:
+    """Type into the field that the page puts the focus in, once it has, and send."""
+    expect(page.locator("input:focus")).to_be_visible()
+    page.keyboard.type(text)
+    page.keyboard.press("Enter")
+
+
 def fits(page: Page) -> bool:
     return page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
@@ -36,14 +43,12 @@ def test_from_sign_in_to_the_second_factor_and_out(page_of, live):
     page.get_by_text("Account menu").locator("..").click()
     page.get_by_role("link", name="Two-factor sign-in").click()
     page.get_by_role("link", name="Set up").click()
-    page.keyboard.type(PASSWORD)
-    page.keyboard.press("Enter")
+    fill_focused(page, PASSWORD)
     expect(page.get_by_alt_text("QR code")).to_be_visible()
     # The picture is there: the policy lets data: through.
     assert page.evaluate("document.querySelector('.qr').naturalWidth") > 0
     secret = page.locator("code.secret").inner_text()
-    page.keyboard.type(totp(secret, time.time()))
-    page.keyboard.press("Enter")
+    fill_focused(page, totp(secret, time.time()))
     expect(page.get_by_role("list", name="Unused codes").get_by_role("listitem")).to_have_count(10)
     recovery = page.get_by_role("list", name="Unused codes").get_by_role("listitem").first.inner_text()
 
@@ -52,8 +57,7 @@ def test_from_sign_in_to_the_second_factor_and_out(page_of, live):
     page.wait_for_url(live("account_login"))
     sign_in(page)
     expect(page.get_by_role("heading", name="Second step")).to_be_visible()
-    page.keyboard.type(recovery)
-    page.keyboard.press("Enter")
+    fill_focused(page, recovery)
     page.wait_for_url(live("projects"))
 
 
