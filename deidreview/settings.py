@@ -223,6 +223,7 @@ ACCOUNT_FORMS = {
     "change_password": "deidreview.accounts.ChangePassword",
     "reset_password_from_key": "deidreview.accounts.ChoosePassword",
 }
+ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "deidreview.tokens.LinkTokens"  # noqa: S105 - a class
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"

@@ -120,6 +120,21 @@ def test_a_link_sets_a_new_password_once(client):
     assert anna.check_password("a-brand-new-secret"), "the link worked twice"
 
 
+@pytest.mark.parametrize("kind", ["administrator", "other project", "nothing"])
+def test_a_link_is_void_once_the_account_has_other_rights(client, kind):
+    """Whoever holds the link was entitled to the account as it was, not as it has become."""
+    project = make_project()
+    boss, anna = make_member(project, Role.MANAGER), make_member(project, Role.ANNOTATOR, "anna")
+    path = members.reset_link_path(project=project, user=anna, actor=boss)
+    if kind == "administrator":
+        anna.is_staff = True
+        anna.save()
+    elif kind == "other project":
+        members.add_member(project=make_project(), user=anna, role=Role.MANAGER)
+    page = client.get(path, follow=True)
+    assert (b"no longer valid" in page.content) == (kind != "nothing")
+
+
 @pytest.mark.parametrize("kind", ["administrator", "other project"])
 def test_a_manager_makes_no_link_for_somebody_with_rights_elsewhere(kind):
     project = make_project()
