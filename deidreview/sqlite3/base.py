@@ -17,6 +17,7 @@ from typing import Any
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
+WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 # Inside a process people queue here, by database file, so that one thread at most waits in the kernel without a limit.
 _turns: dict[str, threading.Lock] = defaultdict(threading.Lock)
 # A child of a fork has none of the threads that held them.
@@ -24,7 +25,32 @@ os.register_at_fork(after_in_child=_turns.clear)
 
 
 class Cursor(base.SQLiteCursorWrapper):
-    """Remembers how the product's few statements look in SQLite's own style."""
+    """Queues for a write of its own, outside a transaction; remembers statements in SQLite's own style."""
+
+    queue: "Queue | None" = None
+    _in_turn = False
+
+    def execute(self, query: str, params: Any = None) -> Any:
+        queue = self.queue
+        if queue is None or queue.holds or not query.startswith(WRITES):
+            return super().execute(query, params)
+        queue.enter()
+        try:
+            done = super().execute(query, params)
+        except BaseException:
+            queue.leave()
+            raise
+        # One that returns rows is only written when they have been taken.
+        self._in_turn = self.description is not None
+        if not self._in_turn:
+            queue.leave()
+        return done
+
+    def close(self) -> None:
+        super().close()
+        if self._in_turn and self.queue is not None:
+            self._in_turn = False
+            self.queue.leave()
 
     def convert_query(self, query: str, *, param_names: Any = None) -> str:
         return (
@@ -42,15 +68,16 @@ def _in_sqlites_style(query: str) -> str:
 class Queue:
     """One connection's place in the queue of a database file. Never waits for itself."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, seconds: float) -> None:
+        self._seconds = seconds
         self.holds = False
         self._turn = _turns[file]
         self._file = os.open(f"{file}-queue", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
-    def enter(self, seconds: float) -> None:
+    def enter(self) -> None:
         if self.holds:
             return
-        if not self._turn.acquire(timeout=seconds):
+        if not self._turn.acquire(timeout=self._seconds):
             raise OperationalError("database is locked")
         self.holds = True
         try:
@@ -97,17 +124,20 @@ class DatabaseWrapper(Original):  # type: ignore[misc]
         connection = super().get_new_connection(conn_params)
         if not self.is_in_memory_db():
             with suppress(OSError):  # a folder that can't be written: then nobody writes here
-                self.queue = Queue(os.path.abspath(conn_params["database"]))  # noqa: PTH100 - text, and links as given
+                file = os.path.abspath(conn_params["database"])  # noqa: PTH100 - as text, links as they are given
+                self.queue = Queue(file, conn_params.get("timeout", 5))
         return connection
 
     def create_cursor(self, name: str | None = None) -> Any:
-        return self.connection.cursor(factory=Cursor)
+        cursor: Cursor = self.connection.cursor(factory=Cursor)
+        cursor.queue = self.queue
+        return cursor
 
     def _start_transaction_under_autocommit(self) -> None:
         if self.queue is None or self.transaction_mode is None:
             super()._start_transaction_under_autocommit()
             return
-        self.queue.enter(self.settings_dict["OPTIONS"].get("timeout", 5))
+        self.queue.enter()
         try:
             super()._start_transaction_under_autocommit()
         except BaseException:

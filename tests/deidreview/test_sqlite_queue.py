@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from django.db import OperationalError, connection, connections, transaction
+from django.db import IntegrityError, OperationalError, connection, connections, transaction
 
 from annotations.models import Project
 from tests.factories import make_project
@@ -139,6 +139,44 @@ def test_nothing_is_lost_when_many_write_at_once():
     assert not any(raised for _, raised in threads)
     project.refresh_from_db()
     assert project.readers_per_note == 150
+
+
+def test_a_write_outside_a_transaction_takes_its_turn_too():
+    """Looking now and then whether nobody writes, it would rarely find a gap between writers who follow at once."""
+    project = make_project()
+    busy = threading.Event()
+    busy.set()
+
+    def write():
+        while busy.is_set():
+            with transaction.atomic():
+                Project.objects.filter(pk=project.pk).update(language="it")
+                time.sleep(0.01)
+
+    threads = [in_thread(write) for _ in range(4)]
+    try:
+        began = time.monotonic()
+        Project.objects.filter(pk=project.pk).update(name="outside")
+        made = Project.objects.create(name="Another", slug="another")  # gives its key back: a statement with rows
+        took = time.monotonic() - began
+    finally:
+        busy.clear()
+    for thread, raised in threads:
+        thread.join(10)
+        assert not raised and not thread.is_alive()
+    assert took < 0.5
+    assert Project.objects.filter(pk=made.pk).exists()
+    project.refresh_from_db()
+    assert project.name == "outside"
+
+
+def test_a_refused_write_outside_a_transaction_leaves_the_queue():
+    make_project("taken")
+    with pytest.raises(IntegrityError):
+        Project.objects.create(name="Twice", slug="taken")
+    thread, raised = in_thread(lambda: make_project("free"))
+    thread.join(10)
+    assert not raised and not thread.is_alive()
 
 
 def test_a_new_database_is_its_owners_alone_whatever_the_umask(tmp_path):
