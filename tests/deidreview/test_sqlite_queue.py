@@ -156,7 +156,8 @@ def test_a_write_outside_a_transaction_takes_its_turn_too():
     threads = [in_thread(write) for _ in range(4)]
     try:
         began = time.monotonic()
-        Project.objects.filter(pk=project.pk).update(name="outside")
+        for _ in range(10):
+            Project.objects.filter(pk=project.pk).update(name="outside")
         made = Project.objects.create(name="Another", slug="another")  # gives its key back: a statement with rows
         took = time.monotonic() - began
     finally:
@@ -164,7 +165,7 @@ def test_a_write_outside_a_transaction_takes_its_turn_too():
     for thread, raised in threads:
         thread.join(10)
         assert not raised and not thread.is_alive()
-    assert took < 0.5
+    assert took < 1.5
     assert Project.objects.filter(pk=made.pk).exists()
     project.refresh_from_db()
     assert project.name == "outside"
