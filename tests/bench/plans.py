@@ -10,8 +10,11 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from deidreview.run.postgres import FAST, private_postgres
@@ -38,37 +41,39 @@ class Report:
             for fault in action["faults"]
         ]
 
-    def __str__(self) -> str:
+    def text(self, *, statements: bool) -> str:
+        """A line for each action, and with `statements` one for each of its statements and their plans."""
+        small, whole = ([row for row in self.actions if row["summary"] is kind] for kind in (False, True))
         lines = [
-            f"{self.notes:,} notes, {self.spans:,} spans, made in {self.seconds:.0f} s; times are the database's own"
+            f"{self.notes:,} notes, {self.spans:,} spans, made in {self.seconds:.0f} s; times are the database's own",
+            *(line for action in small for line in _lines(action, statements=statements)),
+            "Counted or walked by intention:",
+            *(line for action in whole for line in _lines(action, statements=statements)),
+            *([f"FAULT {fault}" for fault in self.flagged] or ["No sequential scan and no long walk among the first."]),
         ]
-        lines += _lines([action for action in self.actions if not action["summary"]])
-        lines += ["", "Whole projects, counted or walked by intention:"]
-        lines += _lines([action for action in self.actions if action["summary"]])
-        lines += ["", *([f"FAULT {fault}" for fault in self.flagged] or ["No sequential scan, no long walk."])]
         return "\n".join(lines)
 
 
-def _lines(actions: list[dict[str, Any]]) -> list[str]:
-    lines = []
-    for action in actions:
-        total = sum(plan["ms"] for plan in action["plans"])
-        rows = sum(plan["rows"] for plan in action["plans"])
-        lines.append(f"{action['action']}: {len(action['plans'])} statements, {rows:,} rows, {total:.2f} ms")
-        for plan in action["plans"]:
-            nodes = ", ".join(dict.fromkeys(node for node in plan["nodes"] if " " in node))
-            lines.append(f"    {plan['ms']:8.2f} ms {plan['rows']:9,} rows  {plan['title']:28} {nodes}"[:200])
-    return lines
+def _lines(action: dict[str, Any], *, statements: bool) -> Iterator[str]:
+    plans = action["plans"]
+    rows, ms = sum(plan["rows"] for plan in plans), sum(plan["ms"] for plan in plans)
+    yield f"{ms:9.2f} ms {rows:9,} rows {len(plans):3} statements  {action['action']}"
+    for plan in plans if statements else ():
+        nodes = ", ".join(dict.fromkeys(node for node in plan["nodes"] if " " in node))
+        yield f"    {plan['ms']:8.2f} ms {plan['rows']:9,} rows  {plan['title']:28} {nodes}"
 
 
 def report(notes: int = NOTES) -> Report:
     """Start a database, have a process of its own fill and ask it."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-    with private_postgres(options=[*FAST, "shared_buffers=512MB", "maintenance_work_mem=256MB"]) as url:
+    options = [*FAST, "shared_buffers=512MB", "maintenance_work_mem=256MB"]
+    with private_postgres(options=options) as url, tempfile.TemporaryDirectory() as data:
+        (Path(data) / "static").mkdir()
+        own = {"DATABASE_URL": url, "DEIDREVIEW_DATA": data, "DJANGO_SETTINGS_MODULE": "tests.settings"}
         done = subprocess.run(
             [sys.executable, "-m", "tests.bench.plans", "--notes", str(notes)],
             cwd=ROOT,
-            env={**clean, "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "tests.settings"},
+            env=clean | own,
             stdout=subprocess.PIPE,
             text=True,
             timeout=SECONDS,
