@@ -16,7 +16,7 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("--set", required=True, metavar="WHO", help="annotator:NAME; with --note also run:NAME_OR_ID")
+        parser.add_argument("--set", required=True, metavar="WHO", help="annotator:NAME; with --note also run:NAME")
         parser.add_argument("--note", metavar="NAME", help="one note; without it, every note that has no gold yet")
         parser.add_argument(
             "--replace", action="store_true", help="with --note: replace other gold (kept in the audit log)"
