@@ -298,14 +298,16 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]
 TIME_ZONE = _time_zone()
-USE_I18N = True
+# With one language there is nothing to translate: looking it up all the same would be a tenth of every page's cost.
+# A second one also needs django.middleware.locale.LocaleMiddleware.
+USE_I18N = len(LANGUAGES) > 1
 USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "deidreview.storage.StaticFiles"},
 }
 FIXTURES_DIR = BASE_DIR / "fixtures"
 

@@ -1,6 +1,7 @@
 """The header: project navigation, icons, the version. Links whose pages are not installed are left out."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -37,6 +38,7 @@ class Tab:
     current: str  # the value of aria-current, or empty
 
 
+@lru_cache(maxsize=1024)
 def _url(name: str, *args: object) -> str:
     try:
         return reverse(name, args=args)
@@ -73,6 +75,7 @@ def nav_url(name: str, *args: object) -> str:
 
 
 @register.simple_tag
+@lru_cache(maxsize=256)
 def icon(name: str) -> SafeString:
     """One icon of the local set; it is decoration, so the text beside it must say the same."""
     return format_html(

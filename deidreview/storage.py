@@ -1,0 +1,23 @@
+"""Static files under names that hold their hash, found once."""
+
+from typing import Any
+
+from django.conf import settings
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+
+class StaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
+    """A page names twenty files, and their addresses stay the same as long as the process runs."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._urls: dict[str, str] = {}
+
+    def url(self, name: str | None, force: bool = False) -> str:
+        known = self._urls.get(name or "")
+        if known is not None and not force and not settings.DEBUG:
+            return known
+        found: str = super().url(name, force)
+        if not force:
+            self._urls[name or ""] = found
+        return found
