@@ -1,13 +1,13 @@
 """The rows of long tables. A tag rather than a template loop: fifty rows of seven cells take a tenth of the time.
 
-Everything that comes from people is escaped by format_html.
+Everything that comes from people is escaped by `fill`.
 """
 
 from collections.abc import Iterable
+from html import escape
 
 from django import template
 from django.utils.dateformat import format as format_date
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
@@ -21,11 +21,16 @@ NOTHING = SafeString('<span class="mute">–</span>')
 EMPTY = SafeString("")
 
 
+def fill(markup: str, *values: str) -> SafeString:
+    """`format_html` for strings, in a third of its time: whatever is not markup already is escaped."""
+    return SafeString(markup.format(*[value if isinstance(value, SafeString) else escape(value) for value in values]))
+
+
 @register.simple_tag
 def note_rows(rows: Iterable[NoteRow], url: str, blind: bool, query: str = "") -> SafeString:
     """Lines of the list of notes at `url`, below which each note lies by its id; `query` goes along to its page."""
     line = _AnnotatorsLine(url) if blind else _ReadersLine(url, query)
-    return format_html_join("\n", "<tr>{}</tr>", ((line.cells(row),) for row in rows))
+    return SafeString("\n".join(fill("<tr>{}</tr>", line.cells(row)) for row in rows))
 
 
 class _Line:
@@ -36,7 +41,7 @@ class _Line:
         self.language, self.length = _("Language"), _("Characters")
 
     def cells(self, row: NoteRow) -> SafeString:
-        return format_html(
+        return fill(
             '<th scope="row">{}</th>{}{}{}',
             self.links(row),
             _cell(self.language, row.language, "aside"),
@@ -58,13 +63,13 @@ class _AnnotatorsLine(_Line):
         super().__init__(url)
         self.state = _("State")
         self.tags = {
-            "done": format_html('<span class="tag ok">{}</span>', _("done")),
-            "begun": format_html('<span class="tag accent">{}</span>', _("begun")),
-            "open": format_html('<span class="tag">{}</span>', _("to do")),
+            "done": fill('<span class="tag ok">{}</span>', _("done")),
+            "begun": fill('<span class="tag accent">{}</span>', _("begun")),
+            "open": fill('<span class="tag">{}</span>', _("to do")),
         }
 
     def links(self, row: NoteRow) -> SafeString:
-        return format_html('<a href="{}{}/annotate/">{}</a>', self.url, str(row.pk), row.name)
+        return fill('<a href="{}{}/annotate/">{}</a>', self.url, str(row.pk), row.name)
 
     def states(self, row: NoteRow) -> SafeString:
         return _cell(self.state, self.tags.get(row.own, NOTHING))
@@ -77,14 +82,14 @@ class _ReadersLine(_Line):
         super().__init__(url)
         self.query = query
         self.submitted, self.drafts, self.open, self.gold = _("Submitted"), _("Drafts"), _("To do"), _("Gold")
-        self.tag = format_html('<span class="tag ok">{}</span>', _("gold"))
+        self.tag = fill('<span class="tag ok">{}</span>', _("gold"))
         self.own = {"done": _("your reading"), "begun": _("annotate"), "open": _("annotate")}
 
     def links(self, row: NoteRow) -> SafeString:
-        link = format_html('<a href="{}{}/{}">{}</a>', self.url, str(row.pk), self.query, row.name)
+        link = fill('<a href="{}{}/{}">{}</a>', self.url, str(row.pk), self.query, row.name)
         if not row.own:
             return link
-        return format_html(
+        return fill(
             '{} <a class="small" href="{}{}/annotate/">{}<span class="sr-only"> {}</span></a>',
             link,
             self.url,
@@ -94,7 +99,7 @@ class _ReadersLine(_Line):
         )
 
     def states(self, row: NoteRow) -> SafeString:
-        return format_html(
+        return fill(
             "{}{}{}{}",
             _cell(self.submitted, row.submitted),
             _cell(self.drafts, row.drafts),
@@ -106,8 +111,8 @@ class _ReadersLine(_Line):
 def _cell(label: str, content: str, classes: str = "") -> SafeString:
     """A cell; one without content is left out where rows are stacked (small screens)."""
     if not content:
-        return format_html('<td data-label="{}" class="{} none">{}</td>', label, classes, NOTHING)
-    return format_html('<td data-label="{}" class="{}">{}</td>', label, classes, content)
+        return fill('<td data-label="{}" class="{} none">{}</td>', label, classes, NOTHING)
+    return fill('<td data-label="{}" class="{}">{}</td>', label, classes, content)
 
 
 @register.simple_tag
@@ -115,25 +120,25 @@ def audit_rows(lines: Iterable[Line], notes_url: str) -> SafeString:
     """Lines of the audit log; notes that are still there are links below `notes_url`."""
     labels = [_("Who"), _("What"), _("Note"), _("Details")]
     when = _("When")
-    return format_html_join(
-        "\n",
-        '<tr><td data-label="{}" class="nowrap"><time datetime="{}">{}</time></td>{}{}{}{}</tr>',
-        (
-            (
+    row = '<tr><td data-label="{}" class="nowrap"><time datetime="{}">{}</time></td>{}{}{}{}</tr>'
+    return SafeString(
+        "\n".join(
+            fill(
+                row,
                 when,
                 line.at.isoformat(timespec="seconds"),
                 format_date(localtime(line.at), "j M Y, H:i:s"),
                 *(_cell(*pair) for pair in zip(labels, _audit_cells(line, notes_url), strict=True)),
             )
             for line in lines
-        ),
+        )
     )
 
 
 def _audit_cells(line: Line, notes_url: str) -> tuple[str, str, str, str]:
     note: str = EMPTY
     if line.note is not None:
-        note = format_html('<a href="{}{}/">{}</a>', notes_url, str(line.note), line.note_name)
+        note = fill('<a href="{}{}/">{}</a>', notes_url, str(line.note), line.note_name)
     elif line.note_name:
-        note = format_html('<span class="mute">{}</span>', line.note_name)
+        note = fill('<span class="mute">{}</span>', line.note_name)
     return line.who, line.what, note, line.details
