@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.access import Access, Can, notes_for
 from annotations.models import AnnotationSet, Assignment, Author, Document
+from annotations.models.prepared import PreparedRead
 
 PAGE = 50
 # Where no index holds the answer (notes without gold), this many notes are looked at for one page.
@@ -208,13 +209,66 @@ def _by_name(access: Access, text: str) -> Fetch:
     return fetch
 
 
-def _rows(access: Access, ids: list[int]) -> list[NoteRow]:
-    notes = {
-        pk: (name, language, length)
-        for pk, name, language, length in Document.objects.filter(pk__in=ids)
+class _OfPage:
+    """A prepared read about the notes of one page: `rows(ids)` is a queryset. Full pages and shorter ones are alike,
+    since the last id may stand in the list more than once."""
+
+    def __init__(self, rows: Callable[..., QuerySet[Any, Any]], *kinds: type) -> None:
+        count = len(kinds)
+        self._read = PreparedRead(lambda *values: rows(values[count:], *values[:count]), *kinds, *[int] * PAGE)
+
+    def __call__(self, ids: list[int], *values: int) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
+        for at in range(0, len(ids), PAGE):
+            some = ids[at : at + PAGE]
+            found += self._read.all(*values, *some, *some[-1:] * (PAGE - len(some)))
+        return found
+
+
+_NOTES = _OfPage(
+    lambda ids: Document.objects.filter(pk__in=ids).order_by().values_list("pk", "name", "language", "length")
+)
+_OWN = _OfPage(
+    lambda ids, user: (
+        Assignment.objects.filter(document_id__in=ids, user_id=user)
+        .exclude(state=Assignment.State.RELEASED)
         .order_by()
-        .values_list("pk", "name", "language", "length")
-    }
+        .values_list("document_id", "state")
+    ),
+    int,
+)
+_BEGUN = _OfPage(
+    lambda ids, user: (
+        AnnotationSet.objects.filter(
+            document_id__in=ids,
+            author__user_id=user,
+            author__kind=Author.Kind.ANNOTATOR,
+            state=AnnotationSet.State.DRAFT,
+        )
+        .order_by()
+        .values_list("document_id")
+    ),
+    int,
+)
+_READERS = _OfPage(
+    lambda ids: (
+        AnnotationSet.objects.filter(document_id__in=ids)
+        .exclude(state=AnnotationSet.State.WITHDRAWN)
+        .order_by("author__kind", "author__name")
+        .values_list("document_id", "state", "author__kind", "author__name")
+    )
+)
+_OPEN = _OfPage(
+    lambda ids: (
+        Assignment.objects.filter(document_id__in=ids, state=Assignment.State.OPEN)
+        .order_by()
+        .values_list("document_id")
+    )
+)
+
+
+def _rows(access: Access, ids: list[int]) -> list[NoteRow]:
+    notes = {pk: (name, language, length) for pk, name, language, length in _NOTES(ids)}
     own = _own_states(access, ids)
     if not access.can(Can.READ_NOTES):
         return [NoteRow(pk, *notes[pk], own=own.get(pk, "")) for pk in ids if pk in notes]
@@ -238,19 +292,10 @@ def _rows(access: Access, ids: list[int]) -> list[NoteRow]:
 def _own_states(access: Access, ids: list[int]) -> dict[int, str]:
     if not access.can(Can.ANNOTATE):
         return {}
-    mine = Assignment.objects.filter(document_id__in=ids, user_id=access.user.pk).exclude(
-        state=Assignment.State.RELEASED
-    )
-    states = dict(mine.order_by().values_list("document_id", "state"))
+    states: dict[int, str] = dict(_OWN(ids, access.user.pk))
     if not states:
         return {}
-    begun = AnnotationSet.objects.filter(
-        document_id__in=ids,
-        author__user_id=access.user.pk,
-        author__kind=Author.Kind.ANNOTATOR,
-        state=AnnotationSet.State.DRAFT,
-    )
-    for pk in begun.order_by().values_list("document_id", flat=True):
+    for (pk,) in _BEGUN(ids, access.user.pk):
         if states.get(pk) == Assignment.State.OPEN:
             states[pk] = "begun"
     return states
@@ -261,10 +306,7 @@ def _readers(ids: list[int]) -> tuple[dict[int, list[str]], dict[int, list[str]]
     submitted: dict[int, list[str]] = defaultdict(list)
     drafts: dict[int, list[str]] = defaultdict(list)
     gold: set[int] = set()
-    rows = AnnotationSet.objects.filter(document_id__in=ids).exclude(state=AnnotationSet.State.WITHDRAWN)
-    for pk, state, kind, name in rows.order_by("author__kind", "author__name").values_list(
-        "document_id", "state", "author__kind", "author__name"
-    ):
+    for pk, state, kind, name in _READERS(ids):
         if kind == Author.Kind.GOLD:
             gold.add(pk)
         else:
@@ -273,8 +315,7 @@ def _readers(ids: list[int]) -> tuple[dict[int, list[str]], dict[int, list[str]]
 
 
 def _open(ids: list[int]) -> Counter[int]:
-    rows = Assignment.objects.filter(document_id__in=ids, state=Assignment.State.OPEN).order_by()
-    return Counter(rows.values_list("document_id", flat=True))
+    return Counter(pk for (pk,) in _OPEN(ids))
 
 
 def _names(names: list[str]) -> str:
