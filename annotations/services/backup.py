@@ -12,6 +12,7 @@ import json
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -30,6 +31,8 @@ from annotations.services.schema import applied_migrations, compare
 FORMAT = 1
 MANIFEST = "manifest.json"
 DATA = "database"
+# What a zip with flipped bits raises, by where they are.
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 BLOCK = 1024 * 1024
 # The file in the data folder that deidreview.run locks while the product runs.
 RUN_LOCK = "lock"
@@ -116,7 +119,7 @@ def read_manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
             bytes=int(raw["bytes"]),
             counts={str(name): int(count) for name, count in raw["counts"].items()},
         )
-    except (KeyError, ValueError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, *DAMAGE) as error:
         raise ServiceError(f"{file} is not a backup made by deidreview, or it is damaged", code="damaged") from error
 
 
@@ -186,7 +189,7 @@ def _unpack(file: Path, target: Path) -> Manifest:
         raise ServiceError(f"there is no file {file}", code="missing") from error
     except OSError as error:
         raise ServiceError(f"{file} cannot be read ({error.strerror})", code="unreadable") from error
-    except (zipfile.BadZipFile, KeyError, EOFError, ValueError) as error:
+    except (KeyError, ValueError, *DAMAGE) as error:
         raise ServiceError(f"{file} is not a backup made by deidreview, or it is damaged", code="damaged") from error
     if digest != manifest.sha256:
         raise ServiceError(f"{file} is damaged: its content does not match its checksum", code="damaged")

@@ -142,6 +142,10 @@ def test_a_damaged_file_changes_nothing(world, tmp_path):
         "empty": b"",
         "other": b"PK but not really" * 100,
     }
+    # A flipped byte shows in one of several ways, by where it is.
+    for part in range(1, 20):
+        at = len(whole) * part // 20
+        damages[f"flipped-{part}"] = whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :]
     for name, content_ in damages.items():
         (tmp_path / name).write_bytes(content_)
         with pytest.raises(ServiceError, match="damaged"):
