@@ -1,6 +1,7 @@
 """Gold out: 500 notes as brat, into a folder."""
 
 import time
+from pathlib import Path
 
 from tests.bench import corpus
 from tests.bench.figures import Figure, over_rounds
@@ -10,8 +11,9 @@ PART = "export"
 
 
 def measure(bench: Bench) -> list[Figure]:
-    taken = [_export(bench, turn) for turn in range(bench.rounds)]
-    plain = [_plain_files(bench, turn) for turn in range(bench.rounds)]
+    folders = [bench.data / bench.fresh("out") for _ in range(bench.rounds)]
+    taken = [_export(bench, out) for out in folders]
+    plain = [_plain_files(out) for out in folders]
     return [
         over_rounds(PART, "the disk's own time for as many files", plain, "s"),
         over_rounds(PART, "export, 500 notes as brat", [inside for inside, _ in taken], "s", aim=0.3),
@@ -19,8 +21,7 @@ def measure(bench: Bench) -> list[Figure]:
     ]
 
 
-def _export(bench: Bench, turn: int) -> tuple[float, float]:
-    out = bench.data / f"out-{turn}"
+def _export(bench: Bench, out: Path) -> tuple[float, float]:
     words = ("export_documents", PROJECT, out, "--format", "brat", "--set", "gold")
     inside, whole, report = bench.product.timed(*words)
     written = len(list(out.glob("*.ann")))
@@ -29,10 +30,10 @@ def _export(bench: Bench, turn: int) -> tuple[float, float]:
     return inside, whole
 
 
-def _plain_files(bench: Bench, turn: int) -> float:
+def _plain_files(out: Path) -> float:
     """Seconds to write the files of the export again, and nothing else."""
-    files = [(path.name, path.read_bytes()) for path in (bench.data / f"out-{turn}").iterdir()]
-    again = bench.data / f"again-{turn}"
+    files = [(path.name, path.read_bytes()) for path in out.iterdir()]
+    again = out.with_suffix(".again")
     again.mkdir()
     began = time.perf_counter()
     for name, content in files:

@@ -10,13 +10,15 @@ READERS = 8
 
 def measure(bench: Bench) -> list[Figure]:
     plain = []
-    for turn in range(bench.rounds):
-        new_project(bench.product, f"import-{turn}")
-        plain.append(import_gold(bench.product, f"import-{turn}", bench.notes))
-    new_project(bench.product, "import-read")
+    for _ in range(bench.rounds):
+        name = bench.fresh("import")
+        new_project(bench.product, name)
+        plain.append(import_gold(bench.product, name, bench.notes))
+    name = bench.fresh("import")
+    new_project(bench.product, name)
     for number in range(READERS):
-        new_member(bench.product, "import-read", f"reader{number}", "annotator")
-    assigned, _ = import_gold(bench.product, "import-read", bench.notes)
+        new_member(bench.product, name, f"reader{number}", "annotator")
+    assigned, _ = import_gold(bench.product, name, bench.notes)
     inside = [corpus.NOTES / seconds for seconds, _ in plain]
     whole = [corpus.NOTES / seconds for _, seconds in plain]
     return [

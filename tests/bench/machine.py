@@ -88,6 +88,16 @@ class Others:
         self.share = max(0.0, _busy() - busy - (_used(tree(root)) - used)) / seconds
 
 
+def wait_for_calm(root: int, share: float, deadline: float) -> None:
+    """Until others leave the machine alone for two seconds, or until the deadline (monotonic seconds)."""
+    while time.monotonic() < deadline:
+        others = Others()
+        with others.watch(root):
+            time.sleep(2)
+        if others.share < share:
+            return
+
+
 # ── The disk ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

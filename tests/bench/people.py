@@ -1,8 +1,9 @@
 """The project that is measured: 500 notes, a manager, eight annotators who read every note, gold."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,17 @@ ANNOTATORS = [f"annotator{number}" for number in range(1, 9)]
 
 @dataclass
 class Bench:
-    """What the parts share: the running product, how often each figure is taken, and what was found."""
+    """What the parts share: the running product, and how often each figure is taken."""
 
     product: Product
     rounds: int
-    figures: list[Figure] = field(default_factory=list)
+    # Which notes are next to be labelled.
+    turns: Iterator[int] = field(default_factory=count)
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def fresh(self, word: str) -> str:
+        """A name that was not used before."""
+        return f"{word}-{next(self._numbers)}"
 
     @property
     def data(self) -> Path:

@@ -77,9 +77,10 @@ def _made(answer: dict[str, Any], change: dict[str, Any]) -> int:
 
 
 def measure(bench: Bench) -> list[Figure]:
-    urls = note_urls(bench)
+    urls, turns = note_urls(bench), bench.turns
     alone, together, commits = [], [], []
-    for turn in range(bench.rounds):
+    for _ in range(bench.rounds):
+        turn = next(turns) % 5
         commits += commit_times(bench.data)
         alone.append(_alone(bench, urls[turn::NOTES_EACH]))
         commits += commit_times(bench.data)
