@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from math import ceil
 from statistics import median
 from typing import Any
 
@@ -31,8 +32,7 @@ class Figure:
 
 def percentile(values: Sequence[float], percent: float) -> float:
     """The nearest-rank percentile: a value that was really measured."""
-    ordered = sorted(values)
-    return ordered[max(0, -(-len(ordered) * percent // 100).__int__() - 1)]
+    return sorted(values)[max(ceil(len(values) * percent / 100), 1) - 1]
 
 
 def over_rounds(
