@@ -42,8 +42,8 @@ lint: $(STAMPS)/dev
 bench: setup-dev
 	@$(PY) -m tests.bench
 
-quality:
-	@echo "There is no learned model yet: training, and its quality report, come with the models."
+quality: $(STAMPS)/dev
+	@$(PY) -m tests.quality
 
 lock:
 	@.ci/lock

@@ -58,6 +58,11 @@ class Access:
         return {right.name: self.can(right) for right in Can}
 
     @property
+    def unnamed(self) -> bool:
+        """Whether this person isn't to know which annotator said what, since they may adjudicate."""
+        return self.project.anonymous_adjudication and not self.can(Can.MANAGE)
+
+    @property
     def blind(self) -> bool:
         """Whether this person sees nobody else's spans."""
         return not self.can(Can.READ_NOTES)

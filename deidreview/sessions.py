@@ -1,6 +1,11 @@
-"""Sessions in the database, as Django keeps them; only the read at every request is a prepared one."""
+"""Sessions in the database, as Django keeps them; only the read at every request is a prepared one.
 
+What a signature says doesn't change: it is looked at once for each content of a session, not at every request.
+"""
+
+import json
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django.contrib.sessions.backends import db
@@ -16,6 +21,11 @@ _LIVE = PreparedRead(
 )
 
 
+@lru_cache(maxsize=512)
+def _content(signed: str) -> str:
+    return json.dumps(db.SessionStore().decode(signed))
+
+
 class SessionStore(db.SessionStore):
     def load(self) -> dict[str, Any]:
         row = _LIVE.first(self.session_key or "", timezone.now())
@@ -23,4 +33,4 @@ class SessionStore(db.SessionStore):
             # As the original does: a key that names nothing must not be taken over.
             self._session_key = None
             return {}
-        return dict(self.decode(row[0]))
+        return dict(json.loads(_content(row[0])))

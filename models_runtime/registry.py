@@ -42,6 +42,17 @@ JOBS: dict[str, JobKind] = {
     ),
     "export": JobKind(title="Export", handler="models_runtime.jobs.exporting.run", right=Can.EXPORT),
     "run": JobKind(title="Model run", handler="models_runtime.jobs.running.run", right=Can.MANAGE, can_pause=True),
+    "agreement": JobKind(title="Agreement", handler="models_runtime.jobs.agreement.run", right=Can.READ_NOTES),
+    "score": JobKind(title="Score", handler="models_runtime.jobs.scoring.run", right=Can.READ_NOTES),
+    "train": JobKind(
+        title="Training",
+        handler="models_runtime.jobs.training.run",
+        right=Can.MANAGE,
+        unit="steps",
+        undo="models_runtime.jobs.training.undo",
+        # Its model's name may belong to another by then; a new training is one form.
+        can_retry=False,
+    ),
     "gold": JobKind(title="Make gold", handler="models_runtime.jobs.gold.run", right=Can.MAKE_GOLD, can_pause=True),
 }
 
@@ -79,6 +90,40 @@ def backend_kind(name: str) -> BackendKind:
         return BACKENDS[name]
     except KeyError:
         raise LookupError(f"unknown backend {name!r}; there are: {', '.join(sorted(BACKENDS))}") from None
+
+
+@dataclass(frozen=True)
+class TrainableKind:
+    """A kind of model that learns here. `factory(path=FILE)` loads a trained one; `child` is run with `python -m`.
+
+    `algorithms` by key, the default first.
+    """
+
+    title: str
+    factory: str
+    child: str
+    algorithms: dict[str, str]
+
+
+TRAINABLE: dict[str, TrainableKind] = {
+    "crf": TrainableKind(
+        title="CRF",
+        factory="models_runtime.backends.crf.CrfBackend",
+        child="models_runtime.backends.crf.child",
+        algorithms={
+            "lbfgs": "L-BFGS: the best model, in minutes",
+            "ap": "Averaged perceptron: nearly as good, in a fraction of the time",
+        },
+    ),
+}
+
+
+def trainable_kind(name: str) -> TrainableKind:
+    """The trainable kind called `name`. Raises LookupError naming the choices."""
+    try:
+        return TRAINABLE[name]
+    except KeyError:
+        raise LookupError(f"unknown kind of model {name!r}; there are: {', '.join(TRAINABLE)}") from None
 
 
 def load(path: str) -> Callable[..., Any]:

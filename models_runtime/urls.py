@@ -1,12 +1,19 @@
 from django.urls import URLPattern, path
 
-from models_runtime.views import jobs, runs, starting
+from models_runtime.views import agreement, jobs, runs, starting, trained
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/runs/", runs.runs, name="runs"),
     path("projects/<slug:slug>/runs/start", runs.run_start, name="run_start"),
     path("projects/<slug:slug>/runs/<int:pk>/", runs.run, name="run"),
     path("projects/<slug:slug>/runs/<int:pk>/retry", runs.run_retry, name="run_retry"),
+    path("projects/<slug:slug>/models/", trained.models, name="models"),
+    path("projects/<slug:slug>/models/train", trained.model_train, name="model_train"),
+    path("projects/<slug:slug>/models/upload", trained.model_upload, name="model_upload"),
+    path("projects/<slug:slug>/models/<int:pk>/", trained.model, name="model"),
+    path("projects/<slug:slug>/models/<int:pk>/rename", trained.model_rename, name="model_rename"),
+    path("projects/<slug:slug>/models/<int:pk>/retire", trained.model_retire, name="model_retire"),
+    path("projects/<slug:slug>/models/<int:pk>/file", trained.model_file, name="model_file"),
     path("projects/<slug:slug>/jobs/", jobs.jobs, name="jobs"),
     path("projects/<slug:slug>/jobs/<int:pk>/", jobs.job, name="job"),
     path("projects/<slug:slug>/jobs/<int:pk>/cancel", jobs.job_cancel, name="job_cancel"),
@@ -16,5 +23,8 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/imports/<int:pk>/start", starting.job_start_import, name="job_start_import"),
     path("projects/<slug:slug>/imports/<int:pk>/job", starting.job_of_import, name="job_of_import"),
     path("projects/<slug:slug>/exports/start", starting.job_start_export, name="job_start_export"),
+    path("projects/<slug:slug>/agreement/start", agreement.agreement_start, name="agreement_start"),
+    path("projects/<slug:slug>/agreement/jobs/<int:pk>", agreement.agreement_progress, name="agreement_progress"),
+    path("projects/<slug:slug>/scores/start", starting.job_start_score, name="job_start_score"),
     path("projects/<slug:slug>/gold/start", starting.job_start_gold, name="job_start_gold"),
 ]

@@ -28,6 +28,33 @@ def pytest_unconfigure() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+# What a test asks for when it touches a database. Tests of the running product begin one of their own.
+TOUCHES = {"db", "transactional_db", "django_db_setup", "live_server", "live"}
+RUNNING = {"ops", "journey", "runtime"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--only-database", action="store_true", help="leave out tests that touch no database: they ran on the other one"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--only-database"):
+        return
+    apart: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        apart[_touches_database(item)].append(item)
+    items[:] = apart[True]
+    config.hook.pytest_deselected(items=apart[False])
+
+
+def _touches_database(item: pytest.Item) -> bool:
+    if RUNNING & set(item.path.relative_to(Path(__file__).parent).parts):
+        return True
+    return item.get_closest_marker("django_db") is not None or bool(TOUCHES & set(getattr(item, "fixturenames", ())))
+
+
 def pytest_report_header() -> str:
     from django.db import connection
 

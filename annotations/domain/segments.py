@@ -61,28 +61,37 @@ def segment_lines(text: str, spans: Sequence[Span]) -> list[tuple[Line, list[Seg
     """
     for span in spans:
         check_bounds(span, len(text))
-    rows: list[tuple[Line, list[tuple[int, int, tuple[int, ...]]]]] = []
-    first: dict[int, tuple[int, int]] = {}  # span -> where its first segment lies: (line, place in line)
+    found = lines(text)
+    return list(zip(found, segment_stretches([(line.start, line.end) for line in found], spans), strict=True))
+
+
+def segment_stretches(stretches: Sequence[tuple[int, int]], spans: Sequence[Span]) -> list[list[Segment]]:
+    """The segments of each stretch of a text, given as (start, end) from left to right: whole lines or parts of them.
+
+    A span's first and last segments are those among the stretches. Spans must be stretches of the text.
+    """
+    rows: list[list[tuple[int, int, tuple[int, ...]]]] = []
+    first: dict[int, tuple[int, int]] = {}  # span -> where its first segment lies: (row, place in it)
     last: dict[int, tuple[int, int]] = {}
     cover = _Cover(spans)
-    for row, line in enumerate(lines(text)):
+    for row, (begin, past) in enumerate(stretches):
         pieces: list[tuple[int, int, tuple[int, ...]]] = []
-        for start, end, active in cover.pieces(line.start, line.end):
+        for start, end, active in cover.pieces(begin, past):
             place = (row, len(pieces))
             for index in active:
                 first.setdefault(index, place)
                 last[index] = place
             pieces.append((start, end, active))
-        rows.append((line, pieces))
+        rows.append(pieces)
     out = []
-    for row, (line, pieces) in enumerate(rows):
+    for row, pieces in enumerate(rows):
         segments = []
         for at, (start, end, active) in enumerate(pieces):
             place = (row, at)
             starts = tuple(index for index in active if first[index] == place)
             ends = tuple(index for index in active if last[index] == place)
             segments.append(Segment(start, end, active, starts, ends))
-        out.append((line, segments))
+        out.append(segments)
     return out
 
 

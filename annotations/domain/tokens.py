@@ -67,12 +67,40 @@ def tokenize_inside(text: str, regions: Sequence[tuple[int, int]]) -> tuple[list
     """
     kinds = text.translate(_KINDS)
     inside: list[Token] = []
-    outside = past = 0
+    cuts: set[int] = set()
     for start, end in regions:
-        outside += len(_TOKEN.findall(kinds, past, start))
         inside += [Token(*match.span()) for match in _TOKEN.finditer(kinds, start, end)]
-        past = end
-    return inside, outside + len(_TOKEN.findall(kinds, past))
+        cuts.update(at for at in (start, end) if kinds[at - 1 : at + 1] in ("WW", "DD"))
+    return inside, _count(kinds) + len(cuts) - len(inside)
+
+
+def _count(kinds: str) -> int:
+    """How many tokens there are: single ones, and the beginnings of runs."""
+    runs = sum(kinds.count(change) for change in (" W", "OW", "DW", " D", "OD", "WD"))
+    return kinds.count("O") + runs + (kinds[:1] in ("W", "D"))
+
+
+class Parts:
+    """Tokens of parts of one text by the default rule, the text cut at the ends of each part that is asked for.
+
+    The text is classified once, so that many looks at small parts cost no more than the parts.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._kinds = text.translate(_KINDS)
+
+    def inside(self, start: int, end: int) -> list[Token]:
+        """The tokens of the part, in order."""
+        return [Token(*match.span()) for match in _TOKEN.finditer(self._kinds, start, end)]
+
+    def count(self, start: int, end: int) -> int:
+        """How many tokens the part has, without making them."""
+        return len(_TOKEN.findall(self._kinds, start, end))
+
+    def whole(self, cuts: Iterable[int]) -> int:
+        """How many tokens the text has when it is cut at these places."""
+        kinds = self._kinds
+        return _count(kinds) + sum(kinds[at - 1 : at + 1] in ("WW", "DD") for at in set(cuts))
 
 
 def split_at(tokens: Sequence[Token], boundaries: Iterable[int]) -> list[Token]:

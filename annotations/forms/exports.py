@@ -19,12 +19,13 @@ class SetChoice:
     spec: str
     name: str
     group: str
+    is_split: bool = False
 
 
-def set_choices(project: Project) -> list[SetChoice]:
-    """Gold and its versions first (the newest on top), then readings."""
+def set_choices(project: Project, *, annotators: bool = True) -> list[SetChoice]:
+    """Gold and its versions first (the newest on top), then readings, with or without those of `annotators`."""
     frozen = {f"gold:{version.number}": version for version in GoldVersion.objects.filter(project=project)}
-    found = [_choice(spec, frozen.get(spec)) for spec in set_specs(project)]
+    found = [_choice(spec, frozen.get(spec)) for spec in set_specs(project, annotators=annotators)]
     newest = {spec: -version.number for spec, version in frozen.items()}
     order = [_("Gold"), _("People"), _("Models and others")]
     return sorted(found, key=lambda one: (order.index(one.group), newest.get(one.spec, 1), one.name))
@@ -37,7 +38,7 @@ def _choice(spec: str, version: GoldVersion | None) -> SetChoice:
             "n": f"{version.note_count - version.erased_count:,}",
             "day": timezone.localtime(version.created_at).strftime("%Y-%m-%d"),
         }
-        return SetChoice(spec, name, _("Gold"))
+        return SetChoice(spec, name, _("Gold"), bool(version.split_seed))
     kind, _colon, name = spec.partition(":")
     if kind == Author.Kind.GOLD:
         return SetChoice(spec, _("Gold as it stands now"), _("Gold"))
@@ -53,6 +54,18 @@ class ExportForm(forms.Form):
 
     set = forms.ChoiceField(label=gettext_lazy("Which spans"))
     format = forms.ChoiceField(label=gettext_lazy("Format"), widget=forms.RadioSelect)
+    split = forms.ChoiceField(
+        label=gettext_lazy("Train, dev and test"),
+        required=False,
+        choices=[
+            ("", gettext_lazy("All notes together")),
+            ("folders", gettext_lazy("A folder for each side")),
+            ("train", gettext_lazy("Only train")),
+            ("dev", gettext_lazy("Only dev")),
+            ("test", gettext_lazy("Only test")),
+        ],
+        help_text=gettext_lazy("Of gold versions that are split. export.json names each note's side in any case."),
+    )
     token = forms.UUIDField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, sets: Sequence[SetChoice], formats: Sequence[str], **kwargs: Any) -> None:

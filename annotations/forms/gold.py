@@ -1,5 +1,10 @@
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
+
+from annotations.domain.splits import Side
+from annotations.services.splitting import SEED_LENGTH
 
 
 class FreezeForm(forms.Form):
@@ -12,3 +17,29 @@ class FreezeForm(forms.Form):
         help_text=_("Shown with the version, for good. No personal data here."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
+
+
+class SplitForm(forms.Form):
+    """Seed and shares of a train/dev/test split; what they may be is the service's to say."""
+
+    seed = forms.CharField(
+        label=_("Seed"),
+        max_length=SEED_LENGTH,
+        initial="split-1",
+        help_text=_("Any word. The same seed in a later version keeps every patient on their side."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    train = forms.IntegerField(label=_("Train, percent"), min_value=1, max_value=100, initial=80)
+    dev = forms.IntegerField(label=_("Dev, percent"), min_value=0, max_value=99, initial=10)
+    test = forms.IntegerField(label=_("Test, percent"), min_value=0, max_value=99, initial=10)
+
+    def clean(self) -> dict[str, Any]:
+        found = super().clean() or {}
+        shares = [found.get(side) for side in Side]
+        if None not in shares and sum(shares) != 100:  # type: ignore[arg-type]
+            raise forms.ValidationError(_("Train, dev and test must make 100 percent together."))
+        return found
+
+    @property
+    def shares(self) -> dict[str, int]:
+        return {side: self.cleaned_data[side] for side in Side}

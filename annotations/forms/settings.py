@@ -5,15 +5,23 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from annotations.forms.projects import LANGUAGE
-from annotations.models import Project, User
+from annotations.models import Author, Project, User
 
 MOST_READERS = 20
 
 
+class RunField(forms.ModelChoiceField):  # type: ignore[type-arg]
+    def label_from_instance(self, obj: Author) -> str:
+        return _("The spans of %(run)s") % {"run": obj.name}
+
+
 class SettingsForm(forms.Form):
+    """`runs` are the authors that annotators can begin from."""
+
     name = forms.CharField(label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "off"}))
     language = forms.CharField(
         label=_("Language of the notes"),
@@ -33,6 +41,34 @@ class SettingsForm(forms.Form):
         help_text=_("The ones with the fewest open notes get it."),
         widget=forms.NumberInput(attrs={"class": "short"}),
     )
+
+    seed_from = RunField(
+        label=_("What annotators begin with"),
+        queryset=Author.objects.none(),
+        required=False,
+        empty_label=_("The bare text: they read blind (recommended)"),
+        help_text=_(
+            "Correcting a model's spans is quicker, but people tend to leave what they are shown. So agreement leaves "
+            "such readings out, for good. It holds for notes that an annotator opens for the first time and that the "
+            "run has read."
+        ),
+        error_messages={"invalid_choice": _("That is no run of this project with finished notes (any more).")},
+    )
+    unanimous_passes = forms.BooleanField(
+        label=_("What all annotators of a note said alike needs no adjudicator"), required=False
+    )
+    anonymous_adjudication = forms.BooleanField(
+        label=_("Adjudicators don't see who said what"),
+        required=False,
+        help_text=_("Nor do viewers. Single annotators' readings, scores and exports are for managers alone then."),
+    )
+    show_outcome = forms.BooleanField(
+        label=_("Annotators see what became of their spans once a note is adjudicated"), required=False
+    )
+
+    def __init__(self, *args: Any, runs: QuerySet[Author], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["seed_from"].queryset = runs  # type: ignore[attr-defined]
 
     def clean_language(self) -> str:
         return str(self.cleaned_data["language"]).lower()

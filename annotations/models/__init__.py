@@ -1,36 +1,52 @@
 """What people do with notes, as rows. One file per noun."""
 
+from annotations.models.adjudication import Adjudication, Amendment, Cause, Figures, Resolution
 from annotations.models.assignment import Assignment
 from annotations.models.author import Author
+from annotations.models.comparison import Comparison, Difference, Stale
 from annotations.models.document import Document
 from annotations.models.event import Event, Verb
 from annotations.models.gold import GoldVersion, GoldVersionNote
 from annotations.models.imports import Import
 from annotations.models.label import Category, Label, LabelSet
+from annotations.models.personal import PersonalKey, Search
 from annotations.models.project import Membership, Project, Role
 from annotations.models.review import Decision, Review
 from annotations.models.sets import AnnotationSet, Span
 from annotations.models.stored_file import StoredChunk, StoredFile
+from annotations.models.talk import Comment, Flag
 from annotations.models.user import User
 
 __all__ = [
+    "Adjudication",
+    "Amendment",
     "AnnotationSet",
     "Assignment",
     "Author",
     "Category",
+    "Cause",
+    "Comment",
+    "Comparison",
     "Decision",
+    "Difference",
     "Document",
     "Event",
+    "Figures",
+    "Flag",
     "GoldVersion",
     "GoldVersionNote",
     "Import",
     "Label",
     "LabelSet",
     "Membership",
+    "PersonalKey",
     "Project",
+    "Resolution",
     "Review",
     "Role",
+    "Search",
     "Span",
+    "Stale",
     "StoredChunk",
     "StoredFile",
     "User",

@@ -15,6 +15,9 @@ class Author(models.Model):
         ADJUDICATED = "adjudicated", "Adjudicated"
         GOLD = "gold", "Gold"
 
+    # Kinds that no person read for.
+    MODELS = (Kind.RUN, Kind.REFINED)
+
     project = models.ForeignKey(Project, models.CASCADE, related_name="authors", db_index=False)
     kind = models.CharField(max_length=12, choices=Kind)
     name = models.CharField(max_length=150)
@@ -37,4 +40,4 @@ class Author(models.Model):
 
 
 # Whose readings don't become gold many at a time: gold itself, and what no person has read.
-NOT_IN_BULK = (Author.Kind.GOLD, Author.Kind.RUN, Author.Kind.REFINED)
+NOT_IN_BULK = (Author.Kind.GOLD, *Author.MODELS)

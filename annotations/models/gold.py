@@ -14,6 +14,8 @@ class GoldVersion(models.Model):
     note_count = models.PositiveIntegerField()
     span_count = models.PositiveIntegerField()
     erased_count = models.PositiveIntegerField(default=0, help_text="Notes erased since, at a patient's request.")
+    split_seed = models.CharField(max_length=40, blank=True, help_text="Seed of the patient-wise split; empty: none.")
+    split_shares = models.JSONField(null=True, help_text="Percent of the notes: {train, dev, test}.")
     reason = models.CharField(max_length=300, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -32,6 +34,7 @@ class GoldVersionNote(models.Model):
     version = models.ForeignKey(GoldVersion, models.CASCADE, related_name="notes", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="+")
     spans = models.JSONField()
+    split = models.CharField(max_length=5, blank=True, help_text="train, dev or test; one patient's notes share it.")
 
     class Meta:
         ordering = ["document"]

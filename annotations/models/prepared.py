@@ -110,15 +110,21 @@ class PreparedUpdate(_Statement):
             return int(cursor.rowcount)
 
 
+# Fields whose values a driver takes as they are, if they are of these types.
+_PLAIN = (models.IntegerField, models.CharField, models.TextField, models.FloatField, models.ForeignKey)
+_AS_IT_IS = frozenset({int, str, float, type(None)})
+
+
 class PreparedInsert:
     """`PreparedInsert(Event).run(Event(...))`: one new row, without the signals of `save`."""
 
     def __init__(self, model: type[models.Model]) -> None:
-        self._fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+        fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+        self._fields = [(field, field.attname, isinstance(field, _PLAIN)) for field in fields]
         name = _database().ops.quote_name
         meta = model._meta
-        columns = ", ".join(name(str(field.column)) for field in self._fields)
-        marks = ", ".join(["%s"] * len(self._fields))
+        columns = ", ".join(name(str(field.column)) for field in fields)
+        marks = ", ".join(["%s"] * len(fields))
         # All names are the model's own. Both databases quote them alike.
         self._statement = (
             f"INSERT INTO {name(meta.db_table)} ({columns}) VALUES ({marks}) RETURNING {name(str(meta.pk.column))}"  # noqa: S608
@@ -127,7 +133,12 @@ class PreparedInsert:
     def run(self, made: Model) -> Model:
         """Its key is set, as `save` would."""
         database = _database()
-        values = [field.get_db_prep_save(field.pre_save(made, True), database) for field in self._fields]
+        values = []
+        for field, name, plain in self._fields:
+            value = getattr(made, name)
+            if not plain or type(value) not in _AS_IT_IS:
+                value = field.get_db_prep_save(field.pre_save(made, True), database)
+            values.append(value)
         with database.cursor() as cursor:
             cursor.execute(self._statement, values)
             (made.pk,) = cursor.fetchone()

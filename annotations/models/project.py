@@ -28,6 +28,21 @@ class Project(models.Model):
     readers_per_note = models.PositiveSmallIntegerField(
         default=2, help_text="Used when some annotators read each note."
     )
+    seed_from = models.ForeignKey(
+        "annotations.Author",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The run whose spans annotators begin from; none: they read blind.",
+    )
+    unanimous_passes = models.BooleanField(
+        default=False, help_text="What all annotators of a note said needs no adjudicator."
+    )
+    anonymous_adjudication = models.BooleanField(default=False, help_text="Adjudicators don't see who said what.")
+    show_outcome = models.BooleanField(
+        default=True, help_text="Annotators see what became of their spans once a note is adjudicated."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
 

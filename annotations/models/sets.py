@@ -33,7 +33,11 @@ class AnnotationSet(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["document", "author"], name="one_set_per_author")]
-        indexes = [models.Index(fields=["author", "state", "document"], name="set_by_author")]
+        indexes = [
+            models.Index(fields=["author", "state", "document"], name="set_by_author"),
+            # How many notes somebody submitted today.
+            models.Index(fields=["author", "submitted_at"], name="set_by_submission"),
+        ]
 
     def __str__(self) -> str:
         return f"annotation set {self.pk}"

@@ -5,7 +5,7 @@ from annotations.models.project import Project
 
 
 class StoredFile(models.Model):
-    """An upload waiting to be imported or an export waiting to be fetched.
+    """An upload waiting to be imported, an export waiting to be fetched, or a trained model.
 
     In the database rather than on a disk, so that workers on other machines reach it with nothing else shared.
     """
@@ -13,6 +13,7 @@ class StoredFile(models.Model):
     class Kind(models.TextChoices):
         UPLOAD = "upload", "Upload"
         EXPORT = "export", "Export"
+        MODEL = "model", "Model"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="stored_files")
     kind = models.CharField(max_length=8, choices=Kind)
@@ -21,7 +22,7 @@ class StoredFile(models.Model):
     sha256 = models.CharField(max_length=64, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField(db_index=True)
+    expires_at = models.DateTimeField(null=True, db_index=True, help_text="Null: kept until somebody deletes it.")
 
     class Meta:
         ordering = ["-id"]

@@ -51,14 +51,14 @@ class GoldState:
         return sum(source.free for source in self.sources)
 
 
-def gold_state(project: Project, last: GoldVersion | None) -> GoldState:
-    """Exact counts. They walk the gold spans, so those of a large project are fetched after the page."""
+def gold_state(project: Project, last: GoldVersion | None, *, annotators: bool = True) -> GoldState:
+    """Exact counts; sources with or without `annotators`. They walk the gold spans: late in a large project."""
     gold = gold_sets(project)
     return GoldState(
         notes=gold.count(),
         spans=Span.objects.filter(annotation_set__in=gold.order_by().values("pk")).count(),
         change=_change(gold, last) if last else None,
-        sources=_sources(project, gold),
+        sources=[s for s in _sources(project, gold) if annotators or s.kind != Author.Kind.ANNOTATOR],
     )
 
 
@@ -96,6 +96,7 @@ class VersionNote:
     pk: int
     name: str
     spans: int
+    split: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,8 @@ def version_page(version: GoldVersion, *, after: int | None, before: int | None,
     else:
         notes = notes.filter(document_id__gt=after or 0).order_by("document_id")
     found = [
-        VersionNote(pk, name, len(spans))
-        for pk, name, spans in notes.values_list("document_id", "document__name", "spans")[: size + 1]
+        VersionNote(pk, name, len(spans), split)
+        for pk, name, spans, split in notes.values_list("document_id", "document__name", "spans", "split")[: size + 1]
     ]
     more = len(found) > size
     rows = sorted(found[:size], key=lambda note: note.pk)
@@ -127,9 +128,16 @@ def version_page(version: GoldVersion, *, after: int | None, before: int | None,
     )
 
 
-def ready_files(project: Project, now: datetime | None = None) -> list[StoredFile]:
-    """Exports that can still be fetched, the newest first."""
+def of_annotators(project: Project) -> str:
+    """How the names of files begin that hold one annotator's readings (services.exporting.run_export)."""
+    return f"{project.slug}-{Author.Kind.ANNOTATOR}-"
+
+
+def ready_files(project: Project, now: datetime | None = None, *, annotators: bool = True) -> list[StoredFile]:
+    """Exports that can still be fetched, the newest first; with or without those of `annotators`' readings."""
     files = StoredFile.objects.filter(
         project=project, kind=StoredFile.Kind.EXPORT, expires_at__gt=now or timezone.now()
     )
+    if not annotators:
+        files = files.exclude(name__startswith=of_annotators(project))
     return list(files.select_related("created_by").order_by("-pk")[:100])

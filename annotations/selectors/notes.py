@@ -8,10 +8,12 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.enums import TextChoices
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from annotations.access import Access, Can, notes_for
 from annotations.models import AnnotationSet, Assignment, Author, Document
 from annotations.models.prepared import PreparedRead
+from annotations.selectors.flags import flag_words, open_flag_rows, open_flags
 
 PAGE = 50
 # Where no index holds the answer (notes without gold), this many notes are looked at for one page.
@@ -34,9 +36,10 @@ class Show(TextChoices):
     NO_GOLD = "no-gold", _("No gold")
     READ = "read", _("Fully read")
     UNREAD = "unread", _("Still being read")
+    FLAGGED = "flagged", _("Flagged")
 
 
-MINE = (Show.ALL, Show.TODO, Show.DONE)
+MINE = (Show.ALL, Show.TODO, Show.DONE, Show.FLAGGED)
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,8 @@ class Found:
 
 @dataclass(frozen=True)
 class NoteRow:
-    """A line of the list. `own` is open, begun or done, or empty where the note isn't this person's to read."""
+    """A line of the list. `own` is open, begun or done, or empty where the note isn't this person's to read; `flag`
+    says why it is flagged, as far as this person may know."""
 
     pk: int
     name: str
@@ -60,6 +64,8 @@ class NoteRow:
     drafts: str = ""
     open: int = 0
     gold: bool = False
+    flag: str = ""
+    outcome: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,6 +131,8 @@ def source(access: Access, show: Show) -> Fetch:
         return _assigned(access, Assignment.State.OPEN)
     if show == Show.DONE:
         return _assigned(access, Assignment.State.DONE)
+    if show == Show.FLAGGED:
+        return _flagged(access)
     if not access.can(Can.READ_NOTES):
         return _merged(_assigned(access, Assignment.State.OPEN), _assigned(access, Assignment.State.DONE))
     if show == Show.GOLD:
@@ -150,6 +158,21 @@ def _gold(access: Access) -> QuerySet[AnnotationSet]:
 def _assigned(access: Access, state: str) -> Fetch:
     mine = Assignment.objects.filter(project_id=access.project.pk, user_id=access.user.pk, state=state)
     return _along(mine, "document_id")
+
+
+def _flagged(access: Access) -> Fetch:
+    """Open flags have an index of their own, by note (`flag_open_once`); two people may have flagged one note."""
+    flags = open_flags(access)
+    if access.blind:
+        flags = flags.filter(document__in=notes_for(access))
+
+    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+        ahead = before is None
+        rows = flags.filter(document_id__gt=after or 0) if ahead else flags.filter(document_id__lt=before)
+        ids = rows.order_by("document_id" if ahead else "-document_id").values_list("document_id", flat=True)
+        return Found(sorted(ids.distinct()[:limit]))
+
+    return fetch
 
 
 def _along(rows: QuerySet[Any], key: str) -> Fetch:
@@ -217,7 +240,7 @@ class _OfPage:
         count = len(kinds)
         self._read = PreparedRead(lambda *values: rows(values[count:], *values[:count]), *kinds, *[int] * PAGE)
 
-    def __call__(self, ids: list[int], *values: int) -> list[tuple[Any, ...]]:
+    def __call__(self, ids: list[int], *values: int | str) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
         for at in range(0, len(ids), PAGE):
             some = ids[at : at + PAGE]
@@ -267,12 +290,30 @@ _OPEN = _OfPage(
 )
 
 
+_FLAGS = _OfPage(open_flag_rows)
+_ADJUDICATED = _OfPage(
+    lambda ids, kind, state: (
+        AnnotationSet.objects.filter(document_id__in=ids, author__kind=kind, state=state)
+        .order_by()
+        .values_list("document_id")
+    ),
+    str,
+    str,
+)
+
+
 def _rows(access: Access, ids: list[int]) -> list[NoteRow]:
     notes = {pk: (name, language, length) for pk, name, language, length in _NOTES(ids)}
     own = _own_states(access, ids)
+    flags = flag_words(access, _FLAGS(ids))
     if not access.can(Can.READ_NOTES):
-        return [NoteRow(pk, *notes[pk], own=own.get(pk, "")) for pk in ids if pk in notes]
-    submitted, drafts, gold = _readers(ids)
+        told = _outcomes(access, ids)
+        return [
+            NoteRow(pk, *notes[pk], own=own.get(pk, ""), flag=flags.get(pk, ""), outcome=pk in told)
+            for pk in ids
+            if pk in notes
+        ]
+    submitted, drafts, gold = _readers(ids, unnamed=access.unnamed)
     open_ = _open(ids)
     return [
         NoteRow(
@@ -283,10 +324,18 @@ def _rows(access: Access, ids: list[int]) -> list[NoteRow]:
             drafts=_names(drafts[pk]),
             open=open_[pk],
             gold=pk in gold,
+            flag=flags.get(pk, ""),
         )
         for pk in ids
         if pk in notes
     ]
+
+
+def _outcomes(access: Access, ids: list[int]) -> set[int]:
+    """Notes that are adjudicated, where annotators may see what became of their spans."""
+    if not access.project.show_outcome:
+        return set()
+    return {pk for (pk,) in _ADJUDICATED(ids, Author.Kind.ADJUDICATED.value, AnnotationSet.State.SUBMITTED.value)}
 
 
 def _own_states(access: Access, ids: list[int]) -> dict[int, str]:
@@ -301,8 +350,8 @@ def _own_states(access: Access, ids: list[int]) -> dict[int, str]:
     return states
 
 
-def _readers(ids: list[int]) -> tuple[dict[int, list[str]], dict[int, list[str]], set[int]]:
-    """Who has submitted each note, who has begun it, and which have gold."""
+def _readers(ids: list[int], *, unnamed: bool) -> tuple[dict[int, list[str]], dict[int, list[str]], set[int]]:
+    """Who has submitted each note, who has begun it, and which have gold; `unnamed` annotators have empty names."""
     submitted: dict[int, list[str]] = defaultdict(list)
     drafts: dict[int, list[str]] = defaultdict(list)
     gold: set[int] = set()
@@ -310,6 +359,7 @@ def _readers(ids: list[int]) -> tuple[dict[int, list[str]], dict[int, list[str]]
         if kind == Author.Kind.GOLD:
             gold.add(pk)
         else:
+            name = "" if unnamed and kind == Author.Kind.ANNOTATOR else name
             (submitted if state == AnnotationSet.State.SUBMITTED else drafts)[pk].append(name)
     return submitted, drafts, gold
 
@@ -319,6 +369,9 @@ def _open(ids: list[int]) -> Counter[int]:
 
 
 def _names(names: list[str]) -> str:
+    if without := names.count(""):
+        people = ngettext("%(n)d annotator", "%(n)d annotators", without) % {"n": without}
+        names = [people, *filter(None, names)]
     if len(names) <= NAMES:
         return ", ".join(names)
     return f"{', '.join(names[: NAMES - 1])} +{len(names) - NAMES + 1}"

@@ -42,9 +42,11 @@ class Reading:
         return self.state == AnnotationSet.State.SUBMITTED
 
 
-def readings_of(document: Document) -> list[Reading]:
-    """Gold first, then people, then models."""
+def readings_of(document: Document, *, annotators: bool = True) -> list[Reading]:
+    """Gold first, then people (where they may be told apart: `annotators`), then models."""
     sets = AnnotationSet.objects.filter(document=document).select_related("author")
+    if not annotators:
+        sets = sets.exclude(author__kind=Author.Kind.ANNOTATOR)
     counts = dict(
         Span.objects.filter(annotation_set__document=document)
         .order_by()

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from annotations.access import Access, Can
-from annotations.models import AnnotationSet, Assignment, Author, Document, Label, Span, User
+from annotations.models import AnnotationSet, Assignment, Author, Document, Event, Label, Span, User, Verb
 from annotations.models.prepared import PreparedRead, columns_of, object_of
 from annotations.selectors.projects import own_work
 
@@ -54,6 +55,7 @@ class WorkList:
     total: int
     previous: int | None
     next: int | None
+    next_open: int | None = None
     # There are more than `done` or `total` says: very many aren't counted to the end.
     more: bool = False
 
@@ -89,14 +91,24 @@ _SPANS = PreparedRead(
     ),
     int,
 )
-_LABELS = PreparedRead(
-    lambda project: (
-        Label.objects.filter(label_set__project_id=project, merged_into__isnull=True)
-        .order_by("category__position", "category_id", "position", "id")
-        .values_list("id", "name", "hotkey", "description", "category__name", "category__hue", "category__position")
-    ),
-    int,
-)
+LABEL_COLUMNS = ("id", "name", "hotkey", "description", "category__name", "category__hue", "category__position")
+
+
+def label_rows(project_id: int) -> QuerySet[Label]:
+    """The project's labels in their order; merged ones are gone."""
+    labels = Label.objects.filter(label_set__project_id=project_id, merged_into__isnull=True)
+    return labels.order_by("category__position", "category_id", "position", "id")
+
+
+_LABELS = PreparedRead(lambda project: label_rows(project).values_list(*LABEL_COLUMNS), int)
+
+
+def began_from(reading: AnnotationSet | None) -> str:
+    """The name of the run whose spans the reading began from; empty where it began from none."""
+    if reading is None or not reading.seeded:
+        return ""
+    event = Event.objects.filter(annotation_set_id=reading.pk, verb=Verb.SET_SEEDED).order_by("id").first()
+    return str(event.data["run"]) if event else _("a model")
 
 
 def spans_of(annotation_set_id: int) -> list[SpanItem]:
@@ -107,26 +119,28 @@ def spans_of(annotation_set_id: int) -> list[SpanItem]:
 
 
 def labels_of(project_id: int) -> list[LabelItem]:
-    """The project's labels in their order; merged ones are gone."""
-    return [
-        LabelItem(
-            id=pk,
-            name=name,
-            key=key,
-            description=description,
-            category=category,
-            hue=hue,
-            underline=position % UNDERLINES,
-        )
-        for pk, name, key, description, category, hue, position in _LABELS.all(project_id)
-    ]
+    """The project's labels with the project's keys."""
+    return [label_item(*row) for row in _LABELS.all(project_id)]
+
+
+def label_item(pk: int, name: str, key: str, description: str, category: str, hue: int, position: int) -> LabelItem:
+    """A row of LABEL_COLUMNS."""
+    return LabelItem(
+        id=pk,
+        name=name,
+        key=key,
+        description=description,
+        category=category,
+        hue=hue,
+        underline=position % UNDERLINES,
+    )
 
 
 def work_list(access: Access, note: Document) -> WorkList:
     """The person's notes around `note`. Who may read all notes and has none assigned sees the project's."""
     work = own_work(access)
     done, total = work.done.n, work.total.n
-    found = _assigned_around(access, note.pk) if total else {}
+    found, following = _assigned_around(access, note.pk) if total else ({}, None)
     if note.pk not in found and access.can(Can.READ_NOTES):
         found |= {note.pk: (note.name, "")} if total else _project_around(access.project.pk, note.pk)
     order = sorted(found)
@@ -138,6 +152,7 @@ def work_list(access: Access, note: Document) -> WorkList:
         more=work.total.more,
         previous=order[at - 1] if at > 0 else None,
         next=order[at + 1] if 0 <= at < len(order) - 1 else None,
+        next_open=following,
     )
 
 
@@ -171,14 +186,20 @@ _ASSIGNED = _walk(
 _IN_PROJECT = _walk(lambda project: Document.objects.filter(project_id=project), "pk", [int])
 
 
-def _assigned_around(access: Access, pk: int) -> dict[int, tuple[str, str]]:
-    """For each state and side a short walk along `assignment_work_list`, whatever the project's size."""
+def _assigned_around(access: Access, pk: int) -> tuple[dict[int, tuple[str, str]], int | None]:
+    """For each state and side a short walk along `assignment_work_list`, whatever the project's size.
+
+    And the note that `next_note` would give, unless it is this one.
+    """
     found: dict[int, tuple[str, str]] = {}
+    following: int | None = None
     for state in (Assignment.State.OPEN, Assignment.State.DONE):
         for side in _ASSIGNED:
             rows = side.all(pk, access.project.pk, access.user.pk, state.value)
             found |= {note: (name, state.value) for note, name in rows}
-    return _nearest(found, pk)
+        if state == Assignment.State.OPEN:
+            following = min((note for note in found if note > pk), default=None) or next_note(access)
+    return _nearest(found, pk), following if following != pk else None
 
 
 def _project_around(project_id: int, pk: int) -> dict[int, tuple[str, str]]:

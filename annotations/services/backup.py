@@ -22,7 +22,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from annotations.models import AnnotationSet, Document, Event, GoldVersion, Project, Span, User
+from annotations.models import AnnotationSet, Comment, Document, Event, GoldVersion, Project, Span, User
 from annotations.services import backup_engines
 from annotations.services.backup_engines import Engine
 from annotations.services.errors import ServiceError
@@ -37,7 +37,7 @@ BLOCK = 1024 * 1024
 # The file in the data folder that deidreview.run locks while the product runs.
 RUN_LOCK = "lock"
 # Counted on both sides, so that a restore can show that it is whole.
-COUNTED = (Project, User, Document, AnnotationSet, Span, GoldVersion, Event)
+COUNTED = (Project, User, Document, AnnotationSet, Span, Comment, GoldVersion, Event)
 
 
 class Manifest(NamedTuple):

@@ -2,6 +2,7 @@
 
 A change is JSON: `change_id` (a UUID that the page makes), `kind`, `version` (what the page knew; optional) and by kind
     create           start, end, label, quote
+    create_many      spans: a list of 1 to 2000 of {start, end, label, quote}
     relabel          span, seen, label
     resize           span, seen, start, end, quote
     delete           span, seen
@@ -20,6 +21,7 @@ from annotations.services.errors import ServiceError
 
 Place = tuple[int, int, int]
 """A span's start, end and label id."""
+MOST_AT_ONCE = 2000
 # What a column can hold: offsets are 32 bit, ids and the rest 64.
 MAX_OFFSET = 2**31 - 1
 MAX_NUMBER = 2**63 - 1
@@ -27,6 +29,7 @@ MAX_NUMBER = 2**63 - 1
 
 class Kind(StrEnum):
     CREATE = "create"
+    CREATE_MANY = "create_many"
     RELABEL = "relabel"
     RESIZE = "resize"
     DELETE = "delete"
@@ -49,6 +52,16 @@ class Refused(ServiceError):
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """A span to be made: a stretch of the note with the text that the page saw there."""
+
+    start: int
+    end: int
+    label: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """A change that is well formed; whether it fits the reading is decided by services.spans."""
 
@@ -61,6 +74,7 @@ class Change:
     end: int = -1
     label: int = -1
     quote: str | None = None
+    spans: tuple[Wanted, ...] = ()
 
 
 def read_change(data: object) -> Change:
@@ -83,6 +97,7 @@ def read_change(data: object) -> Change:
         end=_number(data, "end") if moves else -1,
         label=_number(data, "label") if kind in (Kind.CREATE, Kind.RELABEL) else -1,
         quote=_quote(data) if moves else None,
+        spans=_spans(data) if kind is Kind.CREATE_MANY else (),
     )
 
 
@@ -106,6 +121,19 @@ def _number(data: Mapping[str, Any], field: str) -> int:
     if not _is_number(value, MAX_OFFSET if field in ("start", "end") else MAX_NUMBER):
         raise _malformed(field, "a whole number, 0 or more")
     return int(value)
+
+
+def _spans(data: Mapping[str, Any]) -> tuple[Wanted, ...]:
+    given = data.get("spans")
+    if (
+        not isinstance(given, list)
+        or not 1 <= len(given) <= MOST_AT_ONCE
+        or not all(isinstance(span, Mapping) for span in given)
+    ):
+        raise _malformed("spans", f"a list of 1 to {MOST_AT_ONCE} objects")
+    return tuple(
+        Wanted(_number(span, "start"), _number(span, "end"), _number(span, "label"), _quote(span)) for span in given
+    )
 
 
 def _place(data: Mapping[str, Any]) -> Place:

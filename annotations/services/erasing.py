@@ -3,11 +3,12 @@
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from annotations.models import Document, GoldVersion, GoldVersionNote, Import, Project, StoredFile, User, Verb
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
+from annotations.services.searching import forget_searches
 
 
 def erasure_preview(*, project: Project, patient_id: str) -> dict[str, Any]:
@@ -19,7 +20,9 @@ def erasure_preview(*, project: Project, patient_id: str) -> dict[str, Any]:
         "notes": notes.count(),
         "annotation_sets": notes.filter(annotation_sets__isnull=False).values("annotation_sets").count(),
         "gold_versions": GoldVersionNote.objects.filter(document__in=notes).values("version").distinct().count(),
-        "stored_files": StoredFile.objects.filter(project=project).count(),
+        "stored_files": _passing_files(project).count(),
+        # Their weights may know the patient's name by heart: a manager retires them and trains anew.
+        "models": StoredFile.objects.filter(project=project, kind=StoredFile.Kind.MODEL).count(),
     }
 
 
@@ -30,6 +33,8 @@ def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> d
     keeps them must let them expire.
     """
     with transaction.atomic():
+        # A training that ends at this moment is kept before, and counted below, or sees the erasure and is not.
+        Project.objects.select_for_update().get(pk=project.pk)
         running = Import.objects.select_for_update().filter(project=project, state=Import.State.RUNNING)
         if running.exists():
             raise ServiceError(
@@ -44,11 +49,17 @@ def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> d
             held = GoldVersionNote.objects.filter(version=version, document__in=ids).count()
             GoldVersion.objects.filter(pk=version.pk).update(erased_count=F("erased_count") + held)
         _scrub_reports(project, names)
-        StoredFile.objects.filter(project=project).delete()
+        _passing_files(project).delete()
+        # Comments and flags go with their notes; what was searched for may be the patient's name.
+        forget_searches(project=project)
         Document.objects.filter(pk__in=ids).delete()
         record(verb=Verb.PATIENT_ERASED, actor=actor, project_id=project.pk, data=preview | {"documents": ids})
         transaction.on_commit(_empty_write_ahead_log)
     return preview
+
+
+def _passing_files(project: Project) -> "QuerySet[StoredFile]":
+    return StoredFile.objects.filter(project=project).exclude(kind=StoredFile.Kind.MODEL)
 
 
 def _empty_write_ahead_log() -> None:

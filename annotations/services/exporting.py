@@ -5,17 +5,18 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import Loss, OutNote
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.spans import Span as DomainSpan
+from annotations.domain.splits import Side
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -32,18 +33,26 @@ from annotations.models import (
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.progress import Progress, silent
+from annotations.services.splitting import patients_on_two_sides
 from annotations.services.staging import store_file
 
 BATCH = 250
+FOLDERS = "folders"
+LAYOUTS = (FOLDERS, *map(str, Side))
+"""How a split version can go out: a folder for each side, or one side alone."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which annotation sets: a frozen gold version, or an author's submitted readings."""
+    """Which annotation sets: a frozen gold version, or an author's submitted readings.
+
+    `split`, of a version: `folders` puts each note into the folder of its side; a side's name takes its notes alone.
+    """
 
     spec: str
     author: Author | None = None
     version: GoldVersion | None = None
+    split: str = ""
 
 
 @dataclass
@@ -57,14 +66,31 @@ class ExportReport:
     drafts_left_out: int = 0
     gold_version: int | None = None
     content_hash: str | None = None
+    split: dict[str, Any] | None = None
     losses: list[dict[str, Any]] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         return dict(vars(self))
 
 
-def wanted_set(project: Project, spec: str) -> Wanted:
+def wanted_set(project: Project, spec: str, split: str = "") -> Wanted:
     """`gold`, `gold:VERSION`, `annotator:NAME` or `run:NAME_OR_ID`. Raises ServiceError with the choices."""
+    wanted = _wanted(project, spec)
+    if not split:
+        return wanted
+    if split not in LAYOUTS:
+        raise ServiceError(f"there is no split {split!r}; there are: {', '.join(LAYOUTS)}", code="split")
+    if wanted.version is None or not wanted.version.split_seed:
+        raise ServiceError(f"{spec} is not split into train, dev and test: split a frozen version first", code="split")
+    if patients_on_two_sides(wanted.version):
+        raise ServiceError(
+            "patient ids were changed after the split, and a patient stands on two sides now: split the version again",
+            code="split",
+        )
+    return replace(wanted, split=split)
+
+
+def _wanted(project: Project, spec: str) -> Wanted:
     kind, _, name = spec.partition(":")
     if kind == "gold" and name:
         version = project.gold_versions.filter(number=int(name)).first() if name.isdecimal() else None
@@ -85,12 +111,14 @@ def wanted_set(project: Project, spec: str) -> Wanted:
     return Wanted(spec, author=author)
 
 
-def set_specs(project: Project) -> list[str]:
-    """Every spec that `wanted_set` takes in this project."""
+def set_specs(project: Project, *, annotators: bool = True) -> list[str]:
+    """Every spec that `wanted_set` takes in this project; with or without the single `annotators`."""
     specs = []
     # A look into the index for each author, not a walk over all annotation sets.
     has_sets = Exists(AnnotationSet.objects.filter(author_id=OuterRef("pk")))
     for author in Author.objects.filter(has_sets, project=project):
+        if author.kind == Author.Kind.ANNOTATOR and not annotators:
+            continue
         bare = author.kind in (Author.Kind.GOLD, Author.Kind.ADJUDICATED)
         specs.append(author.kind if bare else f"{author.kind}:{author.name}")
     return specs + [f"gold:{version.number}" for version in project.gold_versions.order_by("number")]
@@ -129,19 +157,26 @@ def export_files(
     """Every file of an export by relative name; `report` is complete once the last one was taken."""
     writer = FORMATS[format]
     codes = {label.code: label.code for label in Label.objects.filter(label_set__project=project)}
-    notes = _version_notes(wanted.version) if wanted.version else _author_notes(wanted.author)
+    notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
+    sides: dict[str, str] = {}
     total = _count(wanted)
     progress(0, total)
-    for note in notes:
+    for note, side in notes:
         files, losses = writer.write(note, codes)
-        yield from files.items()
+        folder = f"{side}/" if side and wanted.split == FOLDERS else ""
+        yield from ((folder + name, data) for name, data in files.items())
+        if side:
+            sides[note.name] = side
         report.notes += 1
         report.spans += len(list(note.spans))
         report.losses += [_loss(loss) for loss in losses]
         if report.notes % BATCH == 0 or report.notes == total:
             progress(report.notes, total)
     yield from writer.extra_files(label_definitions(project, merged=wanted.version is not None)).items()
-    yield "export.json", json.dumps(report.as_dict() | {"project": project.slug}, indent=1, ensure_ascii=False).encode()
+    manifest = report.as_dict() | {"project": project.slug}
+    if report.split is not None:
+        manifest["split"] = report.split | {"notes": sides}
+    yield "export.json", json.dumps(manifest, indent=1, ensure_ascii=False).encode()
 
 
 def _loss(loss: Loss) -> dict[str, Any]:
@@ -151,11 +186,11 @@ def _loss(loss: Loss) -> dict[str, Any]:
 
 def _count(wanted: Wanted) -> int:
     if wanted.version:
-        return wanted.version.notes.count()
+        return _version_rows(wanted).count()
     return AnnotationSet.objects.filter(author=wanted.author, state=AnnotationSet.State.SUBMITTED).count()
 
 
-def _author_notes(author: Author | None) -> Iterator[OutNote]:
+def _author_notes(author: Author | None) -> Iterator[tuple[OutNote, str]]:
     sets = list(
         AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)
         .order_by("document_id")
@@ -173,13 +208,19 @@ def _author_notes(author: Author | None) -> Iterator[OutNote]:
             spans[pk].append(DomainSpan(start, end, code))
         texts = AnnotationSet.objects.filter(pk__in=batch).order_by("document_id")
         for pk, name, text in texts.values_list("pk", "document__name", "document__text"):
-            yield OutNote(name, text, spans[pk])
+            yield OutNote(name, text, spans[pk]), ""
 
 
-def _version_notes(version: GoldVersion) -> Iterator[OutNote]:
-    notes = GoldVersionNote.objects.filter(version=version).order_by("document_id")
-    for name, text, spans in notes.values_list("document__name", "document__text", "spans").iterator(chunk_size=BATCH):
-        yield OutNote(name, text, [DomainSpan(start, end, code) for start, end, code, _ in spans])
+def _version_rows(wanted: Wanted) -> "QuerySet[GoldVersionNote]":
+    notes = GoldVersionNote.objects.filter(version=wanted.version).order_by("document_id")
+    return notes.filter(split=wanted.split) if wanted.split not in ("", FOLDERS) else notes
+
+
+def _version_notes(wanted: Wanted) -> Iterator[tuple[OutNote, str]]:
+    """The notes of a version, each with its side of the split (empty: none)."""
+    rows = _version_rows(wanted).values_list("document__name", "document__text", "spans", "split")
+    for name, text, spans, side in rows.iterator(chunk_size=BATCH):
+        yield OutNote(name, text, [DomainSpan(start, end, code) for start, end, code, _ in spans]), side
 
 
 def _report(project: Project, wanted: Wanted, format: str) -> ExportReport:
@@ -188,6 +229,12 @@ def _report(project: Project, wanted: Wanted, format: str) -> ExportReport:
     report = ExportReport(set=wanted.spec, format=format)
     if wanted.version:
         report.gold_version, report.content_hash = wanted.version.number, wanted.version.content_hash
+        if wanted.version.split_seed:
+            report.split = {
+                "seed": wanted.version.split_seed,
+                "shares": wanted.version.split_shares,
+                "layout": wanted.split or "together",
+            }
     else:
         report.drafts_left_out = AnnotationSet.objects.filter(
             author=wanted.author, state=AnnotationSet.State.DRAFT
@@ -205,10 +252,17 @@ def _record(project: Project, report: ExportReport, actor: User | None) -> None:
 
 
 def export_to_path(
-    *, project: Project, out: Path, format: str, set_spec: str, actor: User | None = None, progress: Progress = silent
+    *,
+    project: Project,
+    out: Path,
+    format: str,
+    set_spec: str,
+    split: str = "",
+    actor: User | None = None,
+    progress: Progress = silent,
 ) -> dict[str, Any]:
     """Write an export to a new or empty folder, or to a .zip. Written beside first: nothing half-written stays."""
-    wanted = wanted_set(project, set_spec)
+    wanted = wanted_set(project, set_spec, split)
     report = _report(project, wanted, format)
     if out.exists() and (out.suffix == ".zip" or not out.is_dir() or any(out.iterdir())):
         raise ServiceError(f"{out} exists and is not an empty folder; nothing was written", code="out")
@@ -257,14 +311,15 @@ def _write_zip(target: Any, files: Iterator[tuple[str, bytes]]) -> None:
 
 
 def run_export(
-    *, project_id: int, set_spec: str, format: str, actor_id: int | None, progress: Progress
+    *, project_id: int, set_spec: str, format: str, actor_id: int | None, progress: Progress, split: str = ""
 ) -> dict[str, Any]:
     """An export as a job: a zip among the stored files. Returns the report with its `file_id`."""
     project = Project.objects.get(pk=project_id)
     actor = User.objects.filter(pk=actor_id).first() if actor_id else None
-    wanted = wanted_set(project, set_spec)
+    wanted = wanted_set(project, set_spec, split)
     report = _report(project, wanted, format)
-    name = f"{project.slug}-{set_spec.replace(':', '-')}-{format}.zip"
+    side = f"-{split}" if split else ""
+    name = f"{project.slug}-{set_spec.replace(':', '-')}{side}-{format}.zip"
     with tempfile.TemporaryFile() as content:
         _write_zip(content, export_files(project, wanted, format, report, progress))
         content.seek(0)

@@ -63,7 +63,8 @@ def make_gold(
             "at": timezone.now().isoformat(timespec="seconds"),
         }
         insert_spans(
-            SpanRow(gold.pk, s.start, s.end, s.label_id, s.confidence, s.source, json.dumps(provenance)) for s in spans
+            SpanRow(gold.pk, s.start, s.end, s.label_id, s.confidence, s.source, json.dumps(provenance | _decided(s)))
+            for s in spans
         )
         gold.version += 1
         gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
@@ -77,6 +78,11 @@ def make_gold(
             data={"from_set": source.pk, "spans": len(spans), "removed": removed},
         )
     return gold
+
+
+def _decided(span: Span) -> dict[str, Any]:
+    """What an adjudicator decided of the span, and on whose word, goes along into gold."""
+    return {"adjudication": span.provenance} if span.provenance else {}
 
 
 def _clear(gold: AnnotationSet, wanted: list[Span], *, replace: bool) -> list[list[int]] | None:

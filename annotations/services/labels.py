@@ -6,9 +6,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
-from annotations.models import AnnotationSet, Category, Decision, Label, LabelSet, Span, User, Verb
+from annotations.models import AnnotationSet, Category, Decision, Label, LabelSet, PersonalKey, Span, User, Verb
+from annotations.services.comparing import expect_relabelling
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
+from annotations.services.label_lock import change_labels
 
 EDITABLE = ("name", "hotkey", "description", "placeholder")
 
@@ -117,10 +119,12 @@ def _check_merge(source: Label, target: Label) -> None:
 def merge_labels(*, source: Label, target: Label, actor: User | None) -> dict[str, Any]:
     """Every span of `source` becomes one of `target`; the name and key of `source` are free again."""
     with transaction.atomic():
+        change_labels(source.label_set.project_id)
         list(Label.objects.select_for_update().filter(pk__in=[source.pk, target.pk]))
         source.refresh_from_db()
         target.refresh_from_db()
         preview = merge_preview(source=source, target=target)
+        expect_relabelling(source)
         AnnotationSet.objects.filter(spans__label=source).update(version=F("version") + 1)
         twins = list(_twins(source, target).values_list("pk", flat=True))
         for at in range(0, len(twins), 500):
@@ -128,6 +132,8 @@ def merge_labels(*, source: Label, target: Label, actor: User | None) -> dict[st
         Span.objects.filter(label=source).update(label=target)
         Decision.objects.filter(label_id=source.pk).update(label_id=target.pk)
         Label.objects.filter(merged_into=source).update(merged_into=target)
+        # Each person keeps the key that they use for the target.
+        PersonalKey.objects.filter(label=source).delete()
         source.merged_into, source.hotkey = target, ""
         source.save(update_fields=["merged_into", "hotkey"])
         record(verb=Verb.LABEL_MERGED, actor=actor, project_id=source.label_set.project_id, data=preview)

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
 from annotations.domain.labels import LabelSetDef, parse_label_set
-from annotations.models import Category, Label, LabelSet, Membership, Project, Role, User, Verb
+from annotations.models import Author, Category, Label, LabelSet, Membership, Project, Role, User, Verb
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 
@@ -96,11 +96,25 @@ def copy_label_set(project: Project, definition: LabelSetDef) -> LabelSet:
     return label_set
 
 
+SETTINGS = {
+    "name",
+    "language",
+    "distribution",
+    "readers_per_note",
+    "seed_from",
+    "unanimous_passes",
+    "anonymous_adjudication",
+    "show_outcome",
+}
+
+
 def update_project(*, project: Project, actor: User | None, **changes: object) -> Project:
-    """Change name, language, distribution or readers_per_note; the event names the fields."""
-    allowed = {"name", "language", "distribution", "readers_per_note"}
-    if unknown := set(changes) - allowed:
+    """Change some of SETTINGS; the event names the fields. Raises ServiceError."""
+    if unknown := set(changes) - SETTINGS:
         raise ServiceError(f"a project has no setting {', '.join(sorted(unknown))}")
+    seed = changes.get("seed_from")
+    if isinstance(seed, Author) and (seed.project_id != project.pk or seed.kind not in Author.MODELS):
+        raise ServiceError("annotators can begin from a model run of this project only", code="seed_from")
     changed = [field for field, value in changes.items() if getattr(project, field) != value]
     if not changed:
         return project

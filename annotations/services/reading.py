@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotations.models import AnnotationSet, Assignment, Document, User, Verb
+from annotations.selectors.adjudicating import has_seen_outcome
 from annotations.selectors.workbench import own_sets, spans_of
 from annotations.services.authors import author_of
 from annotations.services.changes import Refused
@@ -42,7 +43,7 @@ def submit(*, document: Document, user: User, version: int | None = None, blind:
         fields: dict[str, Any] = {
             "state": State.SUBMITTED,
             "submitted_at": timezone.now(),
-            "blind": row.blind and blind,
+            "blind": row.blind and blind and not has_seen_outcome(document.pk, user),
         }
         return _move(document, user, row, fields, Assignment.State.OPEN, Assignment.State.DONE, Verb.SET_SUBMITTED)
 

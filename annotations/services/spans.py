@@ -1,26 +1,25 @@
 """Changing a person's own reading of a note: one change, one short transaction, one event.
 
-Two tabs, a double click and a lost answer must neither lose nor double a span. The set's row is locked first (on
-SQLite the whole database, by BEGIN IMMEDIATE); a change id can be recorded once only (constraint `change_once`); a
-span that is to change must still be what the page saw, which the UPDATE itself checks.
+Two tabs, a double click and a lost answer must neither lose nor double a span. The set's row is held first (see
+services.locking); a change id can be recorded once only (constraint `change_once`); a span that is to change must still
+be what the page saw, which the UPDATE itself checks.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Now
 
 from annotations.domain import spans as domain
-from annotations.models import AnnotationSet, Document, Event, Label, Span, User, Verb
-from annotations.models.prepared import PreparedInsert, PreparedRead, PreparedUpdate
-from annotations.selectors.workbench import SpanItem, own_set, own_sets, spans_of
+from annotations.models import AnnotationSet, Document, Event, Span, User, Verb
+from annotations.models.prepared import PreparedInsert
+from annotations.selectors.workbench import SpanItem, own_set, spans_of
 from annotations.services import history
-from annotations.services.authors import author_of
-from annotations.services.changes import Change, Kind, Place, Refused
+from annotations.services.changes import Change, Kind, Place, Refused, Wanted
 from annotations.services.events import record
+from annotations.services.label_lock import keep_labels
+from annotations.services.locking import Locked, count_change, hold, target
 
 TRIES = 3
 _NEW_SPAN = PreparedInsert(Span)
@@ -30,13 +29,15 @@ _NEW_SPAN = PreparedInsert(Span)
 class Answer:
     """What came of a change. `span` is the span as it is now; `removed` the id of one that is gone.
 
-    `spans` is the whole reading where the page can't know it: somebody (another tab) changed it before this change.
+    Of many: `made` are the new spans, `already` is how many of those asked for were there. `spans` is the whole reading
+    where the page can't know it: somebody (another tab) changed it before this change, or the change moved many spans.
     """
 
     version: int
     span: SpanItem | None = None
     removed: int | None = None
-    already: bool = False
+    made: list[SpanItem] | None = None
+    already: int = 0
     changed_elsewhere: bool = False
     spans: list[SpanItem] | None = None
     message: str = ""
@@ -44,32 +45,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a change did to the rows: for the event and for the answer. No `verb`: nothing was changed."""
+    """What a change did to the rows: for the event and for the answer. No `verb`: nothing was changed.
 
-    verb: str | None
-    span: int | None
-    before: Place | None
-    after: Place | None
-    data: dict[str, Any]
-    reverts: int | None = None
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Locked:
-    """The reading's row, held until the transaction ends, with what the change needs to know of its spans.
-
-    `twin` is the id of a span that already is what the change wants to make; `confidence` and `source` are what a span
-    to be deleted carries besides its place, for an undo to bring back.
+    `data` is the event's, in one of the two shapes that services.history reads. `labels` are those that it gave.
     """
 
-    pk: int
-    state: str
-    version: int
-    blind: bool
-    twin: int | None = None
-    confidence: float | None = None
-    source: str | None = None
+    verb: str | None
+    data: dict[str, Any]
+    labels: Sequence[int] = ()
+    already: int = 0
+    reverts: int | None = None
+    message: str = ""
 
 
 def apply_change(*, document: Document, user: User, change: Change, blind: bool = True) -> Answer:
@@ -88,7 +74,7 @@ def apply_change(*, document: Document, user: User, change: Change, blind: bool 
         if refused.status == 409:
             _attach_reading(refused, document, user)
         raise
-    # So can it look like a span that was there before.
+    # So can it look like spans that were there before.
     return (_replay(document, user, change) or answer) if answer.already else answer
 
 
@@ -106,113 +92,89 @@ def _once(document: Document, user: User, change: Change, blind: bool) -> Answer
 
 
 def _apply(document: Document, user: User, change: Change, blind: bool) -> Answer:
-    span = _wanted(document, change) if change.kind in (Kind.CREATE, Kind.RESIZE) else None
-    row = _locked_set(document, user, change, span, blind)
-    if row.state != AnnotationSet.State.DRAFT:
-        raise _closed(row.state)
-    if change.kind is Kind.CREATE:
-        effect = _create(row, span, change)
-    elif change.kind in (Kind.UNDO, Kind.REDO):
-        effect = _step(row, user, change)
-    else:
-        effect = _alter(row, span, change)
+    span = _checked(document, change) if change.kind in (Kind.CREATE, Kind.RESIZE) else None
+    many = [_place(document, wanted) for wanted in change.spans]
+    if change.kind is not Kind.DELETE:
+        keep_labels(document.project_id)
+    row = hold(document, user, change, span, blind)
+    effect = _effect(row, user, change, span, many)
     if effect.verb is not None:
-        _bump(document, row, blind, effect.after if change.kind in (Kind.CREATE, Kind.RELABEL) else None)
+        count_change(document, row, blind, effect.labels)
         record(
             verb=effect.verb,
             actor=user,
             project_id=document.project_id,
             document_id=document.pk,
             annotation_set_id=row.pk,
-            data={
-                "kind": change.kind.value,
-                "span": effect.span,
-                "before": effect.before,
-                "after": effect.after,
-                **effect.data,
-            },
+            data={"kind": change.kind.value, **effect.data},
             change_id=change.change_id,
             reverts=effect.reverts,
         )
     elsewhere = change.version is not None and change.version != row.version
+    return _answer(row.pk, row.version + (effect.verb is not None), change.kind, effect, elsewhere)
+
+
+def _effect(row: Locked, user: User, change: Change, span: domain.Span | None, many: Sequence[Place]) -> Effect:
+    if change.kind is Kind.CREATE:
+        return _create(row, target(change, span))
+    if change.kind is Kind.CREATE_MANY:
+        return _create_many(row, many)
+    if change.kind in (Kind.UNDO, Kind.REDO):
+        return _step(row, user, change)
+    return _alter(row, span, change)
+
+
+def _answer(pk: int, version: int, kind: Kind, effect: Effect, elsewhere: bool) -> Answer:
+    """Of an event's data, made now or found in the log."""
+    data = effect.data
+    listed = data.get("spans")
+    gone = effect.verb == Verb.SPAN_DELETED
+    place = data.get("after")
     return Answer(
-        version=row.version + (effect.verb is not None),
-        span=_item(effect.span, effect.after),
-        removed=effect.span if effect.verb == Verb.SPAN_DELETED else None,
-        already=effect.verb is None,
+        version=version,
+        span=_item(data["span"], *place) if place and not gone else None,
+        removed=data["span"] if gone else None,
+        made=[_item(*span) for span in listed or ()] if kind is Kind.CREATE_MANY else None,
+        already=effect.already,
         changed_elsewhere=elsewhere,
-        spans=spans_of(row.pk) if elsewhere else None,
+        spans=spans_of(pk) if elsewhere or (listed is not None and kind is not Kind.CREATE_MANY) else None,
         message=effect.message,
     )
 
 
-def _wanted(document: Document, change: Change) -> domain.Span:
+def _item(pk: int, start: int, end: int, label: int) -> SpanItem:
+    return SpanItem(id=pk, start=start, end=end, label=label)
+
+
+def _checked(document: Document, asked: Change | Wanted) -> domain.Span:
     """The stretch of text that is asked for, trimmed; refused where it leaves the text or isn't what the page shows."""
     try:
-        return domain.checked(document.text, domain.Span(change.start, change.end, ""), change.quote)
+        return domain.checked(document.text, domain.Span(asked.start, asked.end, ""), asked.quote)
     except domain.SpanError as error:
         raise Refused(error.code, f"Not saved: {error}.") from None
 
 
-@cache
-def _reading_row(kind: Kind) -> PreparedRead:
-    """The person's reading of the note, locked, with what a change of this kind needs to know of its spans."""
-
-    def rows(document: int, user: int, **looked_for: int) -> "QuerySet[AnnotationSet, Any]":
-        found = own_sets(document, User(pk=user)).select_for_update(of=("self",))
-        spans = Span.objects.filter(annotation_set=OuterRef("pk"), **looked_for).order_by()
-        columns = {Kind.DELETE: ("confidence", "source")}.get(kind, ("pk",) if looked_for else ())
-        extra = [Subquery(spans.values(column)[:1]) for column in columns]
-        return found.values_list("pk", "state", "version", "blind", *extra)
-
-    if kind is Kind.DELETE:
-        return PreparedRead(lambda document, user, span: rows(document, user, pk=span), int, int, int)
-    if kind in (Kind.UNDO, Kind.REDO):
-        return PreparedRead(rows, int, int)
-    return PreparedRead(
-        lambda document, user, start, end, label: rows(document, user, start=start, end=end, label_id=label),
-        *[int] * 5,
-    )
+def _place(document: Document, wanted: Wanted) -> Place:
+    span = _checked(document, wanted)
+    return span.start, span.end, wanted.label
 
 
-def _locked_set(document: Document, user: User, change: Change, span: domain.Span | None, blind: bool) -> Locked:
-    looked_for: tuple[int, ...] = ()
-    if change.kind is Kind.DELETE:
-        looked_for = (change.span or 0,)
-    elif change.kind not in (Kind.UNDO, Kind.REDO):
-        looked_for = _target(change, span)
-    row = _reading_row(change.kind).first(document.pk, user.pk, *looked_for)
-    if row is None:
-        author = author_of(document.project, user)
-        AnnotationSet.objects.get_or_create(document=document, author=author, defaults={"blind": blind})
-        row = _reading_row(change.kind).first(document.pk, user.pk, *looked_for)
-        assert row is not None  # it was made just now
-    pk, state, version, was_blind, *more = row
-    if change.kind is Kind.DELETE:
-        return Locked(pk, state, version, was_blind, confidence=more[0], source=more[1])
-    return Locked(pk, state, version, was_blind, twin=more[0] if more else None)
+# ── One span ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _target(change: Change, span: domain.Span | None) -> Place:
-    """The place and label that a create, relabel or resize is to end with."""
-    if span is not None:
-        return span.start, span.end, change.label if change.seen is None else change.seen[2]
-    assert change.seen is not None  # read_change saw to it
-    return change.seen[0], change.seen[1], change.label
+def _one(span: int | None, before: Place | None, after: Place | None) -> dict[str, Any]:
+    return {"span": span, "before": before, "after": after}
 
 
-def _closed(state: str) -> Refused:
-    if state == AnnotationSet.State.SUBMITTED:
-        return Refused("submitted", "This note is submitted. Reopen it to change it.", status=409)
-    return Refused("withdrawn", "This reading was withdrawn; ask a manager to bring you back.", status=409)
-
-
-def _create(row: Locked, span: domain.Span | None, change: Change) -> Effect:
-    place = _target(change, span)
+def _create(row: Locked, place: Place) -> Effect:
     if row.twin is not None:
-        return Effect(None, row.twin, place, place, {}, message="That span is there already.")
+        return _there_already(row.twin, place)
     made = _NEW_SPAN.run(Span(annotation_set_id=row.pk, start=place[0], end=place[1], label_id=place[2]))
-    return Effect(Verb.SPAN_CREATED, made.pk, None, place, {})
+    return Effect(Verb.SPAN_CREATED, _one(made.pk, None, place), labels=[place[2]])
+
+
+def _there_already(twin: int, place: Place) -> Effect:
+    return Effect(None, _one(twin, place, place), already=1, message="That span is there already.")
 
 
 def _alter(row: Locked, span: domain.Span | None, change: Change) -> Effect:
@@ -224,18 +186,37 @@ def _alter(row: Locked, span: domain.Span | None, change: Change) -> Effect:
         if not rows.delete()[0]:
             raise _changed_meanwhile()
         carried = {"confidence": row.confidence, "source": row.source}
-        return Effect(Verb.SPAN_DELETED, change.span, change.seen, None, {k: v for k, v in carried.items() if v})
-    place = _target(change, span)
-    twin = row.twin
-    if twin is not None:
-        return Effect(None, twin, place, place, {}, message="That span is there already.")
+        data = _one(change.span, change.seen, None) | {name: value for name, value in carried.items() if value}
+        return Effect(Verb.SPAN_DELETED, data)
+    place = target(change, span)
+    if row.twin is not None:
+        return _there_already(row.twin, place)
     if not rows.update(start=place[0], end=place[1], label_id=place[2]):
         raise _changed_meanwhile()
-    return Effect(Verb.SPAN_CHANGED, change.span, change.seen, place, {})
+    labels = [place[2]] if change.kind is Kind.RELABEL else []
+    return Effect(Verb.SPAN_CHANGED, _one(change.span, change.seen, place), labels=labels)
 
 
 def _changed_meanwhile() -> Refused:
     return Refused("changed", "That span was changed or deleted in the meantime; nothing was overwritten.", status=409)
+
+
+# ── Many at once, undo and redo ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _create_many(row: Locked, places: Sequence[Place]) -> Effect:
+    """Those of `places` that no span has yet. `already` counts the others."""
+    there = {(span["start"], span["end"], span["label"]) for span in spans_of(row.pk)}
+    new = [place for place in dict.fromkeys(places) if place not in there]
+    already = len(places) - len(new)
+    if not new:
+        return Effect(None, {"spans": []}, already=already, message="All of them are there already.")
+    made = Span.objects.bulk_create(
+        Span(annotation_set_id=row.pk, start=start, end=end, label_id=label) for start, end, label in new
+    )
+    listed = [[span.pk, *place] for span, place in zip(made, new, strict=True)]
+    data = {"spans": listed} | ({"already": already} if already else {})
+    return Effect(Verb.SPANS_CREATED, data, labels=sorted({label for *_, label in new}), already=already)
 
 
 def _step(row: Locked, user: User, change: Change) -> Effect:
@@ -244,43 +225,32 @@ def _step(row: Locked, user: User, change: Change) -> Effect:
     event = find(annotation_set_id=row.pk, user=user)
     if event is None:
         raise Refused("nothing", f"There is nothing to {change.kind}.", status=409)
-    before, after = history.inverse(event)
-    span = event.data["span"]
-    if not history.take_back(annotation_set_id=row.pk, event=event):
-        return Effect(
-            Verb.SPAN_UNDO_SKIPPED, span, None, None, {}, event.pk,
+    done = history.take_back(annotation_set_id=row.pk, event=event)
+    if done is None:
+        message = (
             f"The last change to {change.kind} no longer fits this note (its label or span was changed since); "
-            "it was left out.",
-        )  # fmt: skip
-    verb = Verb.SPAN_CREATED if before is None else Verb.SPAN_DELETED if after is None else Verb.SPAN_CHANGED
-    return Effect(verb, span, before, after, history.carried(event), event.pk)
+            "it was left out."
+        )
+        data = {"spans": []} if "spans" in event.data else _one(event.data["span"], None, None)
+        return Effect(Verb.SPAN_UNDO_SKIPPED, data, reverts=event.pk, message=message)
+    data = done.data | ({"left": done.left} if done.left else {})
+    return Effect(done.verb, data, reverts=event.pk, message=_left(done.verb, data))
 
 
-@cache
-def _counted(label_must_be_there: bool, eyes_opened: bool) -> PreparedUpdate:
-    def change(pk: int, *of_label: int) -> "tuple[QuerySet[AnnotationSet], dict[str, Any]]":
-        rows = AnnotationSet.objects.filter(pk=pk)
-        if of_label:
-            label, project = of_label
-            there = Label.objects.filter(pk=label, label_set__project_id=project, merged_into__isnull=True)
-            rows = rows.filter(Exists(there))
-        values: dict[str, Any] = {"version": F("version") + 1, "updated_at": Now()}
-        return rows, values | ({"blind": False} if eyes_opened else {})
-
-    return PreparedUpdate(change, *[int] * (3 if label_must_be_there else 1))
-
-
-def _bump(document: Document, row: Locked, blind: bool, place: Place | None) -> None:
-    """Count the change. Looks at the label only now: a merge can't begin any more once a span names the label."""
-    statement = _counted(place is not None, row.blind and not blind)
-    if not statement.run(row.pk, *((place[2], document.project_id) if place else ())):
-        raise Refused("label", "That label is no longer in this project; load the page again.", status=409)
+def _left(verb: str, data: dict[str, Any]) -> str:
+    """The word on spans that an undo or redo of many left alone."""
+    count = data.get("left", 0)
+    if not count:
+        return ""
+    number = len(data["spans"]) + count
+    if verb == Verb.SPANS_CREATED:
+        return f"{count} of the {number} spans could not come back: the same is there already, or the label is gone."
+    if count == 1:
+        return f"1 of the {number} spans was changed or removed since; it is left as it is."
+    return f"{count} of the {number} spans were changed or removed since; they are left as they are."
 
 
-def _item(span: int | None, place: Place | None) -> SpanItem | None:
-    if span is None or place is None:
-        return None
-    return SpanItem(id=span, start=place[0], end=place[1], label=place[2])
+# ── Replays and conflicts ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _replay(document: Document, user: User, change: Change) -> Answer | None:
@@ -293,14 +263,8 @@ def _replay(document: Document, user: User, change: Change) -> Answer | None:
         return None
     if event.data["kind"] != change.kind:
         raise Refused("change-id", "This change id was used for another change.", status=409)
-    after = event.data["after"]
-    return Answer(
-        version=row.version,
-        span=_item(event.data["span"], tuple(after) if after else None),
-        removed=event.data["span"] if event.verb == Verb.SPAN_DELETED else None,
-        changed_elsewhere=True,
-        spans=spans_of(row.pk),
-    )
+    effect = Effect(event.verb, event.data, already=event.data.get("already", 0), message=_left(event.verb, event.data))
+    return _answer(row.pk, row.version, change.kind, effect, elsewhere=True)
 
 
 def _attach_reading(refused: Refused, document: Document, user: User) -> None:

@@ -1,9 +1,9 @@
-"""Stored files: uploads waiting for import, exports waiting to be fetched. Always gone after a while."""
+"""Stored files: uploads waiting for import, exports waiting to be fetched; gone after a while. Trained models stay."""
 
 import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import IO
 
 from django.conf import settings
@@ -16,7 +16,7 @@ CHUNK = 1024 * 1024
 
 
 def store_file(*, project: Project, kind: str, name: str, content: IO[bytes], actor: User | None) -> StoredFile:
-    """Keep a file in the database, in one transaction, with its size and sha256."""
+    """Keep a file in the database, in one transaction, with its size and sha256. All but models expire."""
     digest = hashlib.sha256()
     size = 0
     with transaction.atomic():
@@ -25,7 +25,7 @@ def store_file(*, project: Project, kind: str, name: str, content: IO[bytes], ac
             kind=kind,
             name=name[-255:],
             created_by=actor,
-            expires_at=timezone.now() + timedelta(hours=settings.STORED_FILE_HOURS),
+            expires_at=None if kind == StoredFile.Kind.MODEL else _end(),
         )
         for number, data in enumerate(iter(lambda: content.read(CHUNK), b"")):
             StoredChunk.objects.create(file=stored, number=number, data=data)
@@ -34,6 +34,10 @@ def store_file(*, project: Project, kind: str, name: str, content: IO[bytes], ac
         stored.size, stored.sha256 = size, digest.hexdigest()
         stored.save(update_fields=["size", "sha256"])
     return stored
+
+
+def _end() -> datetime:
+    return timezone.now() + timedelta(hours=settings.STORED_FILE_HOURS)
 
 
 def read_chunks(stored: StoredFile) -> Iterator[bytes]:

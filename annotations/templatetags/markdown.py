@@ -1,6 +1,7 @@
 """Markdown of guidelines as markup: no HTML of the writer's, no images, and links to the web or a mailbox only."""
 
 import re
+from dataclasses import dataclass
 
 from django import template
 from django.utils.safestring import SafeString, mark_safe
@@ -45,6 +46,42 @@ def _prepared(tokens: list[Token]) -> list[Token]:
 @register.filter
 def markdown(text: str) -> SafeString:
     """CommonMark with tables. Everything that isn't Markdown is escaped by the parser."""
-    tokens = _prepared(_PARSER.parse(text))
+    return _rendered(_prepared(_PARSER.parse(text)))
+
+
+def _rendered(tokens: list[Token]) -> SafeString:
     html: str = _PARSER.renderer.render(tokens, _PARSER.options, {})
     return mark_safe(html)  # noqa: S308 - html is off in the parser
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading to jump to: the id it has in the markup, its level (1 for the writer's first), its words."""
+
+    id: str
+    level: int
+    text: str
+
+
+@dataclass(frozen=True)
+class WithHeadings:
+    html: SafeString
+    headings: list[Heading]
+
+
+@register.filter
+def markdown_with_headings(text: str, prefix: str) -> WithHeadings:
+    """The same, with ids on the headings (`prefix` and a number) and the list of them."""
+    tokens = _prepared(_PARSER.parse(text))
+    headings: list[Heading] = []
+    for at, token in enumerate(tokens):
+        if token.type == "heading_open" and token.level == 0 and (words := _words(tokens[at + 1])):
+            name = f"{prefix}-{len(headings) + 1}"
+            token.attrSet("id", name)
+            headings.append(Heading(name, int(token.tag[1]) - 1, words))
+    return WithHeadings(_rendered(tokens), headings)
+
+
+def _words(inline: Token) -> str:
+    """What a line says, without its marks."""
+    return "".join(child.content or " " for child in inline.children or () if child.type != "html_inline").strip()

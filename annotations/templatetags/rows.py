@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotations.selectors.audit import Line
 from annotations.selectors.notes import NoteRow
+from annotations.templatetags.nav import icon
 
 register = template.Library()
 
@@ -39,15 +40,24 @@ class _Line:
     def __init__(self, url: str) -> None:
         self.url = url
         self.language, self.length = _("Language"), _("Characters")
+        self.flagged = _("flagged")
 
     def cells(self, row: NoteRow) -> SafeString:
         return fill(
-            '<th scope="row">{}</th>{}{}{}',
+            '<th scope="row">{}{}</th>{}{}{}',
             self.links(row),
+            self.flag(row),
             _cell(self.language, row.language, "aside"),
             _cell(self.length, f"{row.length:,}", "num aside"),
             self.states(row),
         )
+
+    def flag(self, row: NoteRow) -> SafeString:
+        """The word for everyone, the reason beside it."""
+        if not row.flag:
+            return EMPTY
+        tag = ' <span class="tag warn flag">{} {}</span> <span class="small mute flag-why">{}</span>'
+        return fill(tag, icon("flag"), self.flagged, row.flag)
 
     def links(self, row: NoteRow) -> SafeString:
         raise NotImplementedError
@@ -61,7 +71,7 @@ class _AnnotatorsLine(_Line):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        self.state = _("State")
+        self.state, self.outcome = _("State"), _("what became of it")
         self.tags = {
             "done": fill('<span class="tag ok">{}</span>', _("done")),
             "begun": fill('<span class="tag accent">{}</span>', _("begun")),
@@ -72,7 +82,11 @@ class _AnnotatorsLine(_Line):
         return fill('<a href="{}{}/annotate/">{}</a>', self.url, str(row.pk), row.name)
 
     def states(self, row: NoteRow) -> SafeString:
-        return _cell(self.state, self.tags.get(row.own, NOTHING))
+        state = self.tags.get(row.own, NOTHING)
+        if row.outcome and row.own == "done":
+            link = '{} <a class="small" href="{}{}/outcome/">{}<span class="sr-only"> {}</span></a>'
+            state = fill(link, state, self.url, str(row.pk), self.outcome, row.name)
+        return _cell(self.state, state)
 
 
 class _ReadersLine(_Line):

@@ -1,201 +1,165 @@
-"""The workbench: one note, one person's own spans. Pages for people, JSON for the page's script."""
+"""The workbench: one note, one person's own spans; as a page, and as JSON for the page that opens the next in place."""
 
 import json
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, cast
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
 
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.middleware.csrf import get_token
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
-from annotations.access import Access, Can, enter, note_for, notes_for
-from annotations.models import AnnotationSet, Document, User, Verb
+from annotations.access import Access, note_for
+from annotations.models import AnnotationSet, Document, Flag, Verb
+from annotations.selectors.adjudicating import outcome_set
+from annotations.selectors.pace import pace
+from annotations.selectors.personal import own_labels
 from annotations.selectors.projects import own_work
-from annotations.selectors.workbench import labels_of, next_note, own_set, spans_of, work_list
-from annotations.services.changes import Refused, read_change
+from annotations.selectors.workbench import (
+    LabelItem,
+    SpanItem,
+    WorkList,
+    began_from,
+    next_note,
+    own_set,
+    spans_of,
+    work_list,
+)
 from annotations.services.events import record
-from annotations.services.reading import Reading, reopen, submit
-from annotations.services.spans import Answer, apply_change
+from annotations.services.seeding import begin_reading
+from annotations.views.requests import number
+from annotations.views.workbench_answers import began_words, json_answers, note_address, open_project
 
-View = Callable[..., HttpResponse]
+# What the page's script asks for, by the name that it knows.
+URLS = {"annotate": "annotate", "data": "note_data"} | {
+    name: name for name in ("changes", "spans", "submit", "reopen", "talk", "comments", "flag")
+}  # fmt: skip
 
 
-def json_answers(view: View) -> View:
-    """Refusals as JSON: {"error": code, "message": plain words} and, of a conflict, the reading as it is now."""
+@dataclass(frozen=True)
+class Opened:
+    """A note as its reader sees it. `seeded` is the name of the run whose spans the reading began from, if any."""
 
-    @wraps(view)
-    def wrapped(request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        try:
-            return view(request, **kwargs)
-        except Refused as refused:
-            now = {"version": refused.version, "state": refused.state, "spans": refused.spans}
-            body = {"error": refused.code, "message": str(refused)} | (now if refused.spans is not None else {})
-            return JsonResponse(body, status=refused.status)
-        except PermissionDenied:
-            return JsonResponse({"error": "forbidden", "message": "You may not annotate in this project."}, status=403)
-        except Http404:
-            return JsonResponse({"error": "not-found", "message": "This note is not there for you."}, status=404)
+    note: Document
+    version: int
+    state: str
+    seeded: str
+    spans: list[SpanItem]
+    labels: list[LabelItem]
+    work: WorkList
+    pace: str
 
-    return wrapped
+
+def _open(access: Access, pk: int, *, ahead: bool = False) -> Opened:
+    """Opening is an event. A note that is fetched ahead is not opened yet, so nothing begins there."""
+    note = note_for(access, pk)
+    verb = Verb.NOTE_FETCHED if ahead else Verb.NOTE_READ
+    record(verb=verb, actor=access.user, project_id=note.project_id, document_id=note.pk)
+    reading = own_set(note.pk, access.user)
+    if reading is None and not ahead and begin_reading(access=access, note=note):
+        reading = own_set(note.pk, access.user)
+    return Opened(
+        note=note,
+        version=reading.version if reading else 0,
+        state=reading.state if reading else AnnotationSet.State.DRAFT,
+        seeded=began_from(reading),
+        spans=spans_of(reading.pk) if reading else [],
+        labels=own_labels(access.project.pk, access.user.pk),
+        work=work_list(access, note),
+        pace=pace(access).words,
+    )
 
 
 @require_GET
 def annotate(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The page of one note. Opening it is an event."""
-    access = _enter(request, slug)
-    note = note_for(access, pk)
-    record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk)
-    reading = own_set(note.pk, access.user)
-    labels = labels_of(access.project.pk)
-    spans = spans_of(reading.pk) if reading else []
-    state = reading.state if reading else AnnotationSet.State.DRAFT
+    """The page of one note."""
+    access = open_project(request, slug)
+    opened = _open(access, pk)
+    data = _as_json(access, opened)
     context = {
         "access": access,
-        "note": note,
-        "labels": labels,
-        "spans": spans,
-        "state": state,
-        "work": work_list(access, note),
-        "data": {
-            "text": note.text,
-            "labels": labels,
-            "spans": spans,
-            "version": reading.version if reading else 0,
-            "state": state,
-            "person": access.user.pk,
-            "urls": {name: reverse(name, args=[slug, pk]) for name in ("changes", "spans", "submit", "reopen")},
-        },
+        "note": opened.note,
+        "labels": opened.labels,
+        "spans": opened.spans,
+        "state": opened.state,
+        "seeded": data["seeded"],
+        "work": opened.work,
+        "pace": opened.pace,
+        "flag_reasons": Flag.Reason.choices,
+        "data": data | {"labels": opened.labels, "project": _project(access)},
     }
     return render(request, "annotations/annotate.html", context)
 
 
-@require_POST
-@json_answers
-def changes(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """One change of the person's own reading."""
-    access = _enter(request, slug)
-    note = note_for(access, pk)
-    data = _body(request)
-    _same_person(request, data)
-    answer = apply_change(document=note, user=access.user, change=read_change(data), blind=access.blind)
-    return JsonResponse(_as_json(answer))
-
-
-def _as_json(answer: Answer) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "version": answer.version,
-        "span": answer.span,
-        "removed": answer.removed,
-        "changed_elsewhere": answer.changed_elsewhere,
-    }
-    if answer.already:
-        body["already"] = True
-    if answer.spans is not None:
-        body["spans"] = answer.spans
-    if answer.message:
-        body["message"] = answer.message
-    return body
-
-
 @require_GET
 @json_answers
-def spans(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The person's own spans; with ?version=N only if there is something newer. Brings a fresh form token along."""
-    access = _enter(request, slug)
-    note = _short_note(access, pk)
-    reading = own_set(note.pk, access.user)
-    version = reading.version if reading else 0
-    body = {
-        "version": version,
-        "state": reading.state if reading else AnnotationSet.State.DRAFT,
+def note_data(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The same without the page around it; with ?ahead=1 for a note that may be opened next."""
+    access = open_project(request, slug)
+    return JsonResponse(_as_json(access, _open(access, pk, ahead=request.GET.get("ahead") == "1")))
+
+
+def _project(access: Access) -> dict[str, Any]:
+    """What is the same for all notes of the project."""
+    slug = access.project.slug
+    names = ("guidelines", "guidelines_beside", "keys", "search")
+    version = access.project.guidelines_version
+    return {"slug": slug, "guidelines": version, "urls": {name: reverse(name, args=[slug]) for name in names}}
+
+
+def _as_json(access: Access, opened: Opened) -> dict[str, Any]:
+    """All that the script needs but the labels, which the page has; `labels_stamp` tells when these are others."""
+    note, slug = opened.note, access.project.slug
+    return {
+        "note": {"id": note.pk, "name": note.name, "language": note.language},
+        "text": note.text,
+        "spans": opened.spans,
+        "version": opened.version,
+        "state": opened.state,
+        "seeded": began_words(opened.seeded),
+        "outcome": _outcome(access, opened),
         "person": access.user.pk,
-        "csrf": get_token(request),
+        "labels_stamp": sha256(json.dumps(opened.labels).encode()).hexdigest()[:16],
+        "urls": {name: reverse(view, args=[slug, note.pk]) for name, view in URLS.items()},
+        "work": _work(slug, opened),
     }
-    if request.GET.get("version") != str(version):
-        body["spans"] = spans_of(reading.pk) if reading else []
-    return JsonResponse(body)
 
 
-@require_POST
-@json_answers
-def submit_note(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Hand the reading in. The page's script gets JSON; without it, the next note."""
-    access = _enter(request, slug)
-    note = _short_note(access, pk)
-    data = _body(request) if request.content_type == "application/json" else {}
-    _same_person(request, data)
-    version = data.get("version")
-    reading = submit(
-        document=note,
-        user=access.user,
-        version=version if isinstance(version, int) else None,
-        blind=access.blind,
-    )
-    following = f"{reverse('next_note', args=[slug])}?after={pk}"
-    return _moved(request, reading, following)
+def _outcome(access: Access, opened: Opened) -> str:
+    """Where the person sees what became of their spans; empty until the note is adjudicated."""
+    if opened.state != AnnotationSet.State.SUBMITTED or outcome_set(access.project, opened.note.pk) is None:
+        return ""
+    return reverse("outcome", args=[access.project.slug, opened.note.pk])
 
 
-@require_POST
-@json_answers
-def reopen_note(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Make a submitted reading a draft again."""
-    access = _enter(request, slug)
-    note = _short_note(access, pk)
-    _same_person(request, _body(request) if request.content_type == "application/json" else {})
-    reading = reopen(document=note, user=access.user)
-    return _moved(request, reading, reverse("annotate", args=[slug, pk]))
-
-
-def _moved(request: HttpRequest, reading: Reading, url: str) -> HttpResponse:
-    if request.content_type == "application/json":
-        return JsonResponse({"version": reading.version, "state": reading.state, "next": url})
-    return redirect(url)
+def _work(slug: str, opened: Opened) -> dict[str, Any]:
+    work = opened.work
+    # The address of any note tells those of all.
+    before, after = reverse("annotate", args=[slug, 0]).rsplit("/0/", 1)
+    return {
+        "done": work.done,
+        "total": work.total,
+        "more": work.more,
+        "pace": opened.pace,
+        "notes": [
+            {"id": item.pk, "name": item.name, "state": item.state, "url": f"{before}/{item.pk}/{after}"}
+            for item in work.notes
+        ],
+        "previous": note_address(slug, work.previous),
+        "next": note_address(slug, work.next),
+        "next_open": note_address(slug, work.next_open),
+    }
 
 
 @require_GET
 def next_open_note(request: HttpRequest, slug: str) -> HttpResponse:
     """The person's next open note after ?after=ID, or a page that says that there is none."""
-    access = _enter(request, slug)
-    after = request.GET.get("after", "")
-    found = next_note(access, int(after) if after.isascii() and after.isdigit() and len(after) < 19 else None)
+    access = open_project(request, slug)
+    found = next_note(access, number(request.GET, "after"))
     if found is not None:
         return redirect("annotate", slug, found)
     total = own_work(access).total
     return render(
         request, "annotations/annotate_done.html", {"access": access, "total": total.words if total.n else ""}
     )
-
-
-def _enter(request: HttpRequest, slug: str) -> Access:
-    # Nobody gets here without having signed in (SignInRequired).
-    return enter(cast(User, request.user), slug, Can.ANNOTATE)
-
-
-def _short_note(access: Access, pk: int) -> Document:
-    """The note without its text, which is long."""
-    note = notes_for(access).only("id", "project_id", "length").filter(pk=pk).first()
-    if note is None:
-        raise Http404("no such note")
-    return note
-
-
-def _body(request: HttpRequest) -> dict[str, Any]:
-    try:
-        data = json.loads(request.body)
-    except (ValueError, RecursionError):
-        raise Refused("malformed", "The request is no JSON.") from None
-    if not isinstance(data, dict):
-        raise Refused("malformed", "The request must be a JSON object.")
-    return data
-
-
-def _same_person(request: HttpRequest, data: dict[str, Any]) -> None:
-    """A page that one person opened must not save as another who signed in meanwhile in the same browser."""
-    if data.get("person", request.user.pk) != request.user.pk:
-        raise Refused(
-            "person", "Somebody else is signed in now in this browser. Sign in as yourself to save.", status=409
-        )

@@ -35,7 +35,7 @@ def about_formats() -> dict[str, tuple[str, str]]:
 def export(request: Request, slug: str) -> HttpResponse:
     """The form; ?set= and ?format= choose beforehand."""
     access = enter(request.user, slug, Can.EXPORT)
-    sets = set_choices(access.project)
+    sets = set_choices(access.project, annotators=not access.unnamed)
     specs = [choice.spec for choice in sets]
     wanted = {"set": request.GET.get("set", ""), "format": request.GET.get("format", "")}
     initial = {
@@ -49,7 +49,8 @@ def export(request: Request, slug: str) -> HttpResponse:
         "formats": [(name, *words) for name, words in about_formats().items()],
         "chosen": initial["format"],
         "sets": sets,
-        "files": ready_files(access.project),
+        "has_split": any(choice.is_split for choice in sets),
+        "files": ready_files(access.project, annotators=not access.unnamed),
         "hours": settings.STORED_FILE_HOURS,
     }
     return render(request, "annotations/export.html", context)

@@ -1,22 +1,40 @@
-"""The gold set, what it can be made of, and its frozen versions."""
+"""The gold set, what it can be made of, its frozen versions, their splits and what changed between them."""
 
 import uuid
+from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.access import Can, enter
-from annotations.forms.gold import FreezeForm
+from annotations.access import Access, Can, enter
+from annotations.domain.gold_diff import ChangeKind
+from annotations.forms.gold import FreezeForm, SplitForm
 from annotations.forms.refusals import sentence
-from annotations.models import GoldVersion
-from annotations.selectors.gold import gold_state, version_page, versions
+from annotations.models import GoldVersion, Verb
+from annotations.selectors.gold import GoldState, gold_state, version_page, versions
+from annotations.selectors.in_context import entries, label_looks, note_names
 from annotations.selectors.projects import is_large
 from annotations.services.errors import ServiceError
+from annotations.services.events import record
 from annotations.services.gold import freeze
+from annotations.services.gold_diffing import version_diff
+from annotations.services.splitting import patients_on_two_sides, split_table, split_version
 from annotations.views.requests import Request, number
+
+CHANGES = 25
+LISTED = 200
+CHANGE_KINDS = {
+    ChangeKind.ADDED: gettext_lazy("Added"),
+    ChangeKind.REMOVED: gettext_lazy("Removed"),
+    ChangeKind.RELABELLED: gettext_lazy("Other label"),
+    ChangeKind.MOVED: gettext_lazy("Other bounds"),
+    ChangeKind.REPLACED: gettext_lazy("Other label and bounds"),
+}
 
 
 @require_safe
@@ -30,11 +48,15 @@ def gold(request: Request, slug: str) -> HttpResponse:
         "versions": frozen,
         "last": frozen[0] if frozen else None,
         "late": late,
-        "state": None if late else gold_state(access.project, frozen[0] if frozen else None),
+        "state": None if late else _state(access, frozen),
         "form": FreezeForm(),
         "token": uuid.uuid4(),
     }
     return render(request, "annotations/gold_counts.html" if request.htmx else "annotations/gold.html", context)
+
+
+def _state(access: Access, frozen: list[GoldVersion]) -> GoldState:
+    return gold_state(access.project, frozen[0] if frozen else None, annotators=not access.unnamed)
 
 
 @require_POST
@@ -65,5 +87,103 @@ def gold_version(request: Request, slug: str, version: int) -> HttpResponse:
     access = enter(request.user, slug, Can.READ_NOTES)
     found = get_object_or_404(GoldVersion.objects.select_related("created_by"), project=access.project, number=version)
     page = version_page(found, after=number(request.GET, "after"), before=number(request.GET, "before"))
-    template = "annotations/gold_version_notes.html" if request.htmx else "annotations/gold_version.html"
-    return render(request, template, {"access": access, "version": found, "page": page})
+    context = {"access": access, "version": found, "page": page}
+    if request.htmx:
+        return render(request, "annotations/gold_version_notes.html", context)
+    return render(request, "annotations/gold_version.html", context | _split_context(access, found))
+
+
+def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
+    """The split of a version as its page shows it, and the form for a new one."""
+    table = split_table(version) if version.split_seed else []
+    looks = label_looks(access.project)
+    used = [look for code, look in looks.items() if any(code in row["labels"] for row in table)]
+    others = versions(access.project)
+    last = next((one for one in others if one.split_seed), None)
+    model = version if version.split_seed else last
+    initial = {"seed": model.split_seed, **(model.split_shares or {})} if model else None
+    return {
+        "split": table,
+        "split_labels": [(look, [row["labels"].get(look.code, 0) for row in table]) for look in used],
+        "two_sided": patients_on_two_sides(version) if version.split_seed else 0,
+        "split_form": SplitForm(initial=initial),
+        "has_earlier": any(one.number < version.number for one in others),
+    }
+
+
+@require_POST
+def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
+    """Split a version by patient. Sent twice it is one split."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    found = get_object_or_404(GoldVersion, project=access.project, number=version)
+    form = SplitForm(request.POST)
+    if not form.is_valid():
+        wrong = [str(error) for errors in form.errors.values() for error in errors]
+        messages.error(request, " ".join([*wrong, _("Nothing was split.")]))
+        return redirect("gold_version", slug, version)
+    try:
+        split = split_version(version=found, seed=form.cleaned_data["seed"], shares=form.shares, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("gold_version", slug, version)
+    if not split.made:
+        messages.info(request, _("The version was split so already; nothing has changed."))
+    elif split.kept:
+        messages.success(
+            request, _("Split. Patients who kept the side that they had by this seed: %(n)s.") % {"n": split.kept}
+        )
+    else:
+        messages.success(request, _("Split: no patient stands on two sides."))
+    return redirect("gold_version", slug, version)
+
+
+@require_safe
+def gold_changes(request: Request, slug: str, version: int) -> HttpResponse:
+    """What changed since another version (?since=, else the one before); ?kind= narrows it down."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    frozen = versions(access.project)
+    found = next((one for one in frozen if one.number == version), None)
+    others = [one for one in frozen if one.number != version]
+    wanted = number(request.GET, "since")
+    since = next((one for one in others if one.number == (version - 1 if wanted is None else wanted)), None)
+    if found is None or (wanted is not None and since is None):
+        raise Http404("no such version")
+    context: dict[str, Any] = {"access": access, "version": found, "since": since, "others": others}
+    if since is not None:
+        context |= _changes(request, access, since, found)
+    return render(request, "annotations/gold_changes.html", context)
+
+
+def _changes(request: Request, access: Access, since: GoldVersion, version: GoldVersion) -> dict[str, Any]:
+    found = version_diff(since, version)
+    asked = request.GET.get("kind", "")
+    kind = asked if asked in list(ChangeKind) else ""
+    rows = [row for row in found["changes"] if kind in ("", row[1])]
+    page = Paginator(rows, CHANGES).get_page(request.GET.get("page", ""))
+    shown = entries(list(page.object_list), label_looks(access.project))
+    for note in {entry.note for entry in shown}:
+        record(
+            verb=Verb.NOTE_READ,
+            actor=access.user,
+            project_id=access.project.pk,
+            document_id=note,
+            data={"what": "gold changes"},
+        )
+    names = note_names([note for note, _spans in [*found["added"][:LISTED], *found["removed"][:LISTED]]])
+    return {
+        "diff": found,
+        "kinds": [(str(one), name, found["spans"][one]) for one, name in CHANGE_KINDS.items()],
+        "kind_names": {str(one): name for one, name in CHANGE_KINDS.items()},
+        "kind": kind,
+        "page": page,
+        "entries": shown,
+        "sets": {},
+        "all_changes": sum(found["spans"].values()),
+        "kept_changes": len(found["changes"]),
+        "added": _named(found["added"], names),
+        "removed": _named(found["removed"], names),
+    }
+
+
+def _named(notes: list[list[int]], names: dict[int, str]) -> list[tuple[int, str, int]]:
+    return [(note, names[note], spans) for note, spans in notes[:LISTED] if note in names]

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.access import Can, enter
 from annotations.forms.guidelines import GuidelinesForm
 from annotations.forms.refusals import refuse
+from annotations.selectors.guidelines import guide_of
 from annotations.services.errors import ServiceError
 from annotations.services.projects import set_guidelines
 from annotations.views.requests import Request
@@ -19,7 +20,15 @@ from annotations.views.requests import Request
 @require_safe
 def guidelines(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug)
-    return render(request, "annotations/guidelines.html", {"access": access})
+    return render(request, "annotations/guidelines.html", {"access": access, "guide": guide_of(access.project)})
+
+
+@require_safe
+def guidelines_beside(request: Request, slug: str) -> HttpResponse:
+    """The guidelines as a part of another page: the panel beside the text."""
+    access = enter(request.user, slug)
+    context = {"access": access, "guide": guide_of(access.project)}
+    return render(request, "annotations/guidelines_beside.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -2,6 +2,7 @@
 
 import secrets
 from urllib.parse import urlencode
+from uuid import uuid4
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, QueryDict
@@ -12,6 +13,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotations.access import Access, Can, enter, note_for, notes_for
 from annotations.models import AnnotationSet, Author, Document, Verb
+from annotations.selectors.comments import may_comment, placed, threads
+from annotations.selectors.flags import flags_of
 from annotations.selectors.notes import ANNOTATORS_WORDS, Show, choices, neighbours, note_page
 from annotations.selectors.readings import Reading, choose, compare, label_counts, readings_of
 from annotations.selectors.workbench import labels_of, spans_of
@@ -76,7 +79,7 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
     """The text with one reading painted, beside what only that reading or only the gold has. Opening it is an event."""
     access = enter(request.user, slug, Can.READ_NOTES)
     document = note_for(access, pk)
-    readings = readings_of(document)
+    readings = readings_of(document, annotators=not access.unnamed)
     chosen = _chosen(request, readings)
     gold = next((reading for reading in readings if reading.is_gold), None)
     labels = labels_of(access.project.pk)
@@ -104,6 +107,13 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
         "previous": previous,
         "following": following,
         "state": "" if shown == Show.ALL else shown,
+        "placed": placed(document.text, threads(access, document)),
+        "flags": flags_of(access, document),
+        "may_comment": may_comment(access),
+        # One comment from one look at the page, however often it is sent.
+        "change_id": uuid4(),
+        "comments_url": reverse("comments", args=[slug, pk]),
+        "flag_url": reverse("flag", args=[slug, pk]),
     }
     return render(request, "annotations/note.html", context)
 
@@ -122,9 +132,10 @@ def _chosen(request: Request, readings: list[Reading]) -> Reading | None:
 def note_gold(request: Request, slug: str, pk: int) -> HttpResponse:
     """Make a reading gold. Refused where the page is older than the reading or than the gold it would replace."""
     access, document = _for_gold(request, slug, pk)
-    reading = get_object_or_404(
-        AnnotationSet.objects.select_related("author"), pk=number(request.POST, "set"), document_id=document.pk
-    )
+    sets = AnnotationSet.objects.filter(document_id=document.pk).select_related("author")
+    if access.unnamed:
+        sets = sets.exclude(author__kind=Author.Kind.ANNOTATOR)
+    reading = get_object_or_404(sets, pk=number(request.POST, "set"))
     replace = request.POST.get("replace") == "1"
     if number(request.POST, "version") != reading.version:
         messages.warning(

@@ -1,10 +1,8 @@
 """Reviewing what a run proposed for one note: a page for people, JSON for its script."""
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
-from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -18,15 +16,16 @@ from annotations.access import Access, Can, enter
 from annotations.domain.labels import RESERVED_HOTKEYS
 from annotations.forms.refusals import sentence
 from annotations.models import Author, Document, Verb
+from annotations.selectors.personal import own_labels
 from annotations.selectors.review import Seen, review_state
 from annotations.selectors.reviewing import neighbours, next_to_review, proposed_note, review_progress, run_author
-from annotations.selectors.workbench import labels_of
-from annotations.services.changes import MAX_NUMBER, MAX_OFFSET
+from annotations.services.changes import MAX_NUMBER
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.review import Request as ReviewRequest
 from annotations.services.review import close_review, decide, reopen_review
 from annotations.services.review_log import Act
+from annotations.views.decisions import body_of, change_id_of, malformed, place_of, same_person, whole
 from annotations.views.requests import Request, number
 
 View = Callable[..., HttpResponse]
@@ -86,7 +85,7 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
     """The page of one note. Opening it is an event."""
     access, run, note = _entered(request, slug, author, pk)
     record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk)
-    labels = labels_of(note.project_id)
+    labels = own_labels(note.project_id, access.user.pk)
     for label in labels:
         # The page's own keys come first; such a label is chosen by a click here.
         label["key"] = "" if label["key"].casefold() in OWN_KEYS else label["key"]
@@ -119,8 +118,8 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
 @json_answers
 def review_decide(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
     """One decision. The answer is the review as it then stands."""
-    data = _body(request)
-    _same_person(access, data)
+    data = body_of(request)
+    same_person(access, data)
     return JsonResponse(decide(document=note, author=run, user=access.user, request=_read(data)))
 
 
@@ -139,7 +138,7 @@ def review_close(request: Request, access: Access, run: Author, note: Document) 
     """End the review of this note. The script gets JSON; without it, the next note."""
     following = f"{reverse('review_next', args=[access.project.slug, run.pk])}?after={note.pk}"
     if request.content_type == "application/json":
-        _same_person(access, _body(request))
+        same_person(access, body_of(request))
         close_review(document=note, author=run, user=access.user)
         return JsonResponse({"next": following})
     try:
@@ -161,54 +160,21 @@ def review_reopen(request: Request, access: Access, run: Author, note: Document)
 # ── Reading the request ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _body(request: Request) -> dict[str, Any]:
-    try:
-        data = json.loads(request.body)
-    except (ValueError, RecursionError):
-        raise _malformed("body", "JSON") from None
-    if not isinstance(data, dict):
-        raise _malformed("body", "a JSON object")
-    return data
-
-
-def _malformed(field: str, takes: str) -> ServiceError:
-    return ServiceError(f"the field {field!r} must be {takes}", code="malformed")
-
-
-def _same_person(access: Access, data: dict[str, Any]) -> None:
-    """A page of somebody who is no longer signed in must not decide as somebody else."""
-    if data.get("person") != access.user.pk:
-        raise ServiceError("somebody else is signed in now; nothing was saved", code="person")
-
-
 def _read(data: dict[str, Any]) -> ReviewRequest:
     try:
         act = Act(str(data.get("act")))
     except ValueError:
-        raise _malformed("act", f"one of {', '.join(Act)}") from None
-    try:
-        change_id = UUID(str(data.get("change_id")))
-    except ValueError:
-        raise _malformed("change_id", "a UUID") from None
+        raise malformed("act", f"one of {', '.join(Act)}") from None
     quote = data.get("quote")
     if act in QUOTED and not isinstance(quote, str):
-        raise _malformed("quote", "the marked text")
+        raise malformed("quote", "the marked text")
     return ReviewRequest(
-        change_id=change_id,
+        change_id=change_id_of(data),
         act=act,
-        proposal=_number(data.get("proposal"), "proposal", MAX_NUMBER) if act in ON_A_PROPOSAL else None,
-        place=_place([data.get(field) for field in ("start", "end", "label")]) if act in WITH_A_PLACE else None,
+        proposal=whole(data.get("proposal"), "proposal", MAX_NUMBER) if act in ON_A_PROPOSAL else None,
+        place=place_of([data.get(field) for field in ("start", "end", "label")]) if act in WITH_A_PLACE else None,
         quote=quote if act in QUOTED else None,
         seen=_seen(data.get("seen")) if act in ON_A_PROPOSAL else None,
-    )
-
-
-def _place(values: Sequence[object]) -> tuple[int, int, int]:
-    start, end, label = values
-    return (
-        _number(start, "start", MAX_OFFSET),
-        _number(end, "end", MAX_OFFSET),
-        _number(label, "label", MAX_NUMBER),
     )
 
 
@@ -217,11 +183,5 @@ def _seen(value: object) -> Seen:
     if isinstance(value, list) and value in (["open"], ["rejected"]):
         return value[0], None
     if isinstance(value, list) and len(value) == 4 and value[0] == "accepted":
-        return "accepted", _place(value[1:])
-    raise _malformed("seen", '["open"], ["rejected"] or ["accepted", start, end, label]')
-
-
-def _number(value: object, field: str, most: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        raise _malformed(field, "a whole number, 0 or more")
-    return value
+        return "accepted", place_of(value[1:])
+    raise malformed("seen", '["open"], ["rejected"] or ["accepted", start, end, label]')

@@ -11,20 +11,30 @@ from annotations.access import Access, Can, enter
 from annotations.forms.refusals import refuse, sentence
 from annotations.forms.settings import AssignForm, SettingsForm
 from annotations.models import Document, Project
+from annotations.selectors.seeds import runs_with_notes
 from annotations.services.assigning import annotators, assign_list
 from annotations.services.errors import ServiceError
 from annotations.services.filling import fill_up
 from annotations.services.projects import update_project
 from annotations.views.requests import Request
 
-FIELDS = ("name", "language", "distribution", "readers_per_note")
+FIELDS = (
+    "name",
+    "language",
+    "distribution",
+    "readers_per_note",
+    "seed_from",
+    "unanimous_passes",
+    "anonymous_adjudication",
+    "show_outcome",
+)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_settings(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
-    now = {field: getattr(access.project, field) for field in FIELDS}
-    form = SettingsForm(request.POST if request.method == "POST" else None, initial=now)
+    data = request.POST if request.method == "POST" else None
+    form = SettingsForm(data, initial=_now(access.project), runs=runs_with_notes(access.project))
     if request.method == "POST" and form.is_valid():
         try:
             update_project(project=access.project, actor=access.user, **form.cleaned_data)
@@ -35,6 +45,10 @@ def project_settings(request: Request, slug: str) -> HttpResponse:
     return _page(request, access, form)
 
 
+def _now(project: Project) -> dict[str, object]:
+    return {field: getattr(project, field) for field in FIELDS}
+
+
 def _page(
     request: Request, access: Access, form: SettingsForm | None = None, assigning: AssignForm | None = None
 ) -> HttpResponse:
@@ -42,7 +56,7 @@ def _page(
     readers = annotators(project)
     context = {
         "access": access,
-        "form": form or SettingsForm(initial={field: getattr(project, field) for field in FIELDS}),
+        "form": form or SettingsForm(initial=_now(project), runs=runs_with_notes(project)),
         "assigning": assigning or AssignForm(readers=readers),
         "by_list": project.distribution == Project.Distribution.LIST,
         "readers": readers,

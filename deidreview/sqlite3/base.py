@@ -3,7 +3,8 @@
 SQLite lets one connection write at a time and has the others sleep and look again, 1 ms at first and up to 100 ms: with
 eight people at work most of that time nobody writes, and who comes last may wait longest. Here a transaction that will
 write first takes a lock on a file beside the database, on which the kernel wakes the next one at once. SQLite's own
-locks stay what protects the data: whoever does not queue (a backup, a shell) is as safe as ever.
+locks stay what protects the data: whoever does not queue (a backup, a shell) is as safe as ever. And a transaction
+waits for the disk after it has let the next one in (see `log`).
 """
 
 import fcntl
@@ -17,7 +18,11 @@ from typing import Any
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
+from deidreview.sqlite3.log import Log
+
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
+# PRAGMA synchronous: at these levels a commit waits for the disk.
+WAITS = {2: "FULL", 3: "EXTRA"}
 # Inside a process people queue here, by database file, so that one thread at most waits in the kernel without a limit.
 _turns: dict[str, threading.Lock] = defaultdict(threading.Lock)
 # A child of a fork has none of the threads that held them.
@@ -115,8 +120,14 @@ def _make_private(file: str | os.PathLike[str]) -> None:
 Original: Any = base.DatabaseWrapper
 
 
+def _has_log(connection: Any) -> bool:
+    return bool(connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal")
+
+
 class DatabaseWrapper(Original):  # type: ignore[misc]
     queue: Queue | None = None
+    log: Log | None = None
+    _level = ""
 
     def get_new_connection(self, conn_params: Any) -> Any:
         if not self.is_in_memory_db():
@@ -126,6 +137,8 @@ class DatabaseWrapper(Original):  # type: ignore[misc]
             with suppress(OSError):  # a folder that can't be written: then nobody writes here
                 file = os.path.abspath(conn_params["database"])  # noqa: PTH100 - as text, links as they are given
                 self.queue = Queue(file, conn_params.get("timeout", 5))
+                self._level = WAITS.get(connection.execute("PRAGMA synchronous").fetchone()[0], "")
+                self.log = Log(file) if self._level and _has_log(connection) else None
         return connection
 
     def create_cursor(self, name: str | None = None) -> Any:
@@ -139,15 +152,21 @@ class DatabaseWrapper(Original):  # type: ignore[misc]
             return
         self.queue.enter()
         try:
+            if self.log is not None:
+                self.connection.execute("PRAGMA synchronous=NORMAL")
             super()._start_transaction_under_autocommit()
         except BaseException:
-            self.queue.leave()
+            self._leave()
             raise
 
     def _commit(self) -> None:
         super()._commit()
         # Not where it failed: the rollback that follows ends the transaction.
-        self._leave()
+        if self._leave() and self.log is not None:
+            try:
+                self.log.flush()
+            except OSError as error:
+                raise OperationalError("disk I/O error") from error  # as SQLite says it
 
     def _rollback(self) -> None:
         try:
@@ -159,10 +178,19 @@ class DatabaseWrapper(Original):  # type: ignore[misc]
         try:
             super()._close()
         finally:
-            if self.queue is not None:
-                self.queue.close()
-                self.queue = None
+            for each in (self.queue, self.log):
+                if each is not None:
+                    each.close()
+            self.queue = self.log = None
 
-    def _leave(self) -> None:
-        if self.queue is not None:
+    def _leave(self) -> bool:
+        """Let the next one write. Whether this one was in the queue."""
+        if self.queue is None or not self.queue.holds:
+            return False
+        try:
+            if self.log is not None and self.connection is not None and not self.connection.in_transaction:
+                # Whatever writes outside a transaction waits for the disk by itself.
+                self.connection.execute(f"PRAGMA synchronous={self._level}")
+        finally:
             self.queue.leave()
+        return True

@@ -12,4 +12,5 @@ def run(claim: Claim) -> dict[str, Any]:
         format=str(claim.params["format"]),
         actor_id=claim.actor_id,
         progress=claim.progress,
+        split=str(claim.params.get("split", "")),
     )

@@ -14,6 +14,7 @@ from annotations.selectors.labels import accepted_labels
 from annotations.services.bulk import SpanRow, insert_spans
 from annotations.services.errors import ServiceError
 from models_runtime.backends.base import Backend, BackendError
+from models_runtime.jobs.model_files import load_model
 from models_runtime.models import Run, RunItem
 from models_runtime.registry import backend_kind, load
 from models_runtime.runner import Claim
@@ -26,7 +27,7 @@ BATCH_CHARACTERS = 400_000
 
 def run(claim: Claim) -> dict[str, Any]:
     """Work through the items that are not done. A killed worker's successor goes on with what is left."""
-    row = Run.objects.select_related("project__label_set", "author").get(pk=claim.params["run_id"])
+    row = Run.objects.select_related("project__label_set", "author", "model").get(pk=claim.params["run_id"])
     backend = _backend(row)
     if row.revision != backend.revision:
         if row.revision and RunItem.objects.filter(run=row, state=RunItem.State.DONE).exists():
@@ -59,10 +60,12 @@ def run(claim: Claim) -> dict[str, Any]:
 
 
 def _backend(row: Run) -> Backend:
-    kind = backend_kind(row.backend)
     try:
+        if row.model is not None:
+            return load_model(row.model)
+        kind = backend_kind(row.backend)
         backend: Backend = load(kind.factory)(label_set=row.project.label_set.key, **row.params)
-    except BackendError as error:
+    except (BackendError, LookupError) as error:
         raise ServiceError(str(error), code="backend") from error
     return backend
 

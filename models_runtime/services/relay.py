@@ -9,6 +9,7 @@ from django.contrib.sessions.models import Session
 from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 
+from annotations.services.searching import purge_searches
 from annotations.services.staging import delete_expired
 from models_runtime.services.sweep import Swept, sweep
 
@@ -59,11 +60,12 @@ class Relay:
         return swept
 
     def _tidy(self) -> None:
-        """Expired files and sessions, every ten minutes."""
+        """Expired files, searches and sessions, every ten minutes."""
         if time.monotonic() - self._tidied < TIDY_SECONDS:
             return
         self._tidied = time.monotonic()
         delete_expired()
+        purge_searches()
         Session.objects.filter(expire_date__lt=timezone.now()).delete()
 
     def _trouble(self, what: str, why: str) -> None:

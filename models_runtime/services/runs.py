@@ -10,8 +10,8 @@ from django.db.models import Count
 from annotations.models import Author, Document, Project, Review, User, Verb
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
-from models_runtime.models import Job, Run, RunItem
-from models_runtime.registry import backend_kind
+from models_runtime.models import Job, Run, RunItem, TrainedModel
+from models_runtime.services.backends import chosen
 from models_runtime.services.queue import enqueue
 
 
@@ -26,24 +26,27 @@ def start_run(
 ) -> Run:
     """A run over every note of the project: its author, its items and its job in one transaction.
 
-    The same `key` gives the same run: a double click is one. Raises ServiceError for an unknown backend, a name that
-    is taken, or a project without notes.
+    `backend` is a backend's key, `model:ID`, or the name of one of the project's models. The same `key` gives the same
+    run: a double click is one. Raises ServiceError for an unknown backend, a model that can't run here, a name that is
+    taken, or a project without notes.
     """
-    try:
-        backend_kind(backend)
-    except LookupError as error:
-        raise ServiceError(str(error), code="backend") from error
     there = Run.objects.filter(job__key=f"run-{key}").first()
     if there is not None:
         return there
+    choice = chosen(project, backend)
     try:
         with transaction.atomic():
             Project.objects.select_for_update().get(pk=project.pk)
             author = Author.objects.create(
-                project=project, kind=Author.Kind.RUN, name=name.strip() or _free_name(project, backend)
+                project=project, kind=Author.Kind.RUN, name=name.strip() or _free_name(project, choice.stem)
             )
             run = Run.objects.create(
-                project=project, author=author, backend=backend, params=params or {}, created_by=actor
+                project=project,
+                author=author,
+                backend=choice.backend,
+                model=choice.model,
+                params=params or {},
+                created_by=actor,
             )
             count = _make_items(run)
             if not count:
@@ -56,19 +59,19 @@ def start_run(
                 verb=Verb.RUN_STARTED,
                 actor=actor,
                 project_id=project.pk,
-                data={"run": author.name, "backend": backend, "notes": count},
+                data={"run": author.name, "backend": choice.backend, "model": choice.stem, "notes": count},
             )
     except IntegrityError as error:
         raise ServiceError(f"a run of the name {name!r} exists already; choose another", code="exists") from error
     return run
 
 
-def _free_name(project: Project, backend: str) -> str:
+def _free_name(project: Project, stem: str) -> str:
     taken = set(Author.objects.filter(project=project, kind=Author.Kind.RUN).values_list("name", flat=True))
     number = 1
-    while f"{backend}-{number}" in taken:
+    while f"{stem}-{number}" in taken:
         number += 1
-    return f"{backend}-{number}"
+    return f"{stem}-{number}"
 
 
 def _make_items(run: Run) -> int:
@@ -126,7 +129,11 @@ def run_rows(runs: Iterable[Run]) -> list[RunRow]:
 def retry_failed(*, run: Run, actor: User | None) -> int:
     """Put the failed notes of an ended run back and work on them by a new job. Returns how many."""
     with transaction.atomic():
-        held = Run.objects.select_for_update(of=("self",)).select_related("job").get(pk=run.pk)
+        held = Run.objects.select_for_update(of=("self",)).select_related("job", "model").get(pk=run.pk)
+        if held.model is not None and held.model.state == TrainedModel.State.RETIRED:
+            raise ServiceError(
+                f"the model {held.model.name} was retired since; start a new run with another one", code="model"
+            )
         if held.job is not None and held.job.state in (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED):
             raise ServiceError("this run is still at work; wait for its end or cancel it", code="live")
         unfinished = RunItem.objects.filter(run=run).exclude(state=RunItem.State.DONE)

@@ -12,6 +12,7 @@ from annotations.models import Author, Import, Project, User
 from annotations.models.author import NOT_IN_BULK
 from annotations.services.errors import ServiceError
 from annotations.services.exporting import wanted_set
+from annotations.services.scoring import Asked
 from models_runtime.models import Job
 from models_runtime.services.queue import enqueue
 
@@ -39,12 +40,17 @@ def start_import(*, project: Project, import_id: int, actor: User) -> Job:
     return job
 
 
-def start_export(*, project: Project, set_spec: str, format: str, actor: User, token: str = "") -> Job:
+def start_export(*, project: Project, set_spec: str, format: str, actor: User, token: str = "", split: str = "") -> Job:
     """Start writing an export. `token` marks the form: the same one again is the same job. Raises ServiceError."""
     if format not in FORMATS:
         raise ServiceError(f"unknown format {format!r}; there are: {', '.join(FORMATS)}", code="format")
-    wanted_set(project, set_spec)
-    return _once("export", project, {"set": set_spec, "format": format}, actor, token)
+    wanted_set(project, set_spec, split)
+    return _once("export", project, {"set": set_spec, "format": format, "split": split}, actor, token)
+
+
+def start_score(*, wish: Asked, actor: User, token: str = "") -> Job:
+    """Start a score that takes long, or return the job that is on it. Who may see figures may have them computed."""
+    return _once("score", wish.reference.project, wish.params, actor, token)
 
 
 def start_gold(*, project: Project, author_id: int, actor: User, token: str = "") -> Job:

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.access import Access, Can, enter, require
 from annotations.forms.refusals import sentence
+from annotations.models import Author
 from annotations.services.errors import ServiceError
 from annotations.views.requests import Request, number
 from models_runtime.models import Job
@@ -82,4 +83,15 @@ def _act(request: Request, slug: str, pk: int, act: Callable[[Job], Job]) -> Htt
 
 
 def _job_of(access: Access, pk: int) -> Job:
-    return get_object_or_404(Job.objects.select_related("created_by"), project=access.project, pk=pk)
+    row = get_object_or_404(Job.objects.select_related("created_by"), project=access.project, pk=pk)
+    if access.unnamed and _of_one_annotator(row):
+        raise Http404("not for this person to know")
+    return row
+
+
+def _of_one_annotator(row: Job) -> bool:
+    """Whether its page tells what one annotator said: an export of their readings, or a score of them."""
+    if str(row.params.get("set", "")).startswith(f"{Author.Kind.ANNOTATOR}:"):
+        return True
+    author = row.params.get("author_id")
+    return author is not None and Author.objects.filter(pk=author, kind=Author.Kind.ANNOTATOR).exists()

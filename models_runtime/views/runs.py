@@ -18,6 +18,7 @@ from annotations.services.errors import ServiceError
 from annotations.views.requests import Request, number
 from models_runtime.models import Run, RunItem
 from models_runtime.registry import BACKENDS
+from models_runtime.services.backends import ready_models
 from models_runtime.services.runs import retry_failed, run_counts, run_rows, start_run
 from models_runtime.services.status import status_of
 
@@ -34,6 +35,7 @@ def runs(request: Request, slug: str) -> HttpResponse:
     context = {
         "access": access,
         "backends": BACKENDS,
+        "models": ready_models(access.project),
         "page": page,
         "rows": [(row, status_of(row.job, access) if row.job else None) for row in run_rows(page)],
         "imported": _imported(access) if page.number == 1 else [],
@@ -115,5 +117,5 @@ def run_retry(request: Request, slug: str, pk: int) -> HttpResponse:
 
 
 def _run_of(access: Access, pk: int) -> Run:
-    rows = Run.objects.select_related("author", "job__created_by", "created_by", "project")
+    rows = Run.objects.select_related("author", "job__created_by", "created_by", "project", "model")
     return get_object_or_404(rows, project=access.project, pk=pk)

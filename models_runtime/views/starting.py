@@ -1,16 +1,24 @@
 """The buttons that start long work on the pages for import, export and gold. Each leads to the job's page."""
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.access import Can, enter
+from annotations.access import Access, Can, enter
 from annotations.forms.refusals import sentence
-from annotations.models import Import
+from annotations.models import Author, Import
 from annotations.services.errors import ServiceError
+from annotations.services.scoring import asked
 from annotations.views.requests import Request, number
-from models_runtime.services.starting import import_job, start_export, start_gold, start_import
+from models_runtime.services.starting import import_job, start_export, start_gold, start_import, start_score
+
+
+def _not_unnamed(access: Access, author: int) -> None:
+    """Raises PermissionDenied for one annotator's readings, where this person isn't to know whose are whose."""
+    if access.unnamed and Author.objects.filter(pk=author, kind=Author.Kind.ANNOTATOR).exists():
+        raise PermissionDenied("adjudication is anonymous here")
 
 
 @require_safe
@@ -39,6 +47,8 @@ def job_start_import(request: Request, slug: str, pk: int) -> HttpResponse:
 def job_start_export(request: Request, slug: str) -> HttpResponse:
     """POST `format`, `set`, and a `token` that marks the form."""
     access = enter(request.user, slug, Can.EXPORT)
+    if access.unnamed and request.POST.get("set", "").startswith(f"{Author.Kind.ANNOTATOR}:"):
+        raise PermissionDenied("adjudication is anonymous here")
     try:
         job = start_export(
             project=access.project,
@@ -46,6 +56,7 @@ def job_start_export(request: Request, slug: str) -> HttpResponse:
             format=request.POST.get("format", ""),
             actor=access.user,
             token=request.POST.get("token", ""),
+            split=request.POST.get("split", ""),
         )
     except ServiceError as error:
         messages.error(request, sentence(error))
@@ -54,9 +65,30 @@ def job_start_export(request: Request, slug: str) -> HttpResponse:
 
 
 @require_POST
+def job_start_score(request: Request, slug: str) -> HttpResponse:
+    """POST `version` (0: gold as it stands), `author` (its id), `split`, `into`."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    try:
+        wish = asked(
+            access.project,
+            version=number(request.POST, "version") or 0,
+            author_id=number(request.POST, "author") or 0,
+            split=request.POST.get("split", ""),
+            into=request.POST.get("into", ""),
+        )
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("scores", slug)
+    _not_unnamed(access, wish.author.pk)
+    job = start_score(wish=wish, actor=access.user, token=request.POST.get("token", ""))
+    return redirect("job", slug, job.pk)
+
+
+@require_POST
 def job_start_gold(request: Request, slug: str) -> HttpResponse:
     """POST `author` (its id)."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
+    _not_unnamed(access, number(request.POST, "author") or 0)
     try:
         job = start_gold(
             project=access.project,

@@ -31,7 +31,7 @@ def now(world: SimpleNamespace) -> Places:
 SIZES, KINDS = st.integers(1, 4), st.integers(0, 2)
 ACTS = st.lists(
     st.one_of(
-        st.tuples(st.just("create"), st.integers(0, 12), SIZES, KINDS),
+        st.tuples(st.sampled_from(["create", "create_many"]), st.integers(0, 12), SIZES, KINDS),
         st.tuples(st.sampled_from(["relabel", "resize", "delete"]), st.integers(0, 5), SIZES, KINDS),
         st.tuples(st.sampled_from(["undo", "undo", "redo"]), st.just(0), st.just(0), st.just(0)),
     ),
@@ -63,7 +63,7 @@ def test_any_sequence_of_changes_undos_and_redos(world: SimpleNamespace, acts: l
             state = come_from.pop()
         else:
             answer = do(world, data)
-            if not answer.already:
+            if answer.made or not (answer.already or data["kind"] == "create_many"):
                 past.append(state)
                 future.clear()
                 state = now(world)
@@ -89,6 +89,10 @@ def to_change(note: Document, kind: str, where: int, size: int, label: int) -> d
             "end": end,
             "quote": TEXT[start:end],
         }
+    if kind == "create_many":
+        starts = range(where * 5, len(TEXT) - 1, 11)
+        wanted = [{"start": at, "end": at + 2, "label": label, "quote": TEXT[at : at + 2]} for at in starts[: size + 1]]
+        return {"change_id": str(uuid.uuid4()), "kind": kind, "spans": wanted}
     spans = spans_of(note)
     if where >= len(spans):
         return None

@@ -1,8 +1,9 @@
-"""The template tag and its lanes; the browser's twin is compared with it in tests/browser/test_annotate.py."""
+"""The template tag and its lanes; the browser's twin is compared with it in tests/browser/annotate/test_hostile.py."""
 
 import html
 import json
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from annotations.domain.lanes import LANES, lanes
 from annotations.selectors.workbench import LabelItem, SpanItem
-from annotations.templatetags.note_text import note_text
+from annotations.templatetags.note_text import Drawing, Piece, note_text
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "lanes.json").read_text())
 
@@ -47,11 +48,18 @@ def test_spans_that_overlap_share_no_lane_but_the_last(found: list[tuple[int, in
 
 def test_one_line() -> None:
     assert note_text("a <b> & c", [span(7, 2, 5, 2)], LABELS) == (
-        '<div class="line" id="L1"><span class="gutter" aria-hidden="true">1</span>'
+        '<div class="lines"><div class="line" id="L1"><span class="gutter" aria-hidden="true">1</span>'
         '<div class="line-text" dir="auto" data-start="0" data-end="9">a '
         '<span class="span hue-2 underline-2 lane-0" role="group" aria-label="&lt;TWO&gt; &amp; &quot;co&quot;"'
-        ' data-span="7" data-label="&lt;TWO&gt; &amp; &quot;co&quot;">&lt;b&gt;</span> &amp; c</div></div>\n'
+        ' data-span="7" data-label="&lt;TWO&gt; &amp; &quot;co&quot;">&lt;b&gt;</span> &amp; c</div></div>\n</div>'
     )
+
+
+def test_blocks_end_with_the_line_that_fills_them() -> None:
+    sizes = [block.count('class="line"') for block in note_text("a\n" * 50, [], LABELS).split('<div class="lines">')]
+    assert sizes == [0, 24, 24, 3]
+    long = note_text("\n".join(["x" * 2000] * 3 + ["y"]), [], LABELS)
+    assert [block.count('class="line"') for block in long.split('<div class="lines">')] == [0, 2, 2]
 
 
 def test_a_span_over_lines_and_crossing_spans() -> None:
@@ -85,3 +93,24 @@ def test_the_text_of_each_line_is_in_the_page_to_the_last_character(
     for start, end, markup in lines:
         assert html.unescape(re.sub(r"</?span[^<>]*>", "", markup)) == text[int(start) : int(end)]
     assert "".join(text[int(start) : int(end)] for start, end, _ in lines) == re.sub(r"[\r\n]", "", text)
+
+
+@given(TEXTS, PLACES)
+def test_what_overlaps_nothing_is_drawn_as_by_the_rule_for_all(text: str, found: list[tuple[int, int, int]]) -> None:
+    places = {(start, min(start + length, len(text)), name) for start, length, name in found if start < len(text)}
+    spans = [span(pk, *place) for pk, place in enumerate(sorted(places))]
+
+    def by_the_rule(drawing: Drawing, some: Sequence[SpanItem]) -> Iterator[Piece]:
+        ordered = sorted(some, key=lambda each: (each["start"], -each["end"], each["label"]))
+        return drawing._segmented(ordered, [(line.start, line.end) for line in drawing.lines])
+
+    drawn = note_text(text, spans, LABELS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Drawing, "pieces", by_the_rule)
+        assert note_text(text, spans, LABELS) == drawn
+
+
+def test_blocks_of_lines() -> None:
+    drawn = note_text("\n".join(["a"] * 30 + ["b" * 4000] * 2), [], LABELS)
+    blocks = drawn.split('<div class="lines">')[1:]
+    assert [block.count('class="line"') for block in blocks] == [24, 7, 1]

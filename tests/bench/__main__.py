@@ -10,7 +10,22 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.bench import agreeing, exporting, importing, pages, plans, queueing, remembering, rules, spans, starting
+from tests.bench import (
+    acts,
+    agreeing,
+    disagreeing,
+    exporting,
+    importing,
+    pages,
+    plans,
+    queueing,
+    remembering,
+    rules,
+    scoring,
+    spans,
+    starting,
+    workbench,
+)
 from tests.bench.figures import Figure, table
 from tests.bench.machine import Others, describe, wait_for_calm
 from tests.bench.people import Bench, Part, make_project
@@ -18,7 +33,20 @@ from tests.bench.product import ROOT, Product
 
 PARTS: dict[str, Part] = {
     module.PART: module.measure
-    for module in (importing, spans, pages, exporting, remembering, starting, queueing, agreeing)
+    for module in (
+        importing,
+        spans,
+        pages,
+        workbench,
+        acts,
+        exporting,
+        remembering,
+        starting,
+        queueing,
+        agreeing,
+        disagreeing,
+        scoring,
+    )
 } | {rules.PART: lambda bench: rules.figures()}
 # It needs no running product, but a PostgreSQL of its own.
 PLANS = "plans"

@@ -50,19 +50,22 @@ class Browser:
         self.cookies: dict[str, str] = {}
         self.posts = 0
         self._host = f"127.0.0.1:{port}"
-        self._connection = socket.create_connection(("127.0.0.1", port), timeout=60)
-        self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connection = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def close(self) -> None:
-        self._connection.close()
+        self.connection.close()
 
-    def _send(self, method: str, path: str, body: bytes, headers: str) -> Answer:
+    def _request(self, method: str, path: str, body: bytes, headers: str) -> bytes:
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\nCookie: {cookies}\r\n{headers}"
-        request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+    def _send(self, method: str, path: str, body: bytes, headers: str) -> Answer:
+        request = self._request(method, path, body, headers)
         self.posts += method == "POST"
         began = time.perf_counter()
-        self._connection.sendall(request)
+        self.connection.sendall(request)
         head_read, content = self._read()
         took = (time.perf_counter() - began) * 1000
         for name, value in _COOKIE.findall(head_read):
@@ -84,7 +87,7 @@ class Browser:
         return head, b"".join(rest)
 
     def _some(self) -> bytes:
-        got = self._connection.recv(65536)
+        got = self.connection.recv(65536)
         if not got:
             raise ConnectionError("the server closed the connection")
         return got
@@ -92,10 +95,16 @@ class Browser:
     def get(self, path: str, *, expect: int = 200) -> Answer:
         return _expected(self._send("GET", path, b"", "Accept: text/html\r\n"), expect, path)
 
-    def post_json(self, path: str, data: dict[str, Any]) -> Answer:
+    def _json_headers(self) -> str:
         token = self.cookies["deidreview-csrf"]
-        headers = f"Content-Type: application/json\r\nAccept: application/json\r\nX-CSRFToken: {token}\r\n"
-        return _expected(self._send("POST", path, json.dumps(data).encode(), headers), 200, path)
+        return f"Content-Type: application/json\r\nAccept: application/json\r\nX-CSRFToken: {token}\r\n"
+
+    def post_json(self, path: str, data: dict[str, Any]) -> Answer:
+        return _expected(self._send("POST", path, json.dumps(data).encode(), self._json_headers()), 200, path)
+
+    def request_json(self, path: str, data: dict[str, Any]) -> bytes:
+        """What `post_json` would send, to be sent over `connection` by somebody else."""
+        return self._request("POST", path, json.dumps(data).encode(), self._json_headers())
 
     def sign_in(self, username: str, password: str) -> None:
         path = "/accounts/login/"

@@ -1,17 +1,13 @@
-"""One span: one person, then eight at once, each as a process of its own with its own notes.
+"""One span: one person, then eight at once, each with a connection and notes of their own.
 
 A span is one POST, as `static/js/workbench` sends it; when the answer is there the span is on disk.
 """
 
-import multiprocessing
-import re
-import time
 from collections.abc import Iterator
 from statistics import median
-from typing import Any
-from uuid import uuid4
 
 from tests.bench.client import Browser
+from tests.bench.crowd import Writer, changes, checked, label_together
 from tests.bench.figures import Figure, over_rounds, percentile
 from tests.bench.machine import commit_times
 from tests.bench.people import ANNOTATORS, PASSWORD, Bench, note_urls, reading
@@ -20,9 +16,11 @@ PART = "span"
 ALONE_SPANS = 400
 TOGETHER_SECONDS = 5.0
 WARM_UP = 25
+WARM_UP_SECONDS = 0.5
+# More than anybody makes in that time.
+SPANS_EACH = 1200
 # No note is taken twice: each person goes through a share of the project, round by round.
 NOTES_EACH = 60
-WORD = re.compile(r"\w+")
 
 
 class Person:
@@ -40,40 +38,10 @@ class Person:
     def _all(self, notes: list[str]) -> Iterator[float]:
         for url in notes:
             page = reading(self.browser.get(url))
-            text, labels, version = page["text"], page["labels"], page["version"]
-            words = list(WORD.finditer(text))
-            there = {(span["start"], span["end"]) for span in page["spans"]}
-            for number, word in enumerate(words):
-                if word.span() in there:
-                    continue
-                change = _create(page, word.start(), word.end(), labels[number % len(labels)]["id"], version)
+            for change in changes(page):
                 answer = self.browser.post_json(page["urls"]["changes"], change)
-                version = _made(answer.json(), change)
+                checked(answer.json(), change)
                 yield answer.took
-
-
-def _create(page: dict[str, Any], start: int, end: int, label: int, version: int) -> dict[str, Any]:
-    return {
-        "change_id": str(uuid4()),
-        "kind": "create",
-        "version": version,
-        "start": start,
-        "end": end,
-        "label": label,
-        # Characters of the basic plane only would let UTF-16 units pass for code points; Python counts the latter.
-        "quote": page["text"][start:end],
-        "person": page["person"],
-    }
-
-
-def _made(answer: dict[str, Any], change: dict[str, Any]) -> int:
-    """The reading's new version. Raises RuntimeError where the span was not made exactly as asked."""
-    span = answer["span"]
-    if [span[key] for key in ("start", "end", "label")] != [change[key] for key in ("start", "end", "label")]:
-        raise RuntimeError("another span was made than was asked for")
-    if answer.get("already") or answer["version"] != change["version"] + 1:
-        raise RuntimeError("the span was there already, or the reading changed meanwhile")
-    return int(answer["version"])
 
 
 def measure(bench: Bench) -> list[Figure]:
@@ -99,52 +67,32 @@ def _alone(bench: Bench, urls: list[str]) -> tuple[list[float], float]:
     return times, (person.browser.posts - before) / len(times)
 
 
-def _work(name: str, port: int, urls: list[str], start: Any, found: Any) -> None:
-    """One of eight, in a process of its own; everything but the spans is done before the common start."""
-    try:
-        person = Person(port, name, urls)
-        for _ in range(WARM_UP):
-            person.span()
-        start.wait(60)
-        began, times = time.monotonic(), []
-        while time.monotonic() - began < TOGETHER_SECONDS:
-            times.append(person.span())
-        found.put((times, time.monotonic() - began))
-    except BaseException as error:
-        start.abort()
-        found.put(repr(error))
-
-
 def _together(bench: Bench, turn: int, urls: list[str]) -> tuple[list[float], float]:
     """Milliseconds of each span, and spans a second of all eight."""
-    context = multiprocessing.get_context("fork")
-    start, found = context.Barrier(len(ANNOTATORS)), context.Queue()
-    people = []
+    writers = []
     for number, name in enumerate(ANNOTATORS):
         mine = urls[number * NOTES_EACH + turn * 12 : (number + 1) * NOTES_EACH]
-        people.append(context.Process(target=_work, args=(name, bench.product.port, mine, start, found)))
-    for person in people:
-        person.start()
-    results = [found.get(timeout=120) for _ in people]
-    for person in people:
-        person.join()
-    failed = [result for result in results if isinstance(result, str)]
-    if failed:
-        raise RuntimeError(f"a client failed: {failed[0]}")
-    times = [took for each, _ in results for took in each]
-    return times, sum(len(each) / seconds for each, seconds in results)
+        writers.append(Writer.signed_in(bench.product.port, name, mine, SPANS_EACH))
+    label_together(writers, WARM_UP_SECONDS)
+    for writer in writers:
+        writer.times.clear()
+        writer.answers.clear()
+    rate = label_together(writers, TOGETHER_SECONDS)
+    for writer in writers:
+        writer.socket.close()
+    return [took for writer in writers for took in writer.times], rate
 
 
 def _alone_figures(rounds: list[tuple[list[float], float]], commits: list[float]) -> list[Figure]:
     disk = median(commits)
     p50 = [percentile(times, 50) for times, _ in rounds]
-    above = [each - disk for each in p50]
+    p95 = [percentile(times, 95) for times, _ in rounds]
     return [
         Figure(PART, "the disk's own commit, p50", disk, "ms"),
         Figure(PART, "the disk's own commit, p95", percentile(commits, 95), "ms"),
         over_rounds(PART, "a span, 1 client, p50", p50, "ms"),
-        over_rounds(PART, "a span, 1 client, p50 above the commit", above, "ms", aim=4),
-        over_rounds(PART, "a span, 1 client, p95", [percentile(times, 95) for times, _ in rounds], "ms"),
+        over_rounds(PART, "a span, 1 client, p50 above the commit", [each - disk for each in p50], "ms", aim=4),
+        over_rounds(PART, "a span, 1 client, p95 above the commit", [each - disk for each in p95], "ms", aim=8),
         Figure(PART, "requests for a span", max(requests for _, requests in rounds), "", aim=1),
     ]
 

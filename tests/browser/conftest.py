@@ -6,20 +6,27 @@ A page that logs an error, or breaks the content-security policy, fails its test
 """
 
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.signals import request_finished, request_started
 from django.test import Client
 from django.urls import reverse
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from annotations.models import User
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+
+# Both databases are tested at once, on two cores: a state that comes late is no fault, one that never comes is.
+PATIENCE = 30_000
+expect.set_options(timeout=PATIENCE)
 
 Live = Callable[..., str]
 PageOf = Callable[..., Page]
@@ -47,8 +54,41 @@ def live(live_server: Any) -> Live:
     return url
 
 
+class Requests:
+    """How many requests the live server is at: one that outlives its page must not meet the emptying of the tables."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open = 0
+
+    def begun(self, **signal: Any) -> None:
+        with self._lock:
+            self._open += 1
+
+    def ended(self, **signal: Any) -> None:
+        with self._lock:
+            self._open -= 1
+
+    def wait(self) -> None:
+        until = time.monotonic() + 5
+        while self._open > 0 and time.monotonic() < until:
+            time.sleep(0.01)
+
+
 @pytest.fixture
-def page_of(browser: Browser, live_server: Any) -> Iterator[PageOf]:
+def requests_end(live_server: Any) -> Iterator[None]:
+    """Afterwards no request is under way."""
+    requests = Requests()
+    request_started.connect(requests.begun)
+    request_finished.connect(requests.ended)
+    yield
+    requests.wait()
+    request_started.disconnect(requests.begun)
+    request_finished.disconnect(requests.ended)
+
+
+@pytest.fixture
+def page_of(browser: Browser, live_server: Any, requests_end: None) -> Iterator[PageOf]:
     """A page signed in as a person. Each call is a browser of its own, or a tab beside the page `beside`."""
     contexts: list[BrowserContext] = []
     faults: list[str] = []
@@ -67,7 +107,7 @@ def page_of(browser: Browser, live_server: Any) -> Iterator[PageOf]:
             if user is not None:
                 context.add_cookies([session_cookie(user, live_server.url)])
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE)
         page.on("console", listen)
         page.on("pageerror", lambda error: faults.append(str(error)))
         return page
@@ -93,6 +133,12 @@ def axe() -> Callable[..., list[str]]:
     def check(page: Page, **options: Any) -> list[str]:
         if not page.evaluate("typeof window.axe"):
             raise AssertionError("the page is gone")
+        # Colours in the middle of a transition are nobody's colours.
+        page.evaluate(
+            """() => Promise.all(document.getAnimations()
+                .filter((each) => each.effect.getComputedTiming().iterations !== Infinity)
+                .map((each) => each.finished.catch(() => null)))"""
+        )
         # add_script_tag would be stopped by the content-security policy, and rightly so.
         page.evaluate(AXE.read_text())
         found = page.evaluate("options => axe.run(document, options)", {"resultTypes": ["violations"], **options})

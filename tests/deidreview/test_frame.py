@@ -9,12 +9,13 @@ from django.urls import reverse
 from tests.factories import make_member, make_project
 
 pytestmark = pytest.mark.django_db
-_READER = ["Overview", "Notes", "Guidelines", "Agreement", "Runs", "Gold"]
+_FIRST = ["Overview", "Notes", "Search"]
+_LAST = ["Runs", "Models", "Gold", "Scores"]
 TABS = {
-    "viewer": [*_READER, "Jobs"],
-    "annotator": ["Overview", "Notes", "Guidelines"],
-    "reviewer": [*_READER, "Export", "Jobs"],
-    "manager": ["Overview", "Notes", "Import", "Labels", "People", "Guidelines", "Agreement", "Runs", "Gold", "Export",
+    "viewer": [*_FIRST, "Guidelines", "Agreement", *_LAST, "Jobs"],
+    "annotator": [*_FIRST, "Guidelines"],
+    "reviewer": [*_FIRST, "Guidelines", "Agreement", "Adjudicate", *_LAST, "Export", "Jobs"],
+    "manager": [*_FIRST, "Import", "Labels", "People", "Guidelines", "Agreement", "Adjudicate", *_LAST, "Export",
                 "Jobs", "Audit", "Settings"],
 }  # fmt: skip
 

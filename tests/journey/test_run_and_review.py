@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.test_annotate import drag, painted, press, saved
+from tests.browser.annotate.steps import drag, painted, press, saved
 from tests.journey.test_three_people import SECRET, Person, annotations, finished_job
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
@@ -205,7 +205,7 @@ def agreement_is_the_command_s(reader: Person, command: Any) -> None:
             result = command("agreement", "ward-9", "--unit", unit, "--granularity", granularity, "--json")
             assert result["annotators"] == 2
             row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name, exact=True))
-            figures = [cell.strip() for cell in row.get_by_role("cell").all_inner_texts()]
+            figures = [cell.strip().replace("\u2212", "-") for cell in row.get_by_role("cell").all_inner_texts()]
             alpha = "undefined" if result["alpha"] is None else f"{result['alpha']:.4f}"
             assert figures[:2] == [f"{result['observed']:.4f}", alpha], (unit, granularity)
             assert figures[3] == f"{result['units']:,}"

@@ -57,7 +57,9 @@ test("undo and redo are foreseen, in both directions, before anything is answere
   const it = reading([A]);
   it.relabel("1", 12);
   const made = it.create(6, 9, 11);
-  assert.deepEqual(it.undo(), { id: "c3", kind: "undo", key: made.key, before: made.after, after: null });
+  const [{ after }] = made.edits;
+  const edits = [{ key: made.key, before: after, after: null }];
+  assert.deepEqual(it.undo(), { id: "c3", kind: "undo", key: made.key, edits, origin: made.id });
   assert.deepEqual(places(it), [[0, 5, 12]]);
   it.undo();
   assert.deepEqual(places(it), [[0, 5, 10]]);
@@ -141,6 +143,81 @@ test("a span that comes back by undo is the one that it was", () => {
   assert.deepEqual(it.spans(), [{ key: "1", start: 0, end: 5, label: 10 }]);
 });
 
+// ── Many spans as one change ─────────────────────────────────────────────────────────────────────────────────────────
+
+const MANY = [{ start: 0, end: 5, label: 10 }, { start: 10, end: 12, label: 11 }, { start: 20, end: 22, label: 11 }, { start: 10, end: 12, label: 11 }];
+
+test("many spans are one change: those that are there, or named twice, are left out", () => {
+  const it = reading([A]);
+  const change = it.createMany(MANY);
+  assert.deepEqual(places(it), [[0, 5, 10], [10, 12, 11], [20, 22, 11]]);
+  assert.equal(it.count(11), 2);
+  assert.deepEqual(it.body(change, quote), {
+    change_id: "c1", kind: "create_many", version: 3, spans: [
+      { start: 10, end: 12, label: 11, quote: "10..12" }, { start: 20, end: 22, label: 11, quote: "20..22" },
+    ],
+  });
+  assert.equal(it.createMany(MANY), null);
+  it.undo();
+  assert.deepEqual(places(it), [[0, 5, 10]], "before anything is answered");
+  it.redo();
+  const keys = it.spans().map(({ key }) => key);
+  const made = [{ id: 7, ...MANY[1] }, { id: 8, ...MANY[2] }];
+  assert.equal(it.accepted(answer(4, { made, already: 0 })), null);
+  assert.equal(it.accepted(answer(5, { spans: [A] })), null);
+  assert.equal(it.accepted(answer(6, { spans: [A, ...made] })), null);
+  assert.deepEqual(it.spans().map(({ key }) => key), keys);
+  assert.deepEqual(it.body(it.remove(keys[2]), quote).span, 8);
+});
+
+test("of many, one that another tab made is no span of this change", () => {
+  const it = reading([]);
+  it.createMany(MANY.slice(1, 3));
+  it.undo();
+  it.redo();
+  const theirs = { id: 4, ...MANY[1] };
+  const mine = { id: 7, ...MANY[2] };
+  it.accepted(answer(5, { made: [mine], already: 1, spans: [theirs, mine], changed_elsewhere: true }));
+  assert.equal(it.spans().length, 2);
+  it.accepted(answer(6, { spans: [theirs] }));
+  assert.deepEqual(places(it), [[10, 12, 11], [20, 22, 11]]);
+  it.accepted(answer(7, { spans: [theirs, mine] }));
+  assert.deepEqual(it.spans().map(({ key }) => key).length, 2);
+});
+
+test("an undo of many that only the server can know is no change of another tab", () => {
+  const it = reading([A, B]);
+  it.undo();
+  assert.equal(it.accepted(answer(4, { spans: [A], changed_elsewhere: false })), null);
+  assert.deepEqual(places(it), [[0, 5, 10]]);
+});
+
+test("a refused change takes its own undo and redo along, and no other", () => {
+  const it = reading([A]);
+  it.relabel("1", 12);
+  it.undo();
+  it.redo();
+  it.remove("1");
+  it.undo();
+  const { dropped } = it.refused({ error: "changed", version: 9, state: "draft", spans: [{ ...A, label: 13 }] });
+  assert.equal(dropped, 3);
+  assert.deepEqual([it.next.kind, it.waiting], ["delete", 2]);
+});
+
+test("spans stay in reading order, found by place and by key, whatever is done", () => {
+  const it = reading([B, A, { id: 3, start: 0, end: 9, label: 10 }]);
+  const before = it.spans();
+  assert.deepEqual(before.map(({ key }) => key), ["3", "1", "2"]);
+  assert.equal(it.spans(), before, "the same array while nothing changes");
+  it.resize("1", 5, 9);
+  assert.notEqual(it.spans(), before);
+  assert.equal(it.spans()[0], before[0], "what didn't change is the same object");
+  assert.deepEqual(["3", "1", "2", "9"].map((key) => it.at(key)), [0, 1, 2, -1]);
+  assert.equal(it.find({ start: 5, end: 9, label: 10 }).key, "1");
+  assert.equal(it.find({ start: 0, end: 5, label: 10 }), null);
+  assert.deepEqual([10, 11, 12].map((label) => it.count(label)), [2, 1, 0]);
+});
+
 test("difference", () => {
   const map = (...spans) => new Map(spans.map((span) => [String(span.id), span]));
   assert.equal(difference(map(A, B), map(B, A)), null);
@@ -160,6 +237,7 @@ test("any order of answers and gestures ends as the server has it", () => {
       const start = random(6) * 3;
       [
         () => it.create(start, start + 1 + random(3), random(3)),
+        () => it.createMany([0, 1, 2].map((step) => ({ start: start + step, end: start + step + 1, label: random(3) }))),
         () => span && it.relabel(span.key, random(3)),
         () => span && it.resize(span.key, span.start, span.end + 1),
         () => span && it.remove(span.key),
@@ -167,7 +245,7 @@ test("any order of answers and gestures ends as the server has it", () => {
         () => it.redo(),
         () => answerOne(server, it),
         () => answerOne(server, it),
-      ][random(8)]();
+      ][random(9)]();
     }
     while (it.next) answerOne(server, it);
     assert.deepEqual(
@@ -186,12 +264,17 @@ function answerOne(server, it) {
   if (!change) return;
   const body = it.body(change, quote);
   const list = () => [...server.spans.entries()].map(([id, place]) => ({ id, ...place }));
-  const done = (entry) => {
-    if (entry.after) server.spans.set(entry.id, entry.after);
-    else server.spans.delete(entry.id);
+  // An entry of the log is a list of {id, before, after}.
+  const done = (entry, more = {}) => {
+    for (const { id, after } of entry) {
+      if (after) server.spans.set(id, after);
+      else server.spans.delete(id);
+    }
     server.version += 1;
-    const span = entry.after && { id: entry.id, ...entry.after };
-    assert.equal(it.accepted(answer(server.version, { span, removed: entry.after ? null : entry.id })), null);
+    const [{ id, after }] = entry;
+    const one = after ? { span: { id, ...after } } : { removed: id };
+    const many = { spans: list() };
+    assert.equal(it.accepted(answer(server.version, more.made ? more : entry.length > 1 ? many : one)), null);
   };
   const refuse = (error) => it.refused({ error, version: server.version, state: "draft", spans: list() });
   if (body.kind === "undo" || body.kind === "redo") {
@@ -201,9 +284,23 @@ function answerOne(server, it) {
       refuse("nothing");
       return;
     }
-    const opposite = { id: entry.id, before: entry.after, after: entry.before };
+    const opposite = entry.map(({ id, before, after }) => ({ id, before: after, after: before }));
     to.push(opposite);
     done(opposite);
+    return;
+  }
+  if (body.kind === "create_many") {
+    const there = (wanted) => list().some((other) => other.start === wanted.start && other.end === wanted.end && other.label === wanted.label);
+    const fresh = body.spans.filter((wanted) => !there(wanted));
+    const entry = fresh.map(({ start, end, label }) => ({ id: server.nextId++, before: null, after: { start, end, label } }));
+    const made = entry.map(({ id, after }) => ({ id, ...after }));
+    if (!entry.length) {
+      assert.equal(it.accepted(answer(server.version, { made, already: body.spans.length })), null);
+      return;
+    }
+    server.log.push(entry);
+    server.undone = [];
+    done(entry, { made, already: body.spans.length - made.length });
     return;
   }
   const before = body.kind === "create" ? null : server.spans.get(body.span);
@@ -219,7 +316,7 @@ function answerOne(server, it) {
     return;
   }
   const id = body.kind === "create" ? server.nextId++ : body.span;
-  const entry = { id, before, after: body.kind === "delete" ? null : { start, end, label } };
+  const entry = [{ id, before, after: body.kind === "delete" ? null : { start, end, label } }];
   server.log.push(entry);
   server.undone = [];
   done(entry);

@@ -50,6 +50,26 @@ test("what is lost is sent again, after longer and longer waits, and nothing ove
   assert.equal(it.states.filter((state) => state === "offline").length, 3);
 });
 
+test("when the connection may be back, the next wait is short again, also if a request was just failing", async () => {
+  const waits = [];
+  const changes = ["a"];
+  const it = new Outbox({
+    queue: () => changes[0] ?? null,
+    post: async () => {
+      if (waits.length === 3) it.poke();
+      return waits.length < 5 ? { kind: "lost" } : { kind: "ok", data: {} };
+    },
+    renew: async () => ({ kind: "ok" }),
+    accepted: () => changes.shift(),
+    refused: () => {},
+    show: () => {},
+    sleep: async (ms) => void waits.push(ms),
+  });
+  it.poke();
+  while (changes.length) await new Promise((done) => setImmediate(done));
+  assert.deepEqual(waits, [1000, 2000, 4000, 1000, 2000]);
+});
+
 test("back-off ends at a quarter of a minute", () => {
   assert.deepEqual([1, 2, 3, 4, 5, 6, 50].map(backOff), [1000, 2000, 4000, 8000, 15000, 15000, 15000]);
 });

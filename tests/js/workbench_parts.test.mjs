@@ -7,8 +7,7 @@ import { Keys, nameOf, shown } from "../../static/js/workbench/keys.js";
 import { lanes } from "../../static/js/workbench/lanes.js";
 import { shorten } from "../../static/js/workbench/panel.js";
 import { piecesOf } from "../../static/js/workbench/render.js";
-import { lineAt } from "../../static/js/workbench/selection.js";
-import { segmentLines } from "../../static/js/text/segments.js";
+import { lineAt, segmentLines } from "../../static/js/text/segments.js";
 import { tokenize } from "../../static/js/text/tokens.js";
 
 test("lanes: the table that Python reads too", () => {

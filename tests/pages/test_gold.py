@@ -139,3 +139,120 @@ def test_wrong_numbers_and_methods(golden, sign_in, client):
     assert rev.get(FREEZE).status_code == 405
     assert client.get(GOLD).status_code == 302
     assert AnnotationSet.objects.filter(author__kind="gold").count() == 1
+
+
+@pytest.fixture
+def two_versions(golden):
+    """Version 1 has one note. In version 2 its span has another label, and the second note has come."""
+    freeze(project=golden.project, actor=golden.rev)
+    golden.gold.spans.update(label=make.label_of(golden.project, "DOCTOR"))
+    make_gold(document=golden.notes[1], annotation_set=golden.anns[1], actor=golden.rev)
+    freeze(project=golden.project, actor=golden.rev)
+    return golden
+
+
+def changes_url(number, query="", slug="covid"):
+    return reverse("gold_changes", args=[slug, number]) + query
+
+
+def test_what_changed_between_two_versions(two_versions, sign_in):
+    client = sign_in(two_versions.vic)
+    assert changes_url(2) in check_page(client.get(version_url(2)))
+    html = check_page(client.get(changes_url(2)))
+    assert "1 change" in html and "<mark>Mario Rossi</mark>" in html
+    assert "caso-002" in html and "Notes added" in html
+    assert Event.objects.filter(verb=Verb.NOTE_READ, document_id=two_versions.note.pk).count() == 1
+    assert "No change of this kind." in check_page(client.get(changes_url(2, "?kind=moved")))
+    assert "<mark>" in check_page(client.get(changes_url(2, "?kind=relabelled&page=9")))
+    assert "Notes taken out" in check_page(client.get(changes_url(1, "?since=2")))
+    assert "Nothing to compare with" in check_page(client.get(changes_url(1)))
+
+
+def test_versions_that_are_not_there_have_no_changes(two_versions, sign_in):
+    client = sign_in(two_versions.vic)
+    for page in (changes_url(9), changes_url(2, "?since=7"), changes_url(2, "?since=2")):
+        assert client.get(page).status_code == 404
+    assert client.post(changes_url(2)).status_code == 405
+    assert sign_in(two_versions.ann).get(changes_url(2)).status_code == 403
+    assert sign_in(two_versions.out).get(changes_url(2)).status_code == 404
+
+
+def test_the_same_spans_again(golden, sign_in):
+    freeze(project=golden.project, actor=golden.rev)
+    golden.gold.spans.update(start=1)
+    freeze(project=golden.project, actor=golden.rev)
+    golden.gold.spans.update(start=0)
+    freeze(project=golden.project, actor=golden.rev)
+    html = check_page(sign_in(golden.vic).get(changes_url(3, "?since=1")))
+    assert "The two versions hold the same spans." in html
+
+
+SPLIT = {"seed": "first", "train": 50, "dev": 0, "test": 50}
+
+
+def test_splitting_a_version(two_versions, sign_in):
+    client = sign_in(two_versions.rev)
+    url = reverse("gold_split", args=["covid", 2])
+    html = check_page(client.get(version_url(2)))
+    assert "Not split yet" in html and url in html
+    html = check_page(client.post(url, SPLIT, follow=True))
+    assert "no patient stands on two sides" in html and "<strong>first</strong>" in html
+    assert sorted(GoldVersion.objects.get(number=2).notes.values_list("split", flat=True)) == ["test", "train"]
+    assert "was split so already" in check_page(client.post(url, SPLIT, follow=True))
+    assert "choose another seed" in check_page(client.post(url, SPLIT | {"train": 60, "test": 40}, follow=True))
+    assert Event.objects.filter(verb=Verb.GOLD_SPLIT).count() == 1
+    # The first version is offered the same seed, and its patient stays where they are.
+    assert 'value="first"' in check_page(client.get(version_url(1)))
+    client.post(reverse("gold_split", args=["covid", 1]), SPLIT)
+    sides = dict(GoldVersion.objects.get(number=2).notes.values_list("document__name", "split"))
+    assert GoldVersion.objects.get(number=1).notes.get().split == sides["caso-001"]
+
+
+@pytest.mark.parametrize(
+    "wrong, says",
+    [
+        ({"train": 60}, "must make 100 percent"),
+        ({"seed": ""}, "Nothing was split"),
+        ({"dev": "x"}, "Nothing was split"),
+        ({"train": 10**30}, "Nothing was split"),
+        ({"seed": "a\x00b"}, "Nothing was split"),
+    ],
+)
+def test_splits_that_cannot_be(two_versions, sign_in, wrong, says):
+    html = check_page(
+        sign_in(two_versions.rev).post(reverse("gold_split", args=["covid", 2]), SPLIT | wrong, follow=True)
+    )
+    assert says in html
+    assert not GoldVersion.objects.exclude(split_seed="").exists()
+
+
+def test_a_patient_on_two_sides_is_said(two_versions, sign_in):
+    client = sign_in(two_versions.rev)
+    client.post(reverse("gold_split", args=["covid", 2]), SPLIT)
+    two_versions.project.documents.update(patient_id="one")
+    assert "1 patient stands on two sides" in check_page(client.get(version_url(2)))
+    client.post(reverse("gold_split", args=["covid", 2]), SPLIT)
+    assert "stands on two sides, since" not in check_page(client.get(version_url(2)))
+
+
+def test_only_those_who_make_gold_split_it(two_versions, sign_in):
+    url = reverse("gold_split", args=["covid", 2])
+    assert sign_in(two_versions.vic).post(url, SPLIT).status_code == 403
+    assert sign_in(two_versions.out).post(url, SPLIT).status_code == 404
+    assert url not in check_page(sign_in(two_versions.vic).get(version_url(2)))
+    assert sign_in(two_versions.rev).get(url).status_code == 405
+    assert sign_in(two_versions.rev).post(reverse("gold_split", args=["covid", 9]), SPLIT).status_code == 404
+
+
+def test_a_split_is_offered_to_the_export(two_versions, sign_in):
+    client = sign_in(two_versions.rev)
+    export = reverse("export", args=["covid"])
+    assert "A folder for each side" not in check_page(client.get(export))
+    client.post(reverse("gold_split", args=["covid", 2]), SPLIT)
+    assert "A folder for each side" in check_page(client.get(export))
+    start = reverse("job_start_export", args=["covid"])
+    response = client.post(start, {"format": "brat", "set": "gold:2", "split": "folders"})
+    assert "/jobs/" in response.url
+    assert "is not split" in check_page(
+        client.post(start, {"format": "brat", "set": "gold", "split": "dev"}, follow=True)
+    )

@@ -1,9 +1,12 @@
 """Guidelines: Markdown made harmless, read by members, written by managers without losing anybody's text."""
 
+import re
+
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
-from annotations.models import Event, Project, Verb
+from annotations.models import Amendment, Event, Project, Verb
 from annotations.templatetags.markdown import markdown
 from tests.pages.checks import check_page
 from tests.pages.managing import check_closed, check_method
@@ -153,3 +156,34 @@ def test_aligned_columns_need_no_style_attribute():
     assert "style" not in html
     assert '<th class="column-center">' in html
     assert '<td class="column-right">' in html
+
+
+# ── Beside the text ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+BESIDE = "/projects/covid/guidelines/beside"
+
+
+def test_the_panel_beside_the_text(world, sign_in, mia):
+    assert "has written no guidelines so far" in check_page(sign_in(world.ann).get(BESIDE), fragment=True)
+    write(mia, "# Names\n\n## `Titles` & more\n\n- # no heading to jump to\n\n# Dates")
+    for member in (world.ann, world.vic, world.rev):
+        html = check_page(sign_in(member).get(BESIDE), fragment=True)
+        assert re.findall(r'<a href="#(guide-\d)">([^<]*)</a>', html) == [
+            ("guide-1", "Names"), ("guide-2", "Titles &amp; more"), ("guide-3", "Dates"),
+        ]  # fmt: skip
+        assert '<h2 id="guide-1">Names</h2>' in html
+        assert 'data-version="1.0"' in html and "Version 1, changed on" in html
+    assert sign_in(world.out).get(BESIDE).status_code == 404
+    check_method(mia, BESIDE, "post")
+
+
+def test_rules_that_were_added_stand_below(world, sign_in, mia):
+    write(mia, "# Names")
+    Amendment.objects.create(
+        project=world.project, number=1, text="Wards are **no** hospital. <b>", guidelines_version=1, at=timezone.now()
+    )
+    for page, fragment in ((BESIDE, True), (PAGE, False)):
+        html = check_page(sign_in(world.ann).get(page), fragment=fragment)
+        assert "Wards are <strong>no</strong> hospital. &lt;b&gt;" in html
+        assert "1 rule added" in html
+    assert 'data-version="1.1"' in sign_in(world.ann).get(BESIDE).content.decode()

@@ -3,7 +3,9 @@
 import pytest
 
 from annotations.models import Assignment, Event, Membership, Project, Verb
+from annotations.services.errors import ServiceError
 from annotations.services.filling import fill_up
+from annotations.services.projects import update_project
 from tests import factories as make
 from tests.pages.checks import check_page
 from tests.pages.managing import HUGE, check_closed, check_method
@@ -148,3 +150,46 @@ def test_nothing_to_hand_out(world, mia, rule, words):
         Membership.objects.filter(role="annotator").update(active=False)
     assert words in check_page(mia.post(FILL, follow=True))
     assert Assignment.objects.count() == 4
+
+
+# ── Options ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def run_of(project, name="rules-1", submitted=True):
+    author = make.make_author(project, kind="run", name=name)
+    make.make_set(make.make_note(project), author, submitted=submitted)
+    return author
+
+
+def test_annotators_may_begin_from_a_run(world, mia):
+    run = run_of(world.project)
+    run_of(world.project, "unfinished", submitted=False)
+    html = check_page(mia.get(PAGE))
+    assert "they read blind (recommended)" in html
+    assert "The spans of rules-1" in html
+    assert "unfinished" not in html
+    for chosen, after in ((run.pk, run), ("", None)):
+        assert mia.post(PAGE, values(seed_from=chosen)).url == PAGE
+        assert Project.objects.get(pk=world.project.pk).seed_from == after
+    fields = [event.data["fields"] for event in Event.objects.filter(verb=Verb.PROJECT_CHANGED)]
+    assert "seed_from" in fields[0]
+    assert fields[1] == ["seed_from"]
+
+
+def test_only_from_a_run_of_this_project(world, mia):
+    others = run_of(world.other)
+    person = make.make_author(world.project, world.ann)
+    for chosen in (others.pk, person.pk, 0, HUGE, "x"):
+        response = mia.post(PAGE, values(seed_from=chosen))
+        assert response.status_code == 422
+        assert "no run of this project" in check_page(response)
+    with pytest.raises(ServiceError, match="model run of this project only"):
+        update_project(project=world.project, actor=world.mia, seed_from=others)
+    assert Project.objects.get(pk=world.project.pk).seed_from is None
+
+
+def test_options_of_adjudication(world, mia):
+    assert 'name="show_outcome" id="id_show_outcome" checked' in " ".join(check_page(mia.get(PAGE)).split())
+    mia.post(PAGE, values(unanimous_passes="on", anonymous_adjudication="on"))
+    project = Project.objects.get(pk=world.project.pk)
+    assert (project.unanimous_passes, project.anonymous_adjudication, project.show_outcome) == (True, True, False)

@@ -30,4 +30,10 @@ class Command(JourneyCommand):
 
     def say(self, result: dict[str, Any]) -> str:
         word = "erased" if result["erased"] else "would be erased"
-        return f"{result['notes']} notes with {result['annotation_sets']} annotation sets {word}"
+        said = f"{result['notes']} notes with {result['annotation_sets']} annotation sets {word}"
+        if result["models"]:
+            said += (
+                f"\n{result['models']} trained models of this project may hold words of these notes: retire them, "
+                "which deletes their weights, and train anew"
+            )
+        return said

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from annotations.domain.formats import FORMATS
 from annotations.management.journey import JourneyCommand, find_project
 from annotations.models import User
-from annotations.services.exporting import export_to_path
+from annotations.services.exporting import LAYOUTS, export_to_path
 
 
 class Command(JourneyCommand):
@@ -22,12 +22,17 @@ class Command(JourneyCommand):
             "--set", required=True, metavar="WHICH", help="gold[:VERSION], annotator:NAME, run:NAME_OR_ID"
         )
 
+        parser.add_argument(
+            "--split", default="", choices=["", *LAYOUTS], help="of a split version: a folder per side, or one side"
+        )
+
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         return export_to_path(
             project=find_project(options["project"]),
             out=options["out"].absolute(),
             format=options["format"],
             set_spec=options["set"],
+            split=options["split"],
             actor=actor,
         )
 

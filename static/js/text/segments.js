@@ -92,6 +92,46 @@ function placeOf(list, value) {
   return low;
 }
 
+const LINES = new WeakMap();
+
+/** The lines of an index's text, found once. @param {TextIndex} index @returns {Line[]} */
+export function linesOf(index) {
+  if (!LINES.has(index)) LINES.set(index, lines(index.text, index));
+  return LINES.get(index);
+}
+
+/** The line whose stretch holds `offset`, or the nearest before it; `lines` ascend by `start`. */
+export function lineAt(lines, offset) {
+  let low = 0;
+  let high = lines.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if (lines[middle].start <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/**
+ * The part of a span that can be seen: line breaks at its ends are no characters of a line. Null where it is nothing else.
+ * @param {Line[]} lines
+ * @param {{start: number, end: number}} span
+ */
+export function visible(lines, { start, end }) {
+  let from = lineAt(lines, start);
+  let first = start;
+  while (first >= lines[from].end) {
+    from += 1;
+    if (from === lines.length) return null;
+    first = lines[from].start;
+  }
+  let to = lineAt(lines, end);
+  while (lines[to].start >= end) to -= 1;
+  while (to > from && lines[to].start === lines[to].end) to -= 1;
+  const last = Math.min(end, lines[to].end);
+  return first < last ? { start: first, end: last } : null;
+}
+
 /**
  * Every line of the text with the segments that make it up, in order; an empty line has none. Spans may overlap, nest, touch and
  * run over line breaks. Throws RangeError if one is empty or leaves the text.
@@ -105,26 +145,31 @@ export function segmentLines(text, spans, index = new TextIndex(text)) {
     if (!(start < end)) throw new RangeError(`the span ${start}-${end} is empty`);
     if (start < 0 || end > index.length) throw new RangeError(`the span ${start}-${end} leaves the text`);
   }
+  const all = linesOf(index);
+  return segmentSome(all, 0, all.length, spans);
+}
+
+/**
+ * The same of the lines `from` to `past` (exclusive) only. `spans` must have all that cover a character of them.
+ * @param {Line[]} lines  all lines of the text
+ */
+export function segmentSome(lines, from, past, spans) {
   const cover = new Cover(spans);
-  const first = new Map(); // span -> its first segment
-  const last = new Map();
-  const rows = lines(text, index).map((line) => {
+  const seen = spans.map((span) => visible(lines, span));
+  const rows = [];
+  for (let at = from; at < past; at += 1) {
+    const line = lines[at];
     const segments = [];
-    for (const piece of cover.pieces(line.start, line.end)) {
-      const segment = { ...piece, starts: [], ends: [] };
-      for (const span of segment.spans) {
-        if (!first.has(span)) first.set(span, segment);
-        last.set(span, segment);
-      }
-      segments.push(segment);
+    for (const { start, end, spans: active } of cover.pieces(line.start, line.end)) {
+      segments.push({
+        start,
+        end,
+        spans: active,
+        starts: active.filter((index) => seen[index].start === start),
+        ends: active.filter((index) => seen[index].end === end),
+      });
     }
-    return { line, segments };
-  });
-  for (const { segments } of rows) {
-    for (const segment of segments) {
-      segment.starts = segment.spans.filter((span) => first.get(span) === segment);
-      segment.ends = segment.spans.filter((span) => last.get(span) === segment);
-    }
+    rows.push({ line, segments });
   }
   return rows;
 }

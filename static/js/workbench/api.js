@@ -53,12 +53,12 @@ export class Api {
     });
   }
 
-  /** Also brings a fresh form token, which counts only if it is this person who is signed in. */
+  /** The answer counts only if it is this person who is signed in; it may bring a fresh form token. */
   async get(url) {
     const outcome = await this.#request(url, { method: "GET", headers: {} });
     if (outcome.kind !== "ok") return outcome;
     if (outcome.data.person !== this.#person) return { kind: "other-person" };
-    this.token = outcome.data.csrf;
+    if (outcome.data.csrf) this.token = outcome.data.csrf;
     return outcome;
   }
 

@@ -13,6 +13,10 @@ export class Cursor {
     this.#tokens = tokens;
   }
 
+  get tokens() {
+    return this.#tokens;
+  }
+
   /** The token that moves, or the last one that did. */
   get head() {
     return this.#tokens[this.#head ?? this.#place ?? -1] ?? null;

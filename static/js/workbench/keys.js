@@ -34,7 +34,8 @@ export function shown(name) {
 }
 
 /**
- * @typedef {{keys: string[], group: string, what: string, run: (event: KeyboardEvent, key: string) => boolean|void}} Action
+ * @typedef {{keys: string[], hand?: string, group: string, what: string, run: (event: KeyboardEvent, key: string) => boolean|void}} Action
+ *   `hand` is what a hand with a mouse does for it
  *   `run` returns false where the key means nothing now: the browser then does what it always does
  */
 export class Keys {
@@ -63,9 +64,9 @@ export class Keys {
     const groups = new Map();
     for (const action of this.#actions) {
       const keys = action.keys.filter((key) => this.#byKey.get(key) === action);
-      if (!keys.length) continue;
+      if (!keys.length && !action.hand) continue;
       if (!groups.has(action.group)) groups.set(action.group, []);
-      groups.get(action.group).push({ keys: keys.map(shown), what: action.what });
+      groups.get(action.group).push({ keys: action.hand ? [action.hand, ...keys.map(shown)] : keys.map(shown), what: action.what });
     }
     return [...groups].map(([group, entries]) => ({ group, entries }));
   }

@@ -7,12 +7,19 @@
  * log); what they will do is foreseen here where it can be, so that it shows at once.
  */
 
-/** @typedef {{start: number, end: number, label: number}} Place  code points, end-exclusive, and a label id */
-/** @typedef {{id: string, kind: string, key: string|null, before: Place|null, after: Place|null}} Change */
+import { Shown, place, same } from "./shown.js";
 
-const same = (a, b) => a.start === b.start && a.end === b.end && a.label === b.label;
-const place = ({ start, end, label }) => ({ start, end, label });
+/**
+ * @typedef {import("./shown.js").Place} Place
+ * @typedef {{key: string, before: Place|null, after: Place|null}} Edit
+ * @typedef {{id: string, kind: string, key: string|null, edits: Edit[], origin: string}} Change  `key`: of the span, if it is one;
+ *   no edits where only the server can tell; `origin`: id of the change that an undo or redo is about
+ */
+
 const triple = ({ start, end, label }) => [start, end, label];
+const STEPS = ["undo", "redo"];
+
+let madeHere = 0; // spans made in this page, in whatever note: no two have the same key
 
 /** What differs between two maps of places: how many spans were added, removed and changed; null if nothing. */
 export function difference(before, after) {
@@ -33,7 +40,7 @@ export function difference(before, after) {
 
 export class Reading {
   #base = new Map(); // key -> Place, as the server has it
-  #shown = new Map(); // the same with all pending changes made
+  #shown = new Shown(); // the same with all pending changes made
   #pending = []; // changes in the order in which they were made; the first may be under way
   #ids = new Map(); // key -> id, for spans made here
   #keys = new Map(); // id -> key, the other way round
@@ -64,31 +71,54 @@ export class Reading {
     return this.state === "draft";
   }
 
-  /** All spans in reading order. */
+  /** All spans in reading order: `{key, start, end, label}`. The same array as long as nothing changes; not to be changed. */
   spans() {
-    return [...this.#shown]
-      .map(([key, at]) => ({ key, ...at }))
-      .sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label);
+    return this.#shown.list;
+  }
+
+  /** How many spans a label has. */
+  count(label) {
+    return this.#shown.count(label);
   }
 
   get(key) {
-    const found = this.#shown.get(this.#resolve(key));
-    return found ? { key: this.#resolve(key), ...found } : null;
+    return this.#shown.get(this.#resolve(key));
+  }
+
+  /** Where a span stands in `spans()`; -1 where it isn't. */
+  at(key) {
+    const span = this.get(key);
+    return span ? this.#shown.at(span) : -1;
   }
 
   /** The span at exactly this place with this label, or null. */
   find(wanted) {
-    for (const [key, at] of this.#shown) if (same(at, wanted)) return { key, ...at };
-    return null;
+    return this.#shown.find(wanted);
+  }
+
+  /** The server's id of a span; null while it has none. */
+  idOf(key) {
+    const id = this.#idOf(key);
+    return Number.isSafeInteger(id) ? id : null;
+  }
+
+  /** The key under which this page knows the span with this id, whether it is there or not. */
+  keyOf(id) {
+    return this.#keyOf(id);
   }
 
   // ── What a person does. Each returns the change, or null where there is nothing to change. ──────────────────────────
 
   create(start, end, label) {
     const after = { start, end, label };
-    if (this.find(after)) return null;
-    const id = this.#newId();
-    return this.#made({ id, kind: "create", key: `new-${id}`, before: null, after });
+    return this.find(after) ? null : this.#made("create", [this.#fresh(after)]);
+  }
+
+  /** Many spans as one change, which one undo takes back. Those that are there already are left out. @param {Place[]} places */
+  createMany(places) {
+    const wanted = new Map(places.map((each) => [String(triple(each)), place(each)]));
+    const edits = [...wanted.values()].filter((each) => !this.find(each)).map((after) => this.#fresh(after));
+    return edits.length ? this.#made("create_many", edits) : null;
   }
 
   relabel(key, label) {
@@ -101,8 +131,7 @@ export class Reading {
 
   remove(key) {
     const span = this.get(key);
-    if (!span) return null;
-    return this.#made({ id: this.#newId(), kind: "delete", key: span.key, before: place(span), after: null });
+    return span && this.#made("delete", [{ key: span.key, before: place(span), after: null }]);
   }
 
   undo() {
@@ -113,16 +142,21 @@ export class Reading {
     return this.#step("redo", this.#future, this.#past);
   }
 
+  #fresh(after) {
+    madeHere += 1;
+    return { key: `new-${madeHere}`, before: null, after };
+  }
+
   #alter(kind, key, values) {
     const span = this.get(key);
     if (!span) return null;
-    const before = place(span);
-    const after = { ...before, ...values };
-    if (this.find(after)) return null;
-    return this.#made({ id: this.#newId(), kind, key: span.key, before, after });
+    const after = { ...place(span), ...values };
+    return this.find(after) ? null : this.#made(kind, [{ key: span.key, before: place(span), after }]);
   }
 
-  #made(change) {
+  #made(kind, edits) {
+    const id = this.#newId();
+    const change = { id, kind, key: edits.length === 1 ? edits[0].key : null, edits, origin: id };
     this.#past.push(change);
     this.#future = [];
     return this.#enqueue(change);
@@ -131,16 +165,17 @@ export class Reading {
   /** An undo is the opposite of the last entry; where this page knows none, only the server can tell. */
   #step(kind, from, to) {
     const entry = from.pop();
-    const change = { id: this.#newId(), kind, key: null, before: null, after: null };
-    if (!entry) return this.#enqueue(change);
-    const opposite = { key: entry.key, before: entry.after, after: entry.before };
+    const id = this.#newId();
+    if (!entry) return this.#enqueue({ id, kind, key: null, edits: [], origin: id });
+    const edits = entry.edits.map(({ key, before, after }) => ({ key, before: after, after: before }));
+    const opposite = { id, kind, key: entry.key, edits, origin: entry.origin };
     to.push(opposite);
-    return this.#enqueue({ ...change, ...opposite });
+    return this.#enqueue(opposite);
   }
 
   #enqueue(change) {
     this.#pending.push(change);
-    this.#rebuild();
+    for (const { key, before, after } of change.edits) this.#apply(this.#resolve(key), before, after);
     return change;
   }
 
@@ -148,16 +183,15 @@ export class Reading {
 
   /** The change as it is sent. Called when its turn comes: by then every span that it names has its id. */
   body(change, quote) {
-    const body = { change_id: change.id, kind: change.kind, version: this.version };
-    if (["create", "resize"].includes(change.kind)) {
-      const { start, end } = change.after;
-      Object.assign(body, { start, end, quote: quote(start, end) });
-    }
-    if (["create", "relabel"].includes(change.kind)) body.label = change.after.label;
-    if (["relabel", "resize", "delete"].includes(change.kind)) {
-      body.span = this.#idOf(change.key);
-      body.seen = triple(change.before);
-    }
+    const { id, kind, edits } = change;
+    const body = { change_id: id, kind, version: this.version };
+    const quoted = ({ start, end }) => ({ start, end, quote: quote(start, end) });
+    if (kind === "create_many") return { ...body, spans: edits.map(({ after }) => ({ ...quoted(after), label: after.label })) };
+    if (STEPS.includes(kind)) return body;
+    const [{ key, before, after }] = edits;
+    if (kind === "create" || kind === "resize") Object.assign(body, quoted(after));
+    if (kind === "create" || kind === "relabel") body.label = after.label;
+    if (kind !== "create") Object.assign(body, { span: this.#idOf(key), seen: triple(before) });
     return body;
   }
 
@@ -167,30 +201,67 @@ export class Reading {
   accepted(answer) {
     const change = this.#pending.shift();
     if (change.kind === "create" && answer.span) this.#tie(change.key, answer.span.id);
-    const expected = new Map(this.#base);
-    if (answer.span && !answer.already) expected.set(this.#keyOf(answer.span.id), place(answer.span));
-    if (answer.removed) expected.delete(this.#keyOf(answer.removed));
-    this.#base = answer.spans ? this.#fromList(answer.spans) : expected;
+    if (change.kind === "create_many") this.#tieMany(change, answer.made ?? []);
     this.version = answer.version;
-    const elsewhere = answer.spans ? difference(expected, this.#base) : null;
-    const foreseen = change.key !== null && !answer.already && !answer.message;
+    const touched = this.#confirm(change, answer);
+    const elsewhere = answer.spans ? this.#takeOver(answer) : null;
+    if (!answer.spans) this.#settle([...touched, ...change.edits.map(({ key }) => this.#resolve(key))]);
+    const foreseen = change.edits.length > 0 && !answer.message && (!answer.already || change.kind === "create_many");
     if (elsewhere || !foreseen) this.#forgetSteps();
-    this.#rebuild();
     return elsewhere;
   }
 
+  /** The server's list; returns what in it is not as this page expected, if that is somebody else's doing. */
+  #takeOver({ spans, changed_elsewhere: byOthers }) {
+    const expected = this.#base;
+    this.#base = this.#fromList(spans);
+    this.#rebuild();
+    return byOthers === false ? null : difference(expected, this.#base);
+  }
+
+  /** Write into what is confirmed what the answer names, or where it names nothing, what was foreseen. Returns the keys. */
+  #confirm(change, { span, removed, made, already, spans }) {
+    const named = made ?? (span && !already ? [span] : []);
+    const edits = named.map((one) => [this.#keyOf(one.id), place(one)]);
+    if (removed) edits.push([this.#keyOf(removed), null]);
+    if (spans && !span && !removed && !made) edits.push(...change.edits.map(({ key, after }) => [this.#resolve(key), after]));
+    for (const [key, after] of edits) {
+      if (after) this.#base.set(key, after);
+      else this.#base.delete(key);
+    }
+    return edits.map(([key]) => key);
+  }
+
+  /** Those that the server made get their ids; the others were there, and an undo won't touch them. */
+  #tieMany(change, made) {
+    const ids = new Map(made.map((span) => [String(triple(span)), span.id]));
+    const twins = new Map([...this.#base].map(([key, at]) => [String(triple(at)), key]));
+    const keys = new Set();
+    for (const { key, after } of change.edits) {
+      const wanted = String(triple(after));
+      if (ids.has(wanted)) {
+        this.#tie(key, ids.get(wanted));
+        keys.add(key);
+      } else if (twins.has(wanted)) this.#alias.set(key, twins.get(wanted));
+    }
+    const mine = (each) => each.origin === change.id;
+    for (const each of [...this.#past, ...this.#future, ...this.#pending].filter(mine)) {
+      each.edits = each.edits.filter(({ key }) => keys.has(key));
+    }
+    this.#settle(change.edits.map(({ key }) => key));
+  }
+
   /**
-   * The first pending change was refused for good, and so is everything that builds on a span that never came to be.
-   * Returns how many changes were dropped, and what else has changed.
+   * The first pending change was refused for good, and so is everything that builds on a span that never came to be, and every undo
+   * of what never was. Returns how many changes were dropped, and what else has changed.
    */
   refused(answer) {
     const change = this.#pending.shift();
-    let dropped = 1;
-    if (change.kind === "create") {
-      const left = this.#pending.filter((other) => other.key !== change.key);
-      dropped += this.#pending.length - left.length;
-      this.#pending = left;
-    }
+    const gone = new Set(["create", "create_many"].includes(change.kind) ? change.edits.map(({ key }) => key) : []);
+    const stays = (other) => !other.edits.some(({ key }) => gone.has(key)) && (STEPS.includes(change.kind) || other.origin !== change.id);
+    const left = this.#pending.filter(stays);
+    const dropped = 1 + this.#pending.length - left.length;
+    this.#pending = left;
     this.#forgetSteps();
     return { dropped, elsewhere: this.refreshed(answer) };
   }
@@ -224,6 +295,7 @@ export class Reading {
     const known = this.#keys.get(id) ?? String(id);
     if (this.#base.has(known) && known !== key) {
       this.#alias.set(key, known);
+      this.#settle([key]);
       return;
     }
     this.#ids.set(key, id);
@@ -243,14 +315,33 @@ export class Reading {
     return this.#ids.get(known) ?? Number(known);
   }
 
-  #rebuild() {
-    const shown = new Map(this.#base);
-    for (const { key, before, after } of this.#pending) {
-      if (key === null) continue;
-      const known = this.#resolve(key);
-      if (after === null) shown.delete(known);
-      else if (before === null || shown.has(known)) shown.set(known, place(after));
+  // ── What is shown ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Show some spans anew: what is confirmed of each, and all pending changes to it. */
+  #settle(keys) {
+    for (const key of new Set(keys)) {
+      this.#shown.put(key, this.#base.get(key) ?? null);
+      for (const { edits } of this.#pending) {
+        for (const edit of edits) if (this.#resolve(edit.key) === key) this.#apply(key, edit.before, edit.after);
+      }
     }
-    this.#shown = shown;
+  }
+
+  /** A span that another tab deleted doesn't come back by being changed here. */
+  #apply(key, before, after) {
+    if (after === null) this.#shown.put(key, null);
+    else if (before === null || this.#shown.has(key)) this.#shown.put(key, after);
+  }
+
+  #rebuild() {
+    const places = new Map(this.#base);
+    for (const { edits } of this.#pending) {
+      for (const { key, before, after } of edits) {
+        const known = this.#resolve(key);
+        if (after === null) places.delete(known);
+        else if (before === null || places.has(known)) places.set(known, after);
+      }
+    }
+    this.#shown.replace(places);
   }
 }

@@ -4,23 +4,35 @@ import { byId } from "./dom.js";
 
 // A finger moves the ends of its selection after it was lifted: wait until they rest.
 const TOUCH_REST = 350;
+// A press that moves more is a drag.
+const MOVED = 4;
 
 export class Mouse {
   #work;
   #note;
   #touch = false;
-  #began = false; // the press began in the note
+  #began = null; // where the press began, if it began in the note
+  #clicks = 0; // 2 for a double click
   #timer = 0;
   #unsettled = null; // what is to be done once the browser has settled the selection
 
+  /**
+   * @param {object} work  what a person does: selectText, selectSpan, applyLabel …; `growing.expandAt` and `pick` where there are
+   * @param {HTMLElement} note
+   */
   constructor(work, note) {
     this.#work = work;
     this.#note = note;
     document.addEventListener("pointerdown", (event) => this.#down(event));
     document.addEventListener("pointerup", (event) => this.#up(event));
     document.addEventListener("pointercancel", () => {
-      this.#began = false;
+      this.#began = null;
     });
+    document.addEventListener("mousedown", (event) => {
+      this.#clicks = event.detail;
+    });
+    // By now the browser has settled the selection; a timer would come after another frame. Last, since windows close by clicks.
+    window.addEventListener("click", () => this.settle());
     document.addEventListener("selectionchange", () => this.#touched());
     byId("side").addEventListener("mousedown", (event) => {
       // Pressing a label must take neither the selection nor the focus away.
@@ -32,18 +44,20 @@ export class Mouse {
   #down(event) {
     this.settle();
     this.#touch = event.pointerType === "touch";
-    this.#began = event.button === 0 && this.#note.contains(event.target);
-    if (!this.#began && !event.target.closest("#palette, #side")) this.#work.palette.close();
+    const isInNote = event.button === 0 && this.#note.contains(event.target);
+    this.#began = isInNote ? { x: event.clientX, y: event.clientY } : null;
+    if (!isInNote && !event.target.closest("#palette, #side, .wb-end")) this.#work.palette.close();
   }
 
   #up(event) {
     if (!this.#began || event.button !== 0) return;
-    this.#began = false;
-    const { altKey } = event;
-    const stack = stackUnder(event.target);
-    // The browser settles the selection after this event.
-    this.#unsettled = () => this.#settled(stack, altKey);
-    setTimeout(() => this.settle(), 0);
+    const { clientX, clientY, altKey, target } = event;
+    const isDrag = Math.hypot(clientX - this.#began.x, clientY - this.#began.y) >= MOVED;
+    this.#began = null;
+    const stack = stackUnder(target);
+    // The browser settles the selection after this event, and says how many clicks it was.
+    this.#unsettled = () => this.#settled(stack, { exact: altKey, clicks: isDrag ? 0 : this.#clicks, x: clientX, y: clientY });
+    setTimeout(() => this.settle(), 0); // where no click follows: the button was let go outside the window
   }
 
   /** Take what was selected now: a key was pressed right after the mouse was let go. */
@@ -53,10 +67,24 @@ export class Mouse {
     settled?.();
   }
 
-  #settled(stack, exact) {
+  /** A click on something that lies over the text is for the text. */
+  clickThrough({ clientX, clientY, altKey, detail }) {
+    const under = document.elementFromPoint(clientX, clientY);
+    if (!under || !this.#note.contains(under)) return;
+    this.#work.places.clear();
+    this.#settled(stackUnder(under), { exact: altKey, clicks: detail, x: clientX, y: clientY });
+  }
+
+  #settled(stack, { exact, clicks, x, y }) {
     const selection = this.#work.places.selected();
-    if (selection && selection.start < selection.end) {
+    const isEmpty = !selection || selection.start === selection.end;
+    if (clicks > 1 && !exact && !this.#touch && this.#expand(isEmpty || clicks > 2 ? null : selection.start, x, y)) return;
+    if (!isEmpty) {
       if (!this.#touch) this.#take(selection, exact, true);
+      return;
+    }
+    if (stack.length > 1 && this.#work.pick) {
+      this.#work.pick(stack);
       return;
     }
     // Clicking again where several spans lie goes to the next one outside.
@@ -65,11 +93,24 @@ export class Mouse {
     else if (!this.#touch) this.#work.clearAll(selection?.start ?? null);
   }
 
+  /** A double click: on the character under it. (The browser's own selection begins at the nearer end of a character: of "H." it may be the dot.) */
+  #expand(offset, x, y) {
+    const at = this.#work.places.characterUnder(x, y) ?? offset ?? this.#work.places.under(x, y);
+    if (at === null || !this.#work.growing?.expandAt(at)) return false;
+    this.#offer();
+    return true;
+  }
+
   #take({ start, end }, exact, show) {
     if (!this.#work.selectText(start, end, { exact, show })) {
       this.#work.clearAll();
       return;
     }
+    this.#offer();
+  }
+
+  /** Text is selected: label it at once, or show the labels. */
+  #offer() {
     if (this.#work.armed !== null) this.#work.applyLabel(this.#work.armed);
     else this.#work.openPalette(false);
   }

@@ -23,6 +23,7 @@ export class Outbox {
   #sleep;
   #wake = null;
   #running = null;
+  #failures = 0;
   #watchers = [];
   state = "saved";
 
@@ -46,8 +47,9 @@ export class Outbox {
     this.#sleep = sleep ?? ((ms) => new Promise((done) => setTimeout(done, ms)));
   }
 
-  /** Something was queued, or the connection may be back: go on, without waiting any longer. */
+  /** Something was queued, or the connection may be back: go on, without waiting any longer, and after a failure not for long. */
   poke() {
+    this.#failures = 0;
     this.#wake?.();
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
@@ -75,7 +77,6 @@ export class Outbox {
   }
 
   async #run() {
-    let failures = 0;
     let tokens = 0;
     for (let change = this.#queue(); change !== null; change = this.#queue()) {
       if (!this.#stuck) this.#set("saving");
@@ -86,7 +87,7 @@ export class Outbox {
         if (outcome.kind === "ok") continue;
       }
       if (outcome.kind === "ok" || outcome.kind === "refused") {
-        failures = 0;
+        this.#failures = 0;
         tokens = 0;
         if (outcome.kind === "ok") this.#accepted(outcome.data);
         else this.#refused(outcome.data);
@@ -95,9 +96,9 @@ export class Outbox {
         tokens = 0;
         await this.#pause(outcome.kind, SIGNED_OUT_WAIT);
       } else {
-        failures += 1;
+        this.#failures += 1;
         tokens = 0;
-        await this.#pause("offline", backOff(failures));
+        await this.#pause("offline", backOff(this.#failures));
       }
     }
     this.#set("saved");

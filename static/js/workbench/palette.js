@@ -1,13 +1,25 @@
-/** The labels to choose from, at the selection. A sheet at the bottom on small screens (workbench.css). */
+/**
+ * The labels to choose from, at the selection: the one given last first. Label keys choose; other letters filter. A sheet at the bottom
+ * on small screens (workbench.css).
+ */
 
 import { el } from "./dom.js";
+import { itemBeside, putBeside } from "./popover.js";
+import { words } from "./words.js";
 
-const GAP = 8;
+const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
 export class Palette {
   #root;
+  #labels;
   #choose;
   #back;
+  #typed = "";
+  #hint = el("p", { class: "wb-pop-hint", role: "status", hidden: true });
+  #head = el("div", { class: "wb-palette-head", hidden: true });
+  #quote = el("bdi", { class: "wb-item-text" });
+  #widen = null;
+  #buttons;
 
   /**
    * @param {HTMLElement} root
@@ -17,50 +29,86 @@ export class Palette {
    */
   constructor(root, labels, choose, back) {
     this.#root = root;
+    this.#labels = labels;
     this.#choose = choose;
     this.#back = back;
-    root.replaceChildren(
-      ...labels.map((label) =>
-        el(
-          "button",
-          { type: "button", class: `wb-label hue-${label.hue}`, "data-label-id": label.id },
-          el("span", { class: `swatch underline-${label.underline}`, "aria-hidden": "true" }, "a"),
-          el("span", { class: "name" }, label.name),
-          label.key && el("kbd", {}, label.key),
-        ),
-      ),
-    );
+    this.#buttons = new Map(labels.map((label) => [label.id, buttonOf(label)]));
+    this.#head.append(this.#quote, this.#tool(-1, words.narrower, "-"), this.#tool(1, words.wider, "+"));
+    root.replaceChildren(...this.#buttons.values(), this.#hint, this.#head);
     // Selection and focus stay in the note while a button is pressed.
     root.addEventListener("mousedown", (event) => event.preventDefault());
     root.addEventListener("click", (event) => this.#click(event));
     root.addEventListener("keydown", (event) => this.#keydown(event));
   }
 
+  #tool(step, name, key) {
+    const button = el("button", { type: "button", class: "btn quiet small" }, name, " ", el("kbd", {}, key));
+    button.addEventListener("click", (event) => {
+      event.stopPropagation();
+      this.#widen?.(step);
+    });
+    return button;
+  }
+
   get isOpen() {
     return !this.#root.hidden;
   }
 
-  /** @param {{first: DOMRect, last: DOMRect}} box of the selection @param {boolean} focus for those who use keys */
-  open(box, focus) {
+  get hasFocus() {
+    return this.#root.contains(document.activeElement);
+  }
+
+  /**
+   * @param {{first: DOMRect, last: DOMRect}} box of the selection @param {boolean} focus for those who use keys
+   * @param {{first?: number|null, current?: number|null, quote?: string, widen?: (step: number) => void}} [options]  `first`: the label to
+   *   offer first; `current`: the one that the selected span has; `widen`: makes the selection wider or narrower
+   */
+  open(box, focus, { first = null, current = null, quote = "", widen = null } = {}) {
+    this.#filter("");
+    this.#offerFirst(first);
+    for (const [label, button] of this.#buttons) button.classList.toggle("is-current", label === current);
+    this.#widen = widen;
+    this.#head.hidden = widen === null;
+    this.#quote.textContent = quote;
     this.#root.hidden = false;
-    const { width, height } = this.#root.getBoundingClientRect();
-    const left = Math.max(GAP, Math.min(box.last.left, window.innerWidth - width - GAP));
-    const below = box.last.bottom + GAP;
-    const top = below + height < window.innerHeight ? below : Math.max(GAP, box.first.top - height - GAP);
-    this.#root.style.setProperty("--left", `${Math.round(left)}px`);
-    this.#root.style.setProperty("--top", `${Math.round(top)}px`);
-    if (focus) this.#buttons[0]?.focus();
+    putBeside(this.#root, box);
+    if (focus) this.#shown[0]?.focus();
+  }
+
+  /** The label given last goes to the front, and says so by its key. */
+  #offerFirst(first) {
+    const order = this.#labels.map(({ id }) => this.#buttons.get(id));
+    const last = this.#buttons.get(first);
+    for (const button of order) button.querySelector(".is-repeat")?.remove();
+    if (last) last.append(el("kbd", { class: "is-repeat", title: words.keys.repeat }, "."));
+    const wanted = last ? [last, ...order.filter((button) => button !== last)] : order;
+    const now = [...this.#root.querySelectorAll(":scope > .wb-label")];
+    if (wanted.some((button, at) => now[at] !== button)) this.#hint.before(...wanted);
   }
 
   close() {
     if (!this.isOpen) return;
-    const hadFocus = this.#root.contains(document.activeElement);
+    const hadFocus = this.hasFocus;
     this.#root.hidden = true;
+    this.#widen = null;
     if (hadFocus) this.#back();
   }
 
-  get #buttons() {
-    return [...this.#root.querySelectorAll("button")];
+  /** All that the focus goes through: labels that the filter leaves, and what else was put in. */
+  get #shown() {
+    return [...this.#root.querySelectorAll("button")].filter((button) => !button.hidden && !button.closest("[hidden]"));
+  }
+
+  #filter(typed) {
+    this.#typed = typed;
+    let left = 0;
+    for (const { id, name } of this.#labels) {
+      const button = this.#buttons.get(id);
+      button.hidden = typed !== "" && !fold(name).includes(fold(typed));
+      left += button.hidden ? 0 : 1;
+    }
+    this.#hint.hidden = typed === "";
+    this.#hint.textContent = typed === "" ? "" : left ? words.filter(typed) : words.noLabelLike(typed);
   }
 
   #click(event) {
@@ -69,13 +117,36 @@ export class Palette {
   }
 
   #keydown(event) {
-    const steps = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Tab: event.shiftKey ? -1 : 1 };
-    const step = steps[event.key];
-    if (step === undefined) return;
-    const buttons = this.#buttons;
-    const at = buttons.indexOf(document.activeElement);
-    buttons[(at + step + buttons.length) % buttons.length]?.focus();
+    const { key } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (key.startsWith("Arrow") && !event.shiftKey) itemBeside(this.#shown, document.activeElement, key)?.focus();
+    else if (key === "Tab") itemBeside(this.#shown, document.activeElement, event.shiftKey ? "ArrowLeft" : "ArrowRight")?.focus();
+    else if (key === "Backspace" && this.#typed) this.#type([...this.#typed].slice(0, -1).join(""));
+    else if (key === "Escape" && this.#typed) this.#type("");
+    else if (this.#isTyping(event)) this.#type(this.#typed + key);
+    else return;
     event.preventDefault();
     event.stopPropagation();
   }
+
+  /** A letter that is no label's key, or with Shift, or after one: part of a label's name. */
+  #isTyping({ key, shiftKey }) {
+    if (!/^[\p{L}\p{N}]$/u.test(key)) return false;
+    return this.#typed !== "" || shiftKey || !this.#labels.some((label) => label.key === key.toLowerCase());
+  }
+
+  #type(typed) {
+    this.#filter(typed);
+    this.#shown[0]?.focus();
+  }
+}
+
+function buttonOf(label) {
+  return el(
+    "button",
+    { type: "button", class: `wb-label hue-${label.hue}`, "data-label-id": label.id },
+    el("span", { class: `swatch underline-${label.underline}`, "aria-hidden": "true" }, "a"),
+    el("span", { class: "name" }, label.name),
+    label.key && el("kbd", {}, label.key),
+  );
 }

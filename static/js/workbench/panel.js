@@ -4,6 +4,8 @@ import { byId, el } from "./dom.js";
 import { words } from "./words.js";
 
 const QUOTE_LENGTH = 160;
+// Milliseconds after which what may take long is looked up: the gesture is on the screen by then.
+const LATER = 50;
 
 /** A quote short enough to show; cut between code points. */
 export function shorten(quote, most = QUOTE_LENGTH) {
@@ -14,44 +16,80 @@ export function shorten(quote, most = QUOTE_LENGTH) {
 export class Panel {
   #labels;
   #counts;
+  #shownCounts = new Map();
+  #total = null;
+  #state = null;
   #buttons;
+  #marked = { current: null, armed: null };
+  #signature = null; // of what the selected span's part shows
+  #selectedRoot = byId("selected");
+  #acts = {};
 
   constructor(labels) {
     this.#labels = labels;
     this.#counts = new Map([...document.querySelectorAll("[data-count]")].map((node) => [Number(node.dataset.count), node]));
-    this.#buttons = [...document.querySelectorAll("#side [data-label-id]")];
+    this.#buttons = new Map([...document.querySelectorAll("#side [data-label-id]")].map((node) => [Number(node.dataset.labelId), node]));
+    this.#selectedRoot.addEventListener("click", (event) => {
+      const act = event.target.closest("[data-act]")?.dataset.act;
+      if (act) this.#acts[act]?.();
+    });
   }
 
-  counts(spans) {
-    const counts = new Map();
-    for (const { label } of spans) counts.set(label, (counts.get(label) ?? 0) + 1);
-    for (const [label, node] of this.#counts) node.textContent = counts.get(label) ?? "";
-    byId("count").textContent = words.count(spans.length);
+  /** How many spans each label has; only what changed is written. */
+  counts(reading) {
+    for (const [label, node] of this.#counts) {
+      const count = reading.count(label);
+      if (this.#shownCounts.get(label) === count) continue;
+      this.#shownCounts.set(label, count);
+      node.textContent = count || "";
+    }
+    const total = reading.spans().length;
+    if (total !== this.#total) byId("count").textContent = words.count(total);
+    this.#total = total;
   }
 
   /** @param {number|null} current label of the selected span @param {number|null} armed */
   marks(current, armed) {
-    for (const button of this.#buttons) {
-      const label = Number(button.dataset.labelId);
-      button.setAttribute("aria-pressed", String(label === armed));
-      button.classList.toggle("is-current", label === current);
+    const before = this.#marked;
+    if (before.current === current && before.armed === armed) return;
+    this.#marked = { current, armed };
+    for (const label of new Set([before.current, before.armed, current, armed])) {
+      const button = this.#buttons.get(label);
+      button?.setAttribute("aria-pressed", String(label === armed));
+      button?.classList.toggle("is-current", label === current);
     }
   }
 
-  /** Show the selected span; null for none: then what will happen to the next selection. */
-  selected(span, quote, remove, armed = null) {
-    const root = byId("selected");
-    if (!span) {
-      const armedName = this.#labels.get(armed)?.name;
-      root.replaceChildren(
-        armedName ? el("p", {}, words.armed(armedName)) : el("p", { class: "mute" }, words.nothing),
-      );
-      return;
-    }
-    const label = this.#labels.get(span.label);
-    const button = el("button", { type: "button", class: "btn small danger" }, words.remove, " ", el("kbd", {}, words.removeKey));
-    button.addEventListener("click", remove);
-    root.replaceChildren(
+  /**
+   * Show the selected span; null for none: then what will happen to the next selection.
+   * @param {object|null} span
+   * @param {{quote: string, armed: number|null, isOpen: boolean, mentions: () => number, acts: Record<string, () => void>}} about
+   */
+  selected(span, { quote, armed, isOpen, mentions, acts }) {
+    this.#acts = acts;
+    const signature = span ? [span.key, span.start, span.end, span.label, isOpen].join() : `none,${armed},${isOpen}`;
+    if (signature === this.#signature) return;
+    this.#signature = signature;
+    this.#selectedRoot.replaceChildren(...(span ? this.#span(span, quote, isOpen) : this.#nothing(armed, isOpen)));
+    // How often its text stands elsewhere can be told after the span is painted.
+    if (span && isOpen) setTimeout(() => this.#signature === signature && this.#others(mentions()), LATER);
+  }
+
+  #nothing(armed, isOpen) {
+    const name = this.#labels.get(armed)?.name;
+    return [
+      name ? el("p", {}, words.armed(name)) : el("p", { class: "mute" }, words.nothing),
+      isOpen && el("div", { class: "actions" }, this.#button("untouched", words.untouched, ",", " quiet")),
+    ].filter(Boolean);
+  }
+
+  #button(act, text, key, look = "") {
+    return el("button", { type: "button", class: `btn small${look}`, "data-act": act }, text, " ", el("kbd", {}, key));
+  }
+
+  #span({ start, end, label: id }, quote, isOpen) {
+    const label = this.#labels.get(id);
+    return [
       el(
         "p",
         { class: "wb-quote" },
@@ -59,8 +97,22 @@ export class Panel {
         " ",
         el("bdi", {}, shorten(quote)),
       ),
-      el("div", { class: "actions" }, button, el("span", { class: "mute small" }, words.offsets(span.start, span.end))),
-    );
+      isOpen && el("div", { class: "actions" }, this.#button("relabel", words.relabel, "F2"), this.#button("remove", words.remove, words.removeKey, " danger")),
+      el("p", { class: "mute small wb-offsets" }, words.offsets(start, end)),
+    ].filter(Boolean);
+  }
+
+  #others(count) {
+    if (!count) return;
+    this.#selectedRoot.querySelector(".actions")?.append(this.#button("all", words.allOthers(count), "*", " quiet"));
+  }
+
+  /** A word where the selected span is shown, until another is. */
+  hint(text) {
+    const old = this.#selectedRoot.querySelector(".wb-hint");
+    if (!text) old?.remove();
+    else if (old) old.textContent = text;
+    else this.#selectedRoot.append(el("p", { class: "wb-hint small" }, text));
   }
 
   save(state, waiting) {
@@ -79,6 +131,8 @@ export class Panel {
 
   /** Which buttons there are: for a draft, or for a submitted reading. */
   state(state) {
+    if (state === this.#state) return;
+    this.#state = state;
     byId("workbench").dataset.state = state;
     byId("submit-form").hidden = state !== "draft";
     byId("reopen-form").hidden = state !== "submitted";

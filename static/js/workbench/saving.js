@@ -5,149 +5,200 @@ import { byId } from "./dom.js";
 import { words } from "./words.js";
 
 const TOLD = { offline: words.toldOffline, "signed-out": words.toldSignedOut, "other-person": words.toldOtherPerson };
+// A note that was opened without the server is asked about again after this many milliseconds.
+const AGAIN = 5000;
+const FRAME = 17;
+// The worst first.
+const STATES = ["other-person", "signed-out", "offline", "saving", "saved"];
+
+/** What is true of all notes together: the worst of their states. */
+export function worst(states) {
+  return STATES.find((state) => states.includes(state)) ?? "saved";
+}
 
 export class Saving {
-  #api;
-  #urls;
-  #reading;
-  #panel;
-  #index;
-  #redraw;
-  #outbox;
+  #workbench;
   #submitting = false;
-  #refreshing = false;
+  #refreshing = null; // the visit about which the server is being asked
   #troubled = false;
 
-  constructor({ api, urls, reading, panel, index, redraw }) {
-    this.#api = api;
-    this.#urls = urls;
-    this.#reading = reading;
-    this.#panel = panel;
-    this.#index = index;
-    this.#redraw = redraw;
-    this.#outbox = new Outbox({
-      queue: () => reading.next,
-      post: (change) => api.post(urls.changes, reading.body(change, (start, end) => index.slice(start, end))),
-      renew: () => api.get(this.#spansUrl),
-      accepted: (answer) => this.#accepted(answer),
-      refused: (answer) => this.#refused(answer),
-      show: (state) => this.#show(state),
-    });
+  /** @param {import("./workbench.js").Workbench} workbench */
+  constructor(workbench) {
+    this.#workbench = workbench;
     this.#listen();
   }
 
-  /** Something was changed. The page paints first: the request is begun in the next turn. */
-  poke() {
-    this.#show(this.#outbox.state === "saved" ? "saving" : this.#outbox.state);
-    setTimeout(() => this.#outbox.poke(), 0);
+  /** Each note has its own outbox, so that one that was left goes on being saved. */
+  attach(visit) {
+    const { reading, index, urls } = visit;
+    const { api } = this.#workbench;
+    visit.outbox = new Outbox({
+      queue: () => reading.next,
+      post: (change) => api.post(urls.changes, reading.body(change, (start, end) => index.slice(start, end))),
+      renew: () => api.get(this.#spansUrl(visit)),
+      accepted: (answer) => this.#accepted(visit, answer),
+      refused: (answer) => this.#refused(visit, answer),
+      show: () => this.#show(),
+    });
   }
 
-  get #spansUrl() {
-    return `${this.#urls.spans}?version=${this.#reading.version}`;
+  get #visit() {
+    return this.#workbench.note;
+  }
+
+  get #visits() {
+    return this.#workbench.visits();
+  }
+
+  get waiting() {
+    return this.#visits.reduce((sum, { reading }) => sum + reading.waiting, 0);
+  }
+
+  /** Something was changed. The page paints first: the request is begun after the gesture's own frame. */
+  poke() {
+    this.#show();
+    setTimeout(() => this.#pokeAll(), FRAME);
+  }
+
+  #pokeAll() {
+    for (const { reading, outbox } of this.#visits) if (reading.waiting) outbox.poke();
+  }
+
+  /** Resolves to true once the changes of all notes are saved, to false as soon as one has to wait. */
+  async drained() {
+    const done = await Promise.all(this.#visits.filter(({ reading }) => reading.waiting).map(({ outbox }) => outbox.drained()));
+    return done.every(Boolean);
+  }
+
+  #spansUrl({ urls, reading, confirmed }) {
+    return `${urls.spans}?version=${reading.version}${confirmed ? "" : "&opened=1"}`;
   }
 
   #listen() {
-    window.addEventListener("online", () => this.#outbox.poke());
+    window.addEventListener("online", () => this.#pokeAll());
     window.addEventListener("focus", () => this.#back());
     window.addEventListener("pageshow", (event) => event.persisted && this.#back());
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.#back());
     window.addEventListener("beforeunload", (event) => {
-      if (this.#reading.waiting) event.preventDefault();
+      if (this.waiting) event.preventDefault();
     });
+    // The second click of a double click would submit the next note.
+    byId("submit").addEventListener("click", (event) => event.detail > 1 && event.preventDefault());
     byId("submit-form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.submit();
     });
   }
 
-  #show(state) {
-    this.#panel.save(state, this.#reading.waiting);
+  /** What the page says is true of every note that it has, also of those that were left. @param {string} [heard] now */
+  #show(heard) {
+    const { panel } = this.#workbench;
+    const { waiting } = this;
+    const stuck = worst(this.#visits.map(({ outbox, reading }) => (reading.waiting ? outbox.state : "saved")));
+    const state = worst([heard ?? "saved", waiting && stuck === "saved" ? "saving" : stuck]);
+    panel.save(state, waiting);
     if (TOLD[state] && !this.#troubled) {
       this.#troubled = true;
-      this.#panel.tell(TOLD[state]);
+      panel.tell(TOLD[state]);
     } else if (state === "saved" && this.#troubled) {
       this.#troubled = false;
-      this.#panel.tell(words.toldSavedAgain, "ok");
+      panel.tell(words.toldSavedAgain, "ok");
     }
   }
 
-  #accepted(answer) {
-    const elsewhere = this.#reading.accepted(answer);
-    this.#redraw();
-    if (elsewhere) this.#panel.tell(words.elsewhere(elsewhere));
-    else if (answer.message) this.#panel.say(answer.message);
-    if (answer.message && !answer.already) this.#panel.tell(answer.message);
+  /** What was said about the note that was left no longer matters; that the server is away does. */
+  untell() {
+    if (!this.#troubled) this.#workbench.panel.tell("");
   }
 
-  #refused(answer) {
-    const { dropped, elsewhere } = this.#reading.refused(answer);
-    this.#redraw();
+  /** Say something about a note: with its name where another is open. */
+  #tell(visit, message, kind) {
+    this.#workbench.panel.tell(visit === this.#visit ? message : words.inNote(visit.name, message), kind);
+  }
+
+  #redraw(visit) {
+    if (visit === this.#visit) this.#workbench.work.redraw();
+  }
+
+  #accepted(visit, answer) {
+    // The server answers: no need for the other notes to wait any longer.
+    for (const { outbox, reading } of this.#visits) if (reading.waiting && outbox !== visit.outbox && outbox.state === "offline") outbox.poke();
+    const elsewhere = visit.reading.accepted(answer);
+    this.#redraw(visit);
+    if (elsewhere) this.#tell(visit, words.elsewhere(elsewhere));
+    else if (answer.message && visit === this.#visit) this.#workbench.say(answer.message);
+    if (answer.message && !answer.already) this.#tell(visit, answer.message);
+  }
+
+  #refused(visit, answer) {
+    const { dropped, elsewhere } = visit.reading.refused(answer);
+    this.#redraw(visit);
     if (answer.error === "nothing") {
-      this.#panel.say(answer.message);
+      this.#workbench.say(answer.message);
       if (!elsewhere) return;
     }
     const more = elsewhere ? ` ${words.elsewhere(elsewhere)}` : "";
-    this.#panel.tell(`${answer.message}${words.dropped(dropped)}${more}`);
+    this.#tell(visit, `${answer.message}${words.dropped(dropped)}${more}`);
   }
 
   /** Somebody came back to this page: another tab may have changed the note, or the connection may be there again. */
-  async #back() {
-    if (this.#reading.waiting) {
-      this.#outbox.poke();
-      return;
-    }
-    if (this.#refreshing) return;
-    this.#refreshing = true;
-    const outcome = await this.#api.get(this.#spansUrl);
-    this.#refreshing = false;
-    if (outcome.kind === "ok" && !this.#reading.waiting) this.#refreshed(outcome.data);
-    else if (TOLD[outcome.kind]) this.#show(outcome.kind);
+  #back() {
+    if (this.waiting) this.#pokeAll();
+    if (!this.#visit.reading.waiting) this.confirm();
   }
 
-  #refreshed(answer) {
-    const before = this.#reading.state;
-    const elsewhere = this.#reading.refreshed(answer);
-    this.#redraw();
-    if (this.#troubled) this.#show("saved");
-    if (elsewhere) this.#panel.tell(words.elsewhere(elsewhere));
-    else if (before !== this.#reading.state) {
-      this.#panel.tell(this.#reading.isOpen ? words.reopenedElsewhere : words.submittedElsewhere);
-    }
+  /** Ask the server whether what the open note shows is what is saved. */
+  async confirm() {
+    const visit = this.#visit;
+    if (this.#refreshing === visit) return;
+    this.#refreshing = visit;
+    const { kind, data } = await this.#workbench.api.get(this.#spansUrl(visit));
+    if (this.#refreshing === visit) this.#refreshing = null;
+    if (visit !== this.#visit) return;
+    if (kind === "ok") visit.confirmed = true;
+    if (kind === "ok" && !visit.reading.waiting) this.#refreshed(visit, data);
+    else if (TOLD[kind]) this.#show(kind);
+    else if (kind === "lost" && !visit.confirmed) setTimeout(() => visit === this.#visit && this.confirm(), AGAIN);
+    else if (kind === "refused" && !this.waiting) window.location.assign(visit.urls.annotate);
+  }
+
+  #refreshed(visit, answer) {
+    const { reading } = visit;
+    const before = reading.state;
+    const elsewhere = reading.refreshed(answer);
+    const seeded = answer.seeded !== undefined && answer.seeded !== visit.data.seeded;
+    if (seeded) visit.data.seeded = answer.seeded;
+    this.#redraw(visit);
+    if (this.#troubled) this.#show();
+    // A reading that begins now begins from a run's spans: the page says so above the text.
+    if (elsewhere && !seeded) this.#tell(visit, words.elsewhere(elsewhere));
+    else if (before !== reading.state) this.#tell(visit, reading.isOpen ? words.reopenedElsewhere : words.submittedElsewhere);
   }
 
   /** Hand the note in, once everything is saved, and go to the next one. */
   async submit() {
-    if (this.#submitting || !this.#reading.isOpen) return;
+    const visit = this.#visit;
+    if (this.#submitting || !visit.reading.isOpen) return;
     this.#submitting = true;
     byId("submit").disabled = true;
-    this.#panel.say(words.submitting);
-    if (await this.#outbox.drained()) {
-      const { kind, data } = await this.#api.post(this.#urls.submit, { version: this.#reading.version });
-      if (kind === "ok") {
-        window.location.assign(data.next);
-        return;
-      }
-      this.#notSubmitted(kind, data);
-    } else {
-      this.#panel.tell(words.notSubmitted);
-    }
+    this.#workbench.say(words.submitting);
+    if (await visit.outbox.drained()) await this.#submit(visit);
+    else this.#tell(visit, words.notSubmitted);
     this.#submitting = false;
     byId("submit").disabled = false;
   }
 
-  #notSubmitted(kind, data) {
-    if (kind === "refused") {
-      const elsewhere = this.#reading.refreshed(data);
-      this.#redraw();
-      this.#panel.tell(`${data.message}${elsewhere ? ` ${words.elsewhere(elsewhere)}` : ""}`);
-    } else {
-      this.#panel.tell(TOLD[kind] ?? words.submitLost);
-    }
-  }
-
-  /** Go to another note, after what is waiting was sent; if it can't be, the browser asks. */
-  async leaveFor(url) {
-    await this.#outbox.drained();
-    window.location.assign(url);
+  async #submit(visit) {
+    const { kind, data } = await this.#workbench.api.post(visit.urls.submit, { version: visit.reading.version });
+    if (kind === "ok") {
+      visit.reading.refreshed({ version: data.version, state: data.state });
+      this.#redraw(visit);
+      this.#workbench.emit("submitted", visit);
+      if (visit === this.#visit) await this.#workbench.go(data.next_open?.url ?? data.next);
+    } else if (kind === "refused") {
+      const elsewhere = visit.reading.refreshed(data);
+      this.#redraw(visit);
+      this.#tell(visit, `${data.message}${elsewhere ? ` ${words.elsewhere(elsewhere)}` : ""}`);
+    } else this.#tell(visit, TOLD[kind] ?? words.submitLost);
   }
 }

@@ -3,17 +3,7 @@
  * counted from the line's start; the counting of UTF-16 units is left to TextIndex.
  */
 
-/** The line whose stretch holds `offset`, or the nearest before it; `lines` ascend by `start`. */
-export function lineAt(lines, offset) {
-  let low = 0;
-  let high = lines.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1;
-    if (lines[middle].start <= offset) low = middle;
-    else high = middle - 1;
-  }
-  return low;
-}
+import { lineAt, linesOf } from "../text/segments.js";
 
 export class Places {
   #root;
@@ -24,11 +14,8 @@ export class Places {
   constructor(root, index) {
     this.#root = root;
     this.#index = index;
-    this.#lines = [...root.querySelectorAll(".line-text")].map((node) => ({
-      node,
-      start: Number(node.dataset.start),
-      end: Number(node.dataset.end),
-    }));
+    const nodes = root.querySelectorAll(".line-text");
+    this.#lines = linesOf(index).map(({ start, end }, at) => ({ start, end, node: nodes[at] }));
   }
 
   /** The selection that the browser shows, as offsets; null if there is none in the note. May be empty (a caret). */
@@ -53,13 +40,19 @@ export class Places {
     document.getSelection().removeAllRanges();
   }
 
-  /** Where a stretch of the note lies on the screen. */
-  box(start, end) {
+  /** A stretch of the note as the browser's range. */
+  range(start, end) {
     const range = document.createRange();
     const from = this.#point(start, false);
     const to = this.#point(end, true);
     range.setStart(from.node, from.offset);
     range.setEnd(to.node, to.offset);
+    return range;
+  }
+
+  /** Where a stretch of the note lies on the screen. */
+  box(start, end) {
+    const range = this.range(start, end);
     const boxes = range.getClientRects();
     return { first: boxes[0] ?? range.getBoundingClientRect(), last: boxes[boxes.length - 1] ?? range.getBoundingClientRect() };
   }
@@ -70,6 +63,17 @@ export class Places {
     return point && this.#root.contains(point.node) && point.node.parentElement.closest(".line-text")
       ? this.#offset(point.node, point.offset)
       : null;
+  }
+
+  /** The character that lies under a place on the screen, as its offset: `under` gives the nearer end. Null where none does. */
+  characterUnder(x, y) {
+    const offset = this.under(x, y);
+    for (const at of offset === null ? [] : [offset - 1, offset]) {
+      if (at < 0 || at >= this.#index.length) continue;
+      const { left, right } = this.box(at, at + 1).first;
+      if (left <= x && x < right) return at;
+    }
+    return null;
   }
 
   #offset(node, inside) {

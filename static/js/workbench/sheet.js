@@ -1,6 +1,11 @@
 /** The `?` sheet: what is bound, made from the bindings themselves. */
 
 import { el } from "./dom.js";
+import { words } from "./words.js";
+
+// Whoever binds first has a key, but the sheet reads from moving to labels.
+const ORDER = Object.values(words.groups);
+const placeOf = (group) => (ORDER.includes(group) ? ORDER.indexOf(group) : ORDER.length - 1.5);
 
 export class KeySheet {
   #dialog;
@@ -8,7 +13,7 @@ export class KeySheet {
   constructor(dialog, list, keys) {
     this.#dialog = dialog;
     list.replaceChildren(
-      ...keys.sheet().map(({ group, entries }) =>
+      ...keys.sheet().sort((a, b) => placeOf(a.group) - placeOf(b.group)).map(({ group, entries }) =>
         el(
           "section",
           {},

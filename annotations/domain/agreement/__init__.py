@@ -1,0 +1,42 @@
+"""Agreement between annotators, as the definitions have it: units, granularities, coefficients, intervals, recall.
+
+`figures` computes everything that the page and the command show; the rest is what it is made of.
+"""
+
+from annotations.domain.agreement.capture import Matching
+from annotations.domain.agreement.coefficients import Agreement, agreement, cohen, fleiss, in_words
+from annotations.domain.agreement.figures import VERSION, Setup, figures
+from annotations.domain.agreement.units import (
+    MARKED,
+    Granularity,
+    NoteReadings,
+    Pattern,
+    Unit,
+    by_note,
+    coarser,
+    granularities,
+    patterns,
+    unmarked,
+)
+
+__all__ = [
+    "MARKED",
+    "VERSION",
+    "Agreement",
+    "Granularity",
+    "Matching",
+    "NoteReadings",
+    "Pattern",
+    "Setup",
+    "Unit",
+    "agreement",
+    "by_note",
+    "coarser",
+    "cohen",
+    "figures",
+    "fleiss",
+    "granularities",
+    "in_words",
+    "patterns",
+    "unmarked",
+]

@@ -1,0 +1,212 @@
+"""Bootstrap intervals over notes: notes are drawn again with replacement, and what each note adds is summed up.
+
+Everything is a sum over notes, so that all samples together are one matrix product: how often each sample drew each
+note, times what each note adds. numpy comes in with the first interval; who asks for none doesn't pay for it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from annotations.domain.agreement.capture import READERS, Found, Group
+from annotations.domain.agreement.coefficients import Facts, apart
+from annotations.domain.bio import OUTSIDE
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    Array = ndarray[Any, Any]
+
+SAMPLES: Final = 1000
+SEED: Final = 1971
+LEVEL: Final = 0.95
+# Cells of one piece of the matrix of draws: 8 MB.
+CELLS: Final = 1_000_000
+# An interval stands on at least this share of the samples; in the others the coefficient is undefined.
+DEFINED: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The 95 % percentile interval; None where there is none, and `why` then says why."""
+
+    low: float | None = None
+    high: float | None = None
+    why: str = ""
+
+
+def resample(added: "Array", samples: int = SAMPLES) -> "Array":
+    """Sums of each sample: `added` is notes × columns, what comes back samples × columns. The seed is fixed."""
+    import numpy as np
+
+    notes = len(added)
+    pieces = [piece.astype(float) @ added for piece in _draws(np, notes, samples)]
+    result: Array = np.concatenate(pieces)
+    return result
+
+
+def _draws(np: Any, notes: int, samples: int) -> "Iterator[Array]":
+    """How often each sample drew each note, some samples at a time."""
+    random = np.random.default_rng(SEED)
+    step = max(1, CELLS // notes)
+    for at in range(0, samples, step):
+        rows = min(step, samples - at)
+        drawn = random.integers(0, notes, size=(rows, notes)) + notes * np.arange(rows)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=rows * notes).reshape(rows, notes)
+
+
+def interval(values: "Array") -> Interval:
+    """Of the samples in which a coefficient is defined (not NaN), if these are nearly all."""
+    import numpy as np
+
+    defined = values[~np.isnan(values)]
+    if len(defined) < DEFINED * len(values):
+        missing = len(values) - len(defined)
+        return Interval(why=f"in {missing:,} of {len(values):,} samples of the notes it is undefined")
+    low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(low), float(high))
+
+
+FEW = Interval(why="an interval over notes needs at least two of them")
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Of the coefficients of one set of notes; `labels` by value."""
+
+    observed: Interval
+    alpha: Interval
+    observed_marked: Interval
+    alpha_marked: Interval
+    full: Interval
+    majority: Interval
+    labels: Mapping[str, Interval]
+
+
+NO_INTERVALS = Intervals(Interval(), Interval(), Interval(), Interval(), Interval(), Interval(), {})
+"""Where none were asked for."""
+
+
+def intervals(
+    facts: Sequence[Facts], notes: Sequence[Sequence[tuple[int, int]]], values: Sequence[str], samples: int = SAMPLES
+) -> Intervals:
+    """`notes`: of each note which patterns (places in `facts`) occur how often. `values`: all but `O`."""
+    if len(notes) < 2:
+        return Intervals(FEW, FEW, FEW, FEW, FEW, FEW, dict.fromkeys(values, FEW))
+    import numpy as np
+
+    sums = _Sums(np, resample(_added(np, facts, notes, values), samples), values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Intervals(
+            observed=interval(sums.agreeing / sums.units),
+            alpha=interval(sums.alpha(0)),
+            observed_marked=interval((sums.agreeing - sums.unmarked) / (sums.units - sums.unmarked)),
+            alpha_marked=interval(sums.alpha(sums.unmarked_values)),
+            full=interval(sums.full / sums.units),
+            majority=interval(sums.majority / sums.units),
+            labels={value: interval(sums.alpha_of(at)) for at, value in enumerate(values)},
+        )
+
+
+HEAD: Final = 8
+
+
+def _added(
+    np: Any, facts: Sequence[Facts], notes: Sequence[Sequence[tuple[int, int]]], values: Sequence[str]
+) -> "Array":
+    """What each note adds: notes × (HEAD columns, then for each value how often it was given, then what differs)."""
+    place = {value: at for at, value in enumerate(values)}
+    table = np.zeros((len(facts), HEAD + 2 * len(values)))
+    for row, fact in zip(table, facts, strict=True):
+        unmarked = 0 if fact.marked else 1
+        row[:7] = 1, fact.agreeing, fact.differing, unmarked, unmarked * fact.size, fact.full, fact.majority
+        for value, n in fact.values:
+            if value == OUTSIDE:
+                row[7] = n
+            else:
+                row[HEAD + place[value]] = n
+                row[HEAD + len(values) + place[value]] = apart(n, fact.size)
+    note_of = np.repeat(np.arange(len(notes)), [len(entries) for entries in notes])
+    flat = np.array([entry for entries in notes for entry in entries], dtype=np.int64).reshape(-1, 2)
+    pattern_of, times = flat[:, 0], flat[:, 1].astype(float)
+    added = np.empty((len(notes), table.shape[1]))
+    for column in range(table.shape[1]):
+        amounts = table[pattern_of, column]
+        used = np.flatnonzero(amounts)
+        added[:, column] = np.bincount(note_of[used], weights=amounts[used] * times[used], minlength=len(notes))
+    return added
+
+
+class _Sums:
+    """The columns of the samples' sums, by name."""
+
+    def __init__(self, np: Any, sums: "Array", values: Sequence[str]) -> None:
+        self.units, self.agreeing, self.differing = sums[:, 0], sums[:, 1], sums[:, 2]
+        self.unmarked, self.unmarked_values = sums[:, 3], sums[:, 4]
+        self.full, self.majority, self.outside = sums[:, 5], sums[:, 6], sums[:, 7]
+        self.given = sums[:, HEAD : HEAD + len(values)]
+        self.apart = sums[:, HEAD + len(values) :]
+        self.all = self.outside + self.given.sum(axis=1)
+        self.np = np
+
+    def alpha(self, without: "Array | int") -> "Array":
+        """Krippendorff's alpha, with so many values `O` left out."""
+        outside, n = self.outside - without, self.all - without
+        expected = n * n - outside * outside - (self.given * self.given).sum(axis=1)
+        return self._ratio((n - 1) * self.differing, expected)
+
+    def alpha_of(self, at: int) -> "Array":
+        """Of one value against the rest."""
+        given = self.given[:, at]
+        return self._ratio((self.all - 1) * self.apart[:, at], 2 * given * (self.all - given))
+
+    def _ratio(self, weight: "Array", expected: "Array") -> "Array":
+        # Products of whole numbers below 2^53, so that nothing to expect is exactly 0.
+        result: Array = self.np.where(expected > 0, 1 - weight / expected, self.np.nan)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class RecallIntervals:
+    """Of one, two and three readers, and of each reader by name."""
+
+    readers: Mapping[int, Interval]
+    each: Mapping[str, Interval]
+
+
+def recall_intervals(
+    groups: Mapping[tuple[str, ...], Group], notes: int, names: Sequence[str], samples: int = SAMPLES
+) -> RecallIntervals:
+    """Of the shares that readers find, over `notes` notes in all."""
+    if notes < 2:
+        return RecallIntervals(dict.fromkeys(READERS, FEW), dict.fromkeys(names, FEW))
+    import numpy as np
+
+    widths = [3 * len(group.readers) for group in groups.values()]
+    added = np.zeros((notes, sum(widths)))
+    ends = np.cumsum(widths)
+    for group, end, width in zip(groups.values(), ends, widths, strict=True):
+        added[np.array(group.notes), end - width : end] = np.hstack([group.found_by, group.alone, group.found])
+    sums = resample(added, samples)
+    found = Found()
+    for group, end, width in zip(groups.values(), ends, widths, strict=True):
+        columns = list(sums[:, end - width : end].T)
+        size = len(group.readers)
+        found.add(group.readers, columns[:size], columns[size : 2 * size], columns[2 * size :])
+    return _recalls(np, found, names)
+
+
+def _recalls(np: Any, found: Found, names: Sequence[str]) -> RecallIntervals:
+    """`found` holds an array over the samples where it otherwise holds a number."""
+    defined = np.asarray(found.twice) > 0
+
+    def ratio(part: Any, whole: Any) -> "Array":
+        whole = np.asarray(whole) + np.zeros(len(defined))
+        result: Array = np.where(defined & (whole > 0), part / np.where(whole > 0, whole, 1), np.nan)
+        return result
+
+    by = {j: ratio(found.by[j], found.of[j]) for j in READERS}
+    if found.projected_for(READERS[-1]):
+        by[3] = 1 - (1 - by[2]) * (1 - by[1])
+    each = {name: interval(ratio(found.reader_by[name], found.reader_of[name])) for name in names}
+    return RecallIntervals({j: interval(values) for j, values in by.items()}, each)

@@ -1,0 +1,302 @@
+"""Every figure of agreement, from readings to numbers: what the page shows and what the command prints."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from operator import itemgetter
+from typing import Any, Final
+
+from annotations.domain.agreement import bootstrap
+from annotations.domain.agreement.bootstrap import NO_INTERVALS, Interval, Intervals, intervals
+from annotations.domain.agreement.capture import Captures
+from annotations.domain.agreement.coefficients import (
+    NOTHING_MARKED,
+    Facts,
+    Sums,
+    Value,
+    cohen,
+    facts_of,
+    fleiss,
+    one_by_one,
+)
+from annotations.domain.agreement.recall import recall
+from annotations.domain.agreement.shown import shown
+from annotations.domain.agreement.spans import PairwiseF1
+from annotations.domain.agreement.units import (
+    Granularity,
+    NoteReadings,
+    Pattern,
+    Unit,
+    compared,
+    granularities,
+    tagged_by_note,
+    valuer,
+)
+from annotations.domain.bio import OUTSIDE
+from annotations.domain.tokens import Tokenizer, tokenize
+
+VERSION: Final = 2
+"""Of what is computed here; figures that were kept under another number are computed anew."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Who is compared, in which order, and how labels hang together. `labels`: codes in order."""
+
+    annotators: Sequence[str]
+    labels: Sequence[str] = ()
+    category_of: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Note:
+    """A note's patterns: which (a place in the list of all) occurs how often."""
+
+    note: int
+    round: int
+    mixed: bool
+    readers: int
+    entries: list[tuple[int, int]]
+
+
+class Tally:
+    """One pass over the readings: patterns of tags by note, spans shared by pairs, and who found what."""
+
+    def __init__(self, notes: Iterable[NoteReadings], setup: Setup, unit: Unit, wanted: Sequence[Granularity],
+                 tokenizer: Tokenizer = tokenize) -> None:  # fmt: skip
+        self.setup, self.unit = setup, unit
+        self.patterns: list[Pattern] = []
+        self.notes: list[_Note] = []
+        self.shared = {granularity: PairwiseF1() for granularity in _of_spans(wanted)}
+        self._values = {granularity: _Values(granularity, setup.category_of) for granularity in self.shared}
+        self.captures = Captures()
+        self._known: dict[Pattern, int] = {}
+        counted = tagged_by_note(notes, setup.annotators, unit=unit, label_order=setup.labels, tokenizer=tokenizer)
+        for note, found in counted:
+            self._add(note, found)
+
+    def _add(self, note: NoteReadings, found: Mapping[Pattern, int]) -> None:
+        readers = [name for name in self.setup.annotators if name in note.readings]
+        entries = [(self._place(pattern), times) for pattern, times in found.items()]
+        self.notes.append(_Note(note.note, note.round, note.mixed, len(readers), entries))
+        for granularity, pairs in self.shared.items():
+            value = self._values[granularity]
+            pairs.add(readers, [{(s.start, s.end, value[s.label]) for s in note.readings[name]} for name in readers])
+        self.captures.add(note, readers)
+
+    def _place(self, pattern: Pattern) -> int:
+        place = self._known.get(pattern)
+        if place is None:
+            place = self._known[pattern] = len(self.patterns)
+            self.patterns.append(pattern)
+        return place
+
+
+class _Values(dict[str, str]):
+    """From a label to the value that is compared; filled when met."""
+
+    def __init__(self, granularity: Granularity, category_of: Mapping[str, str]) -> None:
+        super().__init__()
+        self._value = valuer(granularity, category_of)
+
+    def __missing__(self, label: str) -> str:
+        value = self[label] = self._value(f"B-{label}")
+        return value
+
+
+def _of_spans(wanted: Iterable[Granularity]) -> list[Granularity]:
+    """The granularities at which spans are compared: BIO tags tell them apart as labels do."""
+    return list(dict.fromkeys(map(_span_granularity, wanted)))
+
+
+def _span_granularity(granularity: Granularity) -> Granularity:
+    return Granularity.SUBCATEGORY if granularity is Granularity.BIO else granularity
+
+
+def figures(
+    notes: Iterable[NoteReadings],
+    setup: Setup,
+    unit: Unit,
+    *,
+    wanted: Sequence[Granularity] | None = None,
+    samples: int = bootstrap.SAMPLES,
+    tokenizer: Tokenizer = tokenize,
+) -> Json:
+    """All figures over one unit, at every granularity it has (or those `wanted`), ready for JSON.
+
+    `samples` is the number of bootstrap samples; with 0 there are no intervals. Raises ValueError for a granularity
+    that the unit hasn't.
+    """
+    wanted = granularities(unit) if wanted is None else wanted
+    if set(wanted) - set(granularities(unit)):
+        raise ValueError("BIO tags are of tokens: choose the unit token or marked")
+    if len(set(setup.annotators)) != len(setup.annotators):
+        raise ValueError("an annotator is named twice: each reading counts once")
+    tally = Tally(notes, setup, unit, wanted, tokenizer)
+    return {
+        "version": VERSION,
+        "unit": str(unit),
+        "notes": len(tally.notes),
+        "annotators": list(setup.annotators),
+        "mixed": sum(note.mixed for note in tally.notes),
+        "interval": {"level": bootstrap.LEVEL, "samples": samples, "seed": bootstrap.SEED, "over": "notes"},
+        "granularities": {str(granularity): _Report(tally, granularity, samples).all() for granularity in wanted},
+        "recall": recall(tally.captures, setup.annotators, samples),
+    }
+
+
+class _Report:
+    """The figures at one granularity."""
+
+    def __init__(self, tally: Tally, granularity: Granularity, samples: int) -> None:
+        self.tally, self.granularity, self.samples = tally, granularity, samples
+        merged = compared(tally.patterns, granularity, tally.setup.category_of)
+        self.facts: list[Facts] = []
+        self.patterns: list[Pattern] = []
+        place: dict[Pattern, int] = {}
+        self.place_of: list[int] = []
+        for pattern in merged:
+            if pattern not in place:
+                facts = facts_of(pattern)
+                assert facts is not None, "notes with fewer than two readers are left out before"
+                place[pattern] = len(self.facts)
+                self.facts.append(facts)
+                self.patterns.append(pattern)
+            self.place_of.append(place[pattern])
+        self.values = sorted({value for fact in self.facts for value, _ in fact.values} - {OUTSIDE})
+
+    def all(self) -> Json:
+        counted, sums = self._over(self.tally.notes)
+        found = self._intervals(self.tally.notes)
+        kappa, complete = fleiss(counted)
+        marked = sums.without_unmarked()
+        return {
+            "units": sums.units,
+            "unmarked": sums.unmarked,
+            "observed": shown(sums.observed(), found.observed),
+            "alpha": shown(sums.alpha(), found.alpha),
+            "marked": {
+                "units": marked.units,
+                "observed": shown(_unless_empty(marked, marked.observed()), found.observed_marked),
+                "alpha": shown(_unless_empty(marked, marked.alpha()), found.alpha_marked),
+            },
+            "fleiss": shown(kappa) | {"units": complete},
+            "full": shown(sums.share(sums.full), found.full),
+            "majority": shown(sums.share(sums.majority), found.majority),
+            "labels": self._labels(counted, sums, found),
+            "pairs": self._pairs(counted),
+            "rounds": self._rounds(found),
+            "per_note": self._per_note(),
+        }
+
+    def _over(self, notes: Iterable[_Note]) -> tuple[Counter[Pattern], Sums]:
+        totals = [0] * len(self.facts)
+        for note in notes:
+            for pattern, times in note.entries:
+                totals[self.place_of[pattern]] += times
+        sums = Sums()
+        for facts, times in zip(self.facts, totals, strict=True):
+            if times:
+                sums.add(facts, times)
+        return Counter({p: times for p, times in zip(self.patterns, totals, strict=True) if times}), sums
+
+    def _intervals(self, notes: Sequence[_Note]) -> Intervals:
+        if not self.samples:
+            return NO_INTERVALS
+        entries = [[(self.place_of[pattern], times) for pattern, times in note.entries] for note in notes]
+        return intervals(self.facts, entries, self.values, self.samples)
+
+    def _labels(self, counted: Mapping[Pattern, int], sums: Sums, found: Intervals) -> list[Json]:
+        """Each value that anybody gave, against the rest; in the order of the labels."""
+        given_at_all = sum(sums.totals.values())
+        order = {value: at for at, value in enumerate(self._values())}
+        ones = one_by_one(counted)
+        return [
+            {
+                "value": value,
+                "units": ones[value].units,
+                "full": ones[value].full,
+                "alpha": shown(ones[value].alpha(given_at_all), found.labels.get(value, Interval())),
+            }
+            for value in sorted(ones, key=lambda value: (order.get(value, len(order)), value))
+        ]
+
+    def _values(self) -> list[str]:
+        value = valuer(self.granularity, self.tally.setup.category_of)
+        marks = "BI" if self.granularity is Granularity.BIO else "B"
+        return list(dict.fromkeys(value(f"{mark}-{label}") for label in self.tally.setup.labels for mark in marks))
+
+    def _pairs(self, counted: Mapping[Pattern, int]) -> list[Json]:
+        names = self.tally.setup.annotators
+        shared = self.tally.shared[_span_granularity(self.granularity)].pairs
+        rows = []
+        for a, b in combinations(range(len(names)), 2):
+            both = cohen(counted, a, b)
+            spans = shared[names[a], names[b]]
+            rows.append(
+                {
+                    "a": names[a],
+                    "b": names[b],
+                    "notes": spans.notes,
+                    "units": both.units,
+                    "observed": shown(both.observed),
+                    "kappa": shown(both.kappa),
+                    "exact": shown(spans.f1(spans.exact)),
+                    "overlap": shown(spans.f1(spans.overlapping)),
+                    "spans": [spans.ours, spans.theirs],
+                }
+            )
+        return rows
+
+    def _rounds(self, of_all: Intervals) -> list[Json]:
+        by_round: dict[int, list[_Note]] = {}
+        for note in self.tally.notes:
+            by_round.setdefault(note.round, []).append(note)
+        rows = []
+        for number in sorted(by_round):
+            notes = by_round[number]
+            _, sums = self._over(notes)
+            found = self._intervals(notes) if len(by_round) > 1 else of_all
+            marked = sums.without_unmarked()
+            rows.append(
+                {
+                    "round": number,
+                    "notes": len(notes),
+                    "mixed": sum(note.mixed for note in notes),
+                    "units": sums.units,
+                    "observed": shown(sums.observed(), found.observed),
+                    "alpha": shown(sums.alpha(), found.alpha),
+                    "alpha_marked": shown(_unless_empty(marked, marked.alpha()), found.alpha_marked),
+                }
+            )
+        return rows
+
+    def _per_note(self) -> list[Json]:
+        """Lowest alpha first; then notes where it is undefined, since nobody marked anything."""
+        rows: list[tuple[tuple[bool, float, int, int], Json]] = []
+        for note in self.tally.notes:
+            sums = Sums()
+            for pattern, times in note.entries:
+                sums.add(self.facts[self.place_of[pattern]], times)
+            alpha = sums.alpha()
+            differing = sums.units - sums.full
+            order = (alpha.value is None, alpha.value or 0.0, -differing, note.note)
+            row = {
+                "note": note.note,
+                "round": note.round,
+                "readers": note.readers,
+                "units": sums.units,
+                "differing": differing,
+                "observed": sums.observed().value,
+                "alpha": alpha.value,
+                "why": alpha.why,
+            }
+            rows.append((order, row))
+        return [row for _, row in sorted(rows, key=itemgetter(0))]
+
+
+def _unless_empty(sums: Sums, value: Value) -> Value:
+    return value if sums.units else Value(None, NOTHING_MARKED)

@@ -1,0 +1,35 @@
+"""The estimated recall of readers, with intervals, ready for JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from annotations.domain.agreement.bootstrap import RecallIntervals, recall_intervals
+from annotations.domain.agreement.capture import READERS, Captures, Found, Matching, found_in
+from annotations.domain.agreement.shown import shown
+
+
+def recall(captures: Captures, annotators: Sequence[str], samples: int) -> dict[str, Any]:
+    """By matching: what was found, what nobody found, and the share that one, two and three readers find."""
+    result: dict[str, Any] = {}
+    for matching in Matching:
+        groups = captures.groups[matching]
+        found = found_in(groups)
+        around = recall_intervals(groups, captures.notes, annotators, samples) if samples else None
+        result[str(matching)] = _figures(found, around, annotators)
+    return result
+
+
+def _figures(found: Found, around: RecallIntervals | None, annotators: Sequence[str]) -> dict[str, Any]:
+    return {
+        "found": found.known,
+        "hidden": found.hidden if found.twice else None,
+        "readers": [
+            {"readers": number, "projected": found.projected_for(number)}
+            | shown(found.recall(number), around.readers[number] if around else None)
+            for number in READERS
+        ],
+        "each": [
+            {"annotator": name} | shown(found.recall_of(name), around.each[name] if around else None)
+            for name in annotators
+        ],
+    }

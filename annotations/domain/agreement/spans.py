@@ -1,0 +1,85 @@
+"""Pairwise F1 over spans: how many two annotators share, exactly and by overlap; the same from either side."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from annotations.domain.agreement.coefficients import Value
+from annotations.domain.matching import match
+from annotations.domain.spans import Span
+
+Place = tuple[int, int, str]
+"""Start, end (code points, end-exclusive) and the value that is compared."""
+
+
+@dataclass(slots=True)
+class Shared:
+    """Spans of two annotators in the notes both read. `overlapping` counts one-to-one pairs, exact ones included."""
+
+    notes: int = 0
+    ours: int = 0
+    theirs: int = 0
+    exact: int = 0
+    overlapping: int = 0
+
+    def f1(self, matched: int) -> Value:
+        """2 · matched / (ours + theirs): the same from either side. Undefined where neither marked anything."""
+        spans = self.ours + self.theirs
+        if not self.notes:
+            return Value(None, "they read no note in common")
+        if not spans:
+            return Value(None, "neither of them marked anything in the notes that both read")
+        return Value(2 * matched / spans)
+
+
+def share(shared: Shared, ours: set[Place], theirs: set[Place]) -> None:
+    """Add one note's spans. Pairs overlap and have the same value; exact ones first, then as many as can be."""
+    same = len(ours & theirs)
+    shared.notes += 1
+    shared.ours += len(ours)
+    shared.theirs += len(theirs)
+    shared.exact += same
+    shared.overlapping += same
+    if len(ours) > same and len(theirs) > same:
+        shared.overlapping += _paired(sorted(ours - theirs), sorted(theirs - ours))
+
+
+def _paired(ours: Sequence[Place], theirs: Sequence[Place]) -> int:
+    """The most pairs of overlapping spans with the same value, none of which are exact."""
+    edges = list(_touching(ours, theirs))
+    first, second = {a for a, _ in edges}, {b for _, b in edges}
+    if len(edges) == len(first) == len(second):
+        return len(edges)  # each overlaps one other: nothing to choose
+    pairs = match(
+        [Span(*ours[a]) for a in sorted(first)],
+        [Span(*theirs[b]) for b in sorted(second)],
+        compatible=lambda p, g: p.label == g.label,
+    )
+    return len(pairs)
+
+
+def _touching(ours: Sequence[Place], theirs: Sequence[Place]) -> Iterator[tuple[int, int]]:
+    """Indexes of spans that overlap and have the same value; both lists are in order."""
+    open_spans: list[int] = []
+    at = 0
+    for index, (start, end, value) in enumerate(ours):
+        while at < len(theirs) and theirs[at][0] < end:
+            open_spans.append(at)
+            at += 1
+        open_spans = [other for other in open_spans if theirs[other][1] > start]
+        for other in open_spans:
+            if theirs[other][2] == value and theirs[other][0] < end:
+                yield index, other
+
+
+class PairwiseF1:
+    """Counts every pair of annotators, note by note."""
+
+    def __init__(self) -> None:
+        self.pairs: dict[tuple[str, str], Shared] = defaultdict(Shared)
+
+    def add(self, readers: Sequence[str], places: Iterable[set[Place]]) -> None:
+        """A note's readers, in the project's order, and the spans of each."""
+        for (a, ours), (b, theirs) in combinations(zip(readers, places, strict=True), 2):
+            share(self.pairs[a, b], ours, theirs)

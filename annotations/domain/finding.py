@@ -1,0 +1,168 @@
+"""Finding a text in notes: case, accents and whole words as wanted, on the original text, so that offsets are exact.
+
+Neither the note nor what is sought is folded (a folded text has other offsets: `len("İ".lower()) == 2`). Instead what
+is sought becomes a pattern in which each letter stands for all of its forms. White space matches any white space, so
+that a name is found across a line break. Precomposed and decomposed letters are the same (Unicode, canonical
+equivalence). Offsets are code points, end-exclusive.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from annotations.domain.characters import is_digit, is_word
+from annotations.domain.whitespace import WHITE_SPACE
+
+# Letters with accents lie below this; Hangul above it decomposes too, but into letters.
+_ACCENTED = 0x3000
+_SPACE = f"[{''.join(re.escape(ch) for ch in sorted(WHITE_SPACE))}]+"
+# Marks that stand on letters: those of Latin, Greek, Cyrillic, Hebrew and Arabic, and the common ones.
+_MARK = (
+    r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u064b-\u065f\u0670"
+    r"\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
+
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is looked for, and how. `accents` and `case`: whether they must be the same."""
+
+    text: str
+    case: bool = False
+    accents: bool = True
+    word: bool = False
+
+
+def finder(sought: Sought) -> re.Pattern[str]:
+    """The pattern of what is sought. Raises ValueError where nothing but white space is."""
+    text = unicodedata.normalize("NFC", sought.text).strip("".join(WHITE_SPACE))
+    if not text:
+        raise ValueError("nothing to look for")
+    parts = [_piece(piece, sought) for piece in _pieces(text)]
+    # A letter goes on as long as marks follow it: `cafe` is no part of `café` in its decomposed form.
+    return re.compile("".join(parts) + ("" if not sought.accents else f"(?!{_MARK})"))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Letters with the marks that belong to them, and white space, as they follow each other."""
+    at = 0
+    while at < len(text):
+        end = at + 1
+        while (
+            end < len(text)
+            and (text[at] in WHITE_SPACE) == (text[end] in WHITE_SPACE)
+            and (text[at] in WHITE_SPACE or unicodedata.combining(text[end]))
+        ):
+            end += 1
+        yield text[at:end]
+        at = end
+
+
+def _piece(piece: str, sought: Sought) -> str:
+    if piece[0] in WHITE_SPACE:
+        return _SPACE
+    whole = unicodedata.normalize("NFD", piece)
+    first, marks = whole[0], whole[1:]
+    if not sought.accents:
+        forms = {form for each in _cases(first, sought.case) for form in _accented().get(each, {each})}
+        return f"{_class(forms)}{_MARK}*"
+    plain = _class(_cases(piece[0], sought.case)) + re.escape(piece[1:])
+    if not marks:
+        return plain
+    return f"(?:{plain}|{_class(_cases(first, sought.case))}{re.escape(marks)})"
+
+
+def _cases(letter: str, exact: bool) -> set[str]:
+    """The letter in its cases, as far as each is one code point."""
+    if exact:
+        return {letter}
+    forms = {letter, letter.lower(), letter.upper(), letter.title(), letter.casefold()}
+    forms |= {form.lower() for form in forms} | {form.upper() for form in forms}
+    return {form for form in forms if len(form) == 1}
+
+
+def _class(forms: set[str]) -> str:
+    if len(forms) == 1:
+        return re.escape(next(iter(forms)))
+    return f"[{''.join(re.escape(form) for form in sorted(forms))}]"
+
+
+@cache
+def _accented() -> dict[str, set[str]]:
+    """Each letter with all that are it with accents."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for code_point in range(0xC0, _ACCENTED):
+        whole = unicodedata.normalize("NFD", chr(code_point))
+        base, marks = whole[0], whole[1:]
+        # Without marks it is another sign for the same letter, as the kelvin sign is for K.
+        if whole != chr(code_point) and all(unicodedata.combining(mark) for mark in marks):
+            found[base] |= {base, chr(code_point)}
+    return dict(found)
+
+
+def find(text: str, pattern: re.Pattern[str], *, word: bool = False) -> Iterator[Place]:
+    """Where it stands, in order; places don't overlap. `word`: only where no letter or digit goes on at an end."""
+    for match in pattern.finditer(text):
+        start, end = match.span()
+        if not word or not (_goes_on(text, start) or _goes_on(text, end)):
+            yield start, end
+
+
+def _goes_on(text: str, at: int) -> bool:
+    """Whether a word stands on both sides of a place: letters, marks and digits are of one word here."""
+    return 0 < at < len(text) and _wordly(text[at - 1]) and _wordly(text[at])
+
+
+def _wordly(character: str) -> bool:
+    return is_word(ord(character)) or is_digit(ord(character))
+
+
+class Covered:
+    """Which stretches of a note lie under spans."""
+
+    def __init__(self, spans: Iterable[Place]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(spans):
+            if self._ends and start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], end)
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def wholly(self, start: int, end: int) -> bool:
+        """Every character lies under a span; several that touch or overlap may share it."""
+        at = bisect_right(self._starts, start) - 1
+        return at >= 0 and end <= self._ends[at]
+
+    def partly(self, start: int, end: int) -> bool:
+        """At least one character does."""
+        at = bisect_left(self._starts, end) - 1
+        return at >= 0 and start < self._ends[at]
+
+
+def around(text: str, place: Place, width: int = 48) -> Sequence[str]:
+    """What stands before, in and after a place, on one line; cut at white space if there is some, with an ellipsis."""
+    start, end = place
+    before, after = text[max(0, start - width) : start], text[end : end + width]
+    if start > width:
+        before = "…" + _from_space(before)
+    if end + width < len(text):
+        after = _from_space(after[::-1])[::-1] + "…"
+    return tuple(_one_line(part) for part in (before, text[start:end], after))
+
+
+def _from_space(text: str) -> str:
+    """Without the part of a word that it begins with, unless that is most of it."""
+    at = next((at for at, character in enumerate(text) if character in WHITE_SPACE), 0)
+    return text[at:] if at < len(text) // 2 else text
+
+
+def _one_line(text: str) -> str:
+    return re.sub(_SPACE, " ", text)

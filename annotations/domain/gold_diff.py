@@ -1,0 +1,55 @@
+"""What changed between two gold versions, note by note."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from annotations.domain.matching import match
+from annotations.domain.spans import Span
+
+
+class ChangeKind(StrEnum):
+    """added and removed have one side only; moved has new bounds, relabelled a new label, replaced both."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    RELABELLED = "relabelled"
+    MOVED = "moved"
+    REPLACED = "replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    kind: ChangeKind
+    before: Span | None
+    after: Span | None
+
+    @property
+    def start(self) -> int:
+        return min(span.start for span in (self.before, self.after) if span)
+
+    @property
+    def end(self) -> int:
+        return max(span.end for span in (self.before, self.after) if span)
+
+
+def diff(before: Iterable[Span], after: Iterable[Span]) -> list[Change]:
+    """The changes from one set of spans to another, in reading order; what both have is no change.
+
+    Of what is left, spans that overlap are paired one to one by `domain.matching`: the same place first, then most
+    pairs, then most overlap. A span that went to a place that it doesn't overlap is removed there and added here.
+    """
+    old, new = set(before), set(after)
+    gone, come = sorted(old - new), sorted(new - old)
+    pairs = match(come, gone)
+    found = [Change(_kind(gone[g], come[c]), gone[g], come[c]) for c, g in pairs]
+    paired_c, paired_g = {c for c, _ in pairs}, {g for _, g in pairs}
+    found += [Change(ChangeKind.REMOVED, span, None) for at, span in enumerate(gone) if at not in paired_g]
+    found += [Change(ChangeKind.ADDED, None, span) for at, span in enumerate(come) if at not in paired_c]
+    return sorted(found, key=lambda change: (change.start, change.end, change.kind))
+
+
+def _kind(before: Span, after: Span) -> ChangeKind:
+    if (before.start, before.end) == (after.start, after.end):
+        return ChangeKind.RELABELLED
+    return ChangeKind.MOVED if before.label == after.label else ChangeKind.REPLACED

@@ -1,0 +1,251 @@
+"""The figures that scoring gives, all of them from one tally, so that pages and commands can't differ."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from annotations.domain.agreement import Granularity
+from annotations.domain.scoring.intervals import wilson
+from annotations.domain.scoring.rates import Rates, macro, micro, weighted
+from annotations.domain.scoring.similarity import THRESHOLD
+from annotations.domain.scoring.tally import Cell, Criterion, Tally
+
+GRANULARITIES: Final = (Granularity.SUBCATEGORY, Granularity.CATEGORY, Granularity.BINARY)
+_ALL: Final = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One of the six levels: what is counted (`entity`: exact spans, or `token`) and how fine; rates by class.
+
+    At each granularity a place counts once: two labels on one place are one span to binary scores. A token has one
+    label (the longest span's, then the earliest's, then the first's in label order).
+    """
+
+    unit: str
+    granularity: Granularity
+    classes: dict[str, Rates]
+
+    def as_dict(self) -> dict[str, Any]:
+        rates = list(self.classes.values())
+        return {
+            "unit": self.unit,
+            "granularity": str(self.granularity),
+            "micro": micro(rates).as_dict(),
+            "macro": macro(rates).as_dict(),
+            "weighted": weighted(rates).as_dict(),
+            "classes": {name: found.as_dict() for name, found in self.classes.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScore:
+    """One label's figures; None or zero counts where it has no gold or was never predicted."""
+
+    label: str
+    category: str
+    entity: Rates
+    token: Rates
+    gold_tokens: int
+    notes: int
+    all_found: dict[Criterion, int]
+    found_spans: dict[Criterion, int]
+
+    @property
+    def tokens_per_span(self) -> float | None:
+        """The token/entity ratio of the gold spans (002, tables 4.2 and 4.13); None without gold."""
+        return self.gold_tokens / self.entity.gold if self.entity.gold else None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "label": self.label,
+            "category": self.category,
+            "entity": self.entity.as_dict(),
+            "token": self.token.as_dict(),
+            "tokens_per_span": self.tokens_per_span,
+            "notes": self.notes,
+            "found_spans": {str(criterion): n for criterion, n in self.found_spans.items()},
+            "all_or_nothing": {
+                str(criterion): {"all_found": n, "share": n / self.notes if self.notes else None}
+                for criterion, n in self.all_found.items()
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Gold labels (rows) by predicted labels (columns). The empty label last: missed (column) and spurious (row)."""
+
+    labels: list[str]
+    rows: list[list[int]]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"labels": self.labels, "rows": self.rows}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """Every figure of a comparison. `as_dict` is what pages show and commands print."""
+
+    notes: int
+    notes_with_gold: int
+    sentences: int
+    tokens: int
+    accuracy: float | None
+    levels: list[Level]
+    labels: list[LabelScore]
+    spans: Confusion
+    token_confusion: Confusion
+    kinds: dict[str, int]
+    overlap_spans: Rates
+    overlap_tokens: Rates
+    tolerant: Rates
+    tolerant_label: Rates
+    all_found: dict[Criterion, int]
+    strict: Rates
+    merged: Rates
+    entities: Rates
+    notes_with_miss: int
+
+    def level(self, unit: str, granularity: Granularity) -> Level:
+        """Raises LookupError where there is no such level (labels of a set that has categories alone)."""
+        for level in self.levels:
+            if (level.unit, level.granularity) == (unit, granularity):
+                return level
+        raise LookupError(f"no level {unit} {granularity}")
+
+    @property
+    def leak(self) -> float | None:
+        """Missed entities (place and label) for each sentence, as in MEDDOCAN; None without a sentence."""
+        return self.entities.missed / self.sentences if self.sentences else None
+
+    def as_dict(self) -> dict[str, Any]:
+        interval = wilson(self.notes_with_miss, self.notes)
+        return {
+            "notes": self.notes,
+            "notes_with_gold": self.notes_with_gold,
+            "sentences": self.sentences,
+            "tokens": self.tokens,
+            "accuracy": self.accuracy,
+            "levels": [level.as_dict() for level in self.levels],
+            "labels": [label.as_dict() for label in self.labels],
+            "confusion": {"entity": self.spans.as_dict(), "token": self.token_confusion.as_dict()},
+            "kinds": self.kinds,
+            "overlap": {"entity": self.overlap_spans.as_dict(), "token": self.overlap_tokens.as_dict()},
+            "tolerant": {
+                "threshold": THRESHOLD,
+                "any_label": self.tolerant.as_dict(),
+                "same_label": self.tolerant_label.as_dict(),
+            },
+            "all_or_nothing": {
+                str(criterion): {
+                    "all_found": n,
+                    "notes": self.notes_with_gold,
+                    "share": n / self.notes_with_gold if self.notes_with_gold else None,
+                }
+                for criterion, n in self.all_found.items()
+            },
+            "meddocan": {
+                "ner": self.entities.as_dict(),
+                "leak": self.leak,
+                "strict": self.strict.as_dict(),
+                "merged": self.merged.as_dict(),
+            },
+            "residual": {
+                "notes": self.notes,
+                "with_miss": self.notes_with_miss,
+                "share": self.notes_with_miss / self.notes if self.notes else None,
+                "low": interval[0] if interval else None,
+                "high": interval[1] if interval else None,
+            },
+        }
+
+
+def table_of(
+    tally: Tally, label_order: Sequence[str], category_of: Mapping[str, str], *, has_labels: bool
+) -> ScoreTable:
+    """The figures of a tally that is complete (folded)."""
+    used = [label for label in label_order if tally.gold_spans[label] or tally.predicted_spans[label]]
+    spans = {label: _rates(tally, label) for label in used}
+    tokens = _token_classes(tally.token_cells, used, {label: label for label in used})
+    categories = list(dict.fromkeys(category_of[label] for label in used))
+    by_category = {name: tally.categories[name] for name in categories}
+    binary_tokens = _token_classes(tally.token_cells, [_ALL], dict.fromkeys(used, _ALL))
+    classes: dict[tuple[str, Granularity], dict[str, Rates]] = {
+        ("entity", Granularity.SUBCATEGORY): spans,
+        ("entity", Granularity.CATEGORY): {name: _paired(counts) for name, counts in by_category.items()},
+        ("entity", Granularity.BINARY): {_ALL: _paired(tally.binary)},
+        ("token", Granularity.SUBCATEGORY): tokens,
+        ("token", Granularity.CATEGORY): _token_classes(tally.token_cells, categories, category_of),
+        ("token", Granularity.BINARY): binary_tokens,
+    }
+    inside = sum(tally.token_cells.values())
+    right = sum(n for (gold, predicted), n in tally.token_cells.items() if gold == predicted)
+    all_tokens = inside + tally.outside_tokens
+    return ScoreTable(
+        notes=tally.notes,
+        notes_with_gold=tally.notes_with_gold,
+        sentences=tally.sentences,
+        tokens=all_tokens,
+        accuracy=(right + tally.outside_tokens) / all_tokens if all_tokens else None,
+        levels=[
+            Level(unit, granularity, classes[unit, granularity])
+            for unit in ("entity", "token")
+            for granularity in GRANULARITIES
+            if has_labels or granularity is not Granularity.SUBCATEGORY
+        ],
+        labels=[
+            LabelScore(
+                label=label,
+                category=category_of[label],
+                entity=spans[label],
+                token=tokens[label],
+                gold_tokens=tally.gold_tokens[label],
+                notes=tally.label_notes[label],
+                all_found={criterion: tally.label_all_found[criterion][label] for criterion in Criterion},
+                found_spans={criterion: tally.found_spans[criterion][label] for criterion in Criterion},
+            )
+            for label in used
+        ],
+        spans=_confusion(tally.span_cells, used),
+        token_confusion=_confusion(tally.token_cells, used),
+        kinds={kind: tally.kinds[kind] for kind in ("missed", "spurious", "label", "boundary", "both")},
+        overlap_spans=tally.overlap_spans,
+        overlap_tokens=tally.overlap_tokens,
+        tolerant=tally.tolerant,
+        tolerant_label=tally.tolerant_label,
+        all_found={criterion: tally.all_found[criterion] for criterion in Criterion},
+        strict=_paired(tally.binary),
+        merged=tally.merged,
+        entities=micro(spans.values()),
+        notes_with_miss=tally.notes_with_miss,
+    )
+
+
+def _rates(tally: Tally, label: str) -> Rates:
+    return Rates.paired(tally.right_spans[label], tally.predicted_spans[label], tally.gold_spans[label])
+
+
+def _paired(counts: Sequence[int]) -> Rates:
+    predicted, right, gold = counts
+    return Rates.paired(right, predicted, gold)
+
+
+def _token_classes(cells: Mapping[Cell, int], classes: Sequence[str], class_of: Mapping[str, str]) -> dict[str, Rates]:
+    """Token rates by class, from the cells of labels; an empty label is no class."""
+    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for (gold, predicted), n in cells.items():
+        gold_class, predicted_class = class_of.get(gold), class_of.get(predicted)
+        if predicted_class is not None:
+            counts[predicted_class][0] += n
+            if predicted_class == gold_class:
+                counts[predicted_class][1] += n
+        if gold_class is not None:
+            counts[gold_class][2] += n
+    return {name: _paired(counts[name]) for name in classes}
+
+
+def _confusion(cells: Counter[Cell], labels: Sequence[str]) -> Confusion:
+    names = [*labels, ""]
+    return Confusion(names, [[cells[gold, predicted] for predicted in names] for gold in names])

@@ -1,0 +1,129 @@
+"""What is counted while notes go by; `table` makes figures of it."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from annotations.domain.scoring.errors import Error
+from annotations.domain.scoring.rates import NOTHING, Rates
+
+Cell = tuple[str, str]
+"""Gold label and predicted label; an empty one: nothing there."""
+
+
+class Criterion(StrEnum):
+    """When a gold span counts as found, for all-or-nothing recall and the residual risk.
+
+    covered: every token of it lies in predicted spans, whatever their labels: nothing of it would stay readable.
+    exact: a prediction has its place and label. tolerant: one overlaps it, has its label and a similar text (004).
+    """
+
+    COVERED = "covered"
+    EXACT = "exact"
+    TOLERANT = "tolerant"
+
+
+@dataclass(slots=True)
+class Lone:
+    """Spans of one label that overlap no other span, or nothing but their twin: the same in every figure."""
+
+    spans: int = 0
+    tokens: int = 0
+
+
+def _lones() -> defaultdict[str, Lone]:
+    return defaultdict(Lone)
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts over notes. Those of `lone_*` are folded into the others by `fold` once all notes are in."""
+
+    notes: int = 0
+    notes_with_gold: int = 0
+    notes_with_miss: int = 0
+    all_found: Counter[Criterion] = field(default_factory=Counter)
+    label_notes: Counter[str] = field(default_factory=Counter)
+    label_all_found: dict[Criterion, Counter[str]] = field(default_factory=lambda: {c: Counter() for c in Criterion})
+    found_spans: dict[Criterion, Counter[str]] = field(default_factory=lambda: {c: Counter() for c in Criterion})
+
+    outside_tokens: int = 0
+    sentences: int = 0
+    lone_right: defaultdict[str, Lone] = field(default_factory=_lones)
+    lone_missed: defaultdict[str, Lone] = field(default_factory=_lones)
+    lone_spurious: defaultdict[str, Lone] = field(default_factory=_lones)
+
+    gold_spans: Counter[str] = field(default_factory=Counter)
+    gold_tokens: Counter[str] = field(default_factory=Counter)
+    predicted_spans: Counter[str] = field(default_factory=Counter)
+    right_spans: Counter[str] = field(default_factory=Counter)
+    # Places at coarser granularity, where two labels on one place count once: (predicted, right, gold) by class.
+    categories: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
+    binary: list[int] = field(default_factory=lambda: [0, 0, 0])
+
+    token_cells: Counter[Cell] = field(default_factory=Counter)
+    span_cells: Counter[Cell] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    overlap_spans: Rates = NOTHING
+    overlap_tokens: Rates = NOTHING
+    tolerant: Rates = NOTHING
+    tolerant_label: Rates = NOTHING
+    merged: Rates = NOTHING
+
+    def fold(self, category_of: "dict[str, str]") -> None:
+        """Add what the lone spans say to every count that they say it of."""
+        for label, lone in self.lone_right.items():
+            self._lone(label, lone, category_of, Rates.paired(lone.spans, lone.spans, lone.spans), (label, label))
+            self.overlap_tokens += Rates.paired(lone.tokens, lone.tokens, lone.tokens)
+            for criterion in Criterion:
+                self.found_spans[criterion][label] += lone.spans
+        for label, lone in self.lone_missed.items():
+            self._lone(label, lone, category_of, Rates.paired(0, 0, lone.spans), (label, ""))
+            self.overlap_tokens += Rates.paired(0, 0, lone.tokens)
+            self.kinds["missed"] += lone.spans
+        for label, lone in self.lone_spurious.items():
+            self._lone(label, lone, category_of, Rates.paired(0, lone.spans, 0), ("", label))
+            self.overlap_tokens += Rates.paired(0, lone.tokens, 0)
+            self.kinds["spurious"] += lone.spans
+        self.lone_right, self.lone_missed, self.lone_spurious = _lones(), _lones(), _lones()
+
+    def _lone(self, label: str, lone: Lone, category_of: "dict[str, str]", rates: Rates, cell: Cell) -> None:
+        self.predicted_spans[label] += rates.predicted
+        self.right_spans[label] += rates.right
+        self.gold_spans[label] += rates.gold
+        if rates.gold:
+            self.gold_tokens[label] += lone.tokens
+        for counts in (self.binary, self.categories[category_of[label]]):
+            for at, count in enumerate((rates.predicted, rates.right, rates.gold)):
+                counts[at] += count
+        self.token_cells[cell] += lone.tokens
+        self.span_cells[cell] += lone.spans
+        self.overlap_spans += rates
+        self.tolerant += rates
+        self.tolerant_label += rates
+
+
+@dataclass(slots=True)
+class NoteFlags:
+    """What one note is missing: the labels of gold spans that weren't found, by criterion."""
+
+    labels: set[str] = field(default_factory=set)
+    unfound: dict[Criterion, set[str]] = field(default_factory=lambda: {c: set() for c in Criterion})
+    errors: list[Error] = field(default_factory=list)
+
+    def not_found(self, label: str, criteria: Iterable[Criterion] = Criterion) -> None:
+        for criterion in criteria:
+            self.unfound[criterion].add(label)
+
+    def add_to(self, tally: Tally) -> None:
+        tally.notes += 1
+        tally.notes_with_miss += bool(self.unfound[Criterion.COVERED])
+        if not self.labels:
+            return
+        tally.notes_with_gold += 1
+        tally.label_notes.update(self.labels)
+        for criterion in Criterion:
+            unfound = self.unfound[criterion]
+            tally.all_found[criterion] += not unfound
+            tally.label_all_found[criterion].update(self.labels - unfound if unfound else self.labels)

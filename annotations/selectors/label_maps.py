@@ -1,0 +1,32 @@
+"""What the shipped label sets become in each other's words, for scoring a project in another set's labels."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+
+from annotations.domain.labels import LabelSetDef, parse_label_set
+from annotations.domain.scoring import LabelMapping
+
+
+@cache
+def mappings() -> dict[tuple[str, str], LabelMapping]:
+    """Every shipped mapping by (from, to)."""
+    file = Path(settings.FIXTURES_DIR, "label_sets", "mappings.json")
+    return {
+        (row["from"], row["to"]): LabelMapping(row["from"], row["to"], row["labels"], row["level"] == "category")
+        for row in json.loads(file.read_text(encoding="utf-8"))
+    }
+
+
+@cache
+def shipped_set(key: str) -> LabelSetDef:
+    """The label set as it is shipped. Raises FileNotFoundError for one that isn't."""
+    file = Path(settings.FIXTURES_DIR, "label_sets", f"{key}.json")
+    return parse_label_set(json.loads(file.read_text(encoding="utf-8")))
+
+
+def mapped_sets(key: str) -> list[LabelSetDef]:
+    """The label sets that a set begun from `key` has a mapping into."""
+    return [shipped_set(target) for source, target in mappings() if source == key]

@@ -1,0 +1,57 @@
+"""Searches of a project's notes: what was sought is kept for a day, for its page, and nowhere else."""
+
+from dataclasses import asdict
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotations.access import Access
+from annotations.domain.finding import Sought, finder
+from annotations.domain.wording import WordingError, worded
+from annotations.models import Project, Search, Verb
+from annotations.selectors.searching import KEPT, Options, Results
+from annotations.services.errors import ServiceError
+from annotations.services.events import record
+
+LONGEST = 200
+
+
+def begin_search(*, access: Access, text: str, options: Options) -> Search:
+    """Keep what is sought, for the page that shows the results. Raises ServiceError (`text`)."""
+    try:
+        words = worded(text, LONGEST, what="text to look for")
+        finder(Sought(words))
+    except WordingError as error:
+        raise ServiceError(str(error), code="text") from None
+    except ValueError:
+        raise ServiceError("there is nothing to look for", code="text") from None
+    with transaction.atomic():
+        purge_searches()
+        return Search.objects.create(project=access.project, user=access.user, text=words, options=asdict(options))
+
+
+def record_search(*, access: Access, search: Search, found: Results, after: int) -> None:
+    """A page of results was looked at: an event with counts and options, without what was sought."""
+    options = {key: value for key, value in search.options.items() if value not in (None, False)}
+    record(
+        verb=Verb.NOTES_SEARCHED,
+        actor=access.user,
+        project_id=access.project.pk,
+        data={
+            "after": after,
+            "looked": found.looked,
+            "notes": [n.pk for n in found.notes],
+            "hits": found.hits,
+            **options,
+        },
+    )
+
+
+def purge_searches() -> int:
+    """Forget searches that are older than a day. Returns how many."""
+    return Search.objects.filter(created_at__lte=timezone.now() - KEPT).delete()[0]
+
+
+def forget_searches(*, project: Project) -> int:
+    """Forget all of a project's: any of them may hold a name that is being erased."""
+    return Search.objects.filter(project=project).delete()[0]

@@ -1,0 +1,208 @@
+"""Plots as SVG, made here: no script, no style attributes, and every number in them is text.
+
+Sizes are in CSS pixels and aren't scaled, so that the words stay readable; a wide plot scrolls in its box. Colours come
+from static/css/figures.css by class.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import floor, isfinite
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+register = template.Library()
+
+NOTHING = SafeString("")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One place on the line: its name, a second line of words, the value (None: undefined) and its interval."""
+
+    name: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    words: str = ""
+
+
+BAR = 140
+BAR_HEIGHT = 14
+
+
+@register.simple_tag
+def interval_bar(
+    value: float | None, low: float | None = None, high: float | None = None, start: float = 0.0, end: float = 1.0
+) -> SafeString:
+    """A value with its interval on a scale from `start` to `end`. Decoration: the figures must stand beside it."""
+    if value is None:
+        return NOTHING
+    scale = _Scale(start, end, 4, BAR - 4)
+    around: SafeString = NOTHING
+    if low is not None and high is not None:
+        width = max(scale(high) - scale(low), 1)
+        around = format_html('<rect class="plot-around" x="{}" y="4" width="{}" height="6" rx="3"/>', scale(low), width)
+    return format_html(
+        '<svg class="plot plot-bar" width="{}" height="{}" aria-hidden="true" focusable="false">'
+        '<line class="plot-axis" x1="4" x2="{}" y1="7" y2="7"/>{}<circle class="plot-dot" cx="{}" cy="7" r="4"/></svg>',
+        BAR,
+        BAR_HEIGHT,
+        BAR - 4,
+        around,
+        scale(value),
+    )
+
+
+@register.simple_tag
+def share_bar(value: float | None) -> SafeString:
+    """A share as a filled bar. Decoration: the figure must stand beside it."""
+    if value is None:
+        return NOTHING
+    return format_html(
+        '<svg class="plot plot-bar" width="{}" height="{}" aria-hidden="true" focusable="false">'
+        '<rect class="plot-trough" x="0" y="4" width="{}" height="6" rx="3"/>'
+        '<rect class="plot-fill" x="0" y="4" width="{}" height="6" rx="3"/></svg>',
+        BAR,
+        BAR_HEIGHT,
+        BAR,
+        round(BAR * min(max(value, 0.0), 1.0), 1),
+    )
+
+
+LEFT, RIGHT, TOP, HEIGHT, FOOT, STEP = 44, 24, 22, 170, 44, 96
+
+
+@register.simple_tag
+def trend_plot(points: Sequence[Point], title: str, digits: int = 2) -> SafeString:
+    """Values in order, joined by a line, with their intervals. The title is its name for screen readers."""
+    known = [n for p in points for n in (p.value, p.low) if n is not None]
+    lowest = min([0.0, *(floor(n * 5) / 5 for n in known)])
+    width = LEFT + RIGHT + STEP * max(len(points), 3)
+    scale = _Scale(lowest, 1.0, TOP + HEIGHT, TOP)
+    places = [(LEFT + STEP * at + STEP // 2, point) for at, point in enumerate(points)]
+    return format_html(
+        '<svg class="plot" width="{0}" height="{1}" role="img" aria-label="{2}">{3}{4}{5}</svg>',
+        width,
+        TOP + HEIGHT + FOOT,
+        _words_of(points, title, digits),
+        _grid(scale, lowest, width),
+        _line(scale, places),
+        format_html_join("", "{}", ((_mark(scale, x, point, digits),) for x, point in places)),
+    )
+
+
+def _words_of(points: Iterable[Point], title: str, digits: int) -> str:
+    return f"{title}: " + "; ".join(
+        f"{p.name} {_('undefined') if p.value is None else format(p.value, f'.{digits}f')}" for p in points
+    )
+
+
+def _grid(scale: "_Scale", lowest: float, width: int) -> SafeString:
+    lines = [round(lowest + 0.2 * n, 1) for n in range(round((1 - lowest) / 0.2) + 1)]
+    return format_html_join(
+        "",
+        '<line class="plot-grid" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>'
+        '<text class="plot-small" x="{3}" y="{4}" text-anchor="end">{5}</text>',
+        ((LEFT, width - RIGHT, scale(at), LEFT - 8, scale(at) + 4, f"{at:.1f}") for at in lines),
+    )
+
+
+def _line(scale: "_Scale", places: Sequence[tuple[int, Point]]) -> SafeString:
+    """Joined over the points that are defined."""
+    ends = " ".join(f"{x},{scale(point.value)}" for x, point in places if point.value is not None)
+    return format_html('<polyline class="plot-line" points="{}"/>', ends)
+
+
+def _mark(scale: "_Scale", x: int, point: Point, digits: int) -> SafeString:
+    foot = TOP + HEIGHT
+    around: SafeString = NOTHING
+    if point.low is not None and point.high is not None:
+        around = format_html(
+            '<line class="plot-whisker" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>', x, scale(point.low), scale(point.high)
+        )
+    value = (
+        format_html(
+            '<text class="plot-small" x="{}" y="{}" text-anchor="middle">{}</text>', x, foot - 8, _("undefined")
+        )
+        if point.value is None
+        else format_html(
+            '<circle class="plot-dot" cx="{0}" cy="{1}" r="4"/>'
+            '<text class="plot-value" x="{0}" y="{2}" text-anchor="middle">{3}</text>',
+            x,
+            scale(point.value),
+            scale(point.value if point.high is None else point.high) - 9,
+            f"{point.value:.{digits}f}",
+        )
+    )
+    return format_html(
+        '{}{}<text class="plot-name" x="{}" y="{}" text-anchor="middle">{}</text>'
+        '<text class="plot-small" x="{}" y="{}" text-anchor="middle">{}</text>',
+        around,
+        value,
+        x,
+        foot + 20,
+        point.name,
+        x,
+        foot + 37,
+        point.words,
+    )
+
+
+CURVE_LEFT, CURVE_WIDTH, CURVE_TICKS = 72, 560, 4
+
+
+@register.simple_tag
+def loss_curve(losses: Sequence[float], title: str) -> SafeString:
+    """A loss for each iteration, from the first on. The title and its ends are its words for screen readers."""
+    known = [loss for loss in losses if isfinite(loss)]
+    if len(known) < 2:
+        return NOTHING
+    top = max(known) or 1.0
+    down, across = _Scale(0.0, top, TOP + HEIGHT, TOP), _Scale(1, len(known), CURVE_LEFT, CURVE_WIDTH - RIGHT)
+    lines = [top * step / CURVE_TICKS for step in range(CURVE_TICKS + 1)]
+    grid = format_html_join(
+        "",
+        '<line class="plot-grid" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>'
+        '<text class="plot-small" x="{3}" y="{4}" text-anchor="end">{5}</text>',
+        ((CURVE_LEFT, CURVE_WIDTH - RIGHT, down(at), CURVE_LEFT - 8, down(at) + 4, f"{at:,.4g}") for at in lines),
+    )
+    ends = " ".join(f"{across(at)},{down(loss)}" for at, loss in enumerate(known, start=1))
+    return format_html(
+        '<svg class="plot" width="{0}" height="{1}" role="img" aria-label="{2}">{3}'
+        '<polyline class="plot-line" points="{4}"/><circle class="plot-dot" cx="{5}" cy="{6}" r="4"/>'
+        '<text class="plot-small" x="{7}" y="{8}">1</text>'
+        '<text class="plot-small" x="{9}" y="{8}" text-anchor="end">{10}</text></svg>',
+        CURVE_WIDTH,
+        TOP + HEIGHT + 28,
+        f"{title}: {known[0]:.4g} → {known[-1]:.4g} ({len(known)})",
+        grid,
+        ends,
+        across(len(known)),
+        down(known[-1]),
+        CURVE_LEFT,
+        TOP + HEIGHT + 20,
+        CURVE_WIDTH - RIGHT,
+        len(known),
+    )
+
+
+class _Scale:
+    """From a value to a coordinate; what lies outside stays at the edge."""
+
+    def __init__(self, start: float, end: float, first: float, last: float) -> None:
+        self.start, self.end, self.first, self.last = start, end, first, last
+
+    def __call__(self, value: float) -> float:
+        share = (min(max(value, self.start), self.end) - self.start) / (self.end - self.start)
+        return round(self.first + share * (self.last - self.first), 1)
+
+
+@register.simple_tag
+def heat(value: float | None) -> str:
+    """The class of a cell of a heat map: five steps of the accent, by fifths; the number stands in the cell."""
+    if value is None:
+        return "heat-none"
+    return f"heat-{min(max(int(value * 5), 0), 4)}"

@@ -1,0 +1,82 @@
+"""Comments: what a POST can do with them."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from annotations.access import Access
+from annotations.models import AnnotationSet, Author, Document
+from annotations.services.changes import Refused
+from annotations.services.comments import About, add_comment, answer, delete_comment, edit_comment, settle
+from annotations.views.requests import Request
+from annotations.views.talk import Act, do, id_in, json_refusals, needed_id, offset_in
+
+Data = Mapping[str, Any]
+
+
+@sensitive_post_parameters()
+@require_POST
+@json_refusals
+def comments(request: Request, slug: str, pk: int) -> HttpResponse:
+    """`act` is add, answer, edit, delete, settle or open. A script sends `change_id` with what is new."""
+    return do(request, slug, pk, ACTS, anchor="#comments")
+
+
+def _add(access: Access, note: Document, data: Data) -> None:
+    about = About(
+        reader=_reader(access, note, data),
+        span=id_in(data, "span"),
+        start=offset_in(data, "start"),
+        end=offset_in(data, "end"),
+    )
+    add_comment(access=access, document=note, about=about, text=data.get("text"), change_id=_change_id(data))
+
+
+def _reader(access: Access, note: Document, data: Data) -> int | None:
+    """Whose reading it is about: of the workbench always one's own, of a note's page the one that it shows (`set`)."""
+    if access.blind or "set" not in data:
+        return access.user.pk
+    if access.unnamed:
+        return None
+    shown = AnnotationSet.objects.filter(pk=id_in(data, "set") or 0, document_id=note.pk)
+    return shown.filter(author__kind=Author.Kind.ANNOTATOR).values_list("author__user_id", flat=True).first()
+
+
+def _answer(access: Access, note: Document, data: Data) -> None:
+    thread = needed_id(data, "comment")
+    answer(access=access, document=note, thread=thread, text=data.get("text"), change_id=_change_id(data))
+
+
+def _edit(access: Access, note: Document, data: Data) -> None:
+    edit_comment(access=access, document=note, comment=needed_id(data, "comment"), text=data.get("text"))
+
+
+def _delete(access: Access, note: Document, data: Data) -> None:
+    delete_comment(access=access, document=note, comment=needed_id(data, "comment"))
+
+
+def _settle(access: Access, note: Document, data: Data) -> None:
+    settle(access=access, document=note, thread=needed_id(data, "comment"))
+
+
+def _open(access: Access, note: Document, data: Data) -> None:
+    settle(access=access, document=note, thread=needed_id(data, "comment"), settled=False)
+
+
+def _change_id(data: Data) -> UUID | None:
+    value = data.get("change_id")
+    if not value:
+        return None
+    try:
+        return UUID(value)
+    except (TypeError, ValueError, AttributeError):
+        raise Refused("malformed", "The field 'change_id' must be a UUID.") from None
+
+
+ACTS: dict[str, Act] = {
+    "add": _add, "answer": _answer, "edit": _edit, "delete": _delete, "settle": _settle, "open": _open,
+}  # fmt: skip

@@ -1,0 +1,48 @@
+"""The page where a person remaps the keys of labels for themselves."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from annotations.access import Access, Can, enter
+from annotations.forms.personal import KeysForm
+from annotations.forms.refusals import refuse
+from annotations.selectors.personal import key_lines, program_keys
+from annotations.services.errors import ServiceError
+from annotations.services.personal import reset_keys, set_keys
+from annotations.views.requests import Request
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def keys(request: Request, slug: str) -> HttpResponse:
+    """All labels with the project's key and one's own; a POST changes them, or with do=reset takes all back."""
+    access = enter(request.user, slug, Can.ANNOTATE)
+    if request.method == "POST" and request.POST.get("do") == "reset":
+        reset_keys(access=access)
+        messages.success(request, _("You use the project's keys again."))
+        return redirect("keys", slug)
+    lines = key_lines(access.project.pk, access.user.pk)
+    form = KeysForm(request.POST if request.method == "POST" else None, lines=lines)
+    if request.method == "POST" and form.is_valid() and _saved(request, access, form):
+        return redirect("keys", slug)
+    context = {
+        "access": access,
+        "form": form,
+        "program": program_keys(),
+        "changed": any(line.changed for line in lines),
+    }
+    return render(request, "annotations/keys.html", context, status=422 if form.errors else 200)
+
+
+def _saved(request: Request, access: Access, form: KeysForm) -> bool:
+    try:
+        lost = set_keys(access=access, keys=form.keys())
+    except ServiceError as error:
+        refuse(form, error)
+        return False
+    messages.success(request, _("Your keys are saved."))
+    if lost:
+        messages.warning(request, _("Without a key now: %(labels)s.") % {"labels": ", ".join(lost)})
+    return True

@@ -1,0 +1,119 @@
+"""What the pages that talk (comments, flags) have in common: JSON for the workbench's script, forms for other pages."""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, JsonResponse
+from django.middleware.csrf import get_token
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from annotations.access import Access, Can, enter, notes_for
+from annotations.models import Document
+from annotations.selectors.comments import may_comment, threads
+from annotations.selectors.flags import flags_of
+from annotations.services.changes import MAX_NUMBER, MAX_OFFSET, Refused
+from annotations.views.requests import Request, number
+from annotations.views.workbench_answers import View, body_of, json_answers, same_person
+
+Act = Callable[[Access, Document, Mapping[str, Any]], None]
+
+
+def json_refusals(view: View) -> View:
+    """Refusals of a script's requests as JSON; those of pages as pages."""
+    as_json = json_answers(view)
+
+    @wraps(view)
+    def wrapped(request: Request, **kwargs: Any) -> HttpResponse:
+        return (as_json if _is_json(request) else view)(request, **kwargs)
+
+    return wrapped
+
+
+def _is_json(request: Request) -> bool:
+    return request.content_type == "application/json" or request.headers.get("Accept", "") == "application/json"
+
+
+def short_note(access: Access, pk: int) -> Document:
+    """The note without its text. Raises Http404."""
+    note = notes_for(access).only("id", "project_id", "length").filter(pk=pk).first() if pk <= MAX_NUMBER else None
+    if note is None:
+        raise Http404("no such note")
+    return note
+
+
+@require_GET
+@json_refusals
+def talk(request: Request, slug: str, pk: int) -> HttpResponse:
+    """What is said about a note, as far as this person may know, and its open flags."""
+    access = enter(request.user, slug)
+    return talk_answer(request, access, short_note(access, pk))
+
+
+def talk_answer(request: Request, access: Access, note: Document) -> HttpResponse:
+    return JsonResponse(
+        {
+            # The workbench shows one's own reading, and so what is said about that one and about the note.
+            "threads": threads(access, note, own=True),
+            "may_comment": may_comment(access),
+            "flags": flags_of(access, note),
+            "person": access.user.pk,
+            "csrf": get_token(request),
+        }
+    )
+
+
+def do(request: Request, slug: str, pk: int, acts: Mapping[str, Act], *, anchor: str) -> HttpResponse:
+    """Do what a POST names in `act`. A script gets the talk as it then is; a form leads back to its page."""
+    access = enter(request.user, slug, Can.ANNOTATE)
+    note = short_note(access, pk)
+    if request.content_type == "application/json":
+        data = body_of(request)
+        same_person(request, data)
+        _act(access, note, data, acts)
+        return talk_answer(request, access, note)
+    try:
+        _act(access, note, request.POST.dict(), acts)
+    except Refused as refused:
+        messages.error(request, str(refused))
+    return redirect(_back(request, access, pk) + anchor)
+
+
+def _act(access: Access, note: Document, data: Mapping[str, Any], acts: Mapping[str, Act]) -> None:
+    act = acts.get(str(data.get("act")))
+    if act is None:
+        raise Refused("malformed", f"The field 'act' must be one of {', '.join(acts)}.")
+    act(access, note, data)
+
+
+def _back(request: Request, access: Access, pk: int) -> str:
+    if access.blind:
+        return reverse("annotate", args=[access.project.slug, pk])
+    wanted = number(request.POST, "set")
+    return reverse("note", args=[access.project.slug, pk]) + (f"?set={wanted}" if wanted is not None else "")
+
+
+def id_in(data: Mapping[str, Any], field: str, most: int = MAX_NUMBER) -> int | None:
+    """A whole number from JSON or a form; None where there is none. Raises Refused (`malformed`), naming the field."""
+    value = data.get(field)
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 20:
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        raise Refused("malformed", f"The field {field!r} must be a whole number, 0 or more.")
+    return value
+
+
+def needed_id(data: Mapping[str, Any], field: str) -> int:
+    value = id_in(data, field)
+    if value is None:
+        raise Refused("malformed", f"The field {field!r} is missing.")
+    return value
+
+
+def offset_in(data: Mapping[str, Any], field: str) -> int | None:
+    return id_in(data, field, MAX_OFFSET)

@@ -1,0 +1,149 @@
+"""Work of a learned backend in a process of its own: training, and the first look at a file from outside.
+
+So the process that asks stays free to say it is alive, can stop the work at any moment, and outlives a crash in a
+library's C code. Texts and spans go through a pipe, never onto a command line or into a file.
+"""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Final
+
+from annotations.domain.spans import Span
+from models_runtime.backends.base import BackendError
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+# How often the asking process is called back while the child says nothing (seconds).
+EVERY: Final = 0.5
+CHECK_SECONDS: Final = 30
+
+Told = Callable[[dict[str, Any] | None], None]
+"""Called with each step of a training ({"iteration", "most", "loss"}), and with None every EVERY seconds between.
+
+What it raises stops the child and comes out.
+"""
+
+
+def train(
+    module: str,
+    notes: Iterable[tuple[str, Sequence[Span]]],
+    path: Path,
+    *,
+    options: dict[str, Any],
+    unlabelled: Iterable[str],
+    told: Told,
+) -> str:
+    """Have `python -m module train` learn from `notes` and write `path`; returns the file's sha256.
+
+    Raises BackendError: permanent where it says so itself, else where the child was lost.
+    """
+    with _child(module, "train", str(path)) as process:
+        lines = ((text, [[span.start, span.end, span.label] for span in spans]) for text, spans in notes)
+        with suppress(BrokenPipeError):  # it has ended; what it said tells why
+            _feed(process.stdin, [options], lines, [None], unlabelled, [None], told)
+        for said in _said(process):
+            if said is not None and "error" in said:
+                raise BackendError(str(said["error"]), permanent=bool(said.get("permanent")))
+            if said is not None and "sha256" in said:
+                return str(said["sha256"])
+            told(said)
+        told(None)
+        raise BackendError(f"the training process was lost ({_ending(process)})", permanent=False)
+
+
+def check(module: str, path: Path) -> dict[str, Any]:
+    """Have `python -m module check` open the file and read a text with it; returns the file's own card.
+
+    Raises BackendError (permanent) for a file that is refused, takes too long, or takes the child down.
+    """
+    with _child(module, "check", str(path)) as process:
+        try:
+            out, _ = process.communicate(timeout=CHECK_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise BackendError("this file is refused: opening it took too long", permanent=True) from None
+        try:
+            said = json.loads(out.splitlines()[-1])
+        except (IndexError, ValueError):
+            said = None
+        if process.returncode or not isinstance(said, dict):
+            ending = _ending(process)
+            raise BackendError(f"this file is refused: it is damaged, opening it crashes ({ending})", permanent=True)
+    if "error" in said:
+        raise BackendError(str(said["error"]), permanent=True)
+    return said
+
+
+@contextmanager
+def _child(module: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """The child, which is gone afterwards. It gets none of our environment, which holds secrets."""
+    env = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
+    process = subprocess.Popen(  # noqa: S603 - our own module, and paths of ours
+        [sys.executable, "-m", module, str(os.getpid()), *words],
+        cwd=ROOT,
+        env=env | {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        # Signals to our process group are for us; this child is stopped below, or by our death.
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):  # what was still to be written has nobody to read it
+                pipe.close() if pipe else None
+
+
+def _feed(pipe: IO[bytes] | None, *parts: Any) -> None:
+    """One JSON value a line; the asker is told now and then, since reading the notes takes a while as well."""
+    *values, told = parts
+    assert pipe is not None
+    at = 0
+    for part in values:
+        for value in part:
+            pipe.write(json.dumps(value).encode() + b"\n")
+            at += 1
+            if at % 50 == 0:
+                told(None)
+    pipe.close()
+
+
+def _said(process: "subprocess.Popen[bytes]") -> Iterator[dict[str, Any] | None]:
+    """What the child says, line by line; None whenever it has been silent for a while."""
+    assert process.stdout is not None
+    pipe, rest = process.stdout.fileno(), b""
+    while True:
+        ready, _, _ = select.select([pipe], [], [], EVERY)
+        if not ready:
+            yield None
+            continue
+        data = os.read(pipe, 65536)
+        if not data:
+            return
+        *lines, rest = (rest + data).split(b"\n")
+        yield from map(json.loads, lines)
+
+
+def _ending(process: "subprocess.Popen[bytes]") -> str:
+    code = process.wait()
+    return f"signal {-code}" if code < 0 else f"status {code}"
+
+
+@contextmanager
+def on_disk(chunks: Iterable[bytes]) -> Iterator[Path]:
+    """A file with this content, for as long as it is needed."""
+    with tempfile.TemporaryDirectory(prefix="deidreview-model-") as folder:
+        path = Path(folder) / "model.zip"
+        with path.open("wb") as file:
+            for data in chunks:
+                file.write(data)
+        yield path

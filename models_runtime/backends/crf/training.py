@@ -1,0 +1,129 @@
+"""Training a CRF on gold notes: L-BFGS with elastic net (best), or averaged perceptron (quick, for review loops)."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pycrfsuite
+
+from annotations.domain.bio import encode_tokens
+from annotations.domain.spans import Span
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.crf.features import Features, Lexicon, pieces
+from models_runtime.backends.crf.lexicon import learn
+from models_runtime.backends.crf.model import WEIGHTS, Card, pack
+from models_runtime.backends.crf.note import read
+from models_runtime.backends.rules import RulesBackend
+from models_runtime.backends.rules.labels import HOME
+
+ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
+    # c1 and c2 were chosen on MEDDOCAN train by cross-validation.
+    "lbfgs": {"c1": 0.05, "c2": 0.01, "max_iterations": 100, "feature.possible_transitions": True},
+    "ap": {"max_iterations": 15, "feature.possible_transitions": True},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One iteration of `most`: its loss, as crfsuite reports it."""
+
+    iteration: int
+    most: int
+    loss: float
+
+
+Report = Callable[[Step], None]
+"""Told of every step. What it raises stops the training, and nothing is written."""
+
+
+def rules_for(label_set: str) -> RulesBackend:
+    """The rules in the model's own label set where they know it, else in theirs: as features either serves."""
+    try:
+        return RulesBackend(label_set=label_set)
+    except BackendError:
+        return RulesBackend(label_set=HOME)
+
+
+def train(
+    notes: Sequence[tuple[str, Sequence[Span]]],
+    path: Path,
+    *,
+    label_set: str,
+    algorithm: str = "lbfgs",
+    iterations: int | None = None,
+    unlabelled: Iterable[str] = (),
+    report: Report = lambda step: None,
+) -> str:
+    """Learn from texts with their gold spans and write the model to `path`; returns its sha256.
+
+    `unlabelled` are the project's other notes: the words of their header fields are learned too. Deterministic: the
+    same notes in the same order give the same file. Raises BackendError (permanent) with nothing to learn from.
+    """
+    if algorithm not in ALGORITHMS:
+        raise BackendError(f"algorithm {algorithm!r}: there are {', '.join(ALGORITHMS)}", permanent=True)
+    labels = tuple(sorted({span.label for _, spans in notes for span in spans}))
+    if not labels:
+        raise BackendError(f"{len(notes)} notes without a single span: there is nothing to learn", permanent=True)
+    params = ALGORITHMS[algorithm] | ({"max_iterations": iterations} if iterations else {})
+    lexicon = learn([*(text for text, _ in notes), *unlabelled])
+    rules = rules_for(label_set)
+    trainer = _Trainer(algorithm, params, report)
+    for text, spans in notes:
+        for xseq, yseq in _sequences(text, spans, rules, lambda word: lexicon.get(word, ())):
+            trainer.append(xseq, yseq)
+    with tempfile.TemporaryDirectory() as folder:
+        weights = Path(folder) / WEIGHTS
+        trainer.train(str(weights))
+        card = Card(label_set, labels, algorithm, rules.label_set, len(notes), trainer.done)
+        return pack(path, card, weights, lexicon)
+
+
+def _sequences(
+    text: str, spans: Sequence[Span], rules: RulesBackend, lexicon: Lexicon
+) -> Iterable[tuple[Any, list[str]]]:
+    """Tokens are split by the rule alone, as at prediction time: a gold end inside a token moves to the token's end."""
+    note = read(text)
+    if not note.tokens:
+        return
+    features = Features(note, rules.predict([text])[0], lexicon)
+    tags = encode_tokens(note.tokens, spans).tags
+    for first, past in pieces(note):
+        yield pycrfsuite.ItemSequence(features.of(first, past)), tags[first:past]
+
+
+class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]
+    """crfsuite's trainer; what `report` raises comes out of `train`."""
+
+    def __init__(self, algorithm: str, params: dict[str, Any], report: Report) -> None:
+        # It calls back only where it is told to talk; the callbacks below say nothing.
+        super().__init__(algorithm=algorithm, params=params, verbose=True)
+        self._report = report
+        self._most = int(params["max_iterations"])
+        self.done = 0
+
+    def on_start(self, log: str) -> None:
+        pass
+
+    def on_featgen_progress(self, log: str, percent: float) -> None:
+        self._report(Step(0, self._most, 0.0))
+
+    def on_featgen_end(self, log: str) -> None:
+        pass
+
+    def on_prepared(self, log: str) -> None:
+        pass
+
+    def on_prepare_error(self, log: str) -> None:
+        raise BackendError("crfsuite could not prepare the training", permanent=True)
+
+    def on_iteration(self, log: str, info: dict[str, Any]) -> None:
+        self.done = int(info["num"])
+        self._report(Step(self.done, self._most, float(info.get("loss", 0.0))))
+
+    def on_optimization_end(self, log: str) -> None:
+        pass
+
+    def on_end(self, log: str) -> None:
+        pass

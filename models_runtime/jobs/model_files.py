@@ -1,0 +1,77 @@
+"""Trained models as files for a worker: out of the database into a cache, checked by their sha256, and loaded."""
+
+import hashlib
+import os
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from django.conf import settings
+
+from annotations.selectors.labels import accepted_labels
+from annotations.services.errors import ServiceError
+from annotations.services.staging import read_chunks
+from models_runtime.backends.base import Backend, load
+from models_runtime.models import TrainedModel
+from models_runtime.registry import trainable_kind
+
+# What a killed worker left half-written goes after this long (seconds).
+LEFT = 3600
+
+
+def load_model(model: TrainedModel) -> Backend:
+    """The backend that a ready model is. Raises ServiceError where it can't run in its project, and BackendError."""
+    backend = load(trainable_kind(model.backend).factory, path=str(cached(model)))
+    if missing := missing_labels(model, backend.labels):
+        raise ServiceError(f"the model {model.name} has labels that this project lacks: {missing}", code="labels")
+    return backend
+
+
+def missing_labels(model: TrainedModel, labels: tuple[str, ...] | list[str]) -> str:
+    """The model's labels that its project lacks, in words; empty where it lacks none."""
+    accepted, _ = accepted_labels(model.project)
+    return ", ".join(label for label in labels if label not in accepted)
+
+
+def cached(model: TrainedModel) -> Path:
+    """The model's file on this machine. Raises ServiceError where there is none any more."""
+    stored = model.stored_file
+    if model.state != TrainedModel.State.READY or stored is None:
+        raise ServiceError(
+            f"the model {model.name} can't be run; it is: {model.get_state_display().lower()}", code="model"
+        )
+    folder = settings.DATA_DIR / "models"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _prune(folder)
+    path = Path(folder / f"{stored.sha256}.zip")
+    if path.is_file() and _sha256(path) == stored.sha256:
+        return path
+    handle, name = tempfile.mkstemp(prefix="part-", dir=folder)
+    written = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            for data in read_chunks(stored):
+                file.write(data)
+        if _sha256(written) != stored.sha256:
+            raise ServiceError(f"the stored file of the model {model.name} is damaged", code="model")
+        written.replace(path)
+    finally:
+        written.unlink(missing_ok=True)
+    return path
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _prune(folder: Path) -> None:
+    """Weights of retired models go from here too."""
+    ready = TrainedModel.objects.filter(state=TrainedModel.State.READY)
+    kept = set(ready.values_list("stored_file__sha256", flat=True))
+    for path in folder.iterdir():
+        with suppress(OSError):
+            left = path.name.startswith("part-") and path.stat().st_mtime < time.time() - LEFT
+            if left or (path.suffix == ".zip" and path.stem not in kept):
+                path.unlink()

@@ -1,0 +1,161 @@
+"""A model learns from a frozen gold version, in a process of its own; its file, card and `ready` are one transaction.
+
+crfsuite can't go on in the middle, so a training whose worker was killed begins again: from the same notes in the same
+order, which gives the same model, byte for byte.
+"""
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.text import slugify
+
+from annotations.models import Event, GoldVersion, Project, StoredFile, User, Verb
+from annotations.selectors.scores import label_words
+from annotations.services.errors import ServiceError
+from annotations.services.staging import store_file
+from models_runtime.backends import children
+from models_runtime.backends.base import Backend, BackendError
+from models_runtime.jobs.gold_notes import Sides, gold_notes, other_notes, sides_of
+from models_runtime.jobs.holding_out import hold_out_scores
+from models_runtime.models import TrainedModel
+from models_runtime.registry import load, trainable_kind
+from models_runtime.runner import Claim
+
+State = TrainedModel.State
+# How many steps to expect before the trainer has said how many there are at most.
+STEPS = 100
+# The losses so far are written at most this often (seconds).
+WRITE_EVERY = 0.5
+
+
+def run(claim: Claim) -> dict[str, Any]:
+    """Train, score on what was held out, keep. Repeating is safe: nothing stands before the last transaction."""
+    row = TrainedModel.objects.select_related("project__label_set", "gold_version").get(pk=claim.params["model_id"])
+    version = row.gold_version
+    if row.state != State.TRAINING or version is None:
+        raise ServiceError(f"this model is not to be trained; it is: {row.get_state_display().lower()}", code="state")
+    begun, erased = time.monotonic(), _erasures(row)
+    sides = sides_of(version)
+    watch = _Watch(claim, row)
+    with tempfile.TemporaryDirectory(prefix="deidreview-train-") as folder:
+        path = Path(folder) / "model.zip"
+        try:
+            sha256 = _learn(row, version, sides, path, int(claim.params["newest"]), watch)
+            backend: Backend = load(trainable_kind(row.backend).factory)(path=str(path))
+        except BackendError as error:
+            raise ServiceError(str(error), code="training") from error
+        scores = hold_out_scores(
+            backend, gold_notes(version, sides.hold_out), label_words(row.project), told=watch.scoring
+        )
+        card = _card(row, version, sides, watch) | {
+            "labels": list(backend.labels),
+            "scores": scores,
+            "seconds": round(time.monotonic() - begun, 1),
+            "date": timezone.now().isoformat(timespec="seconds"),
+            "sha256": sha256,
+        }
+        _keep(claim, row, path, card, watch.losses, erased)
+    return _result(row, card)
+
+
+def undo(params: dict[str, Any], state: str) -> dict[str, Any] | None:
+    """A training that was stopped or failed leaves its row, to say so, and no file."""
+    row = TrainedModel.objects.filter(pk=params["model_id"]).first()
+    if row is None:
+        return None
+    if row.state == State.READY:
+        return _result(row, row.card)
+    TrainedModel.objects.filter(pk=row.pk, state=State.TRAINING).update(state=State.FAILED)
+    return None
+
+
+class _Watch:
+    """Hears the trainer: keeps the losses, says how far it is, and stops it when the job is to stop."""
+
+    def __init__(self, claim: Claim, row: TrainedModel) -> None:
+        self.claim, self.row = claim, row
+        self.losses: list[float] = []
+        self._most = int(row.params.get("iterations") or STEPS)
+        self._written = float("-inf")
+        self._say()
+
+    def __call__(self, said: dict[str, Any] | None) -> None:
+        if said is not None:
+            self._most = int(said["most"])
+            self.losses.append(round(float(said["loss"]), 4))
+        if said is None or time.monotonic() - self._written < WRITE_EVERY:
+            self._say()
+            return
+        self._written = time.monotonic()
+        with transaction.atomic():
+            self._say()  # inside a transaction it is a fence
+            TrainedModel.objects.filter(pk=self.row.pk).update(losses=self.losses)
+
+    def scoring(self) -> None:
+        """The last step: the notes held out."""
+        self.claim.progress(self._most, self._most + 1)
+
+    def _say(self) -> None:
+        self.claim.progress(len(self.losses), self._most + 1)
+
+
+def _learn(row: TrainedModel, version: GoldVersion, sides: Sides, path: Path, newest: int, watch: _Watch) -> str:
+    return children.train(
+        trainable_kind(row.backend).child,
+        gold_notes(version, sides.train),
+        path,
+        options={
+            "label_set": row.project.label_set.key,
+            "algorithm": row.params["algorithm"],
+            "iterations": row.params.get("iterations"),
+        },
+        unlabelled=other_notes(version, newest),
+        told=watch,
+    )
+
+
+def _card(row: TrainedModel, version: GoldVersion, sides: Sides, watch: _Watch) -> dict[str, Any]:
+    spans = sum(len(spans) for _, spans in gold_notes(version, sides.train))
+    return {
+        "gold": version.number,
+        "gold_hash": version.content_hash,
+        "seed": sides.seed,
+        "split_of_version": sides.of_version,
+        "label_set": row.project.label_set.key,
+        "algorithm": row.params["algorithm"],
+        "iterations": len(watch.losses),
+        "notes": len(sides.train),
+        "held_out": len(sides.hold_out),
+        "spans": spans,
+    }
+
+
+def _erasures(row: TrainedModel) -> int:
+    return Event.objects.filter(project_id=row.project_id, verb=Verb.PATIENT_ERASED).count()
+
+
+def _keep(claim: Claim, row: TrainedModel, path: Path, card: dict[str, Any], losses: list[float], erased: int) -> None:
+    """The model, unless a patient was erased since the training began: it may know by heart what is to be forgotten."""
+    actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
+    with transaction.atomic(), path.open("rb") as content:
+        claim.fence()
+        # An erasure locks it too: it is seen here, or finds the model.
+        Project.objects.select_for_update().get(pk=row.project_id)
+        if _erasures(row) != erased:
+            raise ServiceError(
+                "a patient's notes were erased while this model was learning; nothing was kept: train it again",
+                code="erased",
+            )
+        name = f"{slugify(row.name) or row.backend}.zip"
+        stored = store_file(project=row.project, kind=StoredFile.Kind.MODEL, name=name, content=content, actor=actor)
+        TrainedModel.objects.filter(pk=row.pk).update(state=State.READY, card=card, losses=losses, stored_file=stored)
+        claim.done = claim.total
+        claim.finish(_result(row, card))
+
+
+def _result(row: TrainedModel, card: dict[str, Any]) -> dict[str, Any]:
+    return {"model_id": row.pk, "model": row.name, "notes": card["notes"], "held_out": card["held_out"]}

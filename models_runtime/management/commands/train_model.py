@@ -1,0 +1,53 @@
+import uuid
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.management.journey import JourneyCommand, find_project
+from annotations.models import User
+from annotations.services.errors import ServiceError
+from models_runtime.management.waiting import wait_for
+from models_runtime.models import Job
+from models_runtime.registry import TRAINABLE
+from models_runtime.services.model_cards import summary
+from models_runtime.services.training import start_training
+
+ALGORITHMS = [name for kind in TRAINABLE.values() for name in kind.algorithms]
+
+
+class Command(JourneyCommand):
+    help = "Train a model on a gold version. --wait stays to the end, and does the work itself if no worker lives."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("--gold", type=int, required=True, metavar="N", help="number of the gold version")
+        parser.add_argument("--algorithm", default="", metavar="NAME", help=f"one of {', '.join(ALGORITHMS)}")
+        parser.add_argument("--iterations", type=int, metavar="N", help="at most so many; default: the algorithm's own")
+        parser.add_argument("--name", default="", help="of the model, for run_model PROJECT NAME")
+        parser.add_argument("--wait", action="store_true")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        model = start_training(
+            project=find_project(options["project"]),
+            gold=options["gold"],
+            actor=actor,
+            key=uuid.uuid4().hex,
+            algorithm=options["algorithm"],
+            name=options["name"],
+            iterations=options["iterations"],
+        )
+        job = Job.objects.get(trained_model=model)
+        if options["wait"]:
+            wait_for(job, tell=None if options["json"] else self.stderr)
+            model.refresh_from_db()
+        if job.state in (Job.State.FAILED, Job.State.CANCELLED):
+            raise ServiceError(
+                f"the training of {model.name} {job.get_state_display().lower()}: {job.error}", code="train"
+            )
+        return summary(model) | {"job": job.pk}
+
+    def say(self, result: dict[str, Any]) -> str:
+        line = f"model {result['model']} (job {result['job']}): {result['state']}"
+        if result["f1"] is not None:
+            line += f"; held-out notes: F1 {result['f1']:.4f}, characters found {result['character_recall']:.4f}"
+        return line

@@ -1,0 +1,45 @@
+"""What a project's notes can be read with: the backends that are always there, and its own trained models."""
+
+from dataclasses import dataclass
+
+from annotations.models import Project
+from annotations.services.errors import ServiceError
+from models_runtime.jobs.model_files import missing_labels
+from models_runtime.models import TrainedModel
+from models_runtime.registry import BACKENDS
+
+OF_MODEL = "model:"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """`backend` as a run keeps it; `stem` begins the names of its runs."""
+
+    backend: str
+    model: TrainedModel | None
+    stem: str
+
+
+def ready_models(project: Project) -> list[TrainedModel]:
+    """Models that can be run, by name."""
+    rows = TrainedModel.objects.filter(project=project, state=TrainedModel.State.READY)
+    return list(rows.select_related("gold_version").order_by("name"))
+
+
+def chosen(project: Project, word: str) -> Chosen:
+    """The backend that is called `word`: a key, `model:ID`, or a model's name.
+
+    Raises ServiceError naming the choices, or the labels that the project lacks.
+    """
+    if word in BACKENDS:
+        return Chosen(word, None, word)
+    models = ready_models(project)
+    model = next((row for row in models if word in (f"{OF_MODEL}{row.pk}", row.name)), None)
+    if model is None:
+        choices = ", ".join([*sorted(BACKENDS), *(row.name for row in models)])
+        raise ServiceError(f"unknown backend {word!r}; there are: {choices}", code="backend")
+    if missing := missing_labels(model, model.card.get("labels", [])):
+        raise ServiceError(
+            f"the model {model.name} can't run here: it has labels that this project lacks: {missing}", code="labels"
+        )
+    return Chosen(f"{OF_MODEL}{model.pk}", model, model.name)

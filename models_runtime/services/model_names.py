@@ -1,0 +1,31 @@
+"""What a trained model may be called."""
+
+from annotations.models import Project
+from annotations.services.errors import ServiceError
+from models_runtime.models import TrainedModel
+from models_runtime.registry import BACKENDS
+
+LONGEST = 80
+
+
+def good_name(name: str) -> str:
+    """The name without white space around it. Raises ServiceError for one that can't be, or that means a backend."""
+    name = name.strip()
+    if not name or len(name) > LONGEST or not name.isprintable():
+        raise ServiceError(f"a model's name has 1 to {LONGEST} characters, all of them printable", code="name")
+    if name in BACKENDS or name.startswith("model:"):
+        raise ServiceError(f"{name!r} already means a backend; choose another name", code="name")
+    return name
+
+
+def free_name(project: Project, stem: str) -> str:
+    """`stem-1`, or the next number that no model of the project has, be it in use or not."""
+    used = set(TrainedModel.objects.filter(project=project).values_list("name", flat=True))
+    number = 1
+    while f"{stem}-{number}" in used:
+        number += 1
+    return f"{stem}-{number}"
+
+
+def taken(name: str) -> ServiceError:
+    return ServiceError(f"a model of the name {name!r} exists already; choose another", code="exists")

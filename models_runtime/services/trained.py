@@ -1,0 +1,157 @@
+"""Trained models as people handle them: brought in as files, renamed, retired, and how each is."""
+
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import IO
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from annotations.models import Project, StoredFile, User, Verb
+from annotations.services.errors import ServiceError
+from annotations.services.events import record
+from annotations.services.sources import megabytes
+from annotations.services.staging import CHUNK, store_file
+from models_runtime.backends import children
+from models_runtime.backends.base import BackendError
+from models_runtime.jobs.model_files import missing_labels
+from models_runtime.models import TrainedModel
+from models_runtime.registry import trainable_kind
+from models_runtime.services.model_names import free_name, good_name, taken
+
+State = TrainedModel.State
+ZIP = b"PK\x03\x04"
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """A model as the list shows it. `trouble`: why it can't be run, in plain words; empty where it can."""
+
+    model: TrainedModel
+    trouble: str
+    runs: int
+
+
+def model_rows(models: Iterable[TrainedModel]) -> list[ModelRow]:
+    return [ModelRow(model, trouble_of(model), model.runs.count()) for model in models]
+
+
+def trouble_of(model: TrainedModel) -> str:
+    """Why a ready model can't be run; empty for one that can, and for one that isn't ready."""
+    if model.state != State.READY:
+        return ""
+    if model.stored_file_id is None:
+        return _("Its weights are gone: train it anew, or upload it again.")
+    if missing := missing_labels(model, model.card.get("labels", [])):
+        return _("It has labels that this project lacks: %(labels)s") % {"labels": missing}
+    return ""
+
+
+def upload_model(
+    *, project: Project, content: IO[bytes], actor: User | None, name: str = "", backend: str = "crf"
+) -> TrainedModel:
+    """Take a model's file that deidreview wrote, here or elsewhere. The same file again is the same model.
+
+    It is opened in a process of its own first: what crashes that process is refused. Raises ServiceError.
+    """
+    name = good_name(name) if name.strip() else ""
+    size = content.seek(0, io.SEEK_END)
+    content.seek(0)
+    if size > settings.UPLOAD_MAX_BYTES:
+        limit = megabytes(settings.UPLOAD_MAX_BYTES)
+        raise ServiceError(f"{megabytes(size)} is more than is taken at once ({limit})", code="size")
+    if content.read(len(ZIP)) != ZIP:
+        raise ServiceError(
+            "only model files that deidreview wrote are taken (a zip with a card, a lexicon and weights); "
+            "pickles and other formats are never opened",
+            code="format",
+        )
+    content.seek(0)
+    try:
+        with children.on_disk(iter(lambda: content.read(CHUNK), b"")) as path:
+            card = children.check(trainable_kind(backend).child, path)
+    except BackendError as error:
+        raise ServiceError(str(error), code="format") from error
+    content.seek(0)
+    return _take(project, backend, name, card, content, actor)
+
+
+def _take(
+    project: Project, backend: str, name: str, card: dict[str, object], content: IO[bytes], actor: User | None
+) -> TrainedModel:
+    try:
+        with transaction.atomic():
+            Project.objects.select_for_update().get(pk=project.pk)
+            name = name or free_name(project, backend)
+            file = f"{slugify(name) or backend}.zip"
+            stored = store_file(project=project, kind=StoredFile.Kind.MODEL, name=file, content=content, actor=actor)
+            there = TrainedModel.objects.filter(
+                project=project, state=State.READY, stored_file__sha256=stored.sha256
+            ).first()
+            if there is not None:
+                stored.delete()
+                return there
+            row = TrainedModel.objects.create(
+                project=project,
+                name=name,
+                backend=backend,
+                state=State.READY,
+                card=card
+                | {
+                    "uploaded": True,
+                    "sha256": stored.sha256,
+                    "date": timezone.now().isoformat(timespec="seconds"),
+                },
+                stored_file=stored,
+                created_by=actor,
+            )
+            record(
+                verb=Verb.MODEL_UPLOADED,
+                actor=actor,
+                project_id=project.pk,
+                data={"model": row.name, "sha256": stored.sha256, "size": stored.size},
+            )
+    except IntegrityError as error:
+        raise taken(name) from error
+    return row
+
+
+def rename_model(*, model: TrainedModel, name: str, actor: User | None) -> TrainedModel:
+    """Give a model another name; its runs keep theirs. Raises ServiceError."""
+    name = good_name(name)
+    if name == model.name:
+        return model
+    try:
+        with transaction.atomic():
+            row = TrainedModel.objects.select_for_update().get(pk=model.pk)
+            before, row.name = row.name, name
+            row.save(update_fields=["name"])
+            record(
+                verb=Verb.MODEL_RENAMED,
+                actor=actor,
+                project_id=row.project_id,
+                data={"model": row.pk, "from": before, "to": name},
+            )
+    except IntegrityError as error:
+        raise taken(name) from error
+    return row
+
+
+def retire_model(*, model: TrainedModel, actor: User | None) -> TrainedModel:
+    """Take a model out of use and delete its weights; its card and its runs stay. A second time changes nothing."""
+    with transaction.atomic():
+        row = TrainedModel.objects.select_for_update().get(pk=model.pk)
+        if row.state == State.RETIRED:
+            return row
+        if row.state == State.TRAINING:
+            raise ServiceError("this model is still being trained: cancel the training, or wait for it", code="live")
+        if row.stored_file_id is not None:
+            StoredFile.objects.filter(pk=row.stored_file_id).delete()
+        row.state, row.retired_at, row.stored_file = State.RETIRED, timezone.now(), None
+        row.save(update_fields=["state", "retired_at", "stored_file"])
+        record(verb=Verb.MODEL_RETIRED, actor=actor, project_id=row.project_id, data={"model": row.name})
+    return row

@@ -1,0 +1,170 @@
+"""Trained models: the list with the forms that make more of them, each one's card, and its buttons."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.cache import patch_vary_headers
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.access import Access, Can, enter
+from annotations.forms.refusals import sentence
+from annotations.models import Verb
+from annotations.services.errors import ServiceError
+from annotations.services.events import record
+from annotations.services.sources import megabytes
+from annotations.services.staging import read_chunks
+from annotations.views.requests import Request, number
+from models_runtime.models import TrainedModel
+from models_runtime.registry import TRAINABLE, trainable_kind
+from models_runtime.services.model_cards import headline
+from models_runtime.services.status import status_of
+from models_runtime.services.trained import model_rows, rename_model, retire_model, trouble_of, upload_model
+from models_runtime.services.training import start_training
+
+ROWS = 30
+
+
+@require_safe
+def models(request: Request, slug: str) -> HttpResponse:
+    """The project's models, newest first; for managers also the forms to train and to upload one."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    rows = TrainedModel.objects.filter(project=access.project).select_related(
+        "project", "gold_version", "job", "created_by"
+    )
+    page = Paginator(rows.defer("losses"), ROWS).get_page(number(request.GET, "page"))
+    context = {
+        "access": access,
+        "page": page,
+        "rows": [(row, headline(row.model.card)) for row in model_rows(page)],
+        "versions": access.project.gold_versions.filter(span_count__gt=0).order_by("-number"),
+        "algorithms": TRAINABLE["crf"].algorithms,
+        "token": uuid.uuid4(),
+        "limit_words": megabytes(settings.UPLOAD_MAX_BYTES),
+    }
+    return render(request, "models/models.html", context)
+
+
+@require_safe
+def model(request: Request, slug: str, pk: int) -> HttpResponse:
+    """One model: the page, or for htmx the part of it that changes while it is being trained."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    row = _model_of(access, pk)
+    context: dict[str, Any] = {
+        "access": access,
+        "model": row,
+        "status": status_of(row.job, access) if row.job else None,
+        "trouble": trouble_of(row),
+        "headline": headline(row.card),
+        "algorithm": trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row)),
+        "runs": row.runs.select_related("author").order_by("-pk")[:ROWS],
+        "token": uuid.uuid4(),
+        "result_templates": ["jobs/results/train.html"],
+    }
+    response = render(request, "models/state.html" if request.htmx else "models/model.html", context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+@require_POST
+def model_train(request: Request, slug: str) -> HttpResponse:
+    """POST `gold` (a version's number), `algorithm`, `name` (may be empty) and a `token` that marks the form."""
+    access = enter(request.user, slug, Can.MANAGE)
+    try:
+        row = start_training(
+            project=access.project,
+            gold=number(request.POST, "gold") or 0,
+            actor=access.user,
+            key=f"{access.project.pk}-{access.user.pk}-{request.POST.get('token', '')[:36] or uuid.uuid4()}",
+            algorithm=request.POST.get("algorithm", "")[:40],
+            name=request.POST.get("name", "")[:200],
+        )
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("models", slug)
+    return redirect("model", slug, row.pk)
+
+
+@require_POST
+def model_upload(request: Request, slug: str) -> HttpResponse:
+    """POST `file` and `name` (may be empty)."""
+    access = enter(request.user, slug, Can.MANAGE)
+    uploaded = request.FILES.get("file")
+    if uploaded is None or uploaded.file is None:
+        messages.error(request, _("Choose a model's file."))
+        return redirect("models", slug)
+    try:
+        row = upload_model(
+            project=access.project,
+            content=uploaded.file,
+            actor=access.user,
+            name=request.POST.get("name", "")[:200],
+        )
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("models", slug)
+    messages.success(request, _("The model was taken."))
+    return redirect("model", slug, row.pk)
+
+
+@require_POST
+def model_rename(request: Request, slug: str, pk: int) -> HttpResponse:
+    """POST `name`."""
+    name = request.POST.get("name", "")[:200]
+    return _change(request, slug, pk, lambda row, access: rename_model(model=row, name=name, actor=access.user))
+
+
+@require_POST
+def model_retire(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Out of use, its weights deleted; there is no way back."""
+    return _change(request, slug, pk, lambda row, access: retire_model(model=row, actor=access.user))
+
+
+def _change(request: Request, slug: str, pk: int, act: Callable[[TrainedModel, Access], TrainedModel]) -> HttpResponse:
+    access = enter(request.user, slug, Can.MANAGE)
+    row = _model_of(access, pk)
+    try:
+        act(row, access)
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+    return redirect("model", slug, row.pk)
+
+
+@require_safe
+def model_file(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
+    """The model's zip. Its lexicon holds words of notes, so it is for those who may export them."""
+    access = enter(request.user, slug, Can.EXPORT)
+    row = _model_of(access, pk)
+    stored = row.stored_file
+    if stored is None:
+        raise Http404("this model has no file")
+    if request.method == "GET":
+        record(
+            verb=Verb.FILE_DOWNLOADED,
+            actor=access.user,
+            project_id=access.project.pk,
+            data={"file": stored.pk, "name": stored.name, "size": stored.size},
+        )
+    response = StreamingHttpResponse(read_chunks(stored), content_type="application/zip")
+    response.headers["Content-Length"] = str(stored.size)
+    response.headers["Content-Disposition"] = content_disposition_header(True, stored.name) or "attachment"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _algorithm(row: TrainedModel) -> str:
+    return str(row.params.get("algorithm") or row.card.get("algorithm") or "")
+
+
+def _model_of(access: Access, pk: int) -> TrainedModel:
+    rows = TrainedModel.objects.select_related(
+        "project", "gold_version", "stored_file", "job__created_by", "created_by"
+    )
+    return get_object_or_404(rows, project=access.project, pk=pk)

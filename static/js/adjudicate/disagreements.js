@@ -1,0 +1,60 @@
+/** The list of disagreements by keys, and each table scrolled to its place. Everything here also works by click. */
+
+import { Keys } from "../workbench/keys.js";
+import { KeySheet } from "../workbench/sheet.js";
+import { byId } from "../workbench/dom.js";
+
+const list = byId("places");
+if (list) begin();
+
+function begin() {
+  let at = -1;
+  const places = () => [...list.querySelectorAll(".ad-place")];
+  const here = () => places()[at] ?? null;
+  const walk = (step) => {
+    const to = Math.max(0, Math.min(places().length - 1, at + step));
+    at = to;
+    here().focus({ preventScroll: true });
+    here().scrollIntoView({ block: "nearest" });
+  };
+  const press = (selector) => {
+    const button = here()?.querySelector(selector);
+    button?.click();
+    return Boolean(button);
+  };
+  const cause = (key, kind, what) => ({ keys: [key], group: "Cause of the disagreement", what, run: () => press(`[data-cause="${kind}"]`) });
+  const keys = new Keys([
+    { keys: ["j"], group: "Move", what: "Next place", run: () => walk(1) },
+    { keys: ["k"], group: "Move", what: "Place before", run: () => walk(-1) },
+    cause("a", "AB", "Abbreviation"),
+    cause("m", "AM", "Ambiguity"),
+    cause("d", "D", "Debatable annotation"),
+    cause("s", "S", "Scarcity"),
+    { keys: ["c"], group: "Place", what: "Discuss it", run: () => press('[data-act="talk"]') },
+    { keys: ["o"], group: "Place", what: "Open it for adjudication", run: () => press('[data-act="open"]') },
+    { keys: ["?"], group: "Place", what: "This list", run: () => sheet.open() },
+  ]);
+  const sheet = new KeySheet(byId("keys"), byId("keys-list"), keys);
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || sheet.isOpen) return;
+    if (event.target instanceof HTMLElement && event.target.matches("input, textarea, select")) return;
+    keys.handle(event);
+  });
+  // A click or Tab into a place makes it the one that keys mean.
+  list.addEventListener("focusin", (event) => {
+    const found = places().indexOf(event.target.closest(".ad-place"));
+    if (found >= 0) at = found;
+  });
+  byId("show-keys")?.addEventListener("click", () => sheet.open());
+  for (const box of list.querySelectorAll(".ad-scroll")) {
+    const mark = box.querySelector("thead .here");
+    const name = box.querySelector("tbody th");
+    if (mark && name) box.scrollLeft = Math.max(0, mark.offsetLeft - name.offsetWidth - 24);
+  }
+  // After a swap of its buttons the focus would be lost: it goes back to the place.
+  document.body.addEventListener("htmx:afterSwap", () => {
+    if (document.activeElement === document.body) here()?.focus({ preventScroll: true });
+  });
+  document.documentElement.dataset.disagreements = "ready";
+}

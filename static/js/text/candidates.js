@@ -1,0 +1,80 @@
+/**
+ * Stretches of a note that are worth a look: dates, numbers, names and the like, by the rules of expressions.js. They only lead
+ * the eye (and the cursor); nothing is labelled by them. Pure. Offsets are code points, end-exclusive.
+ */
+
+import { FIELD } from "./expressions.js";
+import { expressionsOf, matches } from "./expand.js";
+
+/** @typedef {import("./expand.js").Candidate} Candidate */
+
+// A long line is read in parts of about this many UTF-16 units, so that no press of a key waits for 20,000 characters.
+const PART = 1500;
+const MEASURE = /^\s?(?:%|‰|°|º|[mµμcdk]?[glLm][/.\s\d]|mg|ml|mL|dl|cm|mm|kg|Kg|UI|U\/|mmHg|lpm|ng|pg|mcg|µg|mEq|mmol|cc\b|x\s?\d|veces|volte|times|ore\b|horas\b)/u;
+const TITLE = /^(?:Dra?s?|Dott(?:\.?ssa)?|Prof(?:\.?ssa)?|Sig(?:\.?ra)?|Sra?|Mrs?|Ms)\.?$/u;
+const DIGITS = /(?<![\p{L}\p{Nd}.,/+-])\p{Nd}{4,}(?![\p{L}\p{Nd}/]|[.,-]\p{Nd})/gu;
+const OPENING = /(?:^|[.!?…][\s"'“«)]*|^[\s\-•*·–\d.)]+)$/u;
+// Wards, specialities, and words that a heading of a clinical note writes large.
+const CLINICAL = /^(?:Actual|Urgencias?|Urolog|Nefrolog|Oftalmolog|Medicina|Cirug|Cuidados|Anatom|Diagn|Neuro|Digestiv|Atención|Pediatr|Dermatolog|Cardiolog|Hematolog|Oncolog|Endocrin|Ginecolog|Radiolog|Farmacia|Nutrición|Ig[AGM]|Hto|Hb|Doppler|Glasgow|Apgar|Medico|Médic|Reparto|Unità|Chirurg|Medicine|Surgery|Cardiology|Oncology|Emergency|Intensiv|Electr|Motivo|Antecedentes|Exploración|Tratamiento|Evolución|Anamnesi|Esame|Terapia|Diario|History|Assessment|Plan)/u;
+const digitsIn = (value) => value.replace(/\P{Nd}/gu, "").length;
+
+/** What makes a match of each kind worth a look; `before` and `after` are the rest of the line. */
+const WORTH = {
+  email: () => true,
+  url: () => true,
+  street: () => true,
+  date: () => true,
+  // Of how long something lasted there is much in a note; an age is in years, or is said to be one.
+  age: (value, before) => /^\d+\s?(?:[aA]ñ|[aA]nn|[yY]|A\b|AÑ)|^\d+-year/.test(value) ? !/(?:hace|fa|tras|dopo|after|hasta|durante|per|for|in|en|a los)\s*$/i.test(before) : /(?:\bde|\bdi|edad\w*:?|età:?|age:?|aged)\s*$/i.test(before),
+  country: () => true,
+  place: (value) => /\s/.test(value) && !/^(?:Servicio|Servicios|Departamento|Sección|Unidad|Consulta|Department|Service|Reparto|Divisione)/.test(value),
+  time: (value) => /[:h]/.test(value),
+  number: (value, before, after) => digitsIn(value) >= 6 && !MEASURE.test(after),
+  code: (value) => digitsIn(value) >= 4 && value.length >= 5,
+  name: (value, before) => (/\p{Ll}/u.test(value) || (/\p{Lu}{2} \p{Lu}{2}/u.test(value) && !OPENING.test(before))) && !CLINICAL.test(value) && (/\p{L}\P{L}+\p{Lu}\p{Ll}/u.test(value) || (value.length > 2 && !OPENING.test(before))),
+};
+
+/** The candidates of one line, in reading order, none over another: [{start, end, kind}] in UTF-16 units within the line. */
+export function candidatesIn(line) {
+  const out = [];
+  const add = (start, end, kind) => {
+    if (start < end && !out.some((other) => other.start < end && start < other.end)) out.push({ start, end, kind });
+  };
+  for (const { start, end, kind } of expressionsOf(line)) {
+    if (WORTH[kind](line.slice(start, end), line.slice(0, start), line.slice(end))) add(start, end, kind);
+  }
+  for (const [start, end] of matches(DIGITS, line)) if (!MEASURE.test(line.slice(end))) add(start, end, "digits");
+  for (const [start, end] of matches(FIELD, line, 1)) {
+    const value = line.slice(start, end);
+    if (/[\p{L}\p{Nd}]/u.test(value) && !CLINICAL.test(value) && !TITLE.test(value) && value.length <= 40 && value.split(/\s+/).length <= 4 && !/[,;]|\s\d+\s/.test(value)) add(start, end, "field");
+  }
+  return out.sort((a, b) => a.start - b.start);
+}
+
+/** The line, or the part of a long one, from a UTF-16 offset on: where it ends, and where the next one begins. */
+function partFrom(text, from) {
+  let end = from;
+  while (end < text.length && text[end] !== "\n" && text[end] !== "\r") {
+    if (end - from > PART && text[end] === " ") break;
+    end += 1;
+  }
+  let next = end;
+  while (next < text.length && /[\r\n ]/.test(text[next])) next += 1;
+  return { end, next };
+}
+
+/** All candidates of the note from a code point on, in reading order; made as they are asked for. */
+export function* candidates(index, offset = 0) {
+  const { text } = index;
+  const from = index.toUtf16(offset);
+  let start = from;
+  while (start > 0 && text[start - 1] !== "\n" && text[start - 1] !== "\r" && from - start < PART) start -= 1;
+  while (start < text.length) {
+    const { end, next } = partFrom(text, start);
+    for (const found of candidatesIn(text.slice(start, end))) {
+      const candidate = { start: index.toCodePoint(start + found.start), end: index.toCodePoint(start + found.end), kind: found.kind };
+      if (candidate.start >= offset) yield candidate;
+    }
+    start = Math.max(next, end + (next === end ? 1 : 0));
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * What the eye takes as one expression in a clinical note: a date, an address, a person's name. Rules for Italian, Spanish and
+ * English, as regular expressions over one line; expand.js puts them to use. They only propose where a selection ends: nothing
+ * is labelled by them.
+ *
+ * Ends were tuned on the training part of MEDDOCAN (tests/bench/doubleclick.mjs measures them): an age takes its unit, a
+ * street takes number and floor but not the post code, a name leaves its title outside.
+ */
+
+const any = (words) => words.trim().split(/\s+/).join("|");
+/** The same words with a small or a capital first letter. */
+const cased = (words) =>
+  words
+    .trim()
+    .split(/\s+/)
+    .map((word) => `[${word[0].toLowerCase()}${word[0].toUpperCase()}]${word.slice(1)}`)
+    .join("|");
+
+// No letter, mark or digit of the same word before or after.
+const BEGIN = "(?<![\\p{L}\\p{M}\\p{Nd}])";
+const END = "(?![\\p{L}\\p{M}\\p{Nd}])";
+const SPACE = "[ \\t\\u00a0]";
+
+// ── Dates, times, ages ───────────────────────────────────────────────────────────────────────────────────────────────
+
+const MONTH_NAMES = `
+  gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre
+  enero febrero abril mayo junio julio septiembre setiembre octubre noviembre diciembre
+  january february march april may june july august september october november december`;
+const MONTH_SHORT = "ene feb mar abr apr mag giu lug ago set sept sep oct ott nov dic dec jan jun jul aug gen";
+const MONTH = `(?:(?:${cased(MONTH_NAMES)}|${any(MONTH_NAMES.toUpperCase())})|(?:${cased(MONTH_SHORT)}|${any(MONTH_SHORT.toUpperCase())})(?:\\.(?!\\s*$))?)(?!\\p{L})`;
+const ROMAN = "(?:X?I{1,3}|I?[VX]|V?I{1,3}|VIII)";
+const DAY = "(?:0?[1-9]|[12]\\d|3[01])";
+const YEAR = "(?:'?\\d{2}|(?:1[89]|20)\\d{2})";
+const FULL_YEAR = "(?:1[89]|20)\\d{2}";
+const OF = "(?:de|del|di|of|dell['’])";
+
+const DATES = [
+  `${DAY}${SPACE}?[./\\-–]${SPACE}?(?:\\d{1,2}|${ROMAN}|${MONTH})${SPACE}?[./\\-–]${SPACE}?${YEAR}`,
+  `${FULL_YEAR}[./-]\\d{1,2}[./-]\\d{1,2}`,
+  `\\d{1,2}[/]${DAY}[/]${YEAR}`,
+  `${DAY}(?:st|nd|rd|th|[º°ª])?${SPACE}+(?:${OF}${SPACE}+)?${MONTH}(?:,?${SPACE}+(?:${OF}${SPACE}+)?(?:(?:año|anno)${SPACE}+)?${FULL_YEAR})?`,
+  `${MONTH}${SPACE}+${DAY}(?:st|nd|rd|th)?(?:,${SPACE}*|${SPACE}+)${FULL_YEAR}`,
+  `${MONTH}(?:${SPACE}+(?:${OF}${SPACE}+)?(?:(?:año|anno)${SPACE}+)?|[-/])${FULL_YEAR}`,
+  `${MONTH}${SPACE}+${DAY}(?:st|nd|rd|th)`,
+  `(?:0?[1-9]|1[0-2])[/]${FULL_YEAR}`,
+  `(?:[Aa]ño|[Aa]nno)${SPACE}${FULL_YEAR}`,
+];
+const DATE = `${BEGIN}(?:${DATES.join("|")})${END}`;
+
+const TIME = `${BEGIN}(?:[01]?\\d|2[0-3])(?:[:.][0-5]\\d(?::[0-5]\\d)?(?:${SPACE}?(?:h|hs|hrs|horas|ore|am|pm|AM|PM|a\\.m\\.|p\\.m\\.))?|h[0-5]\\d|${SPACE}?(?:am|pm|AM|PM|a\\.m\\.|p\\.m\\.))${END}`;
+
+const NUMBER_WORDS = cased(`
+  un uno una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete dieciocho
+  diecinueve veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa
+  due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici venti trenta quaranta cinquanta
+  sessanta settanta ottanta novanta
+  one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen
+  twenty thirty forty fifty sixty seventy eighty ninety`);
+const UNIT = cased(`
+  años año meses mes semanas semana días día dias dia horas anni anno mesi mese settimane settimana giorni giorno
+  years year months month weeks week days day`);
+const AMOUNT = `(?:\\d{1,3}(?:[.,]\\d)?|(?:${NUMBER_WORDS}))`;
+const AGE = `${BEGIN}${AMOUNT}(?:${SPACE}?[-–]${SPACE}?|${SPACE}+|(?<=\\d))(?:(?:${UNIT})(?:[- ]old)?|AÑOS|ANNI|A\\.?(?=[\\s.,;]|$)|a\\.(?=[\\s,;]|$)|y/o|yo|yrs?)(?:${SPACE}+(?:y|e|and|con)${SPACE}+(?:${AMOUNT}${SPACE}+(?:${UNIT})|medio|mezzo))?${END}`;
+
+// ── Numbers and addresses of the net ─────────────────────────────────────────────────────────────────────────────────
+
+const EMAIL = "(?:(?<=[Mm]ail[.:-])|(?<![\\p{L}\\p{Nd}._%+-])(?![Ee]-?mail[.-]))[\\p{L}\\p{Nd}_%+-][\\p{L}\\p{Nd}._%+-]*@[\\p{L}\\p{Nd}-]+(?:\\.[\\p{L}\\p{Nd}-]+)*\\.\\p{L}{2,}";
+const URL = "(?:https?://|www\\.)[^\\s<>\"()]+[^\\s<>\"().,;:!?]";
+
+/** Digits in groups: telephone numbers, insurance numbers, registers of doctors. */
+const NUMBERS = `(?<![\\p{L}\\p{Nd}])(?!\\d{1,3}${SPACE}\\d{5}(?!${SPACE}?\\d))(?<![\\p{Nd}][.,/-])(?:\\+${SPACE}?\\d{1,3}[ .-]?)?(?:\\(\\+?\\d{1,4}\\)${SPACE}?)?\\d+(?:(?:${SPACE}{1,2}|[-/.])\\d+)+(?![\\p{L}\\p{Nd}])`;
+/** Letters and digits in one: tax codes, record numbers. */
+const TAX_CODE = `${BEGIN}[A-Z]{3}${SPACE}?[A-Z]{3}${SPACE}?\\d{2}[A-Z]\\d{2}${SPACE}?[A-Z]\\d{3}[A-Z]${END}`;
+const CODE = "(?<![\\p{L}\\p{Nd}])(?=[\\p{L}\\p{Nd}/_-]*\\p{Nd})(?=[\\p{Nd}/_-]*\\p{L})[\\p{L}\\p{Nd}]+(?:[-/_][\\p{L}\\p{Nd}]+)*(?![\\p{L}\\p{Nd}])";
+
+// ── Names ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const CAPITAL = "(?:\\p{Lu}[\\p{L}\\p{M}]*(?:['’]\\p{Lu}[\\p{L}\\p{M}]*)?(?:-\\p{L}[\\p{L}\\p{M}]*)*(?![\\p{L}\\p{M}/@]))";
+const INITIAL = "(?:\\p{Lu}\\.(?:-\\p{Lu}\\.)?|M\\.?[ªa]\\.?(?![\\p{L}]))";
+const TITLES = any(`
+  Dr Dra Drs Dres Doctor Doctora Dott Dottssa Dottor Dottore Dottoressa Prof Profssa Professor Professore Profesor Profesora
+  Sig Sigra Signor Signora Sr Sra Srta Señor Señora Don Doña Dña Mr Mrs Ms Miss Mister Sir Lic Ing Avv DUE Médico Medico
+  Paziente Paciente Patient Pte Enfermera Enfermero Infermiera Infermiere`);
+const OPENERS = any(`
+  El La Los Las Un Una Unos Unas Il Lo Gli I Le L The A An En In Al Allo Alla Del Della Se Si Con Por Per Da Dal Dalla Para Sin
+  Tras Dopo After Before On At From With Y E And No Non Not Su Sus Suo Sua His Her He She It Se Refiere Presenta Ingresa
+  Acude Remitido Derivado Visto Vista Ricoverato Ricoverata Dimesso Dimessa Seen Admitted Discharged Referred Nombre Apellidos
+  Domicilio Localidad Provincia Edad Sexo Fecha Fechas Informe Nome Cognome Residente Nato Nata Data Name Address Date Born
+  Jefe Grupo Oncología Comunidad Departament Correo Islas SLP SP Correos Correspondencia Tfno Tlf Tfo Como Ante Durante Entre Email Tel Teléfono Telefono Fax Correo CP NHC NASS NºCol Col CIP DNI País Sociedad Ingreso Episodio Historia Remite Firmado`);
+const STREET_WORDS = any(`
+  Calle C/ Cl Avenida Avda Av Av. Avda. Paseo Pso Pso. Ps. Carr Carr. Plaça Rondilla Callejón Bifurcación Apartado Sector Partida P Pº Plaza Pza Plza Pl Pl. Pza. Carretera Ctra Ctra. Ronda Rúa Rua Camino Travesía Urbanización
+  Urb Urb. Glorieta Vía Via Passeig Carrer Avinguda Rambla Pasaje Polígono Barrio Finca Campus Callejón Cuesta Bulevar Autovía
+  Viale Piazza Piazzale Corso Largo Vicolo Strada Lungotevere Contrada Borgo V.le P.zza P.za C.so`).replaceAll(".", "\\.");
+const PLACES = any(`
+  Hospital Hospitales Hopsital Hospìtal Hosp Clínica Clinica Centro Complejo Complexo Consorcio Instituto Institut Institute Fundación Fundació
+  Facultad Escuela Universidad University Universitat Università Università Policlínica Policlínico Policlinico Sanatorio Ambulatorio Residencia
+  Ospedale Ospedali Azienda Istituto Casa Clinique Clinic Ciutat Ciudad Servicio Servicios Serviço Departamento Sección Unidad Consulta
+  Department Service Reparto Divisione Corporació Parc`);
+const COUNTRIES = any(`España Spain Italia Italy France Francia Germany Alemania Germania Portugal Portogallo Argentina Chile Cile
+  México Mexico Messico Colombia Perú Perù Venezuela Brasil Brasile Brazil Ecuador Uruguay Cuba`);
+/** Towns that often stand right after a name or a hospital, with no comma between. */
+const TOWNS = any(`Madrid Barcelona Valencia Sevilla Zaragoza Málaga Murcia Bilbao Alicante Córdoba Valladolid Vigo Gijón Granada
+  Oviedo Pamplona Santander Albacete Toledo Badajoz Salamanca Burgos León Cádiz Huelva Jaén Almería Lugo Ourense Asturias
+  Tarragona Lleida Girona Castellón Vitoria Logroño Huesca Teruel Soria Segovia Ávila Cáceres Cuenca Guadalajara
+  Roma Milano Torino Napoli Palermo Genova Bologna Firenze Bari Catania Venezia Verona Padova Trieste Brescia Parma Modena
+  London Paris Lisboa Bogotá Lima Santiago`);
+const PARTICLES = "(?:de(?:l|lla|llo|lle|i|gli)?|De(?:l|lla)?|d[aeio]|D[ai]|dal(?:la)?|dos|das|van|Van|von|der|den|ter|l[aeo]s?|L[aeo]s?|el|El|[yie](?=[ \\t]\\p{Lu}[\\p{L}\\p{M}-]*(?![ \\t]+\\p{Lu})(?![\\p{L}\\p{M}-]))|d['’])";
+
+const APART = `${TITLES}|${OPENERS}|${STREET_WORDS}|${PLACES}`;
+const NOT_NAMED = `(?!(?:${APART}|${COUNTRIES})(?![\\p{L}\\p{M}]))`;
+const LINK = `(?:${SPACE}${PARTICLES}(?=${SPACE}|['’])){0,3}${SPACE}{1,2}(?:[dl]['’])?`;
+const NAMED = `(?:${INITIAL}|${NOT_NAMED}${CAPITAL})`;
+// Not at the start of a sentence: there it is an article.
+const ARTICLE = `(?<=[\\p{Ll}\\p{Nd},:(]${SPACE}{1,2})(?:La|Las|Los|El|A|O|Le|Lo|De|Del|Di|Da|Dal|Della)${SPACE}`;
+const MORE = `(?:(?:${LINK}|(?<=\\.))${NAMED})`;
+const PERSON = `${BEGIN}(?:${ARTICLE})?(?:${INITIAL}(?=(?:${SPACE}?${INITIAL}){0,4}(?:${LINK}${NOT_NAMED}\\p{Lu}\\p{L}|(?<=\\.)\\p{Lu}\\p{Ll}))|${NOT_NAMED}${CAPITAL})${MORE}*(?:,${SPACE}\\p{Lu}\\.(?!\\p{L}))?${END}`;
+
+const COUNTRY = `${BEGIN}(?:${COUNTRIES}|EE\\.?${SPACE}?UU\\.?|USA|U\\.S\\.A\\.|UK)${END}`;
+
+const QUOTED = "[\"“«'][^\"”»'\\n]{2,40}[\"”»']";
+const HEADS = any(`
+  Hospital Hosp Clínica Complejo Complexo Consorcio Facultad Escuela Universidad University Universitat Università Policlínica
+  Ospedale Azienda Istituto Servicio Servicios Departamento Sección Unidad Consulta Department Reparto Divisione Instituto Ciudad`);
+const PLACE_LINK = `(?:${SPACE}(?:de|del|di|della|dello|dell['’]|da|do|la|las|los|el|y|e|per|of|for|the|and|i)(?=${SPACE}|['’])){0,3}${SPACE}(?:[dl]['’])?`;
+const PLACE_PART = `(?:(?<!${SPACE}(?:[Dd]el?|di)${SPACE})(?!(?:${TOWNS})(?!\\p{L}))|(?<=${SPACE}(?:[Dd]el?|di)${SPACE}))(?!(?:${HEADS}|${STREET_WORDS}|${COUNTRIES}|E-?mail|Correo|Correos|Tel|Tfno)(?![\\p{L}\\p{M}]))(?:${CAPITAL}|${INITIAL})`;
+const ORGANISATION = `${BEGIN}(?:${PLACES})(?![\\p{L}\\p{M}])(?:${PLACE_LINK}(?:${PLACE_PART}|\\d{1,2}(?=${SPACE}de${SPACE}\\p{Lu})))*(?:${SPACE}${QUOTED})?`;
+
+// ── Streets ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const STREET_BEGIN = `(?:(?:${STREET_WORDS}|calle|avenida|avda\\.|avda|av\\.|av|paseo|plaza|pza\\.|carretera|ctra\\.|rúa|camino|via|viale|piazza|corso|vicolo|largo)(?![\\p{L}\\p{M}])|[Cc]/\\.?)`;
+const STREET_NAME = `(?:${SPACE}*(?:\\p{Lu}[\\p{L}'’]{0,4}\\.(?=${SPACE}?\\p{Lu})|(?!(?:Calle|Avenida|Avda|Av|Carretera|Ctra|C/|E-?mail)(?!\\p{L}))(?!N\\s?[º°.]|No\\.)\\p{Lu}[\\p{L}\\p{M}'’ºª-]*(?![\\p{L}@/])|(?:de|del|della|dei|degli|delle|di|do|da|dos|das|la|las|los|el|lo|y|e|i|d['’]|dell['’]|l['’]|\\p{Nd}+(?=${SPACE}(?:de|di|d['’])))(?![\\p{L}])))`;
+const NUMBERED = "(?:[Nn]\\s?[º°ªo.]{1,2}|[Nn]úm(?:ero)?\\.?|[Nn]um(?:ero)?\\.?|[Kk]m\\.?|#)";
+const HOUSE = `(?:s/n|S/N|s\\.n\\.|sn|${NUMBERED}?${SPACE}*\\d{1,4}(?:[.,]\\d{1,3}(?!\\d))?(?:${SPACE}?[-/]${SPACE}?\\d{1,3})?(?:${SPACE}?(?:bis|[-/]?[A-Za-z](?![\\p{L}/@-])))?)`;
+const ORDINAL = `(?:\\.?${SPACE}?[º°ªᵃᵒ]|[oa](?!\\p{L})|(?<=\\d)\\.(?= ?[A-Z](?!\\p{L})))`;
+const SIDE = `(?:[Ii]zda|[Ii]zq|[Ii]zquierda|[Dd]cha|[Dd]rcha|[Dd]erecha|[Dd]er|[Dd]ch|[Ii]z|pta|Piso|piso|[A-Za-z](?!\\p{L}|-|/|@|\\.\\p{L}))`;
+const STAIRS = "(?:[Pp]iso|[Pp]uerta|[Pp]ta\\.?|[Pp]lanta|[Ee]scalera|[Ee]sc\\.?|[Pp]ortal|[Bb]loque|[Bb]l\\.|[Bb]q\\.|[Ii]nterno|[Ii]nt\\.|[Ss]cala|[Pp]iano|[Aa]pt\\.?|[Ff]lat|[Ss]ótano|P)";
+const FLOOR = `(?:(?:[,.]${SPACE}*|${SPACE}*[-–]${SPACE}*|${SPACE}+)(?:${STAIRS}${SPACE}*(?:[\\p{Lu}]|\\p{Nd}{1,3})[º°ªA-Z]?|(?!\\d{4,5}(?!\\d))\\d{1,3}(?!\\d)${ORDINAL}?(?:[${" "}-]?${SIDE})?|[Bb]ajo|[Áá]tico|${SIDE})(?![\\p{L}\\p{Nd}@]))`;
+const STREET_HEAD = "(?:Calle|Paseo|Avenida|Avda\\.?|Av\\.?|Plaza|Ronda|C/\\.?|Piazza|Viale)(?!\\p{L})";
+const STREETS = [
+  `${STREET_BEGIN}${STREET_NAME}+(?:(?:,?${SPACE}*)${HOUSE}(?![\\p{L}\\p{Nd}])${FLOOR}*)`,
+  // Written small, but numbered: "Paseo de los pinos 16".
+  `${STREET_HEAD}${SPACE}*[\\p{L}\\p{M}'’.]+(?:${SPACE}+[\\p{L}\\p{M}'’.]+){0,4}?,?${SPACE}${HOUSE}(?![\\p{L}\\p{Nd}])${FLOOR}*`,
+  `${STREET_BEGIN}${STREET_NAME}+`,
+  `\\d{1,5}[A-Za-z]?${SPACE}(?:${CAPITAL}${SPACE}){1,3}(?:Street|St\\.?|Road|Rd\\.?|Avenue|Ave\\.?|Lane|Ln\\.?|Drive|Square|Place|Court|Way|Boulevard|Blvd\\.?)(?:,${SPACE}(?:[Aa]pt\\.?|[Ff]lat)${SPACE}\\w{1,4})?`,
+];
+const STREET = `${BEGIN}(?:${STREETS.join("|")})`;
+
+/**
+ * In the order of preference: where two hold the place, the earlier one is what was meant.
+ * @type {Array<{kind: string, pattern: RegExp}>}
+ */
+export const EXPRESSIONS = [
+  ["email", EMAIL],
+  ["url", URL],
+  ["street", STREET],
+  ["place", ORGANISATION],
+  ["date", DATE],
+  ["age", AGE],
+  ["time", TIME],
+  ["code", `${TAX_CODE}|${CODE}`],
+  ["number", NUMBERS],
+  ["country", COUNTRY],
+  ["name", PERSON],
+].map(([kind, source]) => ({ kind, pattern: new RegExp(source, "gu") }));
+
+/** A line that is a form's: "Domicilio: Calle Mayor 3." The value is group 1. */
+export const FIELD = /(?:^|[ \t]{1,}|[.;,] )(?:\p{Lu}|N[º°])[\p{L}\p{M}º°./ ]{1,30}?:[ \t\u00a0]*([^:\n]{1,80}?)(?=\.?[ \t]*$|\.?[ \t]+(?:\p{Lu}|N[º°])[\p{L}\p{M}º°./]{1,20}(?: [\p{L}º°/]{1,12}){0,3}:|\. )/gu;
+/** A short sentence or clause: what lies between its stops. */
+export const CLAUSE = /(?:[^,;:()[\]\n.]|\.(?=\S))+/gu;

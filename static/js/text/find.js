@@ -1,0 +1,26 @@
+/**
+ * Where a text stands in a note: any case, any white space for white space; places don't overlap. The note itself is searched, not a
+ * folded copy of it (which would have other offsets). Offsets are code points, end-exclusive.
+ */
+
+const SPACE = /[\s\u0085\u200b\ufeff]+/gu;
+
+/** @param {import("./offsets.js").TextIndex} index @param {string} sought @param {number} [most] @returns {Array<{start: number, end: number}>} */
+export function findAll(index, sought, most = 10_000) {
+  const text = sought.replace(/^[\s\u0085\u200b\ufeff]+|[\s\u0085\u200b\ufeff]+$/gu, "");
+  if (!text) return [];
+  const parts = text.split(SPACE).map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/gu, "\\$&"));
+  const pattern = new RegExp(parts.join("[\\s\\u0085\\u200b\\ufeff]+"), "giu");
+  const found = [];
+  for (const match of index.text.matchAll(pattern)) {
+    found.push({ start: index.toCodePoint(match.index), end: index.toCodePoint(match.index + match[0].length) });
+    if (found.length === most) break;
+  }
+  return found;
+}
+
+/** The index of the first place at or after an offset; after the last, the first again. -1 where there is none. */
+export function firstFrom(places, offset) {
+  const at = places.findIndex(({ start }) => start >= offset);
+  return at >= 0 ? at : places.length ? 0 : -1;
+}

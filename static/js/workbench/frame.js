@@ -1,0 +1,43 @@
+/** What is around the text and belongs to the open note: title, name, forms, words on its state. */
+
+import { byId } from "./dom.js";
+import { words } from "./words.js";
+
+export class Frame {
+  #name; // as the page shows it now
+
+  constructor(workbench) {
+    this.#name = workbench.note.name;
+    workbench.on("open", (note) => this.#open(note));
+    workbench.on("drawn", (note) => this.#state(note));
+  }
+
+  #open(note) {
+    const root = byId("note");
+    if (note.name !== this.#name || byId("note-name").textContent !== note.name) {
+      document.title = document.title.startsWith(this.#name) ? note.name + document.title.slice(this.#name.length) : note.name;
+      byId("note-name").textContent = note.name;
+      byId("crumb-note").textContent = note.name;
+      root.setAttribute("aria-label", words.textOf(note.name));
+      this.#name = note.name;
+    }
+    if (note.language) root.lang = note.language;
+    else root.removeAttribute("lang");
+    byId("submit-form").action = note.urls.submit;
+    byId("reopen-form").action = note.urls.reopen;
+    byId("outcome").href = note.data.outcome;
+    byId("outcome").hidden = !note.data.outcome;
+    const onward = new URL(byId("next-open").href);
+    onward.search = `?after=${note.id}`;
+    byId("next-open").href = onward.href;
+    byId("submit").disabled = false;
+    this.#state(note);
+  }
+
+  #state(note) {
+    const { seeded } = note.data;
+    if (byId("seeded").textContent !== seeded) byId("seeded").textContent = seeded;
+    byId("seeded").hidden = !seeded;
+    byId("withdrawn").hidden = note.reading.state !== "withdrawn";
+  }
+}

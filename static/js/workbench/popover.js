@@ -1,0 +1,64 @@
+/** Small windows over the note, beside what they are about. On a phone workbench.css makes sheets of them at the bottom. */
+
+const GAP = 8;
+
+/** Put an element below a stretch of text, or above where there is no room; never over it. @param {{first: DOMRect, last: DOMRect}} box */
+export function putBeside(root, box) {
+  const { width, height } = root.getBoundingClientRect();
+  const left = Math.max(GAP, Math.min(box.last.left, window.innerWidth - width - GAP));
+  const below = box.last.bottom + GAP;
+  const above = box.first.top - GAP - height;
+  const top = below + height <= window.innerHeight || above < GAP ? Math.min(below, window.innerHeight - height - GAP) : above;
+  root.style.setProperty("--left", `${Math.round(left)}px`);
+  root.style.setProperty("--top", `${Math.round(Math.max(GAP, top))}px`);
+}
+
+/**
+ * The item that lies a step away, as the items are laid out in rows and columns; the ends join.
+ * @param {HTMLElement[]} items @param {string} key an arrow's name
+ */
+export function itemBeside(items, current, key) {
+  const at = items.indexOf(current);
+  const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[key];
+  if (at < 0 || step === undefined) return items[0];
+  const around = items[(at + step + items.length) % items.length];
+  if (key === "ArrowRight" || key === "ArrowLeft") return around;
+  const here = current.getBoundingClientRect();
+  const sameColumn = items.filter((item) => Math.abs(item.getBoundingClientRect().left - here.left) < here.width / 2);
+  const row = sameColumn.indexOf(current) + step;
+  return sameColumn[row] ?? around;
+}
+
+/** A window that takes the focus, keeps it, and gives it back to the note. */
+export class Popover {
+  #back;
+
+  /** @param {HTMLElement} root @param {() => void} back gives the focus back */
+  constructor(root, back) {
+    this.root = root;
+    this.#back = back;
+    document.addEventListener("pointerdown", (event) => this.isOpen && !root.contains(event.target) && this.close(), true);
+    root.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.close();
+    });
+  }
+
+  get isOpen() {
+    return !this.root.hidden;
+  }
+
+  open(box) {
+    this.root.hidden = false;
+    putBeside(this.root, box);
+  }
+
+  close() {
+    if (!this.isOpen) return;
+    const hadFocus = this.root.contains(document.activeElement);
+    this.root.hidden = true;
+    if (hadFocus) this.#back();
+  }
+}

@@ -1,0 +1,302 @@
+"""Comments: who sees and does what, once only, and never an annotation."""
+
+import json
+import uuid
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotations.access import enter
+from annotations.models import AnnotationSet, Comment, Event, Span, User
+from annotations.selectors.comments import ThreadItem, threads
+from annotations.services.erasing import erase_patient
+from tests import factories as make
+from tests.annotate.conftest import alter, create, step
+from tests.annotate.test_views import client_of, post
+from tests.pages.checks import check_page
+
+pytestmark = pytest.mark.django_db
+
+
+def say(world: SimpleNamespace, user: User, act: str = "add", **data: Any) -> Any:
+    path = reverse("comments", args=[world.project.slug, world.note.pk])
+    return post(client_of(user), path, {"act": act, "change_id": str(uuid.uuid4())} | data)
+
+
+def talk(world: SimpleNamespace, user: User) -> list[dict[str, Any]]:
+    answer = client_of(user).get(reverse("talk", args=[world.project.slug, world.note.pk]))
+    assert answer.status_code == 200
+    return list(answer.json()["threads"])
+
+
+def texts(world: SimpleNamespace, user: User) -> list[str]:
+    return [thread["text"] for thread in talk(world, user)]
+
+
+def all_threads(world: SimpleNamespace, user: User) -> list[ThreadItem]:
+    """What the note's page shows: everything that the person may see."""
+    return threads(enter(user, "covid"), world.note)
+
+
+# ── Who sees what ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_readings_stay_blind_to_each_other(world: SimpleNamespace) -> None:
+    assert say(world, world.ann, text="Is this a city?").status_code == 200
+    assert say(world, world.ben, text="Mine.").status_code == 200
+    assert texts(world, world.ann) == ["Is this a city?"]
+    assert texts(world, world.ben) == ["Mine."]
+    for reader in (world.rev, world.vic, world.mia):
+        found = all_threads(world, reader)
+        assert [(one["text"], one["reading"]) for one in found] == [("Is this a city?", "ann"), ("Mine.", "ben")]
+        # Their own workbench is about their own reading.
+        assert texts(world, reader) == []
+    assert [thread["reading"] for thread in talk(world, world.ann)] == [""]
+
+
+def test_a_reviewers_word_about_the_note_is_told_once_it_is_adjudicated(world: SimpleNamespace) -> None:
+    path = reverse("comments", args=[world.project.slug, world.note.pk])
+    # From the note's page, with no annotator's reading on it.
+    assert client_of(world.rev).post(path, {"act": "add", "text": "Look at line 1.", "set": ""}).status_code == 302
+    assert Comment.objects.get().reader_id is None
+    assert texts(world, world.ann) == []
+    author = make.make_author(world.project, kind="adjudicated", name="adjudicated")
+    outcome = make.make_set(world.note, author)
+    assert texts(world, world.ann) == []
+    AnnotationSet.objects.filter(pk=outcome.pk).update(state=AnnotationSet.State.SUBMITTED)
+    assert texts(world, world.ann) == ["Look at line 1."]
+    world.project.show_outcome = False
+    world.project.save()
+    assert texts(world, world.ann) == []
+
+
+def test_a_reviewer_answers_a_reading(world: SimpleNamespace) -> None:
+    reading = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
+    path = reverse("comments", args=[world.project.slug, world.note.pk])
+    client_of(world.rev).post(path, {"act": "add", "text": "Without the title.", "set": reading.pk})
+    (thread,) = talk(world, world.ann)
+    assert (thread["author"], thread["own"]) == ("rev", False)
+    assert say(world, world.ann, "answer", comment=thread["id"], text="I see.").status_code == 200
+    # An answer to an answer stands in the thread.
+    inner = all_threads(world, world.rev)[0]["answers"][0]["id"]
+    assert say(world, world.rev, "answer", comment=inner, text="Good.").status_code == 200
+    assert [answer["text"] for answer in talk(world, world.ann)[0]["answers"]] == ["I see.", "Good."]
+    assert texts(world, world.ben) == []
+    assert say(world, world.ben, "answer", comment=thread["id"], text="Me too").status_code == 404
+
+
+def test_who_may_not(world: SimpleNamespace) -> None:
+    assert say(world, world.vic, text="x").status_code == 403
+    assert say(world, world.cas, text="x").status_code == 404
+    assert say(world, world.out, text="x").status_code == 404
+    say(world, world.ann, text="Mine.")
+    pk = Comment.objects.get().pk
+    for act in ("edit", "delete"):
+        assert say(world, world.rev, act, comment=pk, text="x").status_code == 403
+        assert say(world, world.ben, act, comment=pk, text="x").status_code == 404
+    assert say(world, world.ben, "settle", comment=pk).status_code == 404
+    assert Comment.objects.get().text == "Mine."
+
+
+# ── What can be done ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_on_a_span_that_is_deleted_and_comes_back(world: SimpleNamespace) -> None:
+    changes = reverse("changes", args=[world.project.slug, world.note.pk])
+    ann = client_of(world.ann)
+    span = post(ann, changes, create(world.note, world.labels, "Torino", "CITY")).json()["span"]
+    assert say(world, world.ann, span=span["id"], start=0, end=1, text="Or a hospital?").status_code == 200
+    place = span["start"], span["end"]
+
+    def shown() -> tuple[Any, ...]:
+        (thread,) = talk(world, world.ann)
+        return thread["span"], (thread["start"], thread["end"]), thread["gone"]
+
+    assert shown() == (span["id"], place, False)
+    post(ann, changes, alter("delete", span))
+    assert shown() == (span["id"], place, True)
+    post(ann, changes, step("undo"))
+    assert shown() == (span["id"], place, False)
+    # It goes with its span when that is resized.
+    Span.objects.filter(pk=span["id"]).update(start=span["start"] + 1)
+    assert shown() == (span["id"], (span["start"] + 1, span["end"]), False)
+
+
+def test_on_a_span_that_is_gone_or_of_another_reading(world: SimpleNamespace) -> None:
+    other = make.make_set(world.note, world.ben, [(0, 11, "PATIENT")]).spans.get()
+    assert say(world, world.ann, span=other.pk, start=0, end=5, text="x").status_code == 200
+    assert Comment.objects.get().span_id is None
+    assert say(world, world.ann, span=other.pk, text="x").status_code == 409
+
+
+@pytest.mark.parametrize("place", [(5, 5), (6, 5), (0, 10_000), (None, 3), (3, None)])
+def test_places_lie_inside_the_note(world: SimpleNamespace, place: tuple[int | None, int | None]) -> None:
+    answer = say(world, world.ann, text="x", start=place[0], end=place[1])
+    assert (answer.status_code, answer.json()["error"]) == (400, "place")
+
+
+def test_threads_stand_in_the_order_of_the_text(world: SimpleNamespace) -> None:
+    for start, text in ((20, "b"), (3, "a"), (None, "note")):
+        say(world, world.ann, text=text, start=start, end=None if start is None else start + 2)
+    assert texts(world, world.ann) == ["note", "a", "b"]
+
+
+def test_a_replay_makes_no_second_comment(world: SimpleNamespace) -> None:
+    again = {"change_id": str(uuid.uuid4()), "text": "Once."}
+    assert say(world, world.ann, **again).json()["threads"] == say(world, world.ann, **again).json()["threads"]
+    assert Comment.objects.count() == 1
+    assert Event.objects.filter(verb="comment.added").count() == 1
+    assert say(world, world.ben, **again).status_code == 409
+
+
+def test_editing(world: SimpleNamespace) -> None:
+    say(world, world.ann, text="Frist")
+    pk = Comment.objects.get().pk
+    for _ in range(2):
+        assert say(world, world.ann, "edit", comment=pk, text="First").status_code == 200
+    (thread,) = talk(world, world.ann)
+    assert (thread["text"], thread["edited"]) == ("First", True)
+    assert Event.objects.filter(verb="comment.changed").count() == 1
+
+
+def test_deleting_keeps_a_thread_that_was_answered(world: SimpleNamespace) -> None:
+    say(world, world.ann, text="Rossi is the doctor")
+    root = Comment.objects.get().pk
+    say(world, world.rev, "answer", comment=root, text="No.")
+    answer = Comment.objects.exclude(pk=root).get().pk
+    assert say(world, world.ann, "delete", comment=root).status_code == 200
+    (thread,) = talk(world, world.ann)
+    assert (thread["text"], thread["deleted"], len(thread["answers"])) == ("", True, 1)
+    assert not Comment.objects.filter(text__contains="Rossi").exists()
+    assert say(world, world.ann, "edit", comment=root, text="x").status_code == 409
+    # The last answer takes the empty beginning with it.
+    assert say(world, world.rev, "delete", comment=answer).status_code == 200
+    assert Comment.objects.count() == 0
+    assert say(world, world.rev, "delete", comment=answer).status_code == 404
+
+
+def test_settling(world: SimpleNamespace) -> None:
+    say(world, world.ann, text="A question")
+    pk = Comment.objects.get().pk
+    for _ in range(2):
+        assert say(world, world.rev, "settle", comment=pk).status_code == 200
+    assert talk(world, world.ann)[0]["settled"] == "rev"
+    assert Event.objects.filter(verb="comment.resolved").count() == 1
+    say(world, world.ann, "open", comment=pk)
+    assert talk(world, world.ann)[0]["settled"] == ""
+    say(world, world.ann, "answer", comment=pk, text="x")
+    answer = Comment.objects.exclude(pk=pk).get().pk
+    assert say(world, world.ann, "settle", comment=answer).status_code == 400
+
+
+# ── What is written ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("text", ["", "  ", "a\0b", "x" * 4001, None, 7, ["x"], "\ud83d"])
+def test_refused_texts(world: SimpleNamespace, text: Any) -> None:
+    answer = say(world, world.ann, text=text)
+    assert (answer.status_code, answer.json()["error"]) == (400, "text")
+    assert "xxx" not in answer.json()["message"]
+    assert not Comment.objects.exists()
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "\u202eעברית <b>", "x" * 4000, "a\nb", "{{ x }}"])
+def test_hostile_texts_are_kept_as_they_are(world: SimpleNamespace, text: str) -> None:
+    assert say(world, world.ann, text=text).status_code == 200
+    assert texts(world, world.ann) == [text]
+    page = client_of(world.rev).get(reverse("note", args=["covid", world.note.pk])).content.decode()
+    assert "<script>alert" not in page
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"act": "burn"},
+        {"act": "add", "text": "x", "span": "one"},
+        {"act": "add", "text": "x", "start": -1, "end": 2},
+        {"act": "add", "text": "x", "start": 10**12, "end": 10**13},
+        {"act": "add", "text": "x", "change_id": "7"},
+        {"act": "answer", "text": "x"},
+        {"act": "delete", "comment": True},
+    ],
+)
+def test_malformed(world: SimpleNamespace, data: dict[str, Any]) -> None:
+    path = reverse("comments", args=["covid", world.note.pk])
+    answer = post(client_of(world.ann), path, data)
+    assert (answer.status_code, answer.json()["error"]) == (400, "malformed")
+
+
+def test_no_json(world: SimpleNamespace) -> None:
+    path = reverse("comments", args=["covid", world.note.pk])
+    for body in ("[]", "{", "7"):
+        assert client_of(world.ann).post(path, body, content_type="application/json").status_code == 400
+    assert client_of(world.ann).get(path).status_code == 405
+    assert Client().post(path, "{}", content_type="application/json").status_code == 401
+
+
+def test_as_somebody_else(world: SimpleNamespace) -> None:
+    """Another person signed in in the same browser since the page was opened."""
+    assert say(world, world.ann, text="x", person=world.ben.pk).status_code == 409
+
+
+def test_events_hold_no_text(world: SimpleNamespace) -> None:
+    say(world, world.ann, text="Secretword", start=0, end=5)
+    pk = Comment.objects.get().pk
+    say(world, world.rev, "answer", comment=pk, text="Secretword too")
+    say(world, world.ann, "edit", comment=pk, text="Secretword three")
+    say(world, world.ann, "settle", comment=pk)
+    say(world, world.ann, "delete", comment=pk)
+    verbs = list(Event.objects.values_list("verb", flat=True))
+    assert verbs == ["comment.added", "comment.added", "comment.changed", "comment.resolved", "comment.deleted"]
+    assert "ecretword" not in json.dumps(list(Event.objects.values_list("data", flat=True)))
+
+
+def test_a_comment_is_no_annotation(world: SimpleNamespace) -> None:
+    changes = reverse("changes", args=["covid", world.note.pk])
+    post(client_of(world.ann), changes, create(world.note, world.labels, "Torino", "CITY"))
+    before = list(AnnotationSet.objects.values("version", "state")), Span.objects.count()
+    say(world, world.ann, text="x", start=0, end=5)
+    say(world, world.ann, text="on the note")
+    assert (list(AnnotationSet.objects.values("version", "state")), Span.objects.count()) == before
+    # Nor does undo see one.
+    answer = post(client_of(world.ann), changes, step("undo")).json()
+    assert answer["removed"] is not None
+
+
+def test_comments_go_with_an_erased_note(world: SimpleNamespace) -> None:
+    type(world.note).objects.filter(pk=world.note.pk).update(patient_id="P1")
+    say(world, world.ann, text="x")
+    say(world, world.rev, "answer", comment=Comment.objects.get().pk, text="y")
+    erase_patient(project=world.project, patient_id="P1", actor=world.mia)
+    assert Comment.objects.count() == 0
+
+
+# ── On the note's page ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_reviewers_see_and_answer_on_the_notes_page(world: SimpleNamespace) -> None:
+    reading = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
+    say(world, world.ann, span=reading.spans.get().pk, text="Or his <b>father</b>?")
+    page = reverse("note", args=["covid", world.note.pk])
+    html = check_page(client_of(world.rev).get(f"{page}?set={reading.pk}"))
+    assert "Or his &lt;b&gt;father&lt;/b&gt;?" in html
+    assert '<a href="#L1">line 1</a> <q dir="auto">Mario Rossi</q>' in html
+    assert "reading of ann" in html and "On the reading of ann, who sees it" in html
+    form = {"act": "answer", "comment": Comment.objects.get().pk, "text": "His own.", "set": reading.pk}
+    answer = client_of(world.rev).post(reverse("comments", args=["covid", world.note.pk]), form, follow=True)
+    assert answer.redirect_chain == [(f"{page}?set={reading.pk}#comments", 302)]
+    assert "His own." in check_page(answer)
+    reading.spans.get().delete()
+    assert "(the span is gone)" in check_page(client_of(world.rev).get(page))
+    # A viewer only reads.
+    html = check_page(client_of(world.vic).get(page))
+    assert "His own." in html and "<textarea" not in html
+
+
+def test_what_a_form_asks_and_is_refused_is_said_on_its_page(world: SimpleNamespace) -> None:
+    path = reverse("comments", args=["covid", world.note.pk])
+    answer = client_of(world.rev).post(path, {"act": "add", "text": " "}, follow=True)
+    assert "Not saved: the comment is empty." in check_page(answer)

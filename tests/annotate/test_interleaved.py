@@ -1,0 +1,244 @@
+"""Many spans at once, deletes, undo, submits, openings and merges of labels at one moment: what must hold afterwards.
+
+Each trial lets requests start together, with connections of their own, and then looks at the rows and at the log: the
+spans are what the log makes of them, no span has a label that is gone, and nothing is there twice.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotations.models import AnnotationSet, Document, Event, Label, Project, Span, User
+from annotations.services.labels import add_label, merge_labels
+from tests import factories as make
+from tests.annotate.conftest import alter, create, label_ids
+from tests.annotate.conftest import step as undo_or_redo
+from tests.annotate.test_many import many
+from tests.annotate.test_together import at_once, note_of, poster, world
+
+__all__ = ["at_once", "world"]  # fixtures
+
+TRIALS = 8
+PARTS = [("Mario Rossi", "PATIENT"), ("54", "AGE"), ("Torino", "CITY"), ("Bianchi", "DOCTOR")]
+Answers = list[Any]
+
+
+def of_note(world: SimpleNamespace, note: Document) -> SimpleNamespace:
+    return SimpleNamespace(**vars(world) | {"note": note})
+
+
+def many_of(world: SimpleNamespace, note: Document, parts: Any = PARTS) -> dict[str, Any]:
+    return many(of_note(world, note), parts)
+
+
+def ok(answers: Answers) -> list[int]:
+    """The statuses; a conflict must say what is wrong and bring the reading along."""
+    for answer in answers:
+        if answer.status_code == 409:
+            body = answer.json()
+            assert body["message"] and body["error"] and "spans" in body, body
+    return [answer.status_code for answer in answers]
+
+
+def from_log(reading: AnnotationSet) -> dict[int, tuple[int, int, int]]:
+    """The spans that the log of a reading leaves, by id, with labels of today."""
+    today = {pk: into or pk for pk, into in Label.objects.values_list("pk", "merged_into")}
+    spans: dict[int, tuple[int, int, int]] = {}
+    for event in Event.objects.filter(annotation_set_id=reading.pk).order_by("pk"):
+        data = event.data
+        for pk, start, end, label in data.get("spans", []) if isinstance(data.get("spans"), list) else []:
+            if event.verb == "spans.created":
+                spans[pk] = (start, end, today[label])
+            else:
+                spans.pop(pk, None)
+        if event.verb.startswith("span.") and event.verb != "span.undo_skipped":
+            spans.pop(data["span"], None)
+            if data["after"]:
+                start, end, label = data["after"]
+                spans[data["span"]] = (start, end, today[label])
+    return spans
+
+
+def check(note: Document, user: User) -> AnnotationSet:
+    """The rows are what the log says, and no span has a label that is gone."""
+    reading = AnnotationSet.objects.get(document=note, author__user=user)
+    rows = {span.pk: (span.start, span.end, span.label_id) for span in reading.spans.all()}
+    assert set(rows.values()) == set(from_log(reading).values())
+    assert len(set(rows.values())) == len(rows)
+    assert not Span.objects.filter(label__merged_into__isnull=False).exists()
+    changes = Event.objects.filter(annotation_set_id=reading.pk).exclude(verb="set.seeded").count()
+    assert reading.version >= changes
+    return reading
+
+
+def test_the_same_many_posted_twice_at_once(world: SimpleNamespace, at_once: Any) -> None:
+    for _ in range(TRIALS):
+        note = note_of(world)
+        posts = [poster(world.ann, note) for _ in range(2)]
+        data = many_of(world, note)
+        answers = at_once(*(partial(post, data) for post in posts))
+        assert ok(answers) == [200, 200]
+        assert answers[0].json()["made"] == answers[1].json()["made"]
+        assert check(note, world.ann).spans.count() == 4
+        assert Event.objects.filter(document_id=note.pk).count() == 1
+
+
+def test_two_tabs_make_many_that_overlap(world: SimpleNamespace, at_once: Any) -> None:
+    for _ in range(TRIALS):
+        note = note_of(world)
+        calls = [partial(poster(world.ann, note), many_of(world, note, part)) for part in (PARTS[:3], PARTS[1:])]
+        answers = at_once(*calls)
+        assert ok(answers) == [200, 200]
+        assert sorted(answer.json()["already"] for answer in answers) == [0, 2]
+        assert check(note, world.ann).spans.count() == 4
+
+
+def test_many_while_a_twin_is_deleted(world: SimpleNamespace, at_once: Any) -> None:
+    for _ in range(TRIALS):
+        note = note_of(world)
+        posts = [poster(world.ann, note) for _ in range(2)]
+        shown = posts[0](create(note, world.labels, "Torino", "CITY")).json()["span"]
+        answers = at_once(partial(posts[0], many_of(world, note)), partial(posts[1], alter("delete", shown)))
+        assert ok(answers) == [200, 200]
+        # It is there once more if it was deleted first; it is gone if the many came first and left it out.
+        assert check(note, world.ann).spans.count() == 3 + (len(answers[0].json()["made"]) == 4)
+
+
+def test_many_undone_while_one_of_them_is_relabelled(world: SimpleNamespace, at_once: Any) -> None:
+    for _ in range(TRIALS):
+        note = note_of(world)
+        posts = [poster(world.ann, note) for _ in range(2)]
+        made = posts[0](many_of(world, note)).json()["made"]
+        relabel = alter("relabel", made[0], label=world.labels["DOCTOR"])
+        undone, relabelled = at_once(partial(posts[0], undo_or_redo("undo")), partial(posts[1], relabel))
+        assert ok([undone]) == [200]
+        assert ok([relabelled])[0] in (200, 409)
+        # Either the many went before the relabel came, or the relabel is what was undone.
+        assert check(note, world.ann).spans.count() == (4 if relabelled.status_code == 200 else 0)
+
+
+def test_many_while_the_note_is_submitted(world: SimpleNamespace, at_once: Any) -> None:
+    for trial in range(TRIALS):
+        note = note_of(world)
+        submit, post = poster(world.ann, note, "submit"), poster(world.ann, note)
+        version = {"version": 0} if trial % 2 else {}
+        submitted, made = at_once(partial(submit, version), partial(post, many_of(world, note)))
+        statuses = ok([submitted, made])
+        reading = check(note, world.ann)
+        # What was shown when it was handed in is what was handed in, where the page said what it showed.
+        assert statuses in ([200, 200], [200, 409], [409, 200])
+        assert (reading.state == "submitted") == (statuses[0] == 200)
+        assert reading.spans.count() == (4 if statuses[1] == 200 else 0)
+        assert statuses != [200, 200] or not version or reading.version == 2
+
+
+@pytest.fixture
+def merges(world: SimpleNamespace) -> Callable[[], tuple[int, Callable[[], Any]]]:
+    """Makes a label, and gives its id and what merges it into CITY."""
+
+    def make_one() -> tuple[int, Callable[[], Any]]:
+        project = Project.objects.get(pk=world.project.pk)
+        target = make.label_of(project, "CITY")
+        source = add_label(
+            label_set=project.label_set,
+            category=target.category,
+            name=f"T{Label.objects.count()}",
+            actor=None,
+        )
+        return source.pk, lambda: merge_labels(source=source, target=target, actor=None)
+
+    return make_one
+
+
+def test_many_while_their_label_is_merged(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
+    for trial in range(TRIALS):
+        note = note_of(world)
+        label, merge = merges()
+        data = many_of(world, note)
+        for each in data["spans"][:3]:
+            each["label"] = label
+        calls = [partial(poster(world.ann, note), data), merge]
+        made, _ = at_once(*(calls if trial % 2 else calls[::-1]))[:: 1 if trial % 2 else -1]
+        assert ok([made])[0] in (200, 409)
+        if made.status_code == 409:
+            assert made.json()["error"] == "label"
+        reading = AnnotationSet.objects.filter(document=note).first()
+        assert (reading.spans.count() if reading else 0) == (4 if made.status_code == 200 else 0)
+        assert not Span.objects.filter(label_id=label).exists()
+
+
+def test_one_while_its_label_is_merged(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
+    for trial in range(TRIALS):
+        note = note_of(world)
+        label, merge = merges()
+        post = poster(world.ann, note)
+        if trial % 2:
+            shown = post(create(note, world.labels, "Torino", "AGE")).json()["span"]
+            data = alter("relabel", shown, label=label)
+        else:
+            data = create(note, {"NEW": label}, "Torino", "NEW")
+        made, _ = at_once(partial(post, data), merge)
+        assert ok([made])[0] in (200, 409)
+        assert not Span.objects.filter(label_id=label).exists()
+        assert made.status_code == 409 or check(note, world.ann).spans.get().label_id == world.labels["CITY"]
+
+
+def test_a_redo_while_its_label_is_merged(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
+    for _ in range(TRIALS):
+        note = note_of(world)
+        label, merge = merges()
+        post = poster(world.ann, note)
+        data = many_of(world, note)
+        for each in data["spans"]:
+            each["label"] = label
+        assert ok([post(data), post(undo_or_redo("undo"))]) == [200, 200]
+        redone, _ = at_once(partial(post, undo_or_redo("redo")), merge)
+        assert ok([redone]) == [200]
+        assert {span.label_id for span in check(note, world.ann).spans.all()} == {world.labels["CITY"]}
+
+
+def test_a_note_opened_in_two_tabs_begins_once(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
+    run = make.make_author(world.project, kind="run", name="rules-1")
+    Project.objects.update(seed_from=run)
+    for trial in range(TRIALS):
+        note = note_of(world)
+        label, merge = merges()
+        made = make.make_set(note, run, [(0, 11, "PATIENT"), (13, 15, "AGE")], submitted=True)
+        Span.objects.create(annotation_set=made, start=20, end=24, label_id=label)
+        clients = [Client() for _ in range(2)]
+        for client in clients:
+            client.force_login(world.ann)
+        data, page = (reverse(name, args=["covid", note.pk]) for name in ("note_data", "annotate"))
+        calls = [partial(clients[0].get, data), partial(clients[1].get, page)]
+        if trial % 2:
+            calls.append(merge)
+        answers = at_once(*calls)[:2]
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert [len(answer["spans"]) for answer in (answers[0].json(), answers[1].context["data"])] == [3, 3]
+        reading = AnnotationSet.objects.get(document=note, author__user=world.ann)
+        assert (reading.seeded, reading.spans.count()) == (True, 3)
+        assert Event.objects.filter(document_id=note.pk, verb="set.seeded").count() == 1
+        assert not (trial % 2 and Span.objects.filter(label_id=label).exists())
+
+
+def test_a_first_span_while_the_note_is_opened(world: SimpleNamespace, at_once: Any) -> None:
+    """The reading is begun by one of the two: blank, or from the run. Nothing is lost either way."""
+    run = make.make_author(world.project, kind="run", name="rules-1")
+    Project.objects.update(seed_from=run)
+    for _ in range(TRIALS):
+        note = note_of(world)
+        make.make_set(note, run, [(0, 11, "PATIENT")], submitted=True)
+        post, client = poster(world.ann, note), Client()
+        client.force_login(world.ann)
+        opened = partial(client.get, reverse("note_data", args=["covid", note.pk]))
+        _, made = at_once(opened, partial(post, create(note, label_ids(world.project), "Torino", "CITY", version=0)))
+        assert made.status_code == 200
+        reading = AnnotationSet.objects.get(document=note, author__user=world.ann)
+        assert reading.spans.count() == 1 + reading.seeded
+        # Whoever came to a reading that was begun meanwhile is told.
+        assert made.json()["changed_elsewhere"] == reading.seeded

@@ -1,0 +1,167 @@
+"""What a note is opened with: the page's JSON, the same fetched ahead, and what goes on record."""
+
+import json
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from annotations.models import AnnotationSet, Assignment, Event
+from annotations.selectors.pace import Pace, typical_minutes
+from tests import factories as make
+from tests.annotate.conftest import create
+from tests.annotate.test_views import client_of, post, url
+
+pytestmark = pytest.mark.django_db
+
+
+def verbs() -> list[str]:
+    return list(Event.objects.values_list("verb", flat=True))
+
+
+def test_the_page_and_the_data_hold_the_same(world: SimpleNamespace) -> None:
+    make.make_note(world.project, readers=[world.ann])
+    make.make_set(world.note, world.ann, [(0, 11, "PATIENT")], version=3)
+    client = client_of(world.ann)
+    page = client.get(url(world, "annotate")).context["data"]
+    answer = client.get(url(world, "note_data"))
+    data = answer.json()
+    assert page.pop("labels") and page.pop("project")  # the same for all notes
+    assert data == json.loads(json.dumps(page))
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert data["note"] == {"id": world.note.pk, "name": "caso-001", "language": ""}
+    assert (data["text"], data["version"], data["state"], data["seeded"]) == (world.note.text, 3, "draft", "")
+    assert [span["start"] for span in data["spans"]] == [0]
+    assert data["urls"]["data"] == url(world, "note_data")
+    assert data["urls"]["changes"] == url(world, "changes")
+
+
+def test_the_stamp_changes_with_the_labels(world: SimpleNamespace) -> None:
+    client = client_of(world.ann)
+    stamps = [client.get(url(world, "note_data")).json()["labels_stamp"] for _ in range(2)]
+    label = make.label_of(world.project, "AGE")
+    label.name = "YEARS"
+    label.save()
+    stamps.append(client.get(url(world, "note_data")).json()["labels_stamp"])
+    assert stamps[0] == stamps[1] != stamps[2]
+
+
+def test_what_is_read_is_on_record_when_it_is_read(world: SimpleNamespace) -> None:
+    client = client_of(world.ann)
+    client.get(url(world, "note_data") + "?ahead=1")
+    assert verbs() == ["note.fetched"]
+    client.get(url(world, "spans") + "?version=0")
+    assert verbs() == ["note.fetched"]
+    assert "spans" not in client.get(url(world, "spans") + "?version=0&opened=1").json()
+    client.get(url(world, "note_data"))
+    assert verbs() == ["note.fetched", "note.read", "note.read"]
+    assert not AnnotationSet.objects.exists()
+
+
+def test_who_may_not_gets_json(world: SimpleNamespace) -> None:
+    for who, status in ((world.cas, 404), (world.vic, 403), (world.out, 404)):
+        answer = client_of(who).get(url(world, "note_data") + "?ahead=1")
+        assert (answer.status_code, set(answer.json())) == (status, {"error", "message"})
+    assert verbs() == []
+    assert client_of(world.ann).get(url(world, "note_data", pk=2**63)).status_code == 404
+
+
+def work_of(world: SimpleNamespace, pk: int) -> Any:
+    return client_of(world.ann).get(url(world, "note_data", pk=pk)).json()["work"]
+
+
+def place(world: SimpleNamespace, pk: int) -> dict[str, Any]:
+    return {"id": pk, "url": url(world, "annotate", pk=pk), "data": url(world, "note_data", pk=pk)}
+
+
+def test_the_notes_around_and_the_next_to_do(world: SimpleNamespace) -> None:
+    notes = [world.note, *(make.make_note(world.project, readers=[world.ann]) for _ in range(40))]
+    ids = [note.pk for note in notes]
+    Assignment.objects.filter(user=world.ann, document__in=notes[3:38]).update(state=Assignment.State.DONE)
+    work = work_of(world, ids[2])
+    assert work["notes"][0] == {"id": ids[0], "name": "caso-001", "state": "open", "url": url(world, "annotate")}
+    assert (work["done"], work["total"], work["more"], work["pace"]) == (35, 41, False, "")
+    assert (work["previous"], work["next"]) == (place(world, ids[1]), place(world, ids[3]))
+    # Far beyond the list of notes.
+    assert work["next_open"] == place(world, ids[38])
+    assert work_of(world, ids[40])["next_open"] == place(world, ids[0])
+    assert work_of(world, ids[5])["next_open"] == place(world, ids[38])
+
+
+def test_no_next_to_do_but_this_one(world: SimpleNamespace) -> None:
+    assert work_of(world, world.note.pk)["next_open"] is None
+    rev = client_of(world.rev).get(url(world, "note_data")).json()["work"]
+    assert (rev["next_open"], rev["total"]) == (None, 0)
+
+
+def test_submitting_says_what_comes_next(world: SimpleNamespace) -> None:
+    second = make.make_note(world.project, readers=[world.ann])
+    client = client_of(world.ann)
+    assert post(client, url(world, "submit"), {}).json()["next_open"] == place(world, second.pk)
+    last = post(client, url(world, "submit", pk=second.pk), {}).json()
+    assert (last["next_open"], last["state"]) == (None, "submitted")
+
+
+# ── Pace ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+START = datetime(2026, 3, 2, 9, 0)
+
+
+def log(*steps: tuple[int | None, str, float]) -> list[tuple[int | None, str, datetime]]:
+    """Events at minutes after nine."""
+    return [(note, verb, START + timedelta(minutes=minute)) for note, verb, minute in steps]
+
+
+def read(note: int, begun: float, minutes: float) -> list[tuple[int | None, str, float]]:
+    return [(note, "note.read", begun), (note, "span.created", begun + 1), (note, "set.submitted", begun + minutes)]
+
+
+def test_a_typical_note() -> None:
+    seen = log(*read(1, 0, 2), *read(2, 3, 4), *read(3, 8, 3))
+    # Up to the next note's opening: 3, 5 and 3 minutes.
+    assert typical_minutes(seen) == 3
+    assert typical_minutes(seen[:-1]) is None
+    assert typical_minutes(seen, whole=False) is None
+    assert typical_minutes([]) is None
+
+
+def test_breaks_and_what_is_not_submitted_count_for_nothing() -> None:
+    seen = log(*read(1, 0, 2), *read(2, 100, 4), (9, "note.read", 104.5), *read(3, 300, 4), (None, "signed", 304))
+    assert typical_minutes(seen) == 4
+    long = log((1, "note.read", 0), (1, "set.submitted", 20), *read(2, 21, 2), *read(3, 24, 2))
+    assert typical_minutes(long) == 2
+
+
+@pytest.mark.parametrize(
+    ("pace", "words"),
+    [
+        (Pace(0, None), ""),
+        (Pace(4, None), "4 today"),
+        (Pace(0, 0.2), "less than a minute a note"),
+        (Pace(0, 0.9), "about 1 minute a note"),
+        (Pace(12, 3.4), "12 today · about 3 minutes a note"),
+    ],
+)
+def test_in_words(pace: Pace, words: str) -> None:
+    assert pace.words == words
+
+
+def test_the_pace_is_ones_own_and_of_this_project(world: SimpleNamespace) -> None:
+    client = client_of(world.ann)
+    other = make.make_project("other")
+    make.make_member(other, user=world.ann)
+    far = make.make_note(other, readers=[world.ann])
+    post(client_of(world.ben), url(world, "submit"), {})
+    post(client, url(world, "submit", slug="other", pk=far.pk), {})
+    assert work_of(world, world.note.pk)["pace"] == ""
+    notes = [make.make_note(world.project, readers=[world.ann]) for _ in range(3)]
+    for note in notes:
+        client.get(url(world, "annotate", pk=note.pk))
+        post(client, url(world, "changes", pk=note.pk), create(world.note, world.labels, "Mario Rossi", "PATIENT"))
+        post(client, url(world, "submit", pk=note.pk), {})
+    assert work_of(world, world.note.pk)["pace"] == "3 today · less than a minute a note"
+    assert "3 today · less than a minute a note" in client.get(url(world, "annotate")).content.decode()
+    AnnotationSet.objects.update(submitted_at=timezone.now() - timedelta(days=2))
+    assert work_of(world, world.note.pk)["pace"] == "less than a minute a note"

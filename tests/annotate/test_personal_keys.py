@@ -1,0 +1,161 @@
+"""Personal keys: a label's key as one person uses it."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from annotations.access import enter
+from annotations.domain.labels import RESERVED_HOTKEYS
+from annotations.models import Event, Label, PersonalKey, User
+from annotations.selectors.personal import PROGRAM_KEYS, effective_keys, own_labels
+from annotations.services.errors import ServiceError
+from annotations.services.labels import merge_labels, update_label
+from annotations.services.personal import reset_keys, set_keys
+from tests import factories as make
+from tests.annotate.test_views import client_of
+
+pytestmark = pytest.mark.django_db
+# The project's: PATIENT 1, DOCTOR 2, DATE d, CITY c, HOSPITAL h, AGE none.
+
+
+def choose(world: SimpleNamespace, user: User | None = None, **keys: str) -> list[str]:
+    access = enter(user or world.ann, "covid")
+    return set_keys(access=access, keys={world.labels[name]: key for name, key in keys.items()})
+
+
+def keys(world: SimpleNamespace, user: User | None = None) -> dict[str, str]:
+    found = effective_keys(world.project.pk, (user or world.ann).pk)
+    names = {pk: name for name, pk in world.labels.items()}
+    labels = own_labels(world.project.pk, (user or world.ann).pk)
+    assert {label["id"]: label["key"] for label in labels} == found
+    return {names[pk]: key for pk, key in found.items()}
+
+
+def test_the_projects_keys_at_first(world: SimpleNamespace) -> None:
+    assert keys(world) == {"PATIENT": "1", "DOCTOR": "2", "DATE": "d", "CITY": "c", "HOSPITAL": "h", "AGE": ""}
+
+
+def test_a_choice_is_ones_own(world: SimpleNamespace) -> None:
+    assert choose(world, AGE="a", CITY="") == []
+    assert (keys(world)["AGE"], keys(world)["CITY"]) == ("a", "")
+    assert keys(world, world.ben)["AGE"] == ""
+    event = Event.objects.get(verb="keys.changed")
+    assert event.data == {"keys": {"AGE": "a", "CITY": "none"}}
+
+
+def test_a_key_is_lost_by_the_label_that_had_it_and_comes_back(world: SimpleNamespace) -> None:
+    assert choose(world, AGE="c") == ["CITY"]
+    assert (keys(world)["AGE"], keys(world)["CITY"]) == ("c", "")
+    assert choose(world, AGE="a") == []
+    assert keys(world)["CITY"] == "c"
+    choose(world, AGE="")
+    assert PersonalKey.objects.count() == 0
+
+
+def test_a_chosen_key_can_be_taken_too(world: SimpleNamespace) -> None:
+    choose(world, AGE="a")
+    assert choose(world, CITY="a") == ["AGE"]
+    assert (keys(world)["AGE"], keys(world)["CITY"]) == ("", "a")
+
+
+def test_two_labels_swap_their_keys(world: SimpleNamespace) -> None:
+    assert choose(world, PATIENT="2", DOCTOR="1") == []
+    assert (keys(world)["PATIENT"], keys(world)["DOCTOR"]) == ("2", "1")
+    choose(world, PATIENT="1", DOCTOR="2")
+    assert PersonalKey.objects.count() == 0
+
+
+@pytest.mark.parametrize("key", [*RESERVED_HOTKEYS, "é", "ab", "-", "N"])
+def test_keys_that_no_label_can_have(world: SimpleNamespace, key: str) -> None:
+    with pytest.raises(ServiceError) as caught:
+        choose(world, AGE=key)
+    if key.lower() in PROGRAM_KEYS:
+        assert str(PROGRAM_KEYS[key.lower()]) in str(caught.value)
+    assert not PersonalKey.objects.exists()
+
+
+def test_every_key_of_the_program_says_what_it_does() -> None:
+    assert set(PROGRAM_KEYS) == RESERVED_HOTKEYS
+
+
+def test_two_labels_cant_have_one_key(world: SimpleNamespace) -> None:
+    with pytest.raises(ServiceError, match=r"DATE and AGE can't both|AGE and DATE can't both"):
+        choose(world, AGE="z", DATE="z")
+    assert keys(world)["DATE"] == "d"
+
+
+def test_what_a_manager_changes_later(world: SimpleNamespace) -> None:
+    choose(world, AGE="a")
+    update_label(label=make.label_of(world.project, "CITY"), actor=world.mia, hotkey="a")
+    assert (keys(world)["AGE"], keys(world)["CITY"]) == ("a", "")
+    assert keys(world, world.ben)["CITY"] == "a"
+    update_label(label=make.label_of(world.project, "CITY"), actor=world.mia, hotkey="t")
+    assert keys(world)["CITY"] == "t"
+
+
+def test_a_merged_labels_key_is_free_again(world: SimpleNamespace) -> None:
+    choose(world, AGE="a")
+    age, date = make.label_of(world.project, "AGE"), make.label_of(world.project, "DATE")
+    merge_labels(source=age, target=date, actor=world.mia)
+    assert not PersonalKey.objects.exists()
+    assert choose(world, CITY="a") == []
+    assert keys(world)["DATE"] == "d"
+
+
+def test_reset(world: SimpleNamespace) -> None:
+    choose(world, AGE="a", CITY="z")
+    choose(world, world.ben, AGE="b")
+    reset_keys(access=enter(world.ann, "covid"))
+    reset_keys(access=enter(world.ann, "covid"))
+    assert keys(world)["AGE"] == "" and keys(world, world.ben)["AGE"] == "b"
+    assert Event.objects.filter(verb="keys.changed").count() == 3
+
+
+def test_labels_of_another_project_are_left_alone(world: SimpleNamespace) -> None:
+    other = Label.objects.get(label_set__project=make.make_project("other"), name="AGE")
+    set_keys(access=enter(world.ann, "covid"), keys={other.pk: "a", 10**12: "b"})
+    assert not PersonalKey.objects.exists()
+
+
+# ── The page ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def form(world: SimpleNamespace, **over: str) -> dict[str, Any]:
+    return {f"key-{world.labels[name]}": over.get(name, key) for name, key in keys(world).items()}
+
+
+def test_the_page(world: SimpleNamespace) -> None:
+    ann = client_of(world.ann)
+    path = reverse("keys", args=["covid"])
+    html = ann.get(path).content.decode()
+    assert "Key of CITY" in html and "guidelines" in html
+    answer = ann.post(path, form(world, AGE="c"), follow=True)
+    html = answer.content.decode()
+    assert "Your keys are saved." in html and "Without a key now: CITY." in html
+    assert keys(world)["AGE"] == "c"
+    html = ann.post(path, {"do": "reset"}, follow=True).content.decode()
+    assert "You use the project&#x27;s keys again." in html
+    assert keys(world)["AGE"] == ""
+
+
+def test_what_the_page_refuses(world: SimpleNamespace) -> None:
+    ann = client_of(world.ann)
+    path = reverse("keys", args=["covid"])
+    answer = ann.post(path, form(world, AGE="n"))
+    assert answer.status_code == 422
+    assert "next note" in answer.content.decode()
+    answer = ann.post(path, form(world, AGE="z", DATE="z"))
+    assert answer.status_code == 422
+    assert "can&#x27;t both have the key" in answer.content.decode()
+    assert ann.post(path, form(world, AGE="\0")).status_code == 422
+    assert ann.post(path, {}).status_code == 302  # nothing asked, nothing changed
+    assert not PersonalKey.objects.exists()
+
+
+def test_who_may(world: SimpleNamespace) -> None:
+    path = reverse("keys", args=["covid"])
+    for user, status in ((world.vic, 403), (world.out, 404), (world.rev, 200)):
+        assert client_of(user).get(path).status_code == status
+    assert client_of(world.ann).put(path).status_code == 405

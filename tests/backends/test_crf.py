@@ -1,0 +1,165 @@
+"""The CRF: the contract of all backends, training on notes of our own, and files that are no models."""
+
+import json
+import random
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from annotations.domain.spans import Span
+from models_runtime.backends import Backend, BackendError
+from models_runtime.backends.crf import CrfBackend
+from models_runtime.backends.crf.features import MOST, Features, pieces
+from models_runtime.backends.crf.model import MEMBERS
+from models_runtime.backends.crf.note import read
+from models_runtime.backends.crf.training import Step, train
+from tests.backends.contract import PLAIN, BackendContract, key
+
+NAMES = ["Anna Bianchi", "Luis Otero", "Carmen Huerta Paz", "Marco Rossi", "Eva Sanz", "Julián Otero Paz"]
+PLACES = ["Madrid", "León", "Torino", "Bari", "Burgos"]
+WORDS = ["acude", "por", "dolor", "torácico", "con", "fiebre", "de", "días", "se", "pauta", "reposo", "y", "control"]
+
+
+def made_notes(count: int = 40) -> list[tuple[str, list[Span]]]:
+    """Invented notes in which a name follows a title, and a place a code of five digits."""
+    chance = random.Random(7)
+    notes = []
+    for _ in range(count):
+        text, spans = "", []
+        for label, before, value in (
+            ("NOMBRE_SUJETO_ASISTENCIA", "Nombre: ", chance.choice(NAMES)),
+            ("TERRITORIO", "CP: 28013 ", chance.choice(PLACES)),
+            ("FECHAS", "Ingreso: ", f"{chance.randint(1, 28):02}/03/20{chance.randint(10, 20)}"),
+            ("NOMBRE_PERSONAL_SANITARIO", " ".join(chance.sample(WORDS, 9)) + ". Dr. ", chance.choice(NAMES)),
+            ("TERRITORIO", ", 28013 ", chance.choice(PLACES)),
+        ):
+            text += before
+            spans.append(Span(len(text), len(text) + len(value), label))
+            text += value + (".\n" if label != "NOMBRE_PERSONAL_SANITARIO" else "")
+        notes.append((text, spans))
+    return notes
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("crf") / "model.zip"
+    train(made_notes(), made, label_set="meddocan", iterations=30)
+    return made
+
+
+class TestCrfContract(BackendContract):
+    # The first line of a note is a feature too: a text that the model is sure of, wherever it stands.
+    words = made_notes(1)[0][0]
+
+    @pytest.fixture
+    def backend(self, path: Path) -> Backend:
+        return CrfBackend(path=str(path))
+
+
+def test_it_learns_one_note_by_heart(tmp_path: Path) -> None:
+    text, spans = made_notes(1)[0]
+    for algorithm in ("lbfgs", "ap"):
+        made = tmp_path / f"{algorithm}.zip"
+        train([(text, spans)], made, label_set="meddocan", algorithm=algorithm)
+        found = CrfBackend(str(made)).predict([text])[0]
+        assert found == spans
+        assert all(span.confidence is not None and span.confidence > 0.5 for span in found)
+
+
+def test_the_same_notes_give_the_same_file(tmp_path: Path) -> None:
+    one, two = (
+        train(made_notes(8), tmp_path / name, label_set="meddocan", iterations=10) for name in ("a.zip", "b.zip")
+    )
+    assert one == two
+    other = train(made_notes(9), tmp_path / "c.zip", label_set="meddocan", iterations=10)
+    assert other != one
+
+
+def test_a_note_longer_than_a_sequence_is_read_whole(path: Path) -> None:
+    backend = CrfBackend(str(path))
+    line = PLAIN.replace("\n", " ")
+    long = line * 300
+    note = read(long)
+    stretches = list(pieces(note))
+    assert len(stretches) > 3
+    assert all(past - first <= MOST for first, past in stretches)
+    assert [at for stretch in stretches for at in range(*stretch)] == list(range(len(note.tokens)))
+    assert sum(len(Features(note, []).of(*stretch)) for stretch in stretches) == len(note.tokens)
+    assert backend.predict([long])[0][-1].start > len(long) - 2 * len(line)
+
+
+def test_training_reports_and_stops_without_a_file(tmp_path: Path) -> None:
+    steps: list[Step] = []
+
+    class Stopped(Exception):
+        pass
+
+    def report(step: Step) -> None:
+        steps.append(step)
+        if step.iteration == 3:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        train(made_notes(8), tmp_path / "never.zip", label_set="meddocan", report=report)
+    assert [step.iteration for step in steps if step.iteration] == [1, 2, 3]
+    assert steps[-1].loss > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_words_of_unlabelled_notes_are_learned(tmp_path: Path) -> None:
+    made = tmp_path / "model.zip"
+    train(made_notes(4), made, label_set="meddocan", iterations=5, unlabelled=["Localidad: Teruel.\n"] * 3)
+    with zipfile.ZipFile(made) as archive:
+        assert json.loads(archive.read("lexicon.json"))["teruel"] == ["localidad/3"]
+
+
+def test_nothing_to_learn_is_said(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="1 notes without a single span"):
+        train([("Nothing here.", [])], tmp_path / "m.zip", label_set="meddocan")
+    with pytest.raises(BackendError, match="lbfgs, ap"):
+        train(made_notes(1), tmp_path / "m.zip", label_set="meddocan", algorithm="magic")
+
+
+def damaged(path: Path, made: Path, **members: bytes) -> Path:
+    """A copy of a model with other content for some members; empty: left out."""
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(made, "w") as copy:
+        content = {name: archive.read(name) for name in MEMBERS} | {
+            name.replace("__", "."): b for name, b in members.items()
+        }
+        for name, value in content.items():
+            if value:
+                copy.writestr(name, value)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("members", "why"),
+    [
+        ({"card__json": b""}, "must hold exactly"),
+        ({"run__pkl": b"cos\nsystem\n(S'true'\ntR."}, "must hold exactly"),
+        ({"card__json": b"{}"}, "deidreview-crf-1"),
+        ({"card__json": b"[" * 100_000}, "can't be read"),
+        ({"lexicon__json": b"[]"}, "lexicon"),
+        ({"model__crfsuite": b"\x80\x04\x95pickle"}, "not crfsuite's"),
+        ({"model__crfsuite": b"lCRF"}, "crfsuite can't open"),
+    ],
+)
+def test_what_is_no_model_is_refused(path: Path, tmp_path: Path, members: dict[str, bytes], why: str) -> None:
+    with pytest.raises(BackendError, match=why) as refused:
+        CrfBackend(str(damaged(path, tmp_path / "bad.zip", **members)))
+    assert refused.value.permanent
+
+
+def test_a_missing_model_and_another_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="not there"):
+        CrfBackend(str(tmp_path / "none.zip"))
+    (tmp_path / "text.zip").write_text("no zip")
+    with pytest.raises(BackendError, match="can't be read"):
+        CrfBackend(str(tmp_path / "text.zip"))
+
+
+def test_loading_again_gives_the_same_revision(path: Path) -> None:
+    one, two = CrfBackend(str(path)), CrfBackend(str(path))
+    assert one.revision == two.revision
+    assert key(one.predict([PLAIN])[0]) == key(two.predict([PLAIN])[0])

@@ -1,0 +1,127 @@
+"""What a person does on the annotate page, and what is looked at there. Used by every test of that page."""
+
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from annotations.models import Span
+
+TEXT = (
+    "Paziente Mario Rossi, 54 anni, ricoverato il 12/03/2021 a Torino.\r\n"
+    "\r\n"
+    "Visto dal dott. Bianchi; controllo il 20/03/2021.\r\n"
+    "Torna a casa.\r\n"
+)
+
+
+def open_note(page: Page, live: Any, note: Any) -> Page:
+    page.goto(live("annotate", note.project.slug, note.pk))
+    page.wait_for_selector("html[data-workbench=ready]")
+    return page
+
+
+def saved(page: Page) -> None:
+    expect(page.locator("#save-state")).to_have_text("Saved")
+
+
+def quotes(user: Any, note: Any) -> list[tuple[str, str]]:
+    """(label, text) of a person's spans, from the database."""
+    rows = Span.objects.filter(annotation_set__document=note, annotation_set__author__user=user)
+    return [
+        (label, note.text[start:end])
+        for start, end, label in rows.order_by("start", "end", "label_id").values_list("start", "end", "label__name")
+    ]
+
+
+def painted(page: Page) -> list[tuple[str, str]]:
+    """(label, text) of the spans on the page; the pieces of one span joined."""
+    found = page.evaluate(
+        """() => {
+            const spans = new Map();
+            for (const piece of document.querySelectorAll("#note .span")) {
+                const span = spans.get(piece.dataset.span) ?? { label: "", text: [] };
+                span.text.push(piece.textContent);
+                span.label ||= piece.dataset.label ?? "";
+                spans.set(piece.dataset.span, span);
+            }
+            return [...spans.values()].map(({label, text}) => [label, text.join("|")]);
+        }"""
+    )
+    return [tuple(item) for item in found]
+
+
+def place(page: Page, part: str, edge: str = "start", nth: int = 0) -> dict[str, float]:
+    """Where a piece of the note's text lies on the screen."""
+    return page.evaluate(
+        """([part, edge, nth]) => {
+            const walker = document.createTreeWalker(document.getElementById("note"), NodeFilter.SHOW_TEXT);
+            const nodes = [];
+            let all = "";
+            for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+                if (!node.parentElement.closest(".line-text")) continue;
+                nodes.push([all.length, node]);
+                all += node.data;
+            }
+            let at = -1;
+            for (let n = 0; n <= nth; n += 1) at = all.indexOf(part, at + 1);
+            const offset = edge === "start" ? at : at + part.length - 1;
+            const [from, node] = nodes.findLast(([begin]) => begin <= offset);
+            const range = document.createRange();
+            range.setStart(node, offset - from);
+            range.setEnd(node, offset - from + 1);
+            const box = range.getBoundingClientRect();
+            const x = edge === "start" ? box.left + 1 : box.right - 1;
+            return { x, y: box.top + box.height / 2 };
+        }""",
+        [part, edge, nth],
+    )
+
+
+def drag(page: Page, part: str, to: str | None = None) -> None:
+    start, end = place(page, part), place(page, to or part, "end")
+    page.mouse.move(start["x"], start["y"])
+    page.mouse.down()
+    page.mouse.move((start["x"] + end["x"]) / 2, (start["y"] + end["y"]) / 2)
+    page.mouse.move(end["x"], end["y"])
+    page.mouse.up()
+
+
+def click_text(page: Page, part: str, **options: Any) -> None:
+    at = place(page, part)
+    page.mouse.click(at["x"] + 3, at["y"], **options)
+
+
+def label_button(page: Page, name: str) -> Any:
+    return page.locator("#side .wb-label", has=page.locator(f".name:text-is('{name}')"))
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def select_exactly(page: Page, part: str, nth: int) -> None:
+    """Select as a mouse would, in any writing direction: by the browser's own selection, then the button let go."""
+    page.evaluate(
+        """([part, nth]) => {
+            const note = document.getElementById("note");
+            const walker = document.createTreeWalker(note, NodeFilter.SHOW_TEXT);
+            const nodes = [];
+            let all = "";
+            for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+                if (!node.parentElement.closest(".line-text")) continue;
+                nodes.push([all.length, node]);
+                all += node.data;
+            }
+            const at = nth ? all.lastIndexOf(part) : all.indexOf(part);
+            const point = (offset, back) => {
+                const [from, node] = nodes.findLast(([begin]) => (back ? begin < offset : begin <= offset));
+                return [node, offset - from];
+            };
+            document.getSelection().setBaseAndExtent(...point(at, false), ...point(at + part.length, true));
+            const options = { bubbles: true, button: 0, pointerType: "mouse", altKey: true };
+            note.dispatchEvent(new PointerEvent("pointerdown", options));
+            note.dispatchEvent(new PointerEvent("pointerup", options));
+        }""",
+        [part, nth],
+    )

@@ -1,0 +1,117 @@
+"""The annotate page with hostile notes and names."""
+
+import re
+from typing import Any
+
+from playwright.sync_api import expect
+
+from annotations.models import Comment, Flag, Label, Span
+from tests import factories as make
+from tests.browser.annotate.steps import open_note, press, saved, select_exactly
+
+HOSTILE = (
+    "\n\ufeffInizio 👩‍👧‍👦 e\u0301 <script>alert(1)</script>\r\n"
+    "</div><img src=x onerror=alert(2)> &amp; &#13; ]]>\r"
+    "\tמרים כהן ו-محمد علي 123\u00a0fine\r\n\r\n"
+    "🇮🇹\u200bétà\x0bA\x0cB\u2028C\u0085D 😀😀 " + "lunga riga " * 40 + "fine"
+)
+HOSTILE_LABELS = [
+    ("<b>cat</b>", [("<img src=x onerror=alert(3)>", "1"), ("\"ETÀ\" & 'co'", "2")]),
+    ("ok", [("שם", "3")]),
+]
+
+
+def test_hostile_note(transactional_db: None, page_of: Any, live: Any, axe: Any) -> None:
+    project = make.make_project("hostile", HOSTILE_LABELS, name="<i>Progetto</i>")
+    ann = make.make_member(project, user="ann")
+    note = make.make_note(project, HOSTILE, '"><script>alert(4)</script>.txt', readers=[ann])
+    page = page_of(ann)
+    alerts: list[str] = []
+    page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
+    open_note(page, live, note)
+    assert page.evaluate("document.querySelector('#note').querySelectorAll('img, script, b').length") == 0
+    wanted = [
+        ("1", "👩‍👧‍👦"),
+        ("2", "e\u0301"),
+        ("3", "<script>"),
+        ("1", "onerror"),
+        ("2", "מרים כהן"),
+        ("3", "محمد علي"),
+        ("1", "123\u00a0fine"),
+        ("2", "🇮🇹"),
+        ("3", "😀😀"),
+        ("1", "fine"),
+    ]
+    names = {"1": HOSTILE_LABELS[0][1][0][0], "2": HOSTILE_LABELS[0][1][1][0], "3": "שם"}
+    places = []
+    for key, part in wanted:
+        nth = 1 if part == "fine" else 0
+        start = HOSTILE.index(part) if not nth else HOSTILE.rindex(part)
+        places.append((start, start + len(part), names[key]))
+        select_exactly(page, part, nth)
+        page.keyboard.press(key)
+    saved(page)
+    rows = Span.objects.order_by("start").values_list("start", "end", "label__name")
+    assert list(rows) == sorted(places)
+    # Drawn by the server and drawn by the browser: the same, to the last attribute.
+    drawn = """() => [...document.querySelectorAll("#note .line-text")].map((line) =>
+        [...line.querySelectorAll(".span")].map((s) => [s.textContent, s.className.replace(" is-selected", ""),
+            s.getAttribute("aria-label"), s.dataset.label ?? null]))"""
+    by_browser = page.evaluate(drawn)
+    text = page.evaluate("[...document.querySelectorAll('#note .line-text')].map((line) => line.textContent)")
+    open_note(page, live, note)
+    assert page.evaluate(drawn) == by_browser
+    assert page.evaluate("[...document.querySelectorAll('#note .line-text')].map((line) => line.textContent)") == text
+    assert axe(page) == []
+    assert alerts == []
+
+
+MARKUP = "<img src=x onerror=\"document.title='broken'\"><b>{{ x }}</b>"
+GUIDELINES = (
+    f"# {MARKUP}\n\n{MARKUP}\n\n<script>document.title='broken'</script> [a](javascript:document.title='broken')\n"
+)
+
+
+def test_hostile_words_around_the_note(transactional_db: None, page_of: Any, live: Any, axe: Any) -> None:
+    """Names, descriptions, guidelines, comments, flags and searches: shown as they are, in every part of the page."""
+    labels = [(MARKUP, [(f"one {MARKUP}"[:60], "1"), ("two", "2")])]
+    project = make.make_project("hostile", labels, name=MARKUP, guidelines=GUIDELINES, guidelines_version=1)
+    Label.objects.filter(name__startswith="one").update(description=MARKUP)
+    ann = make.make_member(project, user=make.make_user("ann", first_name=MARKUP, last_name="x"))
+    notes = [
+        make.make_note(project, f"Mario {MARKUP} Rossi", f"{MARKUP} {number}.txt", readers=[ann]) for number in "12"
+    ]
+    for place in ({}, {"start": 0, "end": 5}):
+        Comment.objects.create(document=notes[0], reader=ann, author=ann, text=f"said {MARKUP}", **place)
+    Flag.objects.create(document=notes[0], user=ann, reason="other", text=MARKUP)
+    page = page_of(ann)
+    open_note(page, live, notes[0])
+    title = page.title()
+    expect(page.locator("#threads .said")).to_have_text([f"said {MARKUP}"] * 2)
+    expect(page.locator("#note-name")).to_have_text(f"{MARKUP} 1.txt")
+    press(page, "ArrowRight", "1")
+    expect(page.locator("#selected .chip")).to_contain_text(MARKUP[:40])
+    press(page, "g")
+    expect(page.locator("#guide-label .said")).to_have_text(MARKUP)
+    guide = page.locator("#guide-body")
+    expect(guide.locator("h1, h2, h3").first).to_have_text(MARKUP)
+    expect(guide).to_contain_text("<script>document.title='broken'</script>")
+    assert guide.locator("a[href^='javascript:']").count() == 0
+    press(page, "Escape", "Escape", "/")
+    page.locator("#find-text").fill(MARKUP)
+    expect(page.locator("#find-count")).to_have_text(re.compile("1"))
+    press(page, "Escape", "Escape", "m")
+    page.locator("#comment-text").fill(MARKUP)
+    press(page, "Control+Enter")
+    expect(page.locator("#threads .said")).to_have_count(3)
+    press(page, "?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text(MARKUP[:40])
+    press(page, "Escape", "f")
+    expect(page.locator("#flag-text")).to_have_value(MARKUP)
+    assert page.evaluate("document.querySelectorAll('img, body b, [onerror]').length") == 0
+    assert page.title() == title
+    page.keyboard.press("Escape")
+    saved(page)
+    press(page, "n")
+    expect(page.locator("#note-name")).to_have_text(f"{MARKUP} 2.txt")
+    assert page.evaluate("document.querySelectorAll('img, body b, [onerror]').length") == 0

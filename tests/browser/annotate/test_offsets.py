@@ -1,0 +1,203 @@
+"""Texts that other tools miscount: what the mouse and the keys take is what is seen, and what reaches the database."""
+
+import unicodedata
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.domain.tokens import snap, tokenize
+from annotations.models import Span
+from tests import factories as make
+from tests.browser.annotate.steps import open_note, press, saved
+
+# Each with a stretch to drag over. `|` stands where the mouse goes down and where it is let go.
+DRAGGED = [
+    "\n",  # a note that begins with a line break
+    "\ufeff\tPaziente |Ma|rio\u00a0Rossi\r\n",
+    "famiglia 👨\u200d👩\u200d👧\u200d👦 di |Anna 😀| Bianchi\r\n",
+    "|👨\u200d👩\u200d👧\u200d👦| e poi 👍🏽👍🏽\n",
+    "Jose\u0301 |Pe\u0301re|z, nato a Co\u0302te\r",
+    "\tcol\t|12/03/|2021\tTorino\r\n",
+    "د. |محمد علي| في المستشفى\n",
+    "המטופל |דוד כהן| בן 54\r\n",
+    "mixed דוד |12| and |\r\n",
+    "\r\n",
+    "caso\u2028A\u0085B\u200b |C d|\u3000fine 🇮🇹🇮🇹 12\u00a0mg",
+]
+# Tokens of their own, but parts of one picture: Chromium shows them as selected together or not at all.
+PARTS = "👨👩👧👦\u200d👍🏽🇮🇹"
+
+# The ends of a stretch, in UTF-16 units of its line, to where a mouse must go: before the first character that is
+# taken and after the last one, each on the side where its writing direction has it. Scrolls there first.
+WHERE = """([line, start, end]) => {
+    const root = document.querySelector(`#note .line-text[data-start="${line}"]`);
+    const nodes = [];
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    let length = 0;
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        nodes.push([length, node]);
+        length += node.length;
+    }
+    const box = (from, to) => {
+        const range = document.createRange();
+        for (const [at, set] of [[from, "setStart"], [to, "setEnd"]]) {
+            const [begin, node] = nodes.findLast(([begin]) => (set === "setStart" ? begin <= at : begin < at));
+            range[set](node, at - begin);
+        }
+        return range.getBoundingClientRect();
+    };
+    const text = root.textContent;
+    const parts = [...new Intl.Segmenter("und", { granularity: "grapheme" }).segment(text)];
+    const part = (unit) => parts.findLast(({ index }) => index <= unit);
+    const first = part(start);
+    const last = part(end - 1);
+    const backwards = (segment) => /[\\u0590-\\u08ff]/.test(segment.segment);
+    const edge = (segment, after) => {
+        const found = box(segment.index, segment.index + segment.segment.length);
+        return { x: after === backwards(segment) ? found.left + 1 : found.right - 1, y: found.top + found.height / 2 };
+    };
+    const scroller = document.getElementById("scroll");
+    scroller.scrollTop += box(start, start + 1).top - scroller.getBoundingClientRect().top - 200;
+    return [edge(first, false), edge(last, true)];
+}"""
+
+
+def units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def ends(page: Page, text: str, start: int, end: int) -> list[dict[str, float]]:
+    """Where the mouse goes down and up for text[start:end] of one line."""
+    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    return list(page.evaluate(WHERE, [line, units(text[line:start]), units(text[line:end])]))
+
+
+def drag_over(page: Page, text: str, start: int, end: int) -> None:
+    """With the real mouse."""
+    places = ends(page, text, start, end)
+    page.mouse.move(**places[0])
+    page.mouse.down()
+    page.mouse.move((places[0]["x"] + places[1]["x"]) / 2, places[1]["y"])
+    page.mouse.move(**places[1])
+    page.mouse.up()
+
+
+def places() -> list[tuple[int, int, str]]:
+    return sorted(Span.objects.values_list("start", "end", "label__name"))
+
+
+def selected(page: Page) -> str:
+    return str(page.evaluate("document.getSelection().toString()"))
+
+
+def selects(page: Page, wanted: str) -> None:
+    """Waits: after a mouse the browser settles its selection first, and the page after it."""
+    page.wait_for_function("wanted => document.getSelection().toString() === wanted", arg=wanted)
+
+
+def runs_left(text: str, offset: int) -> bool:
+    """Whether the line at an offset runs from right to left: its first letter does."""
+    line = text[max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1 :].splitlines()[0]
+    letter = next((character for character in line if character.isalpha()), "a")
+    return unicodedata.bidirectional(letter) in ("R", "AL")
+
+
+@pytest.fixture
+def opened_with(transactional_db: None, page_of: Any, live: Any) -> Any:
+    project = make.make_project("offsets")
+    ann = make.make_member(project, user="ann")
+
+    def opened(text: str) -> Page:
+        return open_note(page_of(ann), live, make.make_note(project, text, readers=[ann]))
+
+    return opened
+
+
+def test_the_mouse_takes_what_is_seen(opened_with: Any) -> None:
+    text, stretches = "", []
+    for line in DRAGGED:
+        before, *rest = line.split("|")
+        if rest:
+            stretches.append((len(text + before), len(text + before + rest[0])))
+        text += line.replace("|", "")
+    page = opened_with(text)
+    shown = page.evaluate("[...document.querySelectorAll('#note .line-text')].map((line) => line.textContent)")
+    assert shown == text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    tokens, expected = tokenize(text), []
+    for start, end in stretches:
+        wanted = snap(tokens, start, end)
+        assert wanted is not None
+        drag_over(page, text, start, end)
+        selects(page, text[slice(*wanted)])
+        press(page, "1")
+        expected.append((*wanted, "PATIENT"))
+    # By characters: no more and no less than was dragged over.
+    for start, end in stretches:
+        page.keyboard.down("Alt")
+        drag_over(page, text, start, end)
+        page.keyboard.up("Alt")
+        selects(page, text[start:end])
+        press(page, "2")
+        expected.append((start, end, "DOCTOR"))
+    saved(page)
+    assert places() == sorted(expected)
+
+
+def test_a_double_click_at_the_edge_of_a_letter_takes_it(opened_with: Any) -> None:
+    text = "Sexo: H.\nd. m, محمد\nد. محمد\n"
+    page = opened_with(text)
+    letters = [text.index(part) for part in ("H.", "m,", "د.")]
+    for at in letters:
+        _, after = ends(page, text, at, at + 1)
+        page.mouse.dblclick(**after)
+        selects(page, text[at])
+        press(page, "1")
+    saved(page)
+    assert places() == [(at, at + 1, "PATIENT") for at in letters]
+
+
+def test_the_keys_take_every_token_in_turn(opened_with: Any) -> None:
+    text = "".join(DRAGGED).replace("|", "")
+    tokens = [(token.start, token.end) for token in tokenize(text)]
+    page = opened_with(text)
+    here = 0
+    for number, (start, end) in enumerate(tokens):
+        press(page, "ArrowLeft" if runs_left(text, here) else "ArrowRight")  # onwards, as it is seen
+        here = start
+        if text[start:end] not in PARTS:
+            selects(page, text[start:end])
+        if number % 2:
+            press(page, "d")
+    saved(page)
+    assert places() == [(*token, "DATE") for token in tokens[1::2]]
+    # A stretch by keys, over what was labelled.
+    press(page, "Escape", "ArrowLeft", *["Shift+ArrowLeft"] * 3)
+    stretch = selected(page)
+    press(page, "h")
+    saved(page)
+    [(start, end)] = [(start, end) for start, end, label in places() if label == "HOSPITAL"]
+    assert text[start:end] == stretch
+    assert len([token for token in tokens if start <= token[0] < end]) == 4
+
+
+def test_a_line_of_20_000_characters(opened_with: Any) -> None:
+    text = "Línea 😀 larga דוד 12 " * 960 + "doctor Ángel Ruiz, fin."
+    assert len(text) > 20_000
+    assert "\n" not in text
+    start = text.index("Ángel")
+    page = opened_with(text)
+    drag_over(page, text, start + 1, start + 7)
+    press(page, "2")
+    expect(page.locator("#note .span")).to_have_text("Ángel Ruiz")
+    press(page, "ArrowRight", "ArrowRight", "c")
+    middle = text.index("larga", 10_000)
+    drag_over(page, text, middle, middle + 9)
+    press(page, "1", "Shift+ArrowRight")
+    saved(page)
+    stretch = text.index("12", middle)
+    assert places() == [
+        (middle, stretch + 2, "PATIENT"),
+        (start, start + 10, "DOCTOR"),
+        (start + 12, start + 15, "CITY"),
+    ]

@@ -1,0 +1,110 @@
+"""The server dies while somebody labels, and comes back: every span once, in order, and the page never said otherwise.
+
+The real product in processes of its own (tests/ops), killed without a word. It stays away for OUTAGE_SECONDS, which are
+few by default; the page can't tell a second from a minute but by how often it has asked.
+"""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.annotate.steps import press, saved
+from tests.ops.conftest import environ, manage, start
+
+__all__ = ["environ", "manage", "start"]
+pytestmark = pytest.mark.processes
+SECRET = "a-long-enough-secret-7"
+AWAY = float(os.environ.get("OUTAGE_SECONDS", "0"))
+SPANS, BEFORE, MEANWHILE = 50, 8, 36
+WORDS = [f"parola{number:02}" for number in range(SPANS)]
+TEXT = "\r\n".join(" ".join(WORDS[at : at + 5]) for at in range(0, SPANS, 5))
+KEPT = """
+import json
+from annotations.models import Event, Span
+made = [event.data["after"] for event in Event.objects.filter(verb="span.created").order_by("pk")]
+spans = sorted(Span.objects.values_list("start", "end"))
+print(json.dumps({"made": made, "spans": spans, "events": Event.objects.filter(verb__startswith="span.").count()}))
+"""
+
+
+@pytest.fixture
+def product(start: Any, manage: Any, tmp_path: Path) -> Any:
+    running = start().wait_ready()
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "nota.txt").write_bytes(TEXT.encode())
+    for words in (
+        ("createsuperuser", "--noinput", "--username", "ann", "--email", "ann@ward.example"),
+        ("create_project", "ward", "--labels", "i2b2-2014"),
+        ("add_member", "ward", "ann", "--role", "annotator"),
+        ("import_documents", "ward", str(folder), "--format", "text"),
+    ):
+        done = manage(*words, DJANGO_SUPERUSER_PASSWORD=SECRET)
+        assert done.returncode == 0, done.stderr
+    return running
+
+
+def signed_in(browser: Browser, base: str) -> Page:
+    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page.set_default_timeout(15_000)
+    page.goto(f"{base}/accounts/login/")
+    page.fill("input[name=login]", "ann")
+    page.fill("input[name=password]", SECRET)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Projects", exact=True)).to_be_visible()
+    page.goto(f"{base}/projects/ward/notes/next/")
+    page.wait_for_selector("html[data-workbench=ready]")
+    return page
+
+
+def test_a_server_that_dies_loses_nothing(product: Any, start: Any, manage: Any, browser: Browser) -> None:
+    page = signed_in(browser, f"http://127.0.0.1:{product.port}")
+    state = page.locator("#save-state")
+    key = page.locator("#side .wb-label kbd").first.inner_text()
+
+    def label(count: int) -> None:
+        for _ in range(count):
+            press(page, "ArrowRight", "Shift+ArrowRight", key)  # a word here is letters, then digits
+
+    label(BEFORE)
+    product.kill_all()  # whatever is under way is cut off
+    label(MEANWHILE)
+    expect(state).to_contain_text("Offline")
+    said = page.evaluate_handle(
+        """() => {
+            const said = [];
+            const node = document.getElementById("save-state");
+            new MutationObserver(() => said.push(node.textContent)).observe(node, { childList: true });
+            return said;
+        }"""
+    )
+    expect(page.locator("#note .span")).to_have_count(BEFORE + MEANWHILE)
+    waiting = int(state.inner_text().removeprefix("Offline, ").removesuffix(" waiting"))
+    assert MEANWHILE <= waiting <= BEFORE + MEANWHILE
+    with page.expect_event("dialog") as asked:
+        page.once("dialog", lambda dialog: dialog.dismiss())
+        page.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
+    time.sleep(AWAY)
+    label(SPANS - BEFORE - MEANWHILE)
+    expect(state).to_have_text(f"Offline, {waiting + SPANS - BEFORE - MEANWHILE} waiting")
+    assert not [words for words in said.json_value() if not words.startswith("Offline")]
+
+    start().wait_ready()
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    saved(page)
+    expect(page.locator("#told")).to_contain_text("saved again")
+    kept = json.loads(manage("shell", "-v", "0", "-c", KEPT).stdout)
+    places = [(TEXT.index(word), TEXT.index(word) + len(word)) for word in WORDS]
+    assert [tuple(place) for place in kept["spans"]] == places
+    assert [tuple(place[:2]) for place in kept["made"]] == places
+    assert kept["events"] == SPANS
+    page.reload()
+    page.wait_for_selector("html[data-workbench=ready]")
+    expect(page.locator("#note .span")).to_have_text(WORDS)
+    page.context.close()

@@ -1,0 +1,73 @@
+"""The annotate page on a phone: reading, simple labelling, changing, handing in; all by finger."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from playwright.sync_api import CDPSession, Page, expect
+
+from tests.browser.annotate.steps import open_note, place, quotes, saved
+
+
+def finger(session: CDPSession, kind: str, **at: float) -> None:
+    points = [{"x": at["x"], "y": at["y"]}] if at else []
+    session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def long_press(page: Page, part: str) -> None:
+    """A held finger selects a word: what the browser does then, without its wait."""
+    at = place(page, part)
+    page.touchscreen.tap(at["x"] + 3, at["y"])
+    page.evaluate("document.getSelection().modify('extend', 'forward', 'word')")
+
+
+def test_a_note_by_finger(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    page = page_of(world.ann, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    open_note(page, live, world.note)
+    session = page.context.new_cdp_session(page)
+    # Label: the palette is a sheet at the bottom, as wide as the screen.
+    long_press(page, "Torino")
+    palette = page.locator("#palette")
+    expect(palette).to_be_visible()
+    box = palette.bounding_box()
+    assert box is not None
+    assert (box["x"], box["width"], box["y"] + box["height"]) == (0, 390, 844)
+    palette.get_by_role("button", name="Wider").tap()
+    palette.get_by_role("button", name="Narrower").tap()
+    palette.get_by_role("button", name="CITY").tap()
+    expect(palette).to_be_hidden()
+    saved(page)
+    [(label, quote)] = quotes(world.ann, world.note)
+    assert label == "CITY"
+    assert "Torino".startswith(quote) or quote == "Torino"
+    # Let go, select it again by a tap, relabel it.
+    empty = place(page, "Torna")
+    page.touchscreen.tap(empty["x"] + 200, empty["y"])
+    at = place(page, "Torino")
+    page.touchscreen.tap(at["x"] + 3, at["y"])
+    expect(page.locator("#selected .chip")).to_have_text("CITY")
+    page.get_by_role("button", name="Relabel").tap()
+    palette.get_by_role("button", name="HOSPITAL").tap()
+    expect(page.locator("#selected .chip")).to_have_text("HOSPITAL")
+    # Drag its start back over a word, by the knob below it.
+    knob = page.locator(".wb-end.is-start").bounding_box()
+    assert knob is not None
+    held = {"x": knob["x"] + knob["width"] / 2, "y": knob["y"] + knob["height"] - 12}
+    at, to = place(page, "Torino"), place(page, "12/03")
+    moved = {"x": held["x"] + to["x"] - at["x"], "y": held["y"] + to["y"] - at["y"]}
+    finger(session, "touchStart", **held)
+    finger(session, "touchMove", x=(held["x"] + moved["x"]) / 2, y=(held["y"] + moved["y"]) / 2)
+    finger(session, "touchMove", **moved)
+    expect(page.locator(".wb-ends-boxes i").first).to_be_visible()
+    finger(session, "touchEnd")
+    saved(page)
+    assert quotes(world.ann, world.note) == [("HOSPITAL", "12/03/2021 a Torino")]
+    assert axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.get_by_role("button", name="Delete").tap()
+    expect(page.locator("#note .span")).to_have_count(0)
+    # What is worth a look, one after the other, without aiming at it.
+    page.get_by_role("button", name="Next to look at").tap()
+    palette.get_by_role("button", name="DATE").tap()
+    expect(page.locator("#note .span")).to_have_text("20/03/2021")
+    page.get_by_role("button", name="Submit").tap()
+    page.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")

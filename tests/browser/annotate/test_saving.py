@@ -1,0 +1,157 @@
+"""The annotate page: nothing is lost, nothing doubled, nothing overwritten in silence."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from annotations.models import AnnotationSet, Event, Span
+from tests.browser.annotate.steps import open_note, painted, press, quotes, saved
+from tests.browser.conftest import session_cookie
+
+
+def test_a_reload_keeps_spans_and_undo(opened: Page, world: SimpleNamespace) -> None:
+    press(opened, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
+    saved(opened)
+    before = painted(opened)
+    opened.reload()
+    opened.wait_for_selector("html[data-workbench=ready]")
+    assert painted(opened) == before == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
+    press(opened, "Control+z")
+    expect(opened.locator("#note .span")).to_have_count(1)
+    press(opened, "Control+z")
+    expect(opened.locator("#note .span")).to_have_count(0)
+    press(opened, "Control+y", "Control+y")
+    expect(opened.locator("#note .span")).to_have_count(2)
+    saved(opened)
+    assert quotes(world.ann, world.note) == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
+
+
+def test_offline_work_is_kept_and_sent_in_order(opened: Page, world: SimpleNamespace) -> None:
+    opened.context.set_offline(True)
+    press(opened, "ArrowRight", "ArrowRight", "1")
+    expect(opened.locator("#save-state")).to_have_text("Offline, 1 waiting")
+    press(opened, "2", "ArrowRight", "c", "Delete", "ArrowRight", "ArrowRight", "d")
+    press(opened, "Control+z", "Control+Shift+z")
+    expect(opened.locator("#save-state")).to_have_text("Offline, 7 waiting")
+    assert painted(opened) == [("DOCTOR", "Mario"), ("DATE", "54")]
+    assert Span.objects.count() == 0
+    opened.context.set_offline(False)
+    saved(opened)
+    assert quotes(world.ann, world.note) == [("DOCTOR", "Mario"), ("DATE", "54")] == painted(opened)
+    assert Event.objects.filter(verb__startswith="span.").count() == 7
+
+
+def test_a_lost_answer_doubles_nothing(opened: Page, world: SimpleNamespace) -> None:
+    lost = []
+
+    def lose_once(route: Any) -> None:
+        if lost:
+            route.continue_()
+            return
+        lost.append(route.fetch().status)  # the server did it, but the page never hears
+        route.abort()
+
+    opened.route("**/changes", lose_once)
+    press(opened, "ArrowRight", "1")
+    expect(opened.locator("#save-state")).to_have_text("Offline, 1 waiting")
+    saved(opened)
+    assert lost == [200]
+    assert quotes(world.ann, world.note) == [("PATIENT", "Paziente")] == painted(opened)
+    expect(opened.locator("#told")).not_to_contain_text("another tab")
+
+
+def test_leaving_unsaved_work_warns(opened: Page) -> None:
+    opened.context.set_offline(True)
+    press(opened, "ArrowRight", "1")
+    expect(opened.locator("#save-state")).to_contain_text("Offline")
+    asked = []
+    opened.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    opened.close(run_before_unload=True)
+    opened.wait_for_timeout(300)
+    assert asked == ["beforeunload"]
+    opened.context.set_offline(False)
+    saved(opened)
+
+
+def test_signed_out_work_waits_for_signing_in_again(
+    opened: Page, world: SimpleNamespace, live: Any, live_server: Any
+) -> None:
+    cookie = opened.context.cookies()[0]
+    opened.context.clear_cookies()
+    press(opened, "ArrowRight", "1")
+    expect(opened.locator("#save-state")).to_have_text("Signed out, 1 waiting")
+    expect(opened.locator("#told")).to_contain_text("sign in again in another tab")
+    # Somebody else signs in first: nothing of ann's may become theirs.
+    opened.context.add_cookies([session_cookie(world.ben, live_server.url)])
+    opened.evaluate("window.dispatchEvent(new Event('online'))")
+    expect(opened.locator("#save-state")).to_have_text("Another person is signed in, 1 waiting")
+    assert Span.objects.count() == 0
+    opened.context.add_cookies([session_cookie(world.ann, live_server.url)])
+    opened.evaluate("window.dispatchEvent(new Event('online'))")
+    saved(opened)
+    assert quotes(world.ann, world.note) == [("PATIENT", "Paziente")]
+    assert cookie["value"]
+
+
+def test_two_tabs_tell_each_other(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    other = open_note(page_of(beside=opened), live, world.note)
+    press(opened, "ArrowRight", "1")
+    saved(opened)
+    press(other, "ArrowRight", "ArrowRight", "2")
+    saved(other)
+    expect(other.locator("#told")).to_contain_text("1 span added")
+    assert painted(other) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
+    opened.bring_to_front()
+    opened.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(opened.locator("#told")).to_contain_text("1 span added")
+    # The same span from both at once.
+    for page in (opened, other):
+        press(page, "ArrowRight", "c")
+    saved(opened)
+    saved(other)
+    assert quotes(world.ann, world.note).count(("CITY", "Rossi")) <= 1
+
+
+def test_a_stale_tab_overwrites_nothing(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    press(opened, "ArrowRight", "1")
+    saved(opened)
+    other = open_note(page_of(beside=opened), live, world.note)
+    press(other, "Tab", "2")
+    saved(other)
+    press(opened, "d")  # still selected there, still PATIENT there
+    expect(opened.locator("#told")).to_contain_text("nothing was overwritten")
+    assert quotes(world.ann, world.note) == [("DOCTOR", "Paziente")] == painted(opened)
+
+
+def test_submitted_elsewhere(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    other = open_note(page_of(beside=opened), live, world.note)
+    other.get_by_role("button", name="Submit").click()
+    other.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
+    press(opened, "ArrowRight", "1")
+    expect(opened.locator("#told")).to_contain_text("submitted")
+    assert painted(opened) == []
+    opened.get_by_role("button", name="Reopen to change it").click()
+    opened.wait_for_selector("#workbench[data-state=draft]")
+    opened.wait_for_selector("html[data-workbench=ready]")
+    press(opened, "ArrowLeft", "1")  # the cursor is where it was
+    saved(opened)
+    assert quotes(world.ann, world.note) == [("PATIENT", "Paziente")]
+
+
+def test_a_double_click_on_submit_submits_once(opened: Page, world: SimpleNamespace) -> None:
+    opened.get_by_role("button", name="Submit").dblclick()
+    opened.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
+    assert Event.objects.filter(verb="set.submitted").count() == 1
+    assert world.ann.assignments.get(document=world.notes[1]).state == "open"
+
+
+def test_submit_then_next_until_nothing_is_left(opened: Page, world: SimpleNamespace, page_of: Any) -> None:
+    for number in (1, 2):
+        press(opened, "ArrowRight", "1", "Enter")
+        opened.wait_for_url(f"**/notes/{world.notes[number].pk}/annotate/")
+        opened.wait_for_selector("html[data-workbench=ready]")
+    press(opened, "Enter")
+    expect(opened.get_by_role("heading", name="All your notes are done")).to_be_visible()
+    assert AnnotationSet.objects.filter(state="submitted").count() == 3
+    assert not world.ann.assignments.filter(state="open").exists()

@@ -1,0 +1,245 @@
+"""Comments, flags, guidelines beside the text, and finding: each walked once, most of it by keys."""
+
+import json
+import re
+from types import SimpleNamespace
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from annotations.models import Comment, Flag, Label, PersonalKey, Project
+from tests import factories as make
+from tests.browser.annotate.steps import click_text, drag, open_note, painted, press, quotes, saved
+
+HOSTILE = "<img src=x onerror=\"document.title='broken'\"> \u202eעברית {{ x }}"
+GUIDELINES = "# Names\n\nTitles stay **outside**.\n\n# Dates\n\nYears alone count. [Law](https://example.org/x)\n"
+
+
+def said(page: Page) -> list[str]:
+    return page.locator("#threads .said").all_text_contents()
+
+
+def write(page: Page, text: str) -> None:
+    page.locator("#comment-text").fill(text)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#comment-compose")).to_be_hidden()
+
+
+def test_comments(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    page = open_note(page_of(world.ann), live, world.note)
+    # On the note, by a key; then on a span that was made just now.
+    press(page, "m")
+    expect(page.locator("#comment-compose label")).to_contain_text("On the note")
+    write(page, HOSTILE)
+    expect(page.locator("#threads .said")).to_have_text([HOSTILE])
+    expect(page.locator("#note")).to_be_focused()
+    assert page.title() != "broken"
+    drag(page, "Mario Rossi")
+    press(page, "1")
+    saved(page)
+    press(page, "m")
+    expect(page.locator("#comment-compose label")).to_contain_text("On PATIENT: “Mario Rossi”")
+    write(page, "Or his father?")
+    expect(page.locator(".thread-place").nth(1)).to_have_text("On PATIENT: “Mario Rossi”")
+    commented = page.locator("#note .span.has-comment")
+    expect(commented).to_have_attribute("aria-description", "has a comment")
+    # The mark and the comment outlive a relabel, a delete and its undo.
+    press(page, "2")
+    expect(page.locator(".thread-place").nth(1)).to_have_text("On DOCTOR: “Mario Rossi”")
+    press(page, "Delete")
+    expect(page.locator(".thread-place").nth(1)).to_have_text("On a span that is gone, characters 9–20")
+    press(page, "Control+z")
+    expect(page.locator(".thread-place").nth(1)).to_have_text("On DOCTOR: “Mario Rossi”")
+    expect(commented).to_have_count(1)
+    # A click goes to the span, whose threads then stand out.
+    press(page, "Escape")
+    page.locator(".thread-place").nth(1).click()
+    expect(page.locator("#note .span.is-selected")).to_have_count(1)
+    expect(page.locator(".thread.is-here")).to_have_count(1)
+    # Answer, edit, settle, delete.
+    thread = page.locator(".thread", has_text="Or his father?")
+    thread.get_by_role("button", name="Answer").click()
+    write(page, "His father.")
+    expect(thread.locator(".answers .said")).to_have_text("His father.")
+    thread.get_by_role("button", name="Edit").first.click()
+    write(page, "Or his uncle?")
+    thread = page.locator(".thread", has_text="Or his uncle?")
+    expect(thread).to_contain_text("edited")
+    assert axe(page) == []
+    thread.get_by_role("button", name="Settle").click()
+    page.locator("#threads summary").click()
+    expect(page.locator(".thread.is-settled")).to_contain_text("settled by ann")
+    expect(commented).to_have_count(0)
+    hostile = page.locator(".thread", has_text="onerror")
+    hostile.get_by_role("button", name="Delete").click()
+    hostile.get_by_role("button", name="Delete for good?").click()
+    expect(hostile).to_have_count(0)
+    assert list(Comment.objects.order_by("pk").values_list("text", flat=True)) == ["Or his uncle?", "His father."]
+    assert quotes(world.ann, world.note) == [("DOCTOR", "Mario Rossi")]
+    # Another note has none of it; what is being written waits until this one is open again.
+    press(page, "m")
+    page.locator("#comment-text").fill("Half a")
+    page.locator("#next-note").click()
+    expect(page.locator("#note-name")).to_have_text("caso-002")
+    expect(page.locator("#threads")).to_be_empty()
+    expect(page.locator("#comment-compose")).to_be_hidden()
+    page.locator("#previous-note").click()
+    expect(page.locator("#comment-text")).to_have_value("Half a")
+    write(page, "Half a thought.")
+    expect(page.locator("#threads .said").first).to_have_text("Half a thought.")
+    assert Comment.objects.get(text="Half a thought.").document == world.note
+
+
+def test_a_comment_is_not_lost_with_the_connection(world: SimpleNamespace, opened: Page) -> None:
+    page = opened
+    press(page, "m")
+    page.locator("#comment-text").fill("Kept.")
+    page.context.set_offline(True)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#comment-error")).to_contain_text("your words are still here")
+    page.context.set_offline(False)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#threads .said")).to_have_text(["Kept."])
+    assert Comment.objects.count() == 1
+
+
+def test_flagging(world: SimpleNamespace, opened: Page, axe: Any, live: Any) -> None:
+    page = opened
+    press(page, "f")
+    dialog = page.locator("#flag-dialog")
+    expect(dialog).to_be_visible()
+    assert axe(page) == []
+    page.get_by_label("Something else").check()
+    page.locator("#flag-raise").click()
+    expect(page.locator("#flag-error")).to_contain_text("say in a few words")
+    page.locator("#flag-text").fill(HOSTILE)
+    page.locator("#flag-raise").click()
+    expect(dialog).to_be_hidden()
+    expect(page.locator("#note")).to_be_focused()
+    expect(page.locator("#show-flag")).to_have_text("Flagged")
+    assert Flag.objects.get().text == HOSTILE
+    # It can be worked on as before.
+    drag(page, "Torino")
+    press(page, "c")
+    assert painted(page) == [("CITY", "Torino")]
+    saved(page)
+    press(page, "f")
+    expect(page.locator("#flag-text")).to_have_value(HOSTILE)
+    page.locator("#flag-clear").click()
+    expect(page.locator("#show-flag")).to_have_text("Flag")
+    assert page.title() != "broken"
+
+
+def test_guidelines_beside_the_text(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    Project.objects.filter(pk=world.project.pk).update(guidelines=GUIDELINES, guidelines_version=3)
+    Label.objects.filter(name="PATIENT").update(description="The patient's name, without titles.")
+    page = open_note(page_of(world.ann), live, world.note)
+    guide, body = page.locator("#guide"), page.locator("#guide-body")
+    press(page, "g")
+    expect(body).to_contain_text("Titles stay outside.")
+    expect(body).to_contain_text("Version 3")
+    expect(page.locator("#guide-news")).to_be_hidden()
+    expect(page.locator("#guide-scroll")).to_be_focused()
+    assert axe(page) == []
+    # Beside the text: both are there, and labelling goes on.
+    drag(page, "Mario Rossi")
+    press(page, "1")
+    expect(page.locator("#guide-label")).to_contain_text("The patient's name, without titles.")
+    assert painted(page) == [("PATIENT", "Mario Rossi")]
+    body.get_by_role("link", name="Dates").click()
+    expect(body.locator("h2", has_text="Dates")).to_be_focused()
+    assert body.get_by_role("link", name="Law").get_attribute("target") == "_blank"
+    # Escape in it closes it, and so does the key; the focus goes back.
+    press(page, "Escape")
+    expect(guide).to_be_hidden()
+    expect(page.locator("#note")).to_be_focused()
+    saved(page)
+    Project.objects.filter(pk=world.project.pk).update(guidelines=GUIDELINES + "New rule.", guidelines_version=4)
+    page.reload()
+    page.wait_for_selector("html[data-workbench=ready]")
+    expect(page.locator("#guidelines")).to_have_attribute("data-news", "changed")
+    press(page, "g")
+    expect(page.locator("#guide-news")).to_be_visible()
+    expect(body).to_contain_text("New rule.")
+    press(page, "g")
+    expect(guide).to_be_hidden()
+    # On a phone it is a sheet over the whole page.
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.locator("#guidelines").click()
+    box = guide.bounding_box()
+    assert box and (box["width"], box["height"]) == (390, 800)
+    assert axe(page) == []
+    page.locator("#guide-close").click()
+    expect(guide).to_be_hidden()
+
+
+def test_finding_in_the_note(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    text = "\U0001f600 Rossi\r\nROSSI e Mario\r\nRossi.\r\n" + "vuoto\r\n" * 200 + "rossi"
+    note = make.make_note(world.project, text, "find-me", readers=[world.ann])
+    page = open_note(page_of(world.ann), live, note)
+    count = page.locator("#find-count")
+    press(page, "/")
+    page.keyboard.type("ross")
+    expect(count).to_have_text("1 of 4")
+    page.keyboard.type("i")
+    press(page, "Enter", "Enter")
+    expect(count).to_have_text("3 of 4")
+    # Nothing of the note's elements is touched: the browser paints the hits.
+    assert page.evaluate("[...CSS.highlights.get('found')].map(String)") == ["Rossi", "ROSSI", "Rossi", "rossi"]
+    assert page.locator("#note .line-text > *").count() == 0
+    assert axe(page) == []
+    press(page, "F3")
+    expect(count).to_have_text("4 of 4")
+    expect(page.locator(".line").last).to_be_in_viewport()
+    press(page, "Shift+Enter", "Shift+Enter")
+    expect(count).to_have_text("2 of 4")
+    # Where it ends is selected: a label key labels it.
+    press(page, "Escape")
+    expect(page.locator("#find")).to_be_hidden()
+    press(page, "1")
+    saved(page)
+    assert quotes(world.ann, note) == [("PATIENT", "ROSSI")]
+    # F3 goes on from there without the bar; a name over a line break is found too.
+    press(page, "F3")
+    assert page.evaluate("String(document.getSelection())") == "Rossi"
+    press(page, "/")
+    page.keyboard.type("mario rossi")
+    expect(count).to_have_text("1 of 1")
+    page.keyboard.type("zzz")
+    expect(count).to_have_text("No hits")
+
+
+def test_from_a_search_to_its_place(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    page = page_of(world.ann)
+    page.goto(live("search", "covid"))
+    page.get_by_label("Look for").fill("bianchi")
+    page.get_by_role("button", name="Search").last.click()
+    expect(page.locator(".hits mark")).to_have_text(["Bianchi"] * 3)
+    assert "ianchi" not in page.url
+    assert axe(page) == []
+    page.locator(".hits a").first.click()
+    page.wait_for_selector("html[data-workbench=ready]")
+    assert re.search(r"\?at=\d+-\d+#L3$", page.url)
+    assert page.evaluate("String(document.getSelection())") == "Bianchi"
+    press(page, "2")
+    saved(page)
+    assert quotes(world.ann, world.note) == [("DOCTOR", "Bianchi")]
+
+
+def test_ones_own_keys(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    page = open_note(page_of(world.ann), live, world.note)
+    press(page, "?")
+    page.get_by_role("link", name="Change the keys of my labels").click()
+    page.get_by_label("Key of AGE").fill("1")
+    assert axe(page) == []
+    page.get_by_role("button", name="Save my keys").click()
+    expect(page.locator("#messages")).to_contain_text("Without a key now: PATIENT.")
+    assert PersonalKey.objects.count() == 1
+    open_note(page, live, world.note)
+    click_text(page, "54")
+    press(page, "ArrowRight", "ArrowLeft")
+    drag(page, "54")
+    press(page, "1")
+    saved(page)
+    assert quotes(world.ann, world.note) == [("AGE", "54")]
+    assert json.loads(page.locator("#reading").text_content() or "{}")["labels"][0]["key"] == ""

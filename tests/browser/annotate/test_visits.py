@@ -1,0 +1,134 @@
+"""The annotate page goes from note to note in place; what is fetched ahead, what is left behind, and the way back."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.models import AnnotationSet, Event
+from tests.browser.annotate.steps import open_note, painted, press, quotes, saved
+
+
+@pytest.fixture
+def ready(world: SimpleNamespace, page_of: Any, live: Any) -> Page:
+    """The first note, with the next one fetched; `stayed` tells whether the page was ever loaded anew."""
+    return with_next(page_of(world.ann), live, world.notes[0])
+
+
+def with_next(page: Page, live: Any, note: Any) -> Page:
+    with page.expect_response("**/data?ahead=1"):
+        open_note(page, live, note)
+    page.evaluate("window.stayed = true")
+    return page
+
+
+def is_open(page: Page, note: Any) -> None:
+    expect(page.locator("#note-name")).to_have_text(note.name)
+    expect(page.locator("#note")).to_be_focused()
+
+
+def test_in_place_there_and_back(ready: Page, world: SimpleNamespace, live: Any, axe: Any) -> None:
+    first, second, third = world.notes
+    press(ready, "ArrowRight", "ArrowRight", "1")
+    saved(ready)
+    press(ready, "n")
+    is_open(ready, second)
+    assert ready.url == live("annotate", "covid", second.pk)
+    assert ready.title().startswith(second.name)
+    expect(ready.locator("#note")).to_have_attribute("aria-label", f"Text of {second.name}")
+    expect(ready.locator("#notes [aria-current]")).to_have_text(second.name)
+    expect(ready.locator("#crumb-note")).to_have_text(second.name)
+    expect(ready.locator("#said")).to_contain_text(second.name)
+    press(ready, "ArrowRight", "c")
+    saved(ready)
+    assert quotes(world.ann, second) == [("CITY", "Paziente")]
+    assert axe(ready) == []
+    ready.locator("#notes").get_by_role("link", name=third.name).click()
+    is_open(ready, third)
+    expect(ready.locator("#next-note")).to_be_hidden()
+    ready.go_back()
+    is_open(ready, second)
+    assert painted(ready) == [("CITY", "Paziente")]
+    ready.go_back()
+    is_open(ready, first)
+    expect(ready.locator("#note .is-selected")).to_have_text("Mario")
+    press(ready, "2")
+    saved(ready)
+    assert quotes(world.ann, first) == [("DOCTOR", "Mario")]
+    with ready.expect_response("**/spans?*opened=1"):
+        ready.go_forward()
+    is_open(ready, second)
+    assert ready.evaluate("window.stayed")
+    assert Event.objects.filter(verb="note.read", document_id=second.pk).count() == 3
+    ready.reload()
+    ready.wait_for_selector("html[data-workbench=ready]")
+    expect(ready.locator("#note .is-selected")).to_have_text("Paziente")
+    stored = ready.evaluate("JSON.stringify([Object.values(sessionStorage), Object.values(localStorage)])")
+    assert "Paziente" not in stored
+
+
+def test_submitting_opens_the_next_until_nothing_is_left(ready: Page, world: SimpleNamespace) -> None:
+    first, second, third = world.notes
+    press(ready, "ArrowRight", "1", "Escape", "Enter")
+    is_open(ready, second)
+    expect(ready.locator("#progress-words")).to_contain_text("1 of 3 done")
+    expect(ready.locator("#notes a", has_text=first.name)).to_contain_text("done:")
+    press(ready, "Enter")
+    is_open(ready, third)
+    assert ready.evaluate("window.stayed")
+    press(ready, "Enter")
+    expect(ready.get_by_role("heading", name="All your notes are done")).to_be_visible()
+    assert AnnotationSet.objects.filter(state="submitted").count() == 3
+
+
+def test_what_waits_goes_on_being_saved_in_the_note_that_was_left(ready: Page, world: SimpleNamespace) -> None:
+    first, second, _ = world.notes
+    ready.context.set_offline(True)
+    press(ready, "ArrowRight", "1", "ArrowRight", "2")
+    press(ready, "n")
+    is_open(ready, second)
+    expect(ready.locator("#save-state")).to_have_text("Offline, 2 waiting")
+    press(ready, "ArrowRight", "c")
+    expect(ready.locator("#save-state")).to_have_text("Offline, 3 waiting")
+    press(ready, "p")
+    is_open(ready, first)
+    assert painted(ready) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
+    press(ready, "Control+z")
+    press(ready, "n")
+    is_open(ready, second)
+    ready.context.set_offline(False)
+    saved(ready)
+    assert quotes(world.ann, first) == [("PATIENT", "Paziente")]
+    assert quotes(world.ann, second) == [("CITY", "Paziente")]
+    assert Event.objects.filter(verb__startswith="span.").count() == 4
+
+
+def test_what_was_fetched_ahead_and_changed_since_is_brought_up_to_date(
+    ready: Page, world: SimpleNamespace, page_of: Any, live: Any
+) -> None:
+    other = open_note(page_of(beside=ready), live, world.notes[1])
+    press(other, "ArrowRight", "1")
+    saved(other)
+    ready.bring_to_front()
+    press(ready, "n")
+    is_open(ready, world.notes[1])
+    expect(ready.locator("#told")).to_contain_text("1 span added")
+    assert painted(ready) == [("PATIENT", "Paziente")]
+
+
+def test_a_note_that_cannot_be_had_is_loaded_as_a_page(ready: Page, world: SimpleNamespace) -> None:
+    third = world.notes[2]
+    ready.route("**/data**", lambda route: route.fulfill(status=500))
+    ready.locator("#notes").get_by_role("link", name=third.name).click()
+    ready.wait_for_url(f"**/notes/{third.pk}/annotate/")
+    ready.wait_for_selector("html[data-workbench=ready]")
+    is_open(ready, third)
+    assert not ready.evaluate("window.stayed")
+    # Somebody who may no longer open the next note is told so by the server, whatever was fetched before.
+    ready.unroute("**/data**")
+    with ready.expect_response("**/data?ahead=1"):
+        ready.reload()
+    world.ann.assignments.exclude(document=third).delete()
+    press(ready, "p")
+    expect(ready.get_by_role("heading", name="There is nothing here for you")).to_be_visible()

@@ -1,0 +1,297 @@
+"""From three annotators to an exported gold version, by mouse and keys; two adjudicators; places of disagreement."""
+
+import zipfile
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.models import Adjudication, AnnotationSet, Cause, GoldVersion, Project, Role, Span
+from annotations.services.reading import reopen, submit
+from models_runtime.jobs import perform
+from models_runtime.models import Job
+from tests import factories as make
+from tests.browser.annotate.steps import click_text, drag, label_button, open_note, press
+
+# The table of disagreements in the thesis, as one note (its tokens are the sentences').
+TEXT = (
+    "Uomo di 60 anni. ASL Latina Paziente Maschio.\r\n"
+    "COVID-19: caso 98.\r\n"
+    "Giunge al PS il 12/03/2021.\r\n"
+    "Visto dal dott. Bianchi.\r\n"
+)  # fmt: skip
+LABELS = [
+    ("NAME", [("PATIENT", "1"), ("DOCTOR", "2")]),
+    ("DATE", [("DATE", "d")]),
+    ("LOCATION", [("CITY", "c"), ("HOSPITAL", "h"), ("LOCATION_OTHER", "o")]),
+    ("AGE", [("AGE", "a")]),
+    ("ID", [("IDNUM", "i")]),
+]
+SAID = {
+    "anna": [("60", "a"), ("ASL Latina", "h"), ("98", "i"), ("12/03/2021", "d")],
+    "bruno": [("60", "a"), ("ASL Latina", "h"), ("98", "i"), ("PS", "o"), ("12/03/2021", "d")],
+    "carla": [("60 anni", "a"), ("ASL", "h"), ("Latina", "c"), ("PS", "h"), ("12/03/2021", "d")],
+}
+
+
+@pytest.fixture
+def world(transactional_db: None, settings: Any, tmp_path: Any) -> SimpleNamespace:
+    settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"  # jobs are done here, by hand
+    project = make.make_project("sirm", labels=LABELS, name="SIRM")
+    people = {name: make.make_member(project, user=name) for name in SAID}
+    note = make.make_note(project, TEXT, "caso-98", readers=people.values(), language="it")
+    rita, rosa = (make.make_member(project, Role.REVIEWER, name) for name in ("rita", "rosa"))
+    return SimpleNamespace(project=project, note=note, people=people, rita=rita, rosa=rosa)
+
+
+def read_by_three(world: SimpleNamespace) -> None:
+    """What the annotators say, without their pages."""
+    names = {key: name for _, labels in LABELS for name, key in labels}
+    for name, said in SAID.items():
+        spans = [(TEXT.index(part), TEXT.index(part) + len(part), names[key]) for part, key in said]
+        make.make_set(world.note, world.people[name], spans, submitted=True)
+
+
+def open_desk(page: Page, live: Any, world: SimpleNamespace) -> Page:
+    page.goto(live("adjudicate", "sirm", world.note.pk))
+    page.wait_for_selector("html[data-adjudicate=ready]")
+    return page
+
+
+def outcome(world: SimpleNamespace, kind: str = "adjudicated") -> list[tuple[str, str]]:
+    rows = Span.objects.filter(annotation_set__document=world.note, annotation_set__author__kind=kind)
+    found = rows.order_by("start", "end").values_list("label__name", "start", "end")
+    return [(label, TEXT[start:end]) for label, start, end in found]
+
+
+def saved(page: Page) -> None:
+    """Many acts in a row are sent one by one."""
+    expect(page.locator("#save-state")).to_have_text("Saved", timeout=30_000)
+
+
+def chosen(page: Page) -> Any:
+    return page.locator("#list [aria-current=true]")
+
+
+def states(page: Page) -> list[str]:
+    return page.locator("#list .ad-state").all_inner_texts()
+
+
+# ── The whole way ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_from_three_annotators_to_a_frozen_exported_gold_version(
+    world: SimpleNamespace, page_of: Any, live: Any, axe: Any
+) -> None:
+    for name, said in SAID.items():
+        page = open_note(page_of(world.people[name]), live, world.note)
+        for part, key in said:
+            drag(page, part)
+            press(page, key)
+        saved(page)
+        page.get_by_role("button", name="Submit").click()
+        expect(page.get_by_role("heading", name="All your notes are done")).to_be_visible()
+        page.context.close()
+
+    page = page_of(world.rita)
+    page.goto(live("adjudications", "sirm"))
+    page.get_by_role("link", name="Begin").click()
+    page.wait_for_selector("html[data-adjudicate=ready]")
+    assert axe(page) == []
+    expect(chosen(page)).to_contain_text("60 anni")
+    expect(page.locator(".ad-layers tbody tr")).to_have_count(4)  # three annotators and the majority
+    press(page, "a")  # the majority says 60
+    expect(chosen(page)).to_contain_text("ASL Latina")
+    press(page, "3")  # carla's version, two spans
+    expect(chosen(page)).to_contain_text("98")
+    page.get_by_role("button", name="a Majority").click()
+    # Nobody has a majority for PS: that is said, a cause is named, and a third label is given by its key.
+    expect(chosen(page)).to_contain_text("PS")
+    press(page, "a")
+    expect(page.locator("#told")).to_contain_text("No version has a majority here")
+    press(page, "w", "a")
+    expect(page.locator("#why [data-cause=AB]")).to_have_attribute("aria-pressed", "true")
+    press(page, "c")
+    expect(page.locator("#note .is-selected")).to_have_attribute("data-label", "✓ CITY")
+    # What all say, in one act; what all missed, by mouse and a label's digit.
+    press(page, "*")
+    expect(page.locator("#left")).to_have_text("5, none open")
+    drag(page, "Bianchi")
+    press(page, "2")
+    # A second thought about PS: nothing personal, and taken back.
+    click_text(page, "PS")
+    press(page, "x", "u")
+    expect(page.locator("#note .is-selected")).to_have_attribute("data-label", "✓ CITY")
+    saved(page)
+    assert outcome(world) == [
+        ("AGE", "60"), ("HOSPITAL", "ASL"), ("CITY", "Latina"), ("IDNUM", "98"), ("CITY", "PS"), ("DATE", "12/03/2021"),
+        ("DOCTOR", "Bianchi"),
+    ]  # fmt: skip
+    assert Cause.objects.get().kind == "AB"
+    page.reload()
+    page.wait_for_selector("html[data-adjudicate=ready]")
+    press(page, "Enter")
+    page.wait_for_selector("#workbench[data-state=closed]")
+    assert Adjudication.objects.get().closed_by == world.rita
+
+    page.get_by_role("button", name="Make it gold").click()
+    expect(page.get_by_role("main")).to_contain_text("gold")
+    assert outcome(world, "gold") == outcome(world)
+    page.goto(live("gold", "sirm"))
+    page.get_by_role("button", name="Freeze").click()
+    expect(page.get_by_role("main")).to_contain_text("Gold version 1")
+    page.goto(live("export", "sirm"))
+    page.locator("[name=set]").first.select_option("gold:1")
+    page.locator("label[for=format-brat]").click()
+    page.get_by_role("button", name="Start export").click()
+    page.wait_for_url("**/jobs/*/")
+    perform(Job.objects.get().pk)
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Download").first.click()
+    with zipfile.ZipFile(waiting.value.path()) as archive:
+        assert archive.read("caso-98.txt") == TEXT.encode()
+        lines = archive.read("caso-98.ann").decode().splitlines()
+    assert [(line.split("\t")[1].split()[0], line.split("\t")[2]) for line in lines] == outcome(world)
+    frozen = GoldVersion.objects.get().notes.get().spans
+    by_choice = {(label, span["adjudication"]["choice"]) for _, _, label, span in frozen}
+    assert ("AGE", "majority") in by_choice and ("DATE", "unanimous") in by_choice and ("DOCTOR", "own") in by_choice
+
+    # carla sees what became of her spans, from the list of her notes.
+    page = page_of(world.people["carla"])
+    page.goto(live("notes", "sirm"))
+    page.get_by_role("link", name="what became of it").click()
+    expect(page.locator(".stats dd")).to_have_text(["3", "2", "0", "2"])
+    expect(page.get_by_role("main")).not_to_contain_text("bruno")
+    assert axe(page) == []
+
+
+# ── By keys alone, on a phone, together ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_own_spans_by_keys_undo_without_limit_and_a_second_look(
+    world: SimpleNamespace, page_of: Any, live: Any, axe: Any
+) -> None:
+    read_by_three(world)
+    page = open_desk(page_of(world.rita), live, world)
+    # Words with the arrows: then digits and letters are the labels' keys.
+    press(page, "m", "Shift+ArrowRight", "1")
+    expect(chosen(page)).to_contain_text("60 anni.")
+    press(page, "m", "Enter")
+    expect(page.locator("#palette button").first).to_be_focused()
+    press(page, "ArrowUp", "Enter")
+    saved(page)
+    assert outcome(world) == [("IDNUM", "60 anni.")]
+    press(page, "Delete", " ", "1", "3", "*", "1")
+    expect(page.locator("#left")).to_have_text("5, none open")
+    for _ in range(7):
+        press(page, "u")
+    saved(page)
+    assert outcome(world) == []
+    page.reload()
+    page.wait_for_selector("html[data-adjudicate=ready]")
+    for _ in range(7):
+        press(page, "Control+Shift+z")
+    expect(page.locator("#left")).to_have_text("5, none open")
+    saved(page)
+    # bruno reopens the note, takes PS back, and hands it in: decisions stay, and PS is looked at again.
+    bruno = world.people["bruno"]
+    reopen(document=world.note, user=bruno)
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(page.locator("#told")).to_contain_text("An annotator handed this note in or reopened it")
+    click_text(page, "PS")
+    expect(page.locator("#chosen")).to_contain_text("bruno has this note open")
+    expect(page.locator("#left")).to_have_text("5, none open")
+    AnnotationSet.objects.get(author__user=bruno).spans.filter(label__name="LOCATION_OTHER").delete()
+    submit(document=world.note, user=bruno)
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(page.locator("#left")).to_have_text("1 of 5 open")
+    expect(chosen(page)).to_contain_text("second look")
+    assert axe(page) == []
+    press(page, "e", "Enter")
+    page.wait_for_selector("#workbench[data-state=closed]")
+
+
+def test_two_adjudicators_and_anonymous_annotators(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    read_by_three(world)
+    Project.objects.update(anonymous_adjudication=True)
+    first, second = (open_desk(page_of(person), live, world) for person in (world.rita, world.rosa))
+    expect(first.locator(".ad-layers")).to_contain_text("Annotator 1")
+    assert not any(name in first.content() for name in SAID)
+    press(first, "x")
+    saved(first)
+    # rosa's page still shows it open: hers is refused, with a word, and what rita decided.
+    press(second, "a")
+    expect(second.locator("#told")).to_contain_text("look at it again")
+    expect(second.locator("#list .ad-state").first).to_have_text("decided")
+    assert outcome(world) == []
+    # Other places are free, and each takes back their own.
+    press(second, "j", "a")
+    saved(second)
+    press(first, "u")
+    expect(first.locator("#told")).to_contain_text("Another adjudicator decided on this note meanwhile")
+    saved(first)
+    assert outcome(world) == [("IDNUM", "98")]
+    # A lost connection loses nothing.
+    first.context.set_offline(True)
+    press(first, "k", "k", "k", "a")
+    expect(first.locator("#save-state")).to_contain_text("1")
+    first.context.set_offline(False)
+    saved(first)
+    assert outcome(world) == [("AGE", "60"), ("IDNUM", "98")]
+
+
+def test_on_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    read_by_three(world)
+    options = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
+    page = open_desk(page_of(world.rita, **options), live, world)
+    page.get_by_role("button", name="carla").tap()
+    expect(page.locator("#left")).to_have_text("4 of 5 open")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert axe(page) == []
+    page.goto(live("disagreements", "sirm"))
+    page.wait_for_selector("html[data-disagreements=ready]")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    # The place itself is in sight within its table.
+    place, box = (page.locator(selector).first.bounding_box() for selector in (".ad-bio thead .here", ".ad-scroll"))
+    assert place and box and box["x"] <= place["x"] < box["x"] + box["width"]
+    assert axe(page) == []
+
+
+# ── Disagreements ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_disagreements_by_keys(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    read_by_three(world)
+    page = page_of(world.rita)
+    page.goto(live("disagreements", "sirm"))
+    page.wait_for_selector("html[data-disagreements=ready]")
+    expect(page.locator(".ad-place")).to_have_count(4)
+    rows = page.locator(".ad-place").nth(1).locator("tbody tr")
+    expect(rows.nth(2).locator("td.here")).to_have_text(["B-HOSPITAL", "B-CITY"])
+    press(page, "j", "j", "m")
+    place = page.locator(".ad-place").nth(1)
+    expect(place.locator("[data-cause=AM]")).to_have_attribute("aria-pressed", "true")
+    expect(place).to_be_focused()
+    press(page, "k", "s")
+    expect(page.locator(".ad-place").first.locator("[data-cause=S]")).to_have_attribute("aria-pressed", "true")
+    assert sorted(Cause.objects.values_list("kind", flat=True)) == ["AM", "S"]
+    press(page, "c")
+    page.locator(".ad-talk textarea").fill("With its unit?")
+    page.get_by_role("button", name="Comment", exact=True).click()
+    expect(page.locator(".ad-said")).to_have_text("With its unit?")
+    assert axe(page) == []
+    page.get_by_role("link", name="Missed").click()
+    expect(page.locator(".ad-place")).to_have_count(2)
+    page.locator("#by-cause").select_option("AM")
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(page.get_by_role("heading", name="No such place")).to_be_visible()
+    page.go_back()
+    page.wait_for_selector("html[data-disagreements=ready]")
+    press(page, "j", "o")
+    page.wait_for_selector("html[data-adjudicate=ready]")
+    expect(chosen(page)).to_contain_text("98")
+    label = label_button(page, "IDNUM")
+    label.click()  # the chosen place gets that label, from end to end
+    saved(page)
+    assert outcome(world) == [("IDNUM", "98")]

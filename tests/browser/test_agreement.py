@@ -1,0 +1,44 @@
+"""Agreement of a large project: no worker yet, then one, then the figures, and from a cell to the places behind it."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from annotations.services import agreement as service
+from models_runtime.jobs import perform
+from models_runtime.models import Job
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_from_computing_to_a_disagreement(page_of, live, axe, monkeypatch, settings, tmp_path):
+    monkeypatch.setattr(service, "AT_ONCE_READINGS", 1)
+    settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
+    project = make.make_project("ward", name="Ward")
+    readers = [make.make_member(project, user=name) for name in ("anna", "bruno", "carla")]
+    for number in range(4):
+        note = make.make_note(project, readers=readers)
+        for place, person in enumerate(readers):
+            spans = [(0, 11, "PATIENT"), (13, 15 if (number + place) % 3 else 20, "AGE"), (43, 49, "CITY")]
+            make.make_set(note, person, spans[: 3 - (place == 2 and number == 1)], submitted=True)
+    page = page_of(make.make_member(project, "reviewer"))
+
+    page.goto(live("agreement", "ward") + "?granularity=category")
+    expect(page.get_by_text("The queue (Redis) does not answer")).to_be_visible()
+    assert axe(page) == []
+    perform(Job.objects.get().pk)
+    numbers = page.get_by_role("region", name="The figures: Tokens, Category")
+    expect(numbers.get_by_text("Krippendorff's α", exact=True).first).to_be_visible()
+    assert axe(page) == []
+
+    page.get_by_role("link", name="F1, overlap").click()
+    expect(page.get_by_role("link", name="F1, overlap")).to_have_attribute("aria-current", "true")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert axe(page) == []
+
+    page.locator(".heat-map").get_by_role("row", name="anna").get_by_role("link").first.click()
+    expect(page).to_have_url(re.compile(r"disagreements/\?pair=\d+-\d+&"))
+    expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -1,0 +1,75 @@
+"""From a frozen version to its split, its scores and the places behind them, in Chromium; axe-core on every page."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.models import Author
+from annotations.services.gold import freeze
+from tests import factories as make
+
+TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
+ROSSI, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")
+
+
+@pytest.fixture
+def world(transactional_db: None) -> SimpleNamespace:
+    """Ten gold notes of five patients, frozen twice with a change in between; a run that misses the town."""
+    project = make.make_project("covid", name="Covid ward")
+    rev = make.make_member(project, "reviewer", "rev")
+    gold, run = (
+        make.make_author(project, kind=kind, name=name) for kind, name in (("gold", "gold"), ("run", "rules-1"))
+    )
+    for number in range(10):
+        note = make.make_note(project, TEXT, f"caso-{number:02}", patient_id=f"p{number // 2}", language="it")
+        make.make_set(note, gold, [ROSSI, AGE, CITY], submitted=True)
+        make.make_set(note, run, [ROSSI, (13, 20, "AGE")], submitted=True)
+    freeze(project=project, actor=rev, reason="First")
+    first = Author.objects.get(kind="gold").annotation_sets.order_by("pk").first()
+    assert first is not None
+    first.spans.filter(label__code="AGE").update(end=20)
+    first.version += 1
+    first.save()
+    freeze(project=project, actor=rev, reason="Second")
+    return SimpleNamespace(project=project, rev=rev, run=run)
+
+
+def check(page: Page, axe: Any) -> None:
+    assert axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("width, scheme", [(1280, "light"), (390, "dark")])
+def test_from_a_version_to_the_places_behind_its_scores(
+    world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+) -> None:
+    page = page_of(world.rev)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    page.goto(live("gold_version", "covid", 2))
+    page.get_by_label("Seed").fill("spring")
+    for side, percent in (("Train", "60"), ("Dev", "20"), ("Test", "20")):
+        page.get_by_label(f"{side}, percent").fill(percent)
+    page.get_by_role("button", name="Split by patient").click()
+    expect(page.get_by_text("Split by patient with the seed spring")).to_be_visible()
+    check(page, axe)
+    page.get_by_role("link", name="What changed").click()
+    expect(page.get_by_role("heading", name="Changes in gold version 2")).to_be_visible()
+    expect(page.locator("mark")).to_have_text(["54 anni"])
+    check(page, axe)
+    page.goto(live("scores", "covid"))
+    expect(page.get_by_role("row").filter(has_text="rules-1")).to_contain_text("100.0 %")
+    check(page, axe)
+    page.get_by_role("link", name="All figures rules-1").click()
+    expect(page.get_by_text("In 10 of 10 notes (100.0 %)")).to_be_visible()
+    check(page, axe)
+    page.get_by_label("Notes of").select_option("test")
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(page.get_by_text("In 2 of 2 notes (100.0 %)")).to_be_visible()
+    page.get_by_role("link", name="Missed 2").click()
+    expect(page.locator("mark")).to_have_text(["Torino", "Torino"])
+    check(page, axe)
+    page.get_by_role("link", name="caso-").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("caso-")

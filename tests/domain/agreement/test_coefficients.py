@@ -1,0 +1,229 @@
+"""Coefficients against published examples, figures by hand, and the `krippendorff` package."""
+
+from collections import Counter
+from itertools import permutations
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.domain.agreement import agreement, cohen, fleiss
+from annotations.domain.agreement.coefficients import in_words, one_by_one, sums_of
+from annotations.domain.bio import OUTSIDE
+
+
+def counted(*units):
+    return Counter(tuple(None if value == "-" else value for value in unit) for unit in units)
+
+
+# ── Published ────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("readers", "alpha"),
+    [
+        # K. Krippendorff, Computing Krippendorff's Alpha-Reliability (2011). A: binary, two observers, ten units.
+        (["0100000010", "1110010000"], 0.095),
+        # B: nominal, two observers, twelve units.
+        (["aabbdcccedda", "babbbccceddd"], 0.692),
+    ],
+)
+def test_krippendorff_s_published_examples(readers, alpha):
+    assert agreement(counted(*zip(*readers, strict=True))).alpha == pytest.approx(alpha, abs=0.0005)
+
+
+def test_krippendorff_s_published_example_with_missing_values():
+    """The same paper, section C: nominal alpha 0.743."""
+    units = ["11-1", "2232", "3333", "3333", "2222", "1234", "4444", "1121", "2222", "-555", "--11", "--3-"]
+    assert agreement(counted(*units)).alpha == pytest.approx(0.743, abs=0.0005)
+
+
+FLEISS = [
+    "444444", "222555", "233335", "555555", "222444", "113333", "333355", "113334", "114444", "555555",
+    "144444", "124444", "222333", "144444", "224445", "333335", "111455", "111112", "224444", "133555",
+    "555555", "244444", "224555", "114444", "144445", "222224", "111155", "224444", "133333", "555555",
+]  # fmt: skip
+
+
+def test_fleiss_published_example():
+    """J. L. Fleiss (1971), table 1: 30 patients, six psychiatrists, five diagnoses; kappa 0.430."""
+    sums = sums_of(counted(*FLEISS))
+    assert {value: round(n / 180, 3) for value, n in sums.totals.items()} == {
+        "1": 0.144, "2": 0.144, "3": 0.167, "4": 0.306, "5": 0.239,
+    }  # fmt: skip
+    kappa, units = fleiss(counted(*FLEISS))
+    assert units == 30
+    assert kappa.value == pytest.approx(0.430, abs=0.0005)
+
+
+def test_cohen_by_hand():
+    """20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no: Po = 0.7, Pe = 0.5 · 0.6 + 0.5 · 0.4 = 0.5, kappa 0.4."""
+    both = cohen(Counter({("y", "y"): 20, ("y", "n"): 5, ("n", "y"): 10, ("n", "n"): 15, ("y", None): 7}), 0, 1)
+    assert (both.units, both.observed.value) == (50, 0.7)
+    assert both.kappa.value == pytest.approx(0.4)
+
+
+# ── By hand ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_the_worked_example_of_the_definitions():
+    """Readers AAB, AAA, AB-: (1/3 + 1 + 0) / 3."""
+    result = agreement(counted("AAB", "AAA", "AB-"))
+    assert result.observed == pytest.approx(4 / 9)
+    assert round(result.observed, 4) == 0.4444
+    assert (result.units, result.annotators) == (3, 3)
+
+
+def test_shares_and_what_is_left_without_the_units_that_nobody_marked():
+    """AAB has a majority, AB- none; OO and OOO are nobody's."""
+    sums = sums_of(counted("AAB", "AAA", "AB-", "OO-", "OOO"))
+    assert (sums.units, sums.full, sums.majority, sums.unmarked, sums.unmarked_values) == (5, 3, 4, 2, 5)
+    rest, same = sums.without_unmarked(), sums_of(counted("AAB", "AAA", "AB-"))
+    assert (rest.units, rest.full, rest.majority, rest.totals) == (same.units, same.full, same.majority, same.totals)
+    assert rest.alpha().value == pytest.approx(same.alpha().value)
+    assert rest.observed().value == pytest.approx(same.observed().value)
+
+
+def test_one_label_against_the_rest():
+    """A against the rest in AAB, AAA, AB-: A is 6 of n = 8 values.
+
+    Unit 1: 2 of 3 are A, weight 2·2·1/2 = 2; unit 2: 0; unit 3: 1 of 2, weight 2·1·1/1 = 2. Do = 4/8.
+    De = 2 · 6 · 2 / (8 · 7) = 24/56. Alpha = 1 - (1/2) / (24/56) = -1/6.
+    """
+    a = one_by_one(counted("AAB", "AAA", "AB-"))["A"]
+    assert (a.given, a.units, a.full, a.differing) == (6, 3, 1, 4)
+    assert a.alpha(8).value == pytest.approx(-1 / 6)
+
+
+# ── Undefined says why ───────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("units", "why"),
+    [
+        ([], "no note has been submitted"),
+        (["A-", "-B"], "no note has been submitted"),
+        (["OO", "OO"], "only one value was ever given (O)"),
+    ],
+)
+def test_alpha_undefined(units, why):
+    result = agreement(counted(*units))
+    assert result.alpha is None
+    assert why in result.undefined
+
+
+def test_kappa_undefined():
+    assert "no note was read by all annotators" in fleiss(counted("AB-", "-AB"))[0].why
+    assert "only one value" in fleiss(counted("AA", "AA"))[0].why
+    assert "no note in common" in cohen(counted("A-", "-B"), 0, 1).kappa.why
+    both = cohen(counted("AA", "AA"), 0, 1)
+    assert (both.observed.value, both.kappa.value) == (1.0, None)
+    assert "only one value" in both.kappa.why
+
+
+# ── Random sets ──────────────────────────────────────────────────────────────────────────────────────────────────────
+VALUES = st.sampled_from(["O", "A", "B", "C", None])
+UNITS = st.integers(2, 5).flatmap(lambda n: st.lists(st.tuples(*[VALUES] * n), min_size=1, max_size=40))
+
+
+@given(UNITS)
+def test_alpha_is_the_package_s(units):
+    result = agreement(Counter(units))
+    codes = {"O": 0, "A": 1, "B": 2, "C": 3, None: np.nan}
+    data = np.array([[codes[value] for value in unit] for unit in units], dtype=float).T
+    pairable = [unit for unit in units if sum(value is not None for value in unit) > 1]
+    used = {value for unit in pairable for value in unit if value is not None}
+    if len(used) < 2:
+        assert result.alpha is None
+        return
+    assert result.alpha == pytest.approx(krippendorff.alpha(reliability_data=data, level_of_measurement="nominal"))
+
+
+@given(UNITS)
+def test_alpha_of_one_label_is_that_of_the_binary_data(units):
+    """One against the rest, worked out anew from patterns that know only "it" and "another"."""
+    sums = sums_of(Counter(units))
+    for value, one in one_by_one(Counter(units)).items():
+        binary = Counter(tuple(None if v is None else "it" if v == value else OUTSIDE for v in unit) for unit in units)
+        expected = agreement(binary).alpha
+        found = one.alpha(sum(sums.totals.values())).value
+        assert found == (None if expected is None else pytest.approx(expected))
+
+
+@given(UNITS)
+def test_observed_is_counted_pair_by_pair(units):
+    shares = []
+    for unit in units:
+        present = [value for value in unit if value is not None]
+        pairs = [(a, b) for i, a in enumerate(present) for b in present[i + 1 :]]
+        if pairs:
+            shares.append(sum(a == b for a, b in pairs) / len(pairs))
+    result = agreement(Counter(units))
+    assert result.observed == (pytest.approx(sum(shares) / len(shares)) if shares else None)
+    assert result.units == len(shares)
+
+
+@given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=60))
+def test_cohen_is_the_confusion_matrix_s(units):
+    """The textbook way, as scikit-learn has it: from the confusion matrix and its margins."""
+    both = [(a, b) for a, b in units if a is not None and b is not None]
+    found = cohen(Counter(units), 0, 1)
+    assert found.units == len(both)
+    if not both:
+        return
+    values = sorted({value for pair in both for value in pair})
+    matrix = np.array([[sum(pair == (a, b) for pair in both) for b in values] for a in values])
+    expected = np.outer(matrix.sum(axis=1), matrix.sum(axis=0)) / len(both)
+    off = 1 - np.eye(len(values))
+    if len(values) == 1:
+        assert found.kappa.value is None
+    else:
+        assert found.kappa.value == pytest.approx(1 - (off * matrix).sum() / (off * expected).sum())
+
+
+COMPLETE = st.integers(2, 5).flatmap(
+    lambda n: st.lists(st.tuples(*[st.sampled_from("OABC")] * n), min_size=1, max_size=30)
+)
+
+
+@given(COMPLETE)
+def test_on_complete_data_alpha_does_not_exceed_observed_agreement(units):
+    """The small-sample correction aside: at most by 1/n of what is left to 1."""
+    result = agreement(Counter(units))
+    if result.alpha is not None:
+        n = len(units) * len(units[0])
+        assert result.alpha <= result.observed + (1 - result.observed) / n + 1e-12
+
+
+@given(COMPLETE)
+def test_fleiss_and_alpha_differ_by_the_small_sample_correction_only(units):
+    """On complete data alpha = 1 - (1 - kappa) (n - 1) / n, n the number of values."""
+    kappa, complete = fleiss(Counter(units))
+    alpha = agreement(Counter(units)).alpha
+    assert complete == len(units)
+    if alpha is None:
+        assert kappa.value is None
+    else:
+        n = len(units) * len(units[0])
+        assert alpha == pytest.approx(1 - (1 - kappa.value) * (n - 1) / n)
+
+
+@given(st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=20))
+def test_who_comes_first_changes_nothing(units):
+    before = agreement(Counter(units))
+    for order in permutations(range(3)):
+        after = agreement(Counter(tuple(unit[place] for place in order) for unit in units))
+        assert after.observed == pytest.approx(before.observed) if before.units else after.observed is None
+        assert after.alpha == (None if before.alpha is None else pytest.approx(before.alpha))
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        (-0.1, "poor"),
+        (0.0, "slight"),
+        (0.2, "slight"),
+        (0.21, "fair"),
+        (0.6, "moderate"),
+        (0.71, "substantial"),
+        (0.9, "almost perfect"),
+    ],
+)
+def test_landis_and_koch(value, word):
+    assert in_words(value) == word

@@ -1,0 +1,198 @@
+"""The one function that computes everything: rounds, intervals, who comes first, what JSON holds."""
+
+import json
+import random
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annotations.domain.agreement import (
+    Granularity,
+    NoteReadings,
+    Setup,
+    Unit,
+    agreement,
+    figures,
+    granularities,
+    patterns,
+)
+from annotations.domain.agreement.bootstrap import SEED, interval, resample
+from annotations.domain.spans import Span
+
+CATEGORY = {"AGE": "AGE", "DOCTOR": "NAME", "PATIENT": "NAME"}
+TEXT = "Il dott. Rossi vede Anna Bianchi, 54 anni, a Torino. " * 2
+
+
+def some_notes(count=12, readers="abc", seed=1):
+    """Notes in which each reader leaves out or shortens some spans; not everyone reads every note."""
+    chance = random.Random(seed)
+    notes = []
+    for number in range(count):
+        readings = {}
+        for reader in readers:
+            if reader == "c" and chance.random() < 0.3:
+                continue
+            spans = [Span(9, 14, "DOCTOR"), Span(20, 32, "PATIENT"), Span(34, 36, "AGE"), Span(62, 67, "DOCTOR")]
+            readings[reader] = [
+                Span(s.start, s.end, chance.choice(["DOCTOR", "PATIENT"]) if chance.random() < 0.2 else s.label)
+                for s in spans
+                if chance.random() < 0.85
+            ]
+        notes.append(NoteReadings(TEXT, readings, number, round=1 + number % 2, mixed=number == 3))
+    return notes
+
+
+SETUP = Setup(list("abc"), list(CATEGORY), CATEGORY)
+
+
+def walk(value):
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from walk(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from walk(each)
+    else:
+        yield value
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+def test_every_unit_and_granularity(unit):
+    """The overall figures are those of the patterns; the whole is JSON and comes back the same."""
+    notes = some_notes()
+    found = figures(notes, SETUP, unit)
+    assert list(found["granularities"]) == granularities(unit)
+    for granularity, report in found["granularities"].items():
+        counted = patterns(
+            notes, SETUP.annotators, unit=unit, granularity=Granularity(granularity), category_of=CATEGORY
+        )
+        expected = agreement(counted)
+        assert report["units"] == expected.units
+        assert report["observed"]["value"] == pytest.approx(expected.observed)
+        assert report["alpha"]["value"] == pytest.approx(expected.alpha)
+        assert report["alpha"]["low"] <= report["alpha"]["value"] <= report["alpha"]["high"]
+        assert sum(row["units"] for row in report["rounds"]) == report["units"]
+        assert sum(row["units"] for row in report["per_note"]) == report["units"]
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_rounds_are_the_notes_of_each_by_themselves():
+    notes = some_notes()
+    found = figures(notes, SETUP, Unit.TOKEN)
+    assert (found["notes"], found["mixed"]) == (12, 1)
+    for row in found["granularities"]["bio"]["rounds"]:
+        alone = figures([n for n in notes if n.round == row["round"]], SETUP, Unit.TOKEN)["granularities"]["bio"]
+        for name in ("alpha", "observed"):
+            assert row[name] == alone[name], "with the same interval"
+        assert (row["units"], row["notes"]) == (alone["units"], 6)
+    assert [row["mixed"] for row in found["granularities"]["bio"]["rounds"]] == [0, 1]
+
+
+def test_who_comes_first_changes_nothing():
+    """But for the order of the rows."""
+    notes = some_notes()
+    before = figures(notes, SETUP, Unit.MARKED)
+    for order in permutations("abc"):
+        after = figures(notes, Setup(order, SETUP.labels, CATEGORY), Unit.MARKED)
+        for granularity, report in before["granularities"].items():
+            other = after["granularities"][granularity]
+            assert {name: other[name]["value"] for name in ("alpha", "observed", "full", "majority", "fleiss")} == (
+                pytest.approx({n: report[n]["value"] for n in ("alpha", "observed", "full", "majority", "fleiss")})
+            )
+            pairs = [{frozenset((r["a"], r["b"])): r["kappa"]["value"] for r in x["pairs"]} for x in (report, other)]
+            assert pairs[0] == pytest.approx(pairs[1])
+            assert [r["note"] for r in report["per_note"]] == [r["note"] for r in other["per_note"]]
+
+
+def test_nothing_is_ever_nan_and_what_is_undefined_says_why():
+    """No notes; one reader; nobody marks anything; one annotator marks."""
+    cases = [
+        [],
+        [NoteReadings(TEXT, {"a": [Span(0, 2, "AGE")]}, 1)],
+        [NoteReadings(TEXT, {"a": [], "b": []}, 1)],
+        [NoteReadings("", {"a": [], "b": []}, 1), NoteReadings("", {"b": [], "c": []}, 2)],
+        [NoteReadings(TEXT, {"a": [Span(0, 2, "AGE")], "b": []}, 1)],
+    ]
+    for notes in cases:
+        for unit in Unit:
+            found = figures(notes, SETUP, unit)
+            json.dumps(found, allow_nan=False)
+            for report in found["granularities"].values():
+                for name in ("alpha", "observed", "full", "majority", "fleiss"):
+                    assert (report[name]["value"] is None) == bool(report[name]["why"])
+                    assert report[name]["value"] is not None or report[name]["low"] is None
+                for row in report["pairs"]:
+                    assert all((row[n]["value"] is None) == bool(row[n]["why"]) for n in ("kappa", "exact", "overlap"))
+
+
+def test_one_note_has_no_interval_and_says_so():
+    found = figures(some_notes(1), SETUP, Unit.TOKEN)["granularities"]["subcategory"]["alpha"]
+    assert found["low"] is None
+    assert "at least two" in found["no_interval"]
+
+
+def test_no_samples_no_numpy_no_intervals():
+    found = figures(some_notes(), SETUP, Unit.TOKEN, samples=0)
+    assert found["granularities"]["bio"]["alpha"]["low"] is None
+
+
+def test_bio_of_characters_is_refused():
+    with pytest.raises(ValueError, match="BIO"):
+        figures([], SETUP, Unit.CHARACTER, wanted=[Granularity.BIO])
+    with pytest.raises(ValueError, match="twice"):
+        figures([], Setup("aa"), Unit.TOKEN)
+
+
+# ── The bootstrap ────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_the_interval_is_that_of_drawing_notes_one_by_one():
+    """The same draws, made and counted the long way."""
+    notes = some_notes(9)
+    found = figures(notes, SETUP, Unit.TOKEN, samples=200)["granularities"]["subcategory"]
+    drawn = np.random.default_rng(SEED).integers(0, 9, size=(200, 9))
+    alphas, ages = [], []
+    for sample in drawn:
+        taken = [notes[at] for at in sample]
+        report = figures(taken, SETUP, Unit.TOKEN, wanted=[Granularity.SUBCATEGORY], samples=0)
+        report = report["granularities"]["subcategory"]
+        alphas.append(report["alpha"]["value"])
+        ages.append(next(row["alpha"]["value"] for row in report["labels"] if row["value"] == "AGE"))
+    low, high = np.quantile(alphas, [0.025, 0.975])
+    assert (found["alpha"]["low"], found["alpha"]["high"]) == pytest.approx((low, high))
+    age = next(row["alpha"] for row in found["labels"] if row["value"] == "AGE")
+    assert (age["low"], age["high"]) == pytest.approx(tuple(np.quantile(ages, [0.025, 0.975])))
+
+
+def test_the_same_figures_every_time():
+    assert figures(some_notes(), SETUP, Unit.TOKEN) == figures(some_notes(), SETUP, Unit.TOKEN)
+
+
+def test_samples_in_which_a_coefficient_is_undefined():
+    assert interval(np.array([np.nan] * 40 + [0.5] * 960)).low == 0.5
+    none = interval(np.array([np.nan] * 60 + [0.5] * 940))
+    assert (none.low, none.why) == (None, "in 60 of 1,000 samples of the notes it is undefined")
+
+
+def test_draws_are_as_many_as_the_notes():
+    sums = resample(np.ones((7, 1)), samples=50)
+    assert sums.shape == (50, 1)
+    assert (sums == 7).all()
+
+
+EDGES = st.tuples(st.integers(0, 40), st.integers(1, 9), st.sampled_from(list(CATEGORY)))
+READING = st.lists(EDGES, max_size=4).map(lambda drawn: [Span(a, a + n, label) for a, n, label in drawn])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), READING, min_size=1, max_size=3), min_size=1, max_size=4))
+def test_any_readings_give_figures_in_range(readings):
+    notes = [NoteReadings(TEXT, by_reader, number) for number, by_reader in enumerate(readings)]
+    for unit in Unit:
+        found = figures(notes, SETUP, unit, samples=20)
+        json.dumps(found, allow_nan=False)
+        for number in walk([r["pairs"] for r in found["granularities"].values()]):
+            assert not isinstance(number, float) or -1.0001 <= number <= 1.0001
+        for row in found["recall"]["overlap"]["readers"]:
+            assert row["value"] is None or 0 <= row["value"] <= 1

@@ -1,0 +1,164 @@
+"""Table 3.4 of the thesis (002) as a fixture: five sentences, three annotators. Every figure worked out by hand.
+
+    Uomo di 60 anni               #1, #2: 60 AGE                #3: 60 anni AGE
+    ASL Latina Paziente Maschio   #1, #2: ASL Latina HOSPITAL   #3: ASL HOSPITAL, Latina CITY
+    COVID-19: caso 98             #1, #2: 98 IDNUM              #3: nothing
+    Giunge al PS                  #1: nothing   #2: PS LOCATION_OTHER   #3: PS HOSPITAL
+    Performance of radiologists   #1: nothing   #2: radiologists DOCTOR   #3: radiologists PROFESSION
+
+By our rule COVID-19: is four tokens. Tokens: 4 + 4 + 6 + 3 + 3 = 20. Seven are marked by somebody (60, anni, ASL,
+Latina, 98, PS, radiologists); thirteen are nobody's.
+"""
+
+from collections import Counter
+
+import pytest
+
+from annotations.domain.agreement import Granularity, NoteReadings, Setup, Unit, figures
+from annotations.domain.spans import Span
+
+CATEGORY = {
+    "AGE": "AGE", "HOSPITAL": "LOCATION", "CITY": "LOCATION", "LOCATION_OTHER": "LOCATION", "IDNUM": "ID",
+    "DOCTOR": "NAME", "PROFESSION": "PROFESSION",
+}  # fmt: skip
+SENTENCES = [
+    ("Uomo di 60 anni", [[(8, 10, "AGE")], [(8, 10, "AGE")], [(8, 15, "AGE")]]),
+    (
+        "ASL Latina Paziente Maschio",
+        [[(0, 10, "HOSPITAL")], [(0, 10, "HOSPITAL")], [(0, 3, "HOSPITAL"), (4, 10, "CITY")]],
+    ),
+    ("COVID-19: caso 98", [[(15, 17, "IDNUM")], [(15, 17, "IDNUM")], []]),
+    ("Giunge al PS", [[], [(10, 12, "LOCATION_OTHER")], [(10, 12, "HOSPITAL")]]),
+    ("Performance of radiologists", [[], [(15, 27, "DOCTOR")], [(15, 27, "PROFESSION")]]),
+]
+NOTES = [
+    NoteReadings(text, {str(n): [Span(*span) for span in spans] for n, spans in enumerate(readings, 1)}, number)
+    for number, (text, readings) in enumerate(SENTENCES, 1)
+]
+SETUP = Setup(["1", "2", "3"], list(CATEGORY), CATEGORY)
+
+
+def report(unit=Unit.TOKEN, granularity=Granularity.SUBCATEGORY):
+    return figures(NOTES, SETUP, unit, wanted=[granularity], samples=0)["granularities"][granularity]
+
+
+def value(figure):
+    return figure["value"]
+
+
+def test_tokens_by_label():
+    """Units on which not all agree: anni O O AGE, Latina HOSPITAL HOSPITAL CITY, 98 IDNUM IDNUM O: 1/3 each; PS and
+    radiologists: 0. Observed (15 + 3 · 1/3 + 0) / 20 = 0.8.
+
+    Values, n = 60: O 8 + 6 + 16 + 7 + 7 = 44, AGE 4, HOSPITAL 3 + 2 + 1 = 6, IDNUM 2, CITY, LOCATION_OTHER, DOCTOR and
+    PROFESSION 1 each. De = 1 - (44·43 + 4·3 + 6·5 + 2·1) / (60·59) = 1604/3540. Alpha = 1 - 0.2 · 3540/1604 = 0.5586.
+    Fleiss: Pe = (44² + 4² + 6² + 2² + 4) / 60² = 1996/3600; kappa = (0.8 - Pe) / (1 - Pe) = 884/1604 = 0.5511.
+    """
+    found = report()
+    assert (found["units"], found["unmarked"]) == (20, 13)
+    assert value(found["observed"]) == pytest.approx(0.8)
+    assert value(found["alpha"]) == pytest.approx(1 - 0.2 * 3540 / 1604)
+    assert value(found["fleiss"]) == pytest.approx(884 / 1604)
+    assert found["fleiss"]["units"] == 20
+    assert (value(found["full"]), value(found["majority"])) == (15 / 20, 18 / 20)
+
+
+def test_without_the_units_that_nobody_marked():
+    """Seven units, two of them (60, ASL) unanimous: observed (2 + 1) / 7.
+
+    Values, n = 21: O 44 - 39 = 5, the others as above. De = 1 - (5·4 + 12 + 30 + 2) / (21·20) = 356/420; Do = 4/7.
+    The unit `marked` gives the same.
+    """
+    for found in (report()["marked"], report(Unit.MARKED)):
+        assert found["units"] == 7
+        assert value(found["observed"]) == pytest.approx(3 / 7)
+        assert value(found["alpha"]) == pytest.approx(1 - (4 / 7) * 420 / 356)
+
+
+def test_binary_and_category():
+    """Binary: anni 1/3, 98 1/3, PS 1/3, radiologists 1/3, Latina 1: (16 + 4/3) / 20.
+    Category: Latina all LOCATION; PS O LOCATION LOCATION 1/3; radiologists 0: (16 + 1) / 20.
+    """
+    assert value(report(granularity=Granularity.BINARY)["observed"]) == pytest.approx((16 + 4 / 3) / 20)
+    assert value(report(granularity=Granularity.CATEGORY)["observed"]) == pytest.approx(17 / 20)
+
+
+def test_bio():
+    """As by label, but Latina is I-HOSPITAL I-HOSPITAL B-CITY: the same 1/3."""
+    found = report(granularity=Granularity.BIO)
+    assert value(found["observed"]) == pytest.approx(0.8)
+    assert {row["value"] for row in found["labels"]} >= {"B-AGE", "I-AGE", "I-HOSPITAL", "B-CITY"}
+
+
+def test_entities():
+    """Places: 60 (A A O), 60 anni (O O A), ASL Latina (H H O), ASL (O O H), Latina (O O C), 98 (I I O), PS (O L H),
+    radiologists (O D P): six with 1/3, two with 0; nobody says the same of any.
+
+    Values, n = 24: O 1+2+1+2+2+1+1+1 = 11, AGE 3, HOSPITAL 2+1+1 = 4, IDNUM 2, four others 1 each.
+    De = 1 - (11·10 + 3·2 + 4·3 + 2·1) / (24·23) = 422/552; Do = 1 - 2/8 = 3/4; alpha = 1 - 0.75 · 552/422.
+    """
+    found = report(Unit.ENTITY)
+    assert (found["units"], found["unmarked"]) == (8, 0)
+    assert value(found["observed"]) == pytest.approx(0.25)
+    assert value(found["alpha"]) == pytest.approx(1 - 0.75 * 552 / 422)
+    assert value(found["full"]) == 0
+
+
+def test_characters():
+    """White space counts: 15 + 27 + 17 + 12 + 27 = 98 units. Those that differ: " anni" 5, " Latina" 7 where #3 has a
+    gap: the blank is HOSPITAL HOSPITAL O; 98 2; PS 2; radiologists 12. Shares 1/3 for 5 + 7 + 2, 0 for 14.
+    """
+    found = report(Unit.CHARACTER)
+    assert found["units"] == 98
+    assert value(found["observed"]) == pytest.approx((98 - 28 + 14 / 3) / 98)
+
+
+def test_pairs():
+    """#1 and #2: differ on PS and radiologists only. Po = 18/20; both say O on 15, AGE, HOSPITAL twice and IDNUM on one
+    token each; #1: O 16, AGE 1, HOSPITAL 2, IDNUM 1; #2: O 14 and LOCATION_OTHER, DOCTOR besides.
+    Pe = (16·14 + 1 + 4 + 1) / 400 = 230/400; kappa = (0.9 - 0.575) / 0.425.
+    Spans: #1 has 3, #2 has 5, 3 of them the same: F1 6/8.
+    #1 and #3: of 3 and 5 spans none is exact; 60 overlaps 60 anni (AGE), ASL Latina overlaps ASL (HOSPITAL), 98 is
+    missed: F1 by overlap 4/8.
+    """
+    first, second, _ = report()["pairs"]
+    assert (first["a"], first["b"], first["notes"], first["spans"]) == ("1", "2", 5, [3, 5])
+    assert value(first["observed"]) == pytest.approx(0.9)
+    assert value(first["kappa"]) == pytest.approx((0.9 - 0.575) / 0.425)
+    assert (value(first["exact"]), value(first["overlap"])) == (0.75, 0.75)
+    assert (value(second["exact"]), value(second["overlap"])) == (0.0, 0.5)
+
+
+def test_labels():
+    """AGE: 60 by all, anni by one: given 4 of 60, weight 2·1·2/2 = 2; alpha = 1 - 59 · 2 / (2 · 4 · 56).
+    HOSPITAL: ASL by all, Latina by two, PS by one: given 6, weight 2 + 2 = 4; alpha = 1 - 59 · 4 / (2 · 6 · 54).
+    """
+    by_value = {row["value"]: row for row in report()["labels"]}
+    assert (by_value["AGE"]["units"], by_value["AGE"]["full"]) == (2, 1)
+    assert value(by_value["AGE"]["alpha"]) == pytest.approx(1 - 59 * 2 / (2 * 4 * 56))
+    assert value(by_value["HOSPITAL"]["alpha"]) == pytest.approx(1 - 59 * 4 / (2 * 6 * 54))
+    assert [row["value"] for row in report()["labels"]] == list(CATEGORY), "in the order of the labels"
+
+
+def test_notes_worst_first():
+    """Alpha of the notes (units, values): PS: O 7, L 1, H 1 of 9, Do 1/3, De = 1 - 42/72, alpha 1 - 72/90 = 0.2, and so
+    is radiologists; Uomo: O 8, AGE 4, Do 1/6, De = 1 - 68/132; ASL: O 6, H 5, C 1, Do 1/6, De = 1 - 50/132; 98: O 16,
+    I 2 of 18, Do 1/9, De = 1 - 242/306.
+    """
+    rows = report()["per_note"]
+    assert [row["note"] for row in rows] == [4, 5, 3, 1, 2]
+    assert [row["alpha"] for row in rows] == pytest.approx(
+        [0.2, 0.2, 1 - (1 / 9) * 306 / 64, 1 - (1 / 6) * 132 / 64, 1 - (1 / 6) * 132 / 82]
+    )
+    assert Counter(row["differing"] for row in rows) == {1: 5}
+
+
+def test_recall():
+    """By overlap, places: 60 (all), ASL Latina (all), 98 (#1, #2), PS (#2, #3), radiologists (#2, #3). Nobody alone:
+    nothing hidden. One reader of the three finds (3 + 5 + 4) / 3 / 5 = 0.8; two: 98, PS and radiologists are found by
+    two of three, so any two find all.
+    """
+    by_overlap = figures(NOTES, SETUP, Unit.TOKEN, samples=0)["recall"]["overlap"]
+    assert (by_overlap["found"], by_overlap["hidden"]) == (5, 0)
+    assert [value(row) for row in by_overlap["readers"]] == pytest.approx([0.8, 1.0, 1.0])
+    assert [value(row) for row in by_overlap["each"]] == pytest.approx([3 / 5, 5 / 5, 4 / 5])

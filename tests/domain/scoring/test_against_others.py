@@ -1,0 +1,147 @@
+"""The same figures as seqeval, nervaluate and scikit-learn give, on random sets and where these are right.
+
+Where they are not, or mean something else:
+* seqeval and scikit-learn say 0 for what is undefined; compared is what is defined.
+* Their macro and weighted F1 are averages of F1s. The thesis (002, formula 3.23) takes F1 of the averaged precision and
+  recall; so only the averages of precision and recall are compared, over labels that both sides have.
+* seqeval and scikit-learn know one tag per token: sets without overlapping spans are compared.
+* nervaluate (1.2) treats ends as inclusive when it looks for partners, so that spans that touch are taken for
+  overlapping, and pairs greedily in reading order. Its `strict` and `exact` scores are compared on spans that keep
+  their distance; a test below shows a pair that it makes of spans that don't overlap.
+"""
+
+import random
+import warnings
+
+import pytest
+from nervaluate import Evaluator
+from seqeval.metrics.v1 import precision_recall_fscore_support as seqeval_scores
+from seqeval.scheme import IOB2
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+
+from annotations.domain.agreement import Granularity
+from annotations.domain.bio import encode_tokens
+from annotations.domain.scoring import Rates, Scorer, ScoreTable
+from annotations.domain.spans import Span
+from annotations.domain.tokens import split_at, tokenize
+
+LABELS = ["A", "B", "C"]
+TEXT = "parola " * 60
+Note = tuple[str, list[Span], list[Span]]
+
+
+def random_notes(seed: int, *, gap: int = 0) -> list[Note]:
+    """Spans over whole words, none overlapping another of its side, at least `gap` words apart on either side."""
+    chance = random.Random(seed)
+
+    def side(begin: int) -> list[Span]:
+        spans, at = [], begin
+        while at < 55:
+            length = chance.randint(1, 3)
+            spans.append(Span(7 * at, 7 * (at + length) - 1, chance.choice(LABELS)))
+            at += length + gap + chance.randint(0, 4)
+        return spans
+
+    notes = []
+    for _ in range(8):
+        gold = side(chance.randint(0, 3))
+        kept = [s if chance.random() < 0.8 else Span(s.start, s.end, chance.choice(LABELS)) for s in gold]
+        predicted = [s for s in kept if chance.random() < 0.85]
+        if not gap:
+            free = [s for s in side(0) if not any(s.start < o.end and o.start < s.end for o in predicted)]
+            predicted = sorted(predicted + free[:3])
+        notes.append((TEXT, gold, predicted))
+    return notes
+
+
+def scored(notes: list[Note]) -> ScoreTable:
+    scorer = Scorer(LABELS, dict.fromkeys(LABELS, "ALL"))
+    for text, gold, predicted in notes:
+        scorer.add(text, gold, predicted)
+    return scorer.table()
+
+
+def tags(notes: list[Note]) -> tuple[list[list[str]], list[list[str]]]:
+    sides: tuple[list[list[str]], list[list[str]]] = ([], [])
+    for text, gold, predicted in notes:
+        tokens = split_at(tokenize(text), [edge for s in (*gold, *predicted) for edge in (s.start, s.end)])
+        for found, spans in zip(sides, (gold, predicted), strict=True):
+            found.append(encode_tokens(tokens, spans).tags)
+    return sides
+
+
+def micro(table: ScoreTable, unit: str, granularity: Granularity) -> Rates:
+    return sum(table.level(unit, granularity).classes.values(), Rates(0, 0, 0, 0))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_spans_as_seqeval_counts_them(seed: int) -> None:
+    notes = random_notes(seed)
+    level = scored(notes).level("entity", Granularity.SUBCATEGORY)
+    gold, predicted = tags(notes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        p, r, f, support = seqeval_scores(gold, predicted, scheme=IOB2, average=None)
+        micro_p, micro_r, micro_f, _ = seqeval_scores(gold, predicted, scheme=IOB2, average="micro")
+        macro_p, macro_r, _, _ = seqeval_scores(gold, predicted, scheme=IOB2, average="macro")
+        by_gold_p, by_gold_r, _, _ = seqeval_scores(gold, predicted, scheme=IOB2, average="weighted")
+    for at, label in enumerate(LABELS):
+        rates = level.classes[label]
+        assert (rates.precision, rates.recall, rates.f1, rates.gold) == pytest.approx(
+            (p[at], r[at], f[at], support[at])
+        )
+    shown = level.as_dict()
+    assert (shown["micro"]["precision"], shown["micro"]["recall"]) == pytest.approx((micro_p, micro_r))
+    assert shown["micro"]["f1"] == pytest.approx(micro_f)
+    assert (shown["macro"]["precision"], shown["macro"]["recall"]) == pytest.approx((macro_p, macro_r))
+    assert (shown["weighted"]["precision"], shown["weighted"]["recall"]) == pytest.approx((by_gold_p, by_gold_r))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_tokens_as_scikit_learn_counts_them(seed: int) -> None:
+    notes = random_notes(seed)
+    table = scored(notes)
+    gold, predicted = ([tag[2:] or "O" for note in side for tag in note] for side in tags(notes))
+    p, r, f, support = precision_recall_fscore_support(gold, predicted, labels=LABELS, average=None)
+    for at, label in enumerate(LABELS):
+        rates = table.level("token", Granularity.SUBCATEGORY).classes[label]
+        assert (rates.precision, rates.recall, rates.f1, rates.gold) == pytest.approx(
+            (p[at], r[at], f[at], support[at])
+        )
+    found = micro(table, "token", Granularity.SUBCATEGORY)
+    micro_p, micro_r, micro_f, _ = precision_recall_fscore_support(gold, predicted, labels=LABELS, average="micro")
+    assert (found.precision, found.recall, found.f1) == pytest.approx((micro_p, micro_r, micro_f))
+    matrix = confusion_matrix(gold, predicted, labels=[*LABELS, "O"]).tolist()
+    matrix[-1][-1] = 0  # what nobody marks is no confusion
+    assert table.token_confusion.rows == matrix
+    binary = [[mark != "O" for mark in side] for side in (gold, predicted)]
+    binary_p, binary_r, binary_f, _ = precision_recall_fscore_support(*binary, average="binary")
+    found = micro(table, "token", Granularity.BINARY)
+    assert (found.precision, found.recall, found.f1) == pytest.approx((binary_p, binary_r, binary_f))
+
+
+def nervaluated(notes: list[Note]) -> dict:
+    sides = [
+        [[{"label": s.label, "start": s.start, "end": s.end} for s in note[side]] for note in notes] for side in (1, 2)
+    ]
+    return Evaluator(*sides, tags=LABELS, loader="dict").evaluate()["overall"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_spans_apart_as_nervaluate_counts_them(seed: int) -> None:
+    notes = random_notes(seed, gap=2)
+    table = scored(notes)
+    theirs = nervaluated(notes)
+    for scheme, granularity in (("strict", Granularity.SUBCATEGORY), ("exact", Granularity.BINARY)):
+        found = micro(table, "entity", granularity)
+        assert (found.right, found.predicted, found.gold) == (
+            theirs[scheme].correct,
+            theirs[scheme].actual,
+            theirs[scheme].possible,
+        )
+
+
+def test_spans_that_touch_are_where_nervaluate_goes_wrong() -> None:
+    """It counts the second word as the first one's partner (`ent_type`: one correct, nothing missed)."""
+    note = ("parola12", [Span(0, 6, "A")], [Span(6, 8, "A")])
+    assert scored([note]).kinds == {"missed": 1, "spurious": 1, "label": 0, "boundary": 0, "both": 0}

@@ -1,0 +1,286 @@
+"""Scores by hand, by formula on random sets, and by what must hold of any two sets."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.domain.agreement import Granularity
+from annotations.domain.scoring import Rates, Scorer, ScoreTable
+from annotations.domain.scoring.errors import Kind
+from annotations.domain.scoring.tally import Criterion
+from annotations.domain.spans import Span, SpanError
+from annotations.domain.tokens import split_at, tokenize
+from tests.domain.strategies import spans_of, texts
+
+LABELS = ("PATIENT", "DOCTOR", "CITY", "DATE")
+CATEGORY = {"PATIENT": "NAME", "DOCTOR": "NAME", "CITY": "LOCATION", "DATE": "DATE"}
+SUB, CAT, BIN = Granularity.SUBCATEGORY, Granularity.CATEGORY, Granularity.BINARY
+#       0         1         2         3         4
+#       0123456789012345678901234567890123456789012345678901
+TEXT = "Mario Rossi a Torino il 3/4 dal dott. Bianchi Anna."
+
+
+def spans(*places: tuple[int, int, str]) -> list[Span]:
+    return [Span(*place) for place in places]
+
+
+def score(*notes: tuple[str, Sequence[Span], Sequence[Span]]) -> ScoreTable:
+    scorer = Scorer(LABELS, CATEGORY)
+    for text, gold, predicted in notes:
+        scorer.add(text, gold, predicted)
+    return scorer.table()
+
+
+def micro(table: ScoreTable, unit: str, granularity: Granularity) -> tuple[int, int, int]:
+    """Predicted, right and gold."""
+    rates = sum(table.level(unit, granularity).classes.values(), Rates(0, 0, 0, 0))
+    assert rates.right == rates.found
+    return rates.predicted, rates.right, rates.gold
+
+
+GOLD = spans((0, 11, "PATIENT"), (14, 20, "CITY"), (24, 27, "DATE"), (38, 45, "DOCTOR"))
+# The patient's second name is missing; the city is right; the date is missed; the doctor is a patient; a spurious city.
+PREDICTED = spans((0, 5, "PATIENT"), (14, 20, "CITY"), (38, 45, "PATIENT"), (46, 50, "CITY"))
+
+
+def test_the_six_levels_by_hand() -> None:
+    table = score((TEXT, GOLD, PREDICTED))
+    assert micro(table, "entity", SUB) == (4, 1, 4)
+    assert micro(table, "entity", CAT) == (4, 2, 4)
+    assert micro(table, "entity", BIN) == (4, 2, 4)
+    # Tokens. Gold: Mario Rossi | Torino | 3 / 4 | Bianchi = 7; predicted: Mario | Torino | Bianchi | Anna = 4.
+    assert micro(table, "token", SUB) == (4, 2, 7)
+    assert micro(table, "token", CAT) == (4, 3, 7)
+    assert micro(table, "token", BIN) == (4, 3, 7)
+    # 14 tokens: Mario Rossi a Torino il 3 / 4 dal dott . Bianchi Anna . - wrong are Rossi, 3, /, 4, Bianchi and Anna.
+    assert (table.tokens, table.accuracy) == (14, 8 / 14)
+
+
+def test_averages_by_hand() -> None:
+    level = score((TEXT, GOLD, PREDICTED)).level("entity", SUB).as_dict()
+    assert level["micro"] | {"precision": 0.25, "recall": 0.25, "f1": 0.25} == level["micro"]
+    # PATIENT 0/2 and 0/1, DOCTOR -/0 and 0/1, CITY 1/2 and 1/1, DATE -/0 and 0/1 (right/predicted, found/gold).
+    macro = level["macro"]
+    assert (macro["precision"], macro["recall"]) == (0.25, 0.25)
+    assert (macro["classes"], macro["predicted_classes"]) == (4, 2)
+    assert macro["f1"] == 0.25
+    weighted = level["weighted"]
+    # Every label has one gold span; PATIENT and CITY alone have a precision: (0 + 1/2) / 2.
+    assert (weighted["precision"], weighted["recall"]) == (0.25, 0.25)
+
+
+def test_what_went_wrong_by_hand() -> None:
+    table = score((TEXT, GOLD, PREDICTED))
+    assert table.kinds == {"missed": 1, "spurious": 1, "label": 1, "boundary": 1, "both": 0}
+    labels = table.spans.labels
+    assert labels == ["PATIENT", "DOCTOR", "CITY", "DATE", ""]
+    cells = {
+        (gold, predicted): n
+        for gold, row in zip(labels, table.spans.rows, strict=True)
+        for predicted, n in zip(labels, row, strict=True)
+        if n
+    }
+    assert set(cells.values()) == {1}
+    assert set(cells) == {
+        ("PATIENT", "PATIENT"),
+        ("DOCTOR", "PATIENT"),
+        ("CITY", "CITY"),
+        ("DATE", ""),
+        ("", "CITY"),
+    }
+
+
+def test_errors_come_in_reading_order_with_both_sides() -> None:
+    errors = Scorer(LABELS, CATEGORY).add(TEXT, GOLD, PREDICTED)
+    assert [(error.kind, error.start, error.end) for error in errors] == [
+        (Kind.BOUNDARY, 0, 11),
+        (Kind.MISSED, 24, 27),
+        (Kind.LABEL, 38, 45),
+        (Kind.SPURIOUS, 46, 50),
+    ]
+    assert errors[2].gold == (38, 45, "DOCTOR") and errors[2].predicted == (38, 45, "PATIENT")
+    (both,) = Scorer(LABELS, CATEGORY).add(TEXT, spans((0, 11, "PATIENT")), spans((6, 13, "DOCTOR")))
+    assert both.kind is Kind.BOTH
+
+
+def test_found_covered_and_tolerant_by_hand() -> None:
+    table = score((TEXT, GOLD, PREDICTED), (TEXT, GOLD[:2], GOLD[:2]), (TEXT, [], []))
+    assert table.notes == 3 and table.notes_with_gold == 2
+    assert table.all_found == {Criterion.COVERED: 1, Criterion.EXACT: 1, Criterion.TOLERANT: 1}
+    by_label = {label.label: label for label in table.labels}
+    # The doctor of the first note is covered, if under another label; DOCTOR is in that note alone.
+    assert by_label["DOCTOR"].all_found == {Criterion.COVERED: 1, Criterion.EXACT: 0, Criterion.TOLERANT: 0}
+    assert by_label["PATIENT"].notes == 2 and by_label["PATIENT"].all_found[Criterion.COVERED] == 1
+    assert table.notes_with_miss == 1
+    residual = table.as_dict()["residual"]
+    assert residual["share"] == pytest.approx(1 / 3)
+    assert (residual["low"], residual["high"]) == pytest.approx((0.0615, 0.7923), abs=1e-4)  # Wilson, 1 of 3
+
+
+def test_two_halves_cover_a_name() -> None:
+    table = score((TEXT, spans((0, 11, "PATIENT")), spans((0, 5, "DOCTOR"), (6, 11, "CITY"))))
+    assert table.all_found == {Criterion.COVERED: 1, Criterion.EXACT: 0, Criterion.TOLERANT: 0}
+    assert table.notes_with_miss == 0
+    assert micro(table, "token", BIN) == (2, 2, 2)
+    assert micro(table, "entity", BIN) == (2, 0, 1)
+
+
+def test_overlap_binary_by_hand() -> None:
+    """001: a span that overlaps gold of any class is right, with all its tokens."""
+    table = score((TEXT, GOLD, PREDICTED))
+    # Predictions: Mario, Torino and Bianchi overlap gold, Anna does not. Gold: all but the date (three tokens) are met.
+    assert table.overlap_tokens == Rates(predicted=4, right=3, gold=7, found=4)
+    assert table.overlap_spans == Rates(predicted=4, right=3, gold=4, found=3)
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, any_label, same_label",
+    [
+        ((0, 11, "PATIENT"), (0, 7, "PATIENT"), 1, 1),  # 7/11 = 0.636
+        ((0, 11, "PATIENT"), (0, 6, "PATIENT"), 0, 0),  # 6/11 = 0.545
+        ((0, 11, "PATIENT"), (1, 11, "DOCTOR"), 1, 0),
+        ((0, 5, "PATIENT"), (6, 11, "PATIENT"), 0, 0),  # they don't overlap
+    ],
+)
+def test_text_and_position_with_tolerance(gold, predicted, any_label, same_label) -> None:
+    table = score((TEXT, spans(gold), spans(predicted)))
+    assert (table.tolerant.right, table.tolerant_label.right) == (any_label, same_label)
+
+
+def test_matching_is_optimal_not_greedy() -> None:
+    """The long prediction fits both gold spans; greedy pairing by overlap gives it the second, and loses the first."""
+    gold = spans((0, 5, "PATIENT"), (6, 11, "PATIENT"))
+    predicted = spans((0, 11, "PATIENT"), (7, 11, "PATIENT"))
+    table = score((TEXT, gold, predicted))
+    assert table.kinds == {"missed": 0, "spurious": 0, "label": 0, "boundary": 2, "both": 0}
+
+
+def test_two_labels_on_one_place_are_one_place_to_coarser_scores() -> None:
+    gold = spans((0, 11, "PATIENT"), (0, 11, "DOCTOR"))
+    table = score((TEXT, gold, spans((0, 11, "PATIENT"))))
+    assert micro(table, "entity", SUB) == (1, 1, 2)
+    assert micro(table, "entity", CAT) == micro(table, "entity", BIN) == (1, 1, 1)
+    assert table.strict == Rates.paired(1, 1, 1)
+
+
+def test_tokens_are_split_at_the_boundaries_of_both() -> None:
+    text = "GambiaHome"
+    table = score((text, spans((0, 6, "CITY")), spans((0, 10, "CITY"))))
+    assert table.tokens == 2
+    assert micro(table, "token", SUB) == (2, 1, 1)
+
+
+def test_tokens_per_span_are_of_gold_alone() -> None:
+    # The prediction cuts inside the second word; that doesn't lengthen the gold span.
+    table = score((TEXT, spans((0, 11, "PATIENT")), spans((0, 8, "PATIENT"))))
+    assert table.labels[0].tokens_per_span == 2.0
+    assert table.tokens == 15
+
+
+def test_undefined_is_none() -> None:
+    nothing = score((TEXT, [], []))
+    assert nothing.as_dict()["levels"][0]["micro"]["f1"] is None
+    assert nothing.leak == 0.0 and nothing.labels == []
+    assert score().as_dict()["residual"] == {"notes": 0, "with_miss": 0, "share": None, "low": None, "high": None}
+    assert score().leak is None and score().accuracy is None
+    only_predicted = score((TEXT, [], spans((0, 5, "CITY")))).labels[0]
+    assert (only_predicted.entity.precision, only_predicted.entity.recall, only_predicted.entity.f1) == (0.0, None, 0.0)
+    assert only_predicted.tokens_per_span is None
+    only_gold = score((TEXT, spans((0, 5, "CITY")), [])).labels[0]
+    assert (only_gold.entity.precision, only_gold.entity.recall, only_gold.entity.f1) == (None, 0.0, 0.0)
+
+
+def test_unknown_labels_and_bad_spans_are_refused() -> None:
+    with pytest.raises(KeyError, match="NOBODY"):
+        score((TEXT, spans((0, 5, "NOBODY")), []))
+    with pytest.raises(SpanError):
+        score((TEXT, [], spans((0, 500, "CITY"))))
+    with pytest.raises(SpanError):
+        score((TEXT, [], spans((5, 5, "CITY"))))
+
+
+def test_another_tokenizer() -> None:
+    scorer = Scorer(LABELS, CATEGORY, tokenizer=lambda text: split_at(tokenize(text), [2]))
+    scorer.add("Mario Rossi", spans((0, 11, "PATIENT")), spans((0, 5, "PATIENT"), (8, 11, "CITY")))
+    table = scorer.table()
+    # Ma rio Ro ssi: the prediction cuts Rossi, the tokenizer Mario.
+    assert micro(table, "token", SUB) == (3, 2, 4)
+    assert table.tokens == 4
+
+
+@st.composite
+def notes(draw: st.DrawFn, max_size: int = 6) -> tuple[str, list[Span], list[Span]]:
+    text = draw(texts(12))
+    gold, predicted = draw(spans_of(text, max_size, LABELS)), draw(spans_of(text, max_size, LABELS))
+    # Predictions are often right, else nothing but noise is tested.
+    return text, gold, predicted + [span for span in gold if draw(st.booleans())]
+
+
+LEVELS = [(unit, granularity) for unit in ("entity", "token") for granularity in (SUB, CAT, BIN)]
+
+
+@given(st.lists(notes(), max_size=3))
+def test_a_perfect_prediction_scores_one_everywhere(given_notes) -> None:
+    table = score(*((text, gold, gold) for text, gold, _ in given_notes))
+    for unit, granularity in LEVELS:
+        level = table.level(unit, granularity)
+        for rates in level.classes.values():
+            assert rates.f1 in (None, 1.0)
+        for average in ("micro", "macro", "weighted"):
+            assert level.as_dict()[average]["f1"] in (None, pytest.approx(1.0))
+    assert not any(table.kinds.values())
+    assert table.notes_with_miss == 0
+    for criterion in Criterion:
+        assert table.all_found[criterion] == table.notes_with_gold
+    for rates in (table.overlap_spans, table.overlap_tokens, table.tolerant, table.tolerant_label, table.merged):
+        assert rates.spurious == rates.missed == 0
+    assert table.accuracy in (None, 1.0)
+    assert table.leak in (None, 0.0)
+
+
+@given(st.lists(notes(), max_size=3))
+def test_exchanging_the_sides_exchanges_precision_and_recall(given_notes) -> None:
+    there = score(*given_notes)
+    back = score(*((text, predicted, gold) for text, gold, predicted in given_notes))
+    for unit, granularity in LEVELS:
+        classes, turned = there.level(unit, granularity).classes, back.level(unit, granularity).classes
+        assert {name: rates.swapped() for name, rates in classes.items()} == turned
+    for name in ("overlap_spans", "overlap_tokens", "tolerant", "tolerant_label", "merged", "strict"):
+        assert getattr(there, name).swapped() == getattr(back, name), name
+    assert (there.kinds["missed"], there.kinds["spurious"]) == (back.kinds["spurious"], back.kinds["missed"])
+    assert there.token_confusion.rows == [list(column) for column in zip(*back.token_confusion.rows, strict=True)]
+    assert (there.tokens, there.accuracy) == (back.tokens, back.accuracy)
+
+
+@given(notes(10))
+def test_the_counts_are_those_of_a_plain_reading(note) -> None:
+    """Knots and folds change nothing: places as sets, tokens one by one over the whole note."""
+    text, gold, predicted = note
+    table = score(note)
+    places = [{(s.start, s.end, s.label) for s in side} for side in (predicted, gold)]
+    assert micro(table, "entity", SUB) == (len(places[0]), len(places[0] & places[1]), len(places[1]))
+    bare = [{place[:2] for place in side} for side in places]
+    assert micro(table, "entity", BIN) == (len(bare[0]), len(bare[0] & bare[1]), len(bare[1]))
+    tokens = split_at(tokenize(text), [edge for s in (*gold, *predicted) for edge in (s.start, s.end)])
+    assert table.tokens == len(tokens)
+
+    def marks(side: Sequence[Span]) -> list[bool]:
+        return [any(s.start <= t.start and t.end <= s.end for s in side) for t in tokens]
+
+    both = list(zip(marks(predicted), marks(gold), strict=True))
+    assert micro(table, "token", BIN) == (
+        sum(p for p, _ in both),
+        sum(p and g for p, g in both),
+        sum(g for _, g in both),
+    )
+    covered = all(
+        p
+        for t, p in zip(tokens, marks(predicted), strict=True)
+        if any(s.start <= t.start and t.end <= s.end for s in gold)
+    )
+    assert table.notes_with_miss == (not covered)
+    spans_in_cells = sum(map(sum, table.spans.rows))
+    paired = len(places[0]) + len(places[1]) - spans_in_cells
+    assert paired == spans_in_cells - table.kinds["missed"] - table.kinds["spurious"]

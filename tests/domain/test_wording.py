@@ -1,0 +1,25 @@
+import pytest
+
+from annotations.domain.wording import WordingError, worded
+
+
+@pytest.mark.parametrize(
+    "value, kept",
+    [("  a\r\nb\rc \n", "a\nb\nc"), ("<b>x</b>", "<b>x</b>"), ("\u202eמה", "\u202eמה"), ("x" * 10, "x" * 10)],
+)
+def test_kept(value, kept):
+    assert worded(value, 10) == kept
+
+
+@pytest.mark.parametrize(
+    "value, says",
+    [("", "empty"), (" \n\u200b", "empty"), ("a\0b", "NUL"), ("\ud83d", "surrogate"), ("x" * 11, "11"), (None, "text")],
+)
+def test_refused_without_quoting_it(value, says):
+    with pytest.raises(WordingError, match=says) as caught:
+        worded(value, 10)
+    assert "xxx" not in str(caught.value)
+
+
+def test_what_may_be_empty():
+    assert worded("", 10, blank=True) == ""

@@ -1,0 +1,158 @@
+"""Kept figures of agreement: found again while nothing changed, and never stale."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from annotations.domain.agreement import Granularity, Unit
+from annotations.models import Amendment, AnnotationSet, Category, Figures, Label
+from annotations.selectors.agreement import content_key, shared_notes, shared_readings
+from annotations.services import agreement as service
+from annotations.services.agreement import figures_of, kept_figures, notes_of
+from annotations.services.errors import ServiceError
+from annotations.services.labels import merge_labels, update_label
+from annotations.services.progress import Cancelled
+from annotations.services.reading import reopen, submit
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+TOKEN = Unit.TOKEN
+
+
+@pytest.fixture
+def project():
+    project = make.make_project("p")
+    people = [make.make_member(project, user=name) for name in ("anna", "bruno")]
+    for number in range(3):
+        note = make.make_note(project, readers=people, name=f"n{number}")
+        for person in people:
+            spans = [(0, 11, "PATIENT"), (13, 15, "AGE")][: 1 + (number + person.pk) % 2]
+            make.make_set(note, person, spans, submitted=True, submitted_at=timezone.now())
+    return project
+
+
+def alpha(found, granularity="subcategory"):
+    return found["granularities"][granularity]["alpha"]["value"]
+
+
+def one_reading(project):
+    return AnnotationSet.objects.filter(document__project=project).select_related("document", "author__user").first()
+
+
+def test_kept_and_found_again(project, monkeypatch):
+    assert kept_figures(project, TOKEN) is None
+    made = figures_of(project=project, unit=TOKEN)
+    monkeypatch.setattr(service, "figures", None)
+    assert figures_of(project=project, unit=TOKEN) == made == kept_figures(project, TOKEN)
+    table = notes_of(project, made, Granularity.BIO)
+    assert {row["note"] for row in table.named(table.rows)} == set(shared_notes(project))
+    assert kept_figures(project, Unit.ENTITY) is None, "of another unit"
+
+
+def test_a_reading_that_was_reopened_changed_and_handed_in_again(project):
+    """At every step the figures are those of the readings as they are."""
+    before = figures_of(project=project, unit=TOKEN)
+    reading = one_reading(project)
+    reopen(document=reading.document, user=reading.author.user)
+    assert kept_figures(project, TOKEN) is None
+    assert figures_of(project=project, unit=TOKEN)["notes"] == before["notes"] - 1
+    make.make_span(reading, 39, 45, "CITY")
+    submit(document=reading.document, user=reading.author.user)
+    assert kept_figures(project, TOKEN) is None
+    after = figures_of(project=project, unit=TOKEN)
+    assert after["notes"] == before["notes"]
+    assert alpha(after) != alpha(before)
+
+
+def test_what_else_changes_the_figures(project):
+    """Merged labels, moved labels, amendments; a new name or key doesn't."""
+    keys = [content_key(project, TOKEN)]
+
+    def changed():
+        keys.append(content_key(project, TOKEN))
+        return keys[-1] != keys[-2]
+
+    label, other = make.label_of(project, "AGE"), make.label_of(project, "DATE")
+    update_label(label=label, actor=None, name="Years")
+    assert not changed()
+    merge_labels(source=label, target=other, actor=None)
+    assert changed()
+    Label.objects.filter(pk=other.pk).update(category=Category.objects.filter(label_set__project=project).last())
+    assert changed()
+    Amendment.objects.create(project=project, number=1, text="x", guidelines_version=1, at=timezone.now())
+    assert changed()
+    AnnotationSet.objects.filter(pk=one_reading(project).pk).update(seeded=True)
+    assert changed()
+    make.make_set(make.make_note(project), make.make_member(project), [], submitted=True)
+    assert changed()
+    assert len(set(keys)) == len(keys) - 1
+
+
+def test_old_figures_make_room(project):
+    figures_of(project=project, unit=TOKEN)
+    rows = Figures.objects.count()
+    make.make_set(make.make_note(project), make.make_member(project), [], submitted=True)
+    figures_of(project=project, unit=TOKEN)
+    assert Figures.objects.count() == rows
+    assert len({row.key for row in Figures.objects.all()}) == 1
+
+
+def test_another_project_s_figures_are_its_own(project):
+    other = make.make_project("other")
+    assert figures_of(project=project, unit=TOKEN)["notes"] == 3
+    assert figures_of(project=other, unit=TOKEN)["notes"] == 0
+
+
+def test_what_changes_while_it_is_counted_is_counted_again(project, monkeypatch):
+    """Somebody takes a reading back after the first batch was read."""
+    read = service.shared_readings
+
+    def meanwhile(*args):
+        yield from read(*args)
+        reading = one_reading(project)
+        if reading.state == AnnotationSet.State.SUBMITTED:
+            reopen(document=reading.document, user=reading.author.user)
+
+    monkeypatch.setattr(service, "shared_readings", meanwhile)
+    assert figures_of(project=project, unit=TOKEN)["notes"] == 2
+    assert kept_figures(project, TOKEN)["notes"] == 2
+
+
+def test_progress_is_told_and_can_stop_it(project):
+    told = []
+    figures_of(project=project, unit=TOKEN, progress=lambda done, total: told.append((done, total)))
+    assert told == [(0, 3), (3, 3)]
+
+    def stop(done, total):
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        figures_of(project=project, unit=Unit.MARKED, progress=stop)
+    assert kept_figures(project, Unit.MARKED) is None
+
+
+def test_it_gives_up_when_readings_never_rest(project, monkeypatch):
+    monkeypatch.setattr(service, "content_key", lambda *_: uuid.uuid4().hex)
+    with pytest.raises(ServiceError, match="change faster"):
+        figures_of(project=project, unit=TOKEN)
+    assert not Figures.objects.exists()
+
+
+def test_a_note_is_of_the_round_of_its_last_reading(project):
+    now = timezone.now()
+    for number, days in enumerate((10, 5), 1):
+        Amendment.objects.create(
+            project=project, number=number, text="x", guidelines_version=number, at=now - timedelta(days=days)
+        )
+    first, second, third = shared_notes(project)
+    AnnotationSet.objects.filter(document=first).update(submitted_at=now - timedelta(days=11))
+    AnnotationSet.objects.filter(document=second).update(submitted_at=now - timedelta(days=10))
+    AnnotationSet.objects.filter(document=third, author__name="anna").update(submitted_at=now - timedelta(days=12))
+    [batch] = shared_readings(project, [first, second, third])
+    assert [(note.note, note.round, note.mixed) for note in batch] == [
+        (first, 1, False),
+        (second, 2, False),  # at the moment of the amendment: after it
+        (third, 3, True),
+    ]

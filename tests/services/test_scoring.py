@@ -1,0 +1,246 @@
+"""Scores over stored readings: which notes count, what is kept, and that nothing kept is ever stale."""
+
+import pytest
+
+from annotations.models import AnnotationSet, Author, Figures, GoldVersion, Label, Span
+from annotations.services import kept as keeping
+from annotations.services import scoring
+from annotations.services.erasing import erase_patient
+from annotations.services.errors import ServiceError
+from annotations.services.gold import freeze
+from annotations.services.labels import merge_labels
+from annotations.services.projects import create_project
+from annotations.services.scoring import asked, kept_score, score, score_errors
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
+ROSSI, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")
+
+
+@pytest.fixture
+def project():
+    """Gold on three notes; the run read all of them but one, and one more without gold."""
+    project = make.make_project("p")
+    gold, run = (
+        make.make_author(project, kind=kind, name=name) for kind, name in (("gold", "gold"), ("run", "rules-1"))
+    )
+    for number, spans in enumerate(([ROSSI, AGE, CITY], [ROSSI], [ROSSI])):
+        note = make.make_note(project, TEXT, f"n{number}", patient_id=f"p{number}")
+        make.make_set(note, gold, spans, submitted=True)
+        if number < 2:
+            make.make_set(note, run, [ROSSI, (13, 20, "AGE")], submitted=True)
+    make.make_set(make.make_note(project, TEXT, "n3"), run, [ROSSI], submitted=True)
+    return project
+
+
+def f1(project, **wish):
+    return score(asked(project, author="rules-1", **({"version": 0} | wish))).table
+
+
+def test_which_notes_count_and_what_is_left_out(project):
+    table = f1(project)
+    assert table["notes"] == 2
+    assert table["left_out"] == {"drafts": 0, "unread": 1, "no_gold": 1}
+    assert (table["gold"], table["author"], table["author_kind"], table["content_hash"]) == (
+        "current",
+        "rules-1",
+        "run",
+        None,
+    )
+    micro = table["levels"][0]["micro"]
+    assert (micro["predicted"], micro["right"], micro["gold"]) == (4, 2, 4)
+    AnnotationSet.objects.filter(author__kind="run", document__name="n1").update(state="draft", version=1)
+    assert f1(project)["left_out"] == {"drafts": 1, "unread": 1, "no_gold": 1}
+
+
+def test_gold_that_came_from_the_author_is_counted(project):
+    assert f1(project)["own_gold_spans"] == 0
+    Span.objects.filter(annotation_set__author__kind="gold", annotation_set__document__name="n0").update(
+        provenance={"from": "run:rules-1"}
+    )
+    AnnotationSet.objects.filter(author__kind="gold").update(version=3)
+    assert f1(project)["own_gold_spans"] == 3
+    freeze(project=project, actor=None)
+    assert f1(project, version=1)["own_gold_spans"] == 3
+
+
+def test_a_version_is_scored_as_it_was_frozen(project):
+    version, _ = freeze(project=project, actor=None)
+    before = f1(project, version=1)
+    assert before["content_hash"] == version.content_hash
+    Span.objects.filter(annotation_set__author__kind="gold").delete()
+    AnnotationSet.objects.filter(author__kind="gold").update(version=5)
+    assert f1(project, version=1)["levels"] == before["levels"]
+    assert f1(project)["levels"][0]["micro"]["gold"] == 0
+
+
+def test_what_is_kept_is_used_and_never_stale(project, django_assert_max_num_queries, monkeypatch):
+    wish = asked(project, version=0, author="rules-1")
+    assert kept_score(wish) is None
+    first = score(wish)
+    monkeypatch.setattr(scoring, "note_pairs", lambda *_: pytest.fail("computed again"))
+    assert score(wish).table == kept_score(wish).table == first.table
+    monkeypatch.undo()
+    keys = {first.key}
+
+    def changed() -> None:
+        assert kept_score(wish) is None
+        found = score(wish)
+        assert found.key not in keys
+        keys.add(found.key)
+
+    reading = AnnotationSet.objects.get(author__kind="run", document__name="n0")
+    reading.spans.filter(label__code="AGE").delete()  # past every service, without a new version of the set
+    changed()
+    AnnotationSet.objects.filter(pk=reading.pk).update(version=9)
+    changed()
+    AnnotationSet.objects.get(author__kind="gold", document__name="n1").spans.all().delete()
+    changed()
+    AnnotationSet.objects.filter(author__kind="gold", document__name="n1").delete()
+    changed()
+    Label.objects.filter(code="AGE").update(category=Label.objects.get(code="CITY").category)
+    changed()
+    erase_patient(project=project, patient_id="p0", actor=None)
+    changed()
+
+
+def test_only_so_many_are_kept(project, monkeypatch):
+    monkeypatch.setattr(keeping, "KEPT", 2)
+    for version in range(4):
+        AnnotationSet.objects.filter(author__kind="run").update(version=version)
+        f1(project)
+    assert Figures.objects.filter(kind="score").count() == 2
+    assert Figures.objects.filter(kind="score-errors").count() == 2
+
+
+def test_places_that_are_not_right(project):
+    wish = asked(project, version=0, author="rules-1")
+    notes = list(project.documents.order_by("pk").values_list("pk", flat=True))
+    assert score_errors(wish) == [
+        [notes[0], "boundary", [13, 15, "AGE"], [13, 20, "AGE"]],
+        [notes[0], "missed", [44, 50, "CITY"], None],
+        [notes[1], "spurious", None, [13, 20, "AGE"]],
+    ]
+    Figures.objects.filter(kind="score-errors").delete()
+    assert len(score_errors(wish)) == 3
+
+
+def test_only_so_many_places_are_kept_and_all_are_counted(project, monkeypatch):
+    monkeypatch.setattr(scoring, "MOST_ERRORS", 1)
+    wish = asked(project, version=0, author="rules-1")
+    assert len(score_errors(wish)) == 1
+    assert score(wish).table["errors"] == 3
+
+
+def test_one_side_of_a_split(project):
+    version, _ = freeze(project=project, actor=None)
+    with pytest.raises(ServiceError, match="no train/dev/test split"):
+        asked(project, version=1, author="rules-1", split="dev")
+    GoldVersion.objects.filter(pk=version.pk).update(split_seed="s")
+    version.notes.filter(document__name="n0").update(split="dev")
+    version.notes.exclude(document__name="n0").update(split="train")
+    assert f1(project, version=1, split="dev")["notes"] == 1
+    assert f1(project, version=1, split="train")["left_out"] == {"drafts": 0, "unread": 1, "no_gold": 2}
+
+
+def test_a_merged_label_is_what_it_became(project):
+    freeze(project=project, actor=None)
+    source, target = Label.objects.get(code="CITY"), Label.objects.get(code="HOSPITAL")
+    run_set = AnnotationSet.objects.get(author__kind="run", document__name="n0")
+    make.make_span(run_set, 44, 50, "CITY")
+    merge_labels(source=source, target=target, actor=None)
+    table = f1(project, version=1)
+    (hospital,) = [label for label in table["labels"] if label["label"] == "HOSPITAL"]
+    assert hospital["entity"]["f1"] == 1.0
+    assert not [label for label in table["labels"] if label["label"] == "CITY"]
+
+
+def meddocan():
+    project = create_project(name="M", label_set_key="meddocan")
+    note = make.make_note(project, TEXT, "n")
+    gold, run = (make.make_author(project, kind=kind, name=kind) for kind in ("gold", "run"))
+    labels = {label.code: label for label in Label.objects.filter(label_set__project=project)}
+    for author, code in ((gold, "CALLE"), (run, "TERRITORIO")):
+        reading = make.make_set(note, author, submitted=True)
+        Span.objects.create(annotation_set=reading, start=44, end=50, label=labels[code])
+        Span.objects.create(annotation_set=reading, start=0, end=5, label=labels["SEXO_SUJETO_ASISTENCIA"])
+    return project
+
+
+def test_in_another_sets_labels():
+    project = meddocan()
+    plain = score(asked(project, version=0, author="run")).table
+    assert plain["levels"][0]["micro"]["right"] == 1
+    table = score(asked(project, version=0, author="run", into="i2b2-2014")).table
+    assert table["labels_of"] == "i2b2-2014"
+    assert [label["label"] for label in table["labels"]] == ["CITY", "STREET"]
+    assert table["spans_without_label"] == {"SEXO_SUJETO_ASISTENCIA": 2}
+    assert (table["levels"][1]["micro"]["right"], table["levels"][0]["micro"]["right"]) == (1, 0)
+    geographic = score(asked(project, version=0, author="run", into="hipaa-18")).table
+    assert geographic["levels"][0]["micro"]["f1"] == 1.0
+
+
+def test_a_mapping_to_categories_has_no_finer_level():
+    project = create_project(name="I", label_set_key="it-4")
+    note = make.make_note(project, TEXT, "n")
+    for kind in ("gold", "run"):
+        reading = make.make_set(note, make.make_author(project, kind=kind, name=kind), submitted=True)
+        label = Label.objects.get(label_set__project=project, code="NOME")
+        Span.objects.create(annotation_set=reading, start=0, end=11, label=label)
+    table = score(asked(project, version=0, author="run", into="i2b2-2014")).table
+    assert {level["granularity"] for level in table["levels"]} == {"category", "binary"}
+
+
+def test_a_gap_in_a_mapping_is_an_error_not_a_silent_drop():
+    project = meddocan()
+    label_set = project.label_set
+    Label.objects.create(
+        label_set=label_set, category=label_set.categories.first(), code="ALIAS", name="Alias", position=99
+    )
+    with pytest.raises(ServiceError, match="lacks ALIAS"):
+        score(asked(project, version=0, author="run", into="i2b2-2014"))
+    assert not Figures.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "wish, says",
+    [
+        ({"author": "nobody"}, "no author 'nobody'.*run:rules-1"),
+        ({"author_id": 0}, "no author"),
+        ({"author": "gold"}, "no author"),
+        ({"author": "rules-1", "version": 4}, "no gold version 4; frozen versions: none yet"),
+        ({"author": "rules-1", "into": "it-4"}, "no mapping from test to 'it-4'"),
+        ({"author": "rules-1", "split": "valid"}, "no split 'valid'"),
+    ],
+)
+def test_wishes_that_cannot_be(project, wish, says):
+    with pytest.raises(ServiceError, match=says):
+        asked(project, **({"version": 0} | wish))
+
+
+def test_authors_of_one_name_are_told_apart_by_kind(project):
+    make.make_author(project, kind="refined", name="rules-1")
+    with pytest.raises(ServiceError, match="several authors"):
+        asked(project, version=0, author="rules-1")
+    assert asked(project, version=0, author="refined:rules-1").author == Author.objects.get(kind="refined")
+    make.make_author(project, kind="adjudicated", name="Adjudicated")
+    assert asked(project, version=0, author="adjudicated").author.kind == "adjudicated"
+
+
+def test_the_job_leads_to_the_same_figures(project):
+    author = Author.objects.get(kind="run")
+    steps = []
+    result = scoring.run_score(
+        project_id=project.pk,
+        params={"version": 0, "author_id": author.pk},
+        progress=lambda done, total: steps.append((done, total)),
+    )
+    assert result["notes"] == 2 and steps[-1] == (2, 2)
+    assert kept_score(asked(project, version=0, author_id=author.pk)) is not None
+
+
+def test_no_text_is_kept(project):
+    score(asked(project, version=0, author="rules-1"))
+    kept = str(list(Figures.objects.values_list("value", flat=True)))
+    assert "Mario" not in kept and "Torino" not in kept

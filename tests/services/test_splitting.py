@@ -1,0 +1,277 @@
+"""Splits of gold versions, differences between them, and exports by side."""
+
+import io
+import json
+import zipfile
+
+import pytest
+from django.core.management import CommandError, call_command
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from annotations.domain.formats import FORMATS
+from annotations.models import AnnotationSet, Document, Event, GoldVersion, GoldVersionNote, Span, StoredFile, Verb
+from annotations.services.erasing import erase_patient
+from annotations.services.errors import ServiceError
+from annotations.services.exporting import export_to_path, run_export
+from annotations.services.gold import freeze
+from annotations.services.gold_diffing import version_diff
+from annotations.services.progress import silent
+from annotations.services.splitting import patients_on_two_sides, split_table, split_version
+from annotations.services.staging import open_stored
+from tests import factories as make
+
+SHARES = {"train": 60, "dev": 20, "test": 20}
+TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
+
+
+def gold_note(project, name, patient="", spans=((0, 11, "PATIENT"),)):
+    note = make.make_note(project, TEXT, name, patient_id=patient)
+    make.make_set(note, make.make_author(project, kind="gold", name="gold"), spans, submitted=True)
+    return note
+
+
+def frozen(project):
+    return freeze(project=project, actor=None)[0]
+
+
+def sides(version):
+    return dict(version.notes.values_list("document__name", "split"))
+
+
+@pytest.fixture
+def project(db):
+    """Ten notes: five of patients with two or one, five without a patient id."""
+    project = make.make_project("p")
+    for number, patient in enumerate(["a", "a", "b", "b", "c", "", "", "", "", ""]):
+        gold_note(project, f"n{number}", patient)
+    return project
+
+
+def test_no_patient_stands_on_two_sides_and_shares_are_met(project):
+    version = frozen(project)
+    split = split_version(version=version, seed="s", shares=SHARES, actor=None)
+    found = sides(version)
+    assert found["n0"] == found["n1"] and found["n2"] == found["n3"]
+    assert split.notes == {"train": 6, "dev": 2, "test": 2}
+    assert sum(split.patients.values()) == 8
+    assert patients_on_two_sides(version) == 0
+    (event,) = Event.objects.filter(verb=Verb.GOLD_SPLIT)
+    assert event.data["seed"] == "s" and event.data["notes"] == split.notes
+    version.refresh_from_db()
+    assert (version.split_seed, version.split_shares) == ("s", SHARES)
+
+
+def test_again_is_the_same_and_writes_nothing(project):
+    version = frozen(project)
+    before = version.content_hash
+    split_version(version=version, seed="s", shares=SHARES, actor=None)
+    found = sides(version)
+    again = split_version(version=version, seed="s", shares=SHARES, actor=None)
+    assert not again.made and sides(version) == found
+    assert Event.objects.filter(verb=Verb.GOLD_SPLIT).count() == 1
+    version.refresh_from_db()
+    assert version.content_hash == before
+
+
+def test_another_seed_splits_anew_and_the_same_with_other_shares_is_refused(project):
+    version = frozen(project)
+    split_version(version=version, seed="s", shares=SHARES, actor=None)
+    with pytest.raises(ServiceError, match="choose another seed"):
+        split_version(version=version, seed="s", shares={"train": 50, "test": 50}, actor=None)
+    assert split_version(version=version, seed="t", shares={"train": 50, "test": 50}, actor=None).notes["dev"] == 0
+
+
+@pytest.mark.parametrize("seed", ["", "  ", "x" * 41, "a\nb"])
+def test_seeds_that_cannot_be(project, seed):
+    with pytest.raises(ServiceError, match="a seed has"):
+        split_version(version=frozen(project), seed=seed, shares=SHARES, actor=None)
+
+
+def test_shares_that_cannot_be(project):
+    with pytest.raises(ServiceError, match="100 together"):
+        split_version(version=frozen(project), seed="s", shares={"train": 50}, actor=None)
+
+
+def test_a_later_version_keeps_every_side(project):
+    first = frozen(project)
+    split_version(version=first, seed="s", shares=SHARES, actor=None)
+    for number in range(10, 30):
+        gold_note(project, f"n{number}", f"q{number}")
+    gold_note(project, "more-of-a", "a")
+    second = frozen(project)
+    split = split_version(version=second, seed="s", shares=SHARES, actor=None)
+    found = sides(second)
+    assert all(found[name] == side for name, side in sides(first).items())
+    assert found["more-of-a"] == found["n0"]
+    assert split.kept == 8
+
+
+def test_two_patients_who_turn_out_to_be_one_stand_on_the_stricter_side(project):
+    version = frozen(project)
+    split_version(version=version, seed="s", shares=SHARES, actor=None)
+    found = sides(version)
+    train, test = (next(n for n, side in found.items() if side == wanted) for wanted in ("train", "test"))
+    Document.objects.filter(name__in=[train, test]).update(patient_id="one")
+    assert patients_on_two_sides(version) == 1
+    with pytest.raises(ServiceError, match="split the version again"):
+        export_to_path(project=project, out=None, format="brat", set_spec="gold:1", split="folders")
+    split = split_version(version=version, seed="s", shares=SHARES, actor=None)
+    assert split.made and split.merged == 1
+    found = sides(version)
+    assert found[train] == found[test] == "test"
+    assert patients_on_two_sides(version) == 0
+
+
+def test_erasing_a_patient_keeps_the_split_right(project):
+    version = frozen(project)
+    split_version(version=version, seed="s", shares=SHARES, actor=None)
+    before = sides(version)
+    erase_patient(project=project, patient_id="a", actor=None)
+    assert sides(version) == {name: side for name, side in before.items() if name not in ("n0", "n1")}
+    table = {row["side"]: row for row in split_table(version)}
+    assert sum(row["notes"] for row in table.values()) == 8
+    assert sum(row["spans"] for row in table.values()) == 8
+    assert not split_version(version=version, seed="s", shares=SHARES, actor=None).made
+
+
+def test_the_table_counts_notes_patients_spans_and_labels(project):
+    version = frozen(project)
+    split_version(version=version, seed="s", shares=SHARES, actor=None)
+    table = split_table(version)
+    assert [row["side"] for row in table] == ["train", "dev", "test"]
+    assert sum(row["patients"] for row in table) == 8
+    assert sum(row["without_patient"] for row in table) == 5
+    assert sum(row["labels"].get("PATIENT", 0) for row in table) == 10
+    assert table[0]["share"] == 0.6
+    assert split_table(version) == table
+
+
+class Versions(TestCase):
+    """Whatever comes, goes and grows between versions: nobody changes sides, nobody stands on two."""
+
+    @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=5), min_size=2, max_size=4))
+    def test_test_never_leaks_into_train(self, rounds: list[list[int]]) -> None:
+        project = make.make_project()
+        seen: dict[str, str] = {}
+        number = 0
+        for patients in rounds:
+            for patient in patients:
+                gold_note(project, f"n{number}", f"p{patient}" if patient else "")
+                number += 1
+            version = frozen(project)
+            split_version(version=version, seed="s", shares=SHARES, actor=None)
+            rows = version.notes.values_list("document__patient_id", "document__name", "split")
+            for patient, name, side in rows:
+                assert seen.setdefault(patient or name, side) == side
+            if (gone := rounds[0][0]) and Document.objects.filter(project=project, patient_id=f"p{gone}").exists():
+                erase_patient(project=project, patient_id=f"p{gone}", actor=None)
+                seen.pop(f"p{gone}")  # nothing is known of the erased: who comes back is somebody new
+
+
+def test_every_format_goes_out_in_folders(project, tmp_path):
+    version = frozen(project)
+    split_version(version=version, seed="s", shares=SHARES, actor=None)
+    for format in FORMATS:
+        out = tmp_path / format
+        report = export_to_path(project=project, out=out, format=format, set_spec="gold:1", split="folders")
+        manifest = json.loads((out / "export.json").read_text())
+        assert manifest["split"] == {"seed": "s", "shares": SHARES, "layout": "folders", "notes": sides(version)}
+        files = {path.relative_to(out).as_posix() for path in out.rglob("*.txt")}
+        assert {f"{side}/{name}.txt" for name, side in sides(version).items()} <= files, format
+        assert report["notes"] == 10 and "notes" not in report["split"]
+    (event, *_) = Event.objects.filter(verb=Verb.NOTES_EXPORTED)
+    assert "n0" not in json.dumps(event.data)
+
+
+def test_one_side_alone_and_all_together(project, tmp_path):
+    version = frozen(project)
+    split_version(version=version, seed="s", shares=SHARES, actor=None)
+    mine = {name for name, side in sides(version).items() if side == "test"}
+    export_to_path(project=project, out=tmp_path / "test", format="brat", set_spec="gold:1", split="test")
+    assert {path.stem for path in (tmp_path / "test").glob("*.ann")} == mine
+    assert set(json.loads((tmp_path / "test" / "export.json").read_text())["split"]["notes"]) == mine
+    export_to_path(project=project, out=tmp_path / "all", format="brat", set_spec="gold:1")
+    manifest = json.loads((tmp_path / "all" / "export.json").read_text())
+    assert manifest["split"]["layout"] == "together" and manifest["split"]["notes"] == sides(version)
+
+
+def test_an_export_job_takes_the_split_along(project):
+    split_version(version=frozen(project), seed="s", shares=SHARES, actor=None)
+    result = run_export(
+        project_id=project.pk, set_spec="gold:1", format="brat", actor_id=None, progress=silent, split="dev"
+    )
+    assert result["notes"] == 2
+    stored = StoredFile.objects.get(pk=result["file_id"])
+    assert stored.name == "p-gold-1-dev-brat.zip"
+    with zipfile.ZipFile(io.BytesIO(open_stored(stored).read())) as archive:
+        assert len([name for name in archive.namelist() if name.endswith(".ann")]) == 2
+
+
+@pytest.mark.parametrize(
+    "spec, split, says", [("gold", "dev", "is not split"), ("gold:1", "valid", "no split 'valid'")]
+)
+def test_exports_that_cannot_be(project, tmp_path, spec, split, says):
+    frozen(project)
+    with pytest.raises(ServiceError, match=says):
+        export_to_path(project=project, out=tmp_path / "x", format="brat", set_spec=spec, split=split)
+    with pytest.raises(ServiceError, match="is not split"):
+        export_to_path(project=project, out=tmp_path / "x", format="brat", set_spec="gold:1", split="dev")
+
+
+def two_versions(project):
+    first = frozen(project)
+    n0, n1, n2, n3 = (AnnotationSet.objects.get(document__name=f"n{number}") for number in range(4))
+    Span.objects.filter(annotation_set=n0).update(label=make.label_of(project, "DOCTOR"))
+    Span.objects.filter(annotation_set=n1).update(end=5)
+    Span.objects.filter(annotation_set=n2).delete()
+    make.make_span(n2, 44, 50, "CITY")
+    Span.objects.filter(annotation_set=n3).update(start=6, end=12, label=make.label_of(project, "DOCTOR"))
+    AnnotationSet.objects.get(document__name="n9").delete()
+    gold_note(project, "new", spans=[(0, 5, "PATIENT"), (44, 50, "CITY")])
+    return first, frozen(project)
+
+
+def test_what_changed_between_two_versions(project):
+    found = version_diff(*two_versions(project))
+    assert found["spans"] == {"added": 1, "removed": 1, "relabelled": 1, "moved": 1, "replaced": 1}
+    assert found["notes"] == {"both": 9, "changed": 4, "added": 1, "removed": 1}
+    assert [n for _, n in found["added"]] == [2] and [n for _, n in found["removed"]] == [1]
+    pk = Document.objects.get(name="n0").pk
+    assert found["changes"][0] == [pk, "relabelled", [0, 11, "PATIENT"], [0, 11, "DOCTOR"]]
+    back = version_diff(*reversed(GoldVersion.objects.order_by("number")))
+    assert back["spans"] == found["spans"] and back["notes"]["added"] == 1
+
+
+def test_a_diff_after_an_erasure_is_not_the_old_one(project):
+    versions = two_versions(project)
+    version_diff(*versions)
+    erase_patient(project=project, patient_id="a", actor=None)
+    found = version_diff(*GoldVersion.objects.order_by("number"))
+    assert found["erased"] == {"before": 2, "after": 2}
+    assert found["spans"]["relabelled"] == found["spans"]["moved"] == 0
+
+
+def test_the_commands(project):
+    two_versions(project)
+
+    def run(*args):
+        out = io.StringIO()
+        call_command(*args, stdout=out)
+        return out.getvalue()
+
+    found = json.loads(run("diff_gold", "p", "1", "2", "--json"))
+    assert found["added"] == [{"note": "new", "spans": 2}]
+    assert {change["note"] for change in found["changes"]} == {"n0", "n1", "n2", "n3"}
+    said = run("diff_gold", "p", "1", "2")
+    assert "n1 moved: [0, 11) PATIENT to [0, 5) PATIENT" in said and "+ new (2 spans)" in said
+    assert "Mario" not in said
+    split = json.loads(run("split_gold", "p", "2", "--seed", "s", "--json"))
+    assert split["new"] and sum(split["notes"].values()) == 10
+    assert "was split so already" in run("split_gold", "p", "2", "--seed", "s")
+    assert GoldVersionNote.objects.filter(version__number=2, split="").count() == 0
+    for args in (("split_gold", "p", "7", "--seed", "s"), ("diff_gold", "p", "1", "99999999999999")):
+        with pytest.raises(CommandError, match="no gold version"):
+            run(*args)
