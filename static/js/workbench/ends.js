@@ -38,8 +38,13 @@ export function dragged(tokens, span, edge, offset, { exact = false } = {}) {
   const start = inside && inside.end - offset > (inside.end - inside.start) / 3 ? inside.start : after;
   return { start: Math.min(start, most), end: span.end };
 }
+
 // Milliseconds for the frame itself.
 const FRAME = 17;
+
+function isSamePlace(a, b) {
+  return a === b || (a !== null && b !== null && a.start === b.start && a.end === b.end);
+}
 
 export class Ends {
   #workbench;
@@ -85,7 +90,8 @@ export class Ends {
   /** Once a gesture's own frame is on the screen: where the handles go is measured then, at no cost to it. */
   #later() {
     const span = this.#workbench.work?.selected ?? null;
-    if (!this.#drag && span !== this.#shownFor) this.#layer.hidden = true;
+    // A span that was saved is another object in the same place: its handles stay, under a hand that is about to press.
+    if (!this.#drag && !isSamePlace(span, this.#shownFor)) this.#layer.hidden = true;
     if (this.#waits || (!span && this.#shownFor === null)) return;
     this.#waits = true;
     requestAnimationFrame(() =>

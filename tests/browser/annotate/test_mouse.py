@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from annotations.models import Event
 from tests.browser.annotate.steps import click_text, drag, label_button, open_note, painted, place, quotes, saved
@@ -179,6 +179,31 @@ def pull(page: Page, edge: str, to: dict[str, float]) -> None:
     page.mouse.down()
     page.mouse.move((at["x"] + to["x"]) / 2, to["y"])
     page.mouse.move(to["x"], to["y"])
+
+
+def test_the_ends_stay_where_they_are_when_the_span_is_saved(opened: Page, world: SimpleNamespace) -> None:
+    held: list[Route] = []
+    opened.route("**/changes", lambda route: held.append(route))
+    drag(opened, "Mario")
+    opened.keyboard.press("1")
+    opened.keyboard.press("Shift+ArrowRight")
+    handle(opened, "end")
+    opened.evaluate(
+        """() => {
+            const layer = document.querySelector(".wb-ends");
+            window.hidings = 0;
+            new MutationObserver(() => { window.hidings += layer.hidden; }).observe(layer, { attributes: true });
+        }"""
+    )
+    expect(opened.locator("#save-state")).not_to_have_text("Saved")
+    for answer in range(2):
+        while len(held) == answer:
+            opened.wait_for_timeout(20)
+        held[answer].continue_()
+    saved(opened)
+    opened.wait_for_timeout(100)  # frames in which they would be put back
+    assert opened.evaluate("window.hidings") == 0
+    assert quotes(world.ann, world.note) == [("PATIENT", "Mario Rossi")]
 
 
 def test_the_ends_of_a_span_are_dragged(opened: Page, world: SimpleNamespace) -> None:
