@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from django.utils.module_loading import import_string
@@ -67,12 +68,16 @@ def kind_of(name: str) -> JobKind:
 
 @dataclass(frozen=True)
 class BackendKind:
-    """One backend. `factory(label_set=KEY, **params)` makes it; the path is imported by workers, on first use."""
+    """One backend. `factory(label_set=KEY, **params)` makes it; the path is imported by workers, on first use.
+
+    `needs` is the library that workers must have for it, as a module's name; empty where every install has it.
+    """
 
     title: str
     factory: str
     description: str
     queue: str = "cpu"
+    needs: str = ""
 
 
 BACKENDS: dict[str, BackendKind] = {
@@ -96,13 +101,14 @@ def backend_kind(name: str) -> BackendKind:
 class TrainableKind:
     """A kind of model that learns here. `factory(path=FILE)` loads a trained one; `child` is run with `python -m`.
 
-    `algorithms` by key, the default first.
+    `algorithms` by key, the default first. `needs`: as a BackendKind's.
     """
 
     title: str
     factory: str
     child: str
     algorithms: dict[str, str]
+    needs: str = ""
 
 
 TRAINABLE: dict[str, TrainableKind] = {
@@ -124,6 +130,11 @@ def trainable_kind(name: str) -> TrainableKind:
         return TRAINABLE[name]
     except KeyError:
         raise LookupError(f"unknown kind of model {name!r}; there are: {', '.join(TRAINABLE)}") from None
+
+
+def installed(kind: BackendKind | TrainableKind) -> bool:
+    """Whether this machine has what the kind needs; looked for, never imported. A worker elsewhere may have it."""
+    return not kind.needs or find_spec(kind.needs) is not None
 
 
 def load(path: str) -> Callable[..., Any]:
