@@ -10,10 +10,11 @@ import pytest
 from annotations.domain.spans import Span
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.crf import CrfBackend
-from models_runtime.backends.crf.features import MOST, Features, pieces
+from models_runtime.backends.crf.features import Features
 from models_runtime.backends.crf.model import MEMBERS
-from models_runtime.backends.crf.note import read
 from models_runtime.backends.crf.training import Step, train
+from models_runtime.backends.notes.note import read
+from models_runtime.backends.notes.pieces import MOST, pieces
 from tests.backends.contract import PLAIN, BackendContract, key
 
 NAMES = ["Anna Bianchi", "Luis Otero", "Carmen Huerta Paz", "Marco Rossi", "Eva Sanz", "Julián Otero Paz"]

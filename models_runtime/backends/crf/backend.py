@@ -8,10 +8,11 @@ from annotations.domain.bio import OUTSIDE, decode
 from annotations.domain.spans import Span
 from annotations.domain.tokens import covered
 from annotations.domain.whitespace import trim
-from models_runtime.backends.crf.features import Features, pieces
+from models_runtime.backends.crf.features import Features
 from models_runtime.backends.crf.model import load_model
-from models_runtime.backends.crf.note import Note, read
-from models_runtime.backends.crf.training import rules_for
+from models_runtime.backends.notes.note import Note, read
+from models_runtime.backends.notes.pieces import pieces
+from models_runtime.backends.notes.said import rules_for
 
 VERSION: Final = "1"
 

@@ -9,29 +9,13 @@ from itertools import chain
 from typing import Final
 
 from annotations.domain.spans import Span
-from annotations.domain.tokens import covered
-from models_runtime.backends.crf.note import Note
+from models_runtime.backends.notes.note import Note
+from models_runtime.backends.notes.said import rule_tags
 
 AROUND: Final = 4
 NOTHING: Final = "_"
-# Whole notes are one sequence; longer ones are cut at line ends, else anywhere, so that a megabyte needs no gigabyte.
-MOST: Final = 2000
 
 Lexicon = Callable[[str], Sequence[str]]
-
-
-def pieces(note: Note) -> Iterator[tuple[int, int]]:
-    """The stretches of tokens that are tagged as one sequence each."""
-    first = 0
-    for start, past in note.edges:
-        if past - first > MOST and start > first:
-            yield first, start
-            first = start
-        while past - first > MOST:
-            yield first, first + MOST
-            first += MOST
-    if first < len(note.tokens):
-        yield first, len(note.tokens)
 
 
 class Features:
@@ -47,7 +31,7 @@ class Features:
         self._norms = [*pad, *(word.norm for word in note.words), *pad]
         self._shapes = [*pad, *(word.shape for word in note.words), *pad]
         self._shorts = [*pad, *(word.short for word in note.words), *pad]
-        self._rules = [*pad, *_rule_tags(note, said), *pad]
+        self._rules = [*pad, *rule_tags(note, said), *pad]
         self._starts = [
             " ".join(word.lower for word in note.words[first : min(past, first + 2)]) for first, past in note.edges
         ]
@@ -114,12 +98,3 @@ class Features:
         """Whether nothing stands between this token and the one before it."""
         tokens = self._note.tokens
         return int(0 < at < len(tokens) and tokens[at - 1].end == tokens[at].start)
-
-
-def _rule_tags(note: Note, said: Sequence[Span]) -> list[str]:
-    tags = [""] * len(note.tokens)
-    for span in said:
-        first, past = covered(note.tokens, span.start, span.end)
-        for at in range(first, past):
-            tags[at] = f"{'B' if at == first else 'E' if at == past - 1 else 'I'}-{span.label}"
-    return tags

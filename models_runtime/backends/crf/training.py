@@ -11,12 +11,13 @@ import pycrfsuite
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.crf.features import Features, Lexicon, pieces
-from models_runtime.backends.crf.lexicon import learn
+from models_runtime.backends.crf.features import Features, Lexicon
 from models_runtime.backends.crf.model import WEIGHTS, Card, pack
-from models_runtime.backends.crf.note import read
+from models_runtime.backends.notes.lexicon import learn
+from models_runtime.backends.notes.note import read
+from models_runtime.backends.notes.pieces import pieces
+from models_runtime.backends.notes.said import rules_for
 from models_runtime.backends.rules import RulesBackend
-from models_runtime.backends.rules.labels import HOME
 
 ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
     # c1 and c2 were chosen on MEDDOCAN train by cross-validation.
@@ -36,14 +37,6 @@ class Step:
 
 Report = Callable[[Step], None]
 """Told of every step. What it raises stops the training, and nothing is written."""
-
-
-def rules_for(label_set: str) -> RulesBackend:
-    """The rules in the model's own label set where they know it, else in theirs: as features either serves."""
-    try:
-        return RulesBackend(label_set=label_set)
-    except BackendError:
-        return RulesBackend(label_set=HOME)
 
 
 def train(

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from models_runtime.backends.crf.note import FIELD_LINE, read
+from models_runtime.backends.notes.note import FIELD_LINE, read
 
 LEAST: Final = 2
 FIELDS: Final = 3

@@ -1,4 +1,4 @@
-"""A note as the CRF sees it: tokens and what each tells by itself, lines, header fields, the note's own memory."""
+"""A note as learned backends see it: tokens and what each tells, lines, header fields, the note's own memory."""
 
 import re
 from collections import defaultdict
