@@ -75,7 +75,7 @@ def chosen(page: Page) -> Any:
 
 
 def states(page: Page) -> list[str]:
-    return page.locator("#list .ad-state").all_inner_texts()
+    return page.locator("#list .de-state").all_inner_texts()
 
 
 # ── The whole way ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -223,7 +223,7 @@ def test_two_adjudicators_and_anonymous_annotators(world: SimpleNamespace, page_
     # rosa's page still shows it open: hers is refused, with a word, and what rita decided.
     press(second, "a")
     expect(second.locator("#told")).to_contain_text("look at it again")
-    expect(second.locator("#list .ad-state").first).to_have_text("decided")
+    expect(second.locator("#list .de-state").first).to_have_text("decided")
     assert outcome(world) == []
     # Other places are free, and each takes back their own.
     press(second, "j", "a")

@@ -66,7 +66,7 @@ def act(page: Page, name: str) -> Any:
 
 
 def states(page: Page) -> list[str]:
-    return page.locator("#proposals .rv-state").all_inner_texts()
+    return page.locator("#proposals .de-state").all_inner_texts()
 
 
 def decided() -> int:
@@ -499,11 +499,11 @@ def test_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any, sche
     at = place(page, "Torino")
     page.touchscreen.tap(at["x"] + 3, at["y"])
     expect(page.locator("#chosen")).to_contain_text("Torino")
-    page.locator(".rv-labels summary").tap()
+    page.locator(".de-labels summary").tap()
     label_button(page, "CITY").tap()
     saved(page)
     assert gold(world.note) == [("PATIENT", "Mario Rossi"), ("CITY", "Torino")]
-    page.locator(".rv-labels summary").tap()
+    page.locator(".de-labels summary").tap()
     # A finger's selection: the browser's own, then the sheet of labels.
     page.evaluate(
         """() => {

@@ -111,7 +111,7 @@ def ready(page: Page, name: str) -> list[tuple[str, str]]:
 
 
 def choose(page: Page, quote: str) -> None:
-    page.locator("#proposals button", has=page.locator(f".rv-quote:text-is('{quote}')")).click()
+    page.locator("#proposals button", has=page.locator(f".de-quote:text-is('{quote}')")).click()
 
 
 def review_first(page: Page) -> set[tuple[str, str]]:

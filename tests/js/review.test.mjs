@@ -112,8 +112,8 @@ test("more steps than one's own mean that somebody else was there", () => {
   assert.equal(review.accepted(answer).elsewhere, false);
   review.accept(2);
   assert.equal(review.accepted({ ...answer, version: 4 }).elsewhere, true);
-  assert.equal(review.refreshed({ ...answer, version: 4 }), false);
-  assert.equal(review.refreshed({ ...answer, version: 5 }), true);
+  assert.equal(review.refreshed({ ...answer, version: 4 }).elsewhere, false);
+  assert.equal(review.refreshed({ ...answer, version: 5 }).elsewhere, true);
 });
 
 test("an overtaken answer changes nothing back", () => {

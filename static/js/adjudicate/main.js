@@ -1,31 +1,21 @@
 /** The adjudication page: ties the note, the layers, the keys and the mouse, and the outbox together. */
 
-import { Api } from "../workbench/api.js";
-import { Cursor } from "../workbench/cursor.js";
 import { Keys } from "../workbench/keys.js";
 import { KeySheet } from "../workbench/sheet.js";
-import { Mouse } from "../workbench/mouse.js";
 import { NoteView } from "../workbench/render.js";
 import { Palette } from "../workbench/palette.js";
-import { Places } from "../workbench/selection.js";
-import { TextIndex } from "../text/offsets.js";
+import { begin, listen } from "../decide/page.js";
 import { byId } from "../workbench/dom.js";
-import { tokenize } from "../text/tokens.js";
 import { Adjudication } from "./model.js";
 import { AdjudicationPanel } from "./panel.js";
-import { AdjudicationSaving } from "./saving.js";
 import { AdjudicationWork } from "./work.js";
 import { Layers } from "./layers.js";
 import { Names } from "./names.js";
 import { actions, causeActions, labelActions } from "./actions.js";
+import { adjudicationSaving } from "./saving.js";
 
-const data = JSON.parse(byId("adjudicate-data").textContent);
-const index = new TextIndex(data.text);
-const tokens = tokenize(data.text);
-const labels = new Map(data.labels.map((label) => [label.id, label]));
-const root = byId("note");
+const { data, index, tokens, root, labels, quote, cursor, places, api } = begin("adjudicate-data");
 const note = new Adjudication(data, data.name);
-const quote = ({ start, end }) => index.slice(start, end);
 const names = new Names();
 const panel = new AdjudicationPanel({
   labels,
@@ -44,18 +34,8 @@ const panel = new AdjudicationPanel({
     cause: (kind) => work.cause(kind),
   },
 });
-const work = new AdjudicationWork({
-  note,
-  view: new NoteView(root, index, names),
-  panel,
-  labels,
-  index,
-  cursor: new Cursor(tokens),
-  places: new Places(root, index),
-  names,
-});
-const api = new Api({ token: document.querySelector("#close-form [name=csrfmiddlewaretoken]").value, person: data.person });
-work.saving = new AdjudicationSaving({ api, urls: data.urls, note, panel, work, index });
+const work = new AdjudicationWork({ note, view: new NoteView(root, index, names), panel, labels, index, cursor, places, names });
+work.saving = adjudicationSaving({ api, urls: data.urls, note, panel, work, quote });
 work.palette = new Palette(byId("palette"), data.labels, (label) => work.applyLabel(label), () => work.focusNote());
 
 const ofPage = actions(work);
@@ -65,35 +45,14 @@ const withWords = new Keys([...ofLabels, ...ofPage]);
 const without = new Keys([...ofPage, ...ofLabels]);
 const asked = new Keys(causeActions(work, data.causes));
 work.sheet = new KeySheet(byId("keys"), byId("keys-list"), { sheet: () => [...new Keys(ofPage).sheet(), ...new Keys(ofLabels).sheet()] });
-const mouse = new Mouse(work, root);
-
-document.addEventListener("keydown", (event) => {
-  if (event.defaultPrevented || work.sheet.isOpen || isWriting(event.target) || isElsewhere(event)) return;
-  mouse.settle();
-  if (work.why && asked.handle(event)) return;
-  (work.range ? withWords : without).handle(event);
+listen({
+  work,
+  root,
+  handle: (event) => {
+    if (!work.why || !asked.handle(event)) (work.range ? withWords : without).handle(event);
+  },
 });
-
-/** Keys that a field of the page needs for itself. */
-function isWriting(target) {
-  return target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
-}
-
-/** Arrows are for the note only while it has the focus, or nothing has; Enter and Space belong to a button that has it. */
-function isElsewhere({ key, target }) {
-  if (key === "Enter" || key === " ") return target instanceof Element && target.matches("a, button, summary");
-  return key.startsWith("Arrow") && target !== root && target !== document.body;
-}
-
-byId("undo").addEventListener("click", () => work.undo());
-byId("redo").addEventListener("click", () => work.redo());
 byId("unanimous").addEventListener("click", (event) => event.detail < 2 && work.unanimous());
-byId("show-keys").addEventListener("click", () => work.sheet.open());
-
-/** On a phone the lists are closed at first: the note and the chosen place need the room. */
-if (window.matchMedia("(max-width: 760px)").matches) {
-  for (const part of document.querySelectorAll("#side details")) part.open = false;
-}
 
 work.redraw();
 const asksFor = Number.parseInt(window.location.hash.slice(1), 10);

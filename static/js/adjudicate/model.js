@@ -13,6 +13,8 @@
  * @property {Triple[]|null} outcome  null while nothing is decided
  */
 
+import { Decisions, around, beside } from "../decide/queue.js";
+
 const overlap = (a, b) => a.start < b.end && b.start < a.end;
 const overlapping = (place, [start, end]) => place.start < end && start < place.end;
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -20,45 +22,26 @@ const inOrder = (a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
 
 export const idOf = ({ start, end }) => `p${start}-${end}`;
 
-export class Adjudication {
-  #base;
+export class Adjudication extends Decisions {
   #places;
-  #pending = [];
-  #person;
-  #newId;
 
-  /** @param {object} state what the server says @param {string} person the adjudicator's user name */
-  constructor(state, person = "", newId = () => crypto.randomUUID()) {
-    this.#person = person;
-    this.#newId = newId;
-    this.#base = state;
-    this.#rebuild();
-  }
-
-  get waiting() {
-    return this.#pending.length;
-  }
-
-  get next() {
-    return this.#pending[0] ?? null;
-  }
-
-  get closed() {
-    return this.#base.closed;
+  constructor(...given) {
+    super(...given);
+    this.rebuild();
   }
 
   /** Whether two annotators have submitted the note. */
   get ready() {
-    return this.#base.ready;
+    return this.base.ready;
   }
 
   get readers() {
-    return this.#base.readers;
+    return this.base.readers;
   }
 
   /** Names of annotators who have begun or reopened the note and not handed it in. */
   get missing() {
-    return this.#base.missing;
+    return this.base.missing;
   }
 
   /** In reading order. */
@@ -75,7 +58,7 @@ export class Adjudication {
   }
 
   isOpen(place) {
-    return place.standing === "open" || place.standing === "changed" || (place.standing === "agreed" && !this.#base.passes);
+    return place.standing === "open" || place.standing === "changed" || (place.standing === "agreed" && !this.base.passes);
   }
 
   get open() {
@@ -90,18 +73,11 @@ export class Adjudication {
   /** The place after (or, with step -1, before) this one; the next open one, going round, when `open` is set. */
   after(place, step, { open = false } = {}) {
     const list = this.#places;
-    if (!list.length) return null;
     const from = place ? list.findIndex((other) => idOf(other) === idOf(place)) : -1;
-    const start = from < 0 && step < 0 ? list.length : from;
-    if (!open) return list[start + step] ?? null;
+    if (!open) return beside(list, from, step);
     // Where annotators differ first; what all say alike is one act for all.
-    for (const wanted of [(one) => this.isOpen(one) && one.standing !== "agreed", (one) => this.isOpen(one)]) {
-      for (let n = 1; n <= list.length; n += 1) {
-        const found = list[(((start + step * n) % list.length) + list.length) % list.length];
-        if (wanted(found)) return found;
-      }
-    }
-    return null;
+    const differing = around(list, from, step, (one) => this.isOpen(one) && one.standing !== "agreed");
+    return differing ?? around(list, from, step, (one) => this.isOpen(one));
   }
 
   // ── Acts: each returns the change that was queued, or null where it would change nothing or can't be. ────────────────
@@ -138,33 +114,25 @@ export class Adjudication {
   own(start, end, label) {
     const parts = this.#places.filter((place) => overlap(place, { start, end }));
     if (parts.length === 1 && same(parts[0].outcome, [[start, end, label]]) && parts[0].standing === "decided") return null;
-    return this.#queue({ act: "own", start, end, label, about: parts.map((place) => this.#about(place)) });
+    return this.queue({ act: "own", start, end, label, about: parts.map((place) => this.#about(place)) });
   }
 
   /** Accept at once what all say alike. */
   unanimous() {
     const places = this.agreed;
     if (!places.length) return null;
-    return this.#queue({ act: "unanimous", about: places.map((place) => this.#about(place)) });
+    return this.queue({ act: "unanimous", about: places.map((place) => this.#about(place)) });
   }
 
   /** Why annotators differ; the same again takes it back. */
   cause(place, kind) {
     const wanted = place.cause === kind ? "" : kind;
-    return this.#queue({ act: "cause", start: place.start, end: place.end, kind: wanted });
-  }
-
-  undo() {
-    return this.#queue({ act: "undo" });
-  }
-
-  redo() {
-    return this.#queue({ act: "redo" });
+    return this.queue({ act: "cause", start: place.start, end: place.end, kind: wanted });
   }
 
   #decide(place, change, spans, choice, reader = null) {
     const now = place.standing === "decided" && place.choice === choice && place.reader === reader && same(place.outcome, spans);
-    return now ? null : this.#queue({ ...change, about: [this.#about(place)] });
+    return now ? null : this.queue({ ...change, about: [this.#about(place)] });
   }
 
   /** What the person saw of a place; of one that an own act under way has changed, only the server can name the state. */
@@ -172,66 +140,34 @@ export class Adjudication {
     return [place.start, place.end, place.touched ? null : place.key];
   }
 
-  #queue(change) {
-    const queued = { change_id: this.#newId(), ...change };
-    this.#pending.push(queued);
-    this.#rebuild();
-    return queued;
-  }
-
   /** The change as it is sent. Called when its turn comes: by then the server has answered what came before it. */
   body({ about = [], ...change }) {
-    const known = new Map(this.#base.places.map((place) => [idOf(place), place.key]));
+    const known = new Map(this.base.places.map((place) => [idOf(place), place.key]));
     return { ...change, seen: about.map(([start, end, key]) => [start, end, key ?? known.get(idOf({ start, end })) ?? ""]) };
   }
 
   // ── What the server says ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The first change is made. Says what else has changed, and after an undo or redo which place it touched. */
-  accepted(state) {
-    const change = this.#pending.shift();
-    const before = this.#base;
-    const news = this.#take(state);
-    const steps = this.#base.version - before.version;
-    const stepped = change.act === "undo" || change.act === "redo";
-    return { ...news, elsewhere: steps > 1, touched: stepped && steps === 1 ? this.#difference(before) : null };
+  isState(state) {
+    return Array.isArray(state.places);
   }
 
-  /** Refused for good. The answer holds the note as it is; what waits behind it is still sent. */
-  refused(state) {
-    this.#pending.shift();
-    return this.#take(state);
-  }
-
-  /** The note as it is now. Says whether others decided (`elsewhere`) or annotators came or went (`readings`). */
-  refreshed(state) {
-    return this.#take(state);
-  }
-
-  #take(state) {
-    if (!Array.isArray(state.places)) {
-      this.#rebuild();
-      return { elsewhere: false, readings: false };
-    }
-    const elsewhere = state.version !== this.#base.version;
-    const readings = !same([state.readers, state.missing], [this.#base.readers, this.#base.missing]);
-    // An answer that was overtaken by a newer one says nothing new.
-    if (state.version >= this.#base.version) this.#base = state;
-    this.#rebuild();
-    return { elsewhere, readings };
+  /** Whether annotators came or went (`readings`). */
+  newsOf(state) {
+    return { readings: !same([state.readers, state.missing], [this.base.readers, this.base.missing]) };
   }
 
   /** The first place that is not as it was. */
-  #difference(before) {
+  difference(before) {
     const was = new Map(before.places.map((place) => [idOf(place), place.key]));
-    const found = this.#base.places.find((place) => was.get(idOf(place)) !== place.key);
+    const found = this.base.places.find((place) => was.get(idOf(place)) !== place.key);
     return found ? idOf(found) : null;
   }
 
   /** The server's state with every waiting change made, as far as it can be foreseen (undo and redo can't). */
-  #rebuild() {
-    this.#places = this.#base.places.map((place) => ({ ...place }));
-    for (const change of this.#pending) {
+  rebuild() {
+    this.#places = this.base.places.map((place) => ({ ...place }));
+    for (const change of this.pending) {
       if (change.act === "own") this.#foreseeOwn(change);
       else if (change.act === "cause") this.#foreseeCause(change);
       else for (const [start, end] of change.about ?? []) this.#foresee(change, this.get(idOf({ start, end })));
@@ -257,7 +193,7 @@ export class Adjudication {
       this.#places = this.#places.filter((other) => other !== place); // nobody marks anything here any more
       return;
     }
-    Object.assign(place, { outcome, choice, standing: "decided", touched: true, by: this.#person, at: "" });
+    Object.assign(place, { outcome, choice, standing: "decided", touched: true, by: this.person, at: "" });
     if (change.act !== "keep") place.reader = change.act === "reader" ? change.reader : null;
   }
 
@@ -277,7 +213,7 @@ export class Adjudication {
       outcome: [...kept, span].sort(inOrder),
       choice: "own",
       reader: null,
-      by: this.#person,
+      by: this.person,
       at: "",
       cause: parts.map(({ cause }) => cause).find(Boolean) ?? "",
       touched: true,

@@ -1,10 +1,9 @@
 /** Every sentence that the adjudication page's script shows or says. */
 
-const plural = (count, one, many) => `${count} ${count === 1 ? one : many}`;
-const TIME = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
-const when = (at) => (at ? `, ${TIME.format(new Date(at))}` : "");
+import { plural, when, words as shared } from "../decide/words.js";
 
 export const words = {
+  ...shared,
   consensus: { all: "all alike", majority: "majority", split: "split", one: "only one" },
   standings: { open: "open", agreed: "all alike", decided: "decided", changed: "second look" },
   choices: {
@@ -18,8 +17,6 @@ export const words = {
   chip: { nothing: "nothing", split: "split" },
   of: (count, total, label) => `${count} of ${total} ${label}`,
   all: (label) => `all ${label}`,
-  left: (count, total) => (total === 0 ? "none" : count === 0 ? `${total}, none open` : `${count} of ${total} open`),
-  place: (at, total) => `${at} of ${total}`,
   unanimous: (count) => `Accept ${plural(count, "place", "places")} all alike`,
   majority: "Majority",
   nothing: "Nothing",
@@ -29,7 +26,6 @@ export const words = {
   keep: "Keep it",
   take: (name) => `Take the version of ${name}`,
   decided: (choice, reader, by, at) => `Decided: ${words.choices[choice] ?? choice}${reader ? `, ${reader}` : ""}${by ? `; ${by}${when(at)}` : ""}`,
-  you: "you",
   changed: "An annotator says something else here than when this was decided. What was decided stands until you change it: E keeps it.",
   passes: "All say the same here; by this project's rule it passes when you close the note.",
   agreed: "All say the same. A accepts this one, * all such places at once.",
@@ -42,7 +38,6 @@ export const words = {
   missing: (names) => `${names.join(", ")} ${names.length === 1 ? "has" : "have"} this note open and not handed in: what they say is left out until then.`,
   text: "Selected words",
   hintText: "A label's key or a click on a label marks them; every key is a label's while words are selected. Esc lets go.",
-  letGo: "Let go",
   said: {
     majority: (quote) => `Majority taken: ${quote}`,
     reader: (name, quote) => `Version of ${name} taken: ${quote}`,
@@ -53,14 +48,8 @@ export const words = {
     unanimous: (count) => `${plural(count, "place", "places")} accepted`,
     cause: (kind) => (kind ? `Cause: ${kind}` : "Cause taken back"),
   },
-  asItWas: "It is so already.",
-  undone: "Taken back",
-  redone: "Decided again",
-  onlySpace: "Only white space is selected.",
   marking: "Choose words with the arrow keys, Shift extends, a label's key marks them. Esc stops.",
   stillOpen: (count) => `${plural(count, "place is", "places are")} still open. Decide first, then close the note.`,
-  notClosed: "Not closed: some decisions are not saved yet. They are kept in this page.",
-  closeLost: "The server can't be reached; the note was not closed. Try again.",
   elsewhere: "Another adjudicator decided on this note meanwhile, or you in another tab. What you see now is what is saved.",
   readings: "An annotator handed this note in or reopened it meanwhile. Decisions stand; places that they changed are marked for a second look.",
   closedElsewhere: "This note's adjudication was closed meanwhile, by somebody else or in another tab.",

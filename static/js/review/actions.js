@@ -1,22 +1,16 @@
 /** Every key of the review page: what it does and how the `?` sheet names it. Labels bring their own keys. */
 
-import { byId } from "../workbench/dom.js";
+import { asking, ending, labelling, moving, selecting, takingBack } from "../decide/actions.js";
+import { leaver } from "../decide/page.js";
 import { words } from "./words.js";
 
 const { move, decide, missed, note, labels: onLabels } = words.groups;
 
 /** @returns {import("../workbench/keys.js").Action[]} */
 export function actions(work, labels) {
-  const leave = (id) => {
-    const found = byId(id);
-    if (found) work.saving.leaveFor(found.href);
-    return Boolean(found);
-  };
+  const leave = leaver(work);
   return [
-    { keys: ["j", "ArrowDown"], group: move, what: "Next proposal", run: () => void work.walk(1) },
-    { keys: ["k", "ArrowUp"], group: move, what: "Proposal before", run: () => void work.walk(-1) },
-    { keys: [" "], group: move, what: "Skip to the next open proposal", run: () => void work.walk(1, { open: true }) },
-    { keys: ["Escape"], group: move, what: "Let go of what is selected; again, leave the text", run: () => work.escape() },
+    ...moving(work, move, { next: "Next proposal", before: "Proposal before", open: "Skip to the next open proposal" }),
     { keys: ["a"], group: decide, what: "Accept", run: () => work.accept() },
     { keys: ["x"], group: decide, what: "Reject", run: () => work.reject() },
     {
@@ -32,28 +26,15 @@ export function actions(work, labels) {
       run: (_, key) => work.moveEnd("start", key.endsWith("Right") ? 1 : -1),
     },
     { keys: ["e"], group: decide, what: "Take the selected words as its ends", run: () => work.takeEnds() },
-    { keys: ["u", "Ctrl+z"], group: decide, what: "Take back your last decision", run: () => work.undo() },
-    { keys: ["Ctrl+Shift+z", "Ctrl+y"], group: decide, what: "Decide again what was taken back", run: () => work.redo() },
+    ...takingBack(work, decide),
     { keys: ["m"], group: missed, what: "Choose words: arrow keys move, Shift extends, a label's key adds", run: () => work.mark() },
-    {
-      keys: ["ArrowRight", "ArrowLeft"],
-      group: missed,
-      what: "Next word, word before",
-      run: (_, key) => (work.range ? work.moveCursor(key.endsWith("Right") ? 1 : -1, false) : false),
-    },
+    ...selecting(work, missed),
     { keys: ["Backspace", "Delete"], group: missed, what: "Take an added span out of gold", run: () => work.remove() },
-    {
-      keys: ["Enter"],
-      group: note,
-      what: "Close the note once nothing is open; with words selected, choose a label",
-      run: () => (work.range ? work.openPalette(true) : void work.saving.close()),
-    },
+    ...ending(work, note),
     { keys: ["n"], group: note, what: "Next note", run: () => leave("next-note") },
     { keys: ["p"], group: note, what: "Note before", run: () => leave("previous-note") },
-    { keys: ["?"], group: note, what: "This list", run: () => work.sheet.open() },
-    ...labels
-      .filter(({ key }) => key)
-      .map(({ key, id, name }) => ({ keys: [key], group: onLabels, what: name, run: () => work.applyLabel(id) })),
+    ...asking(work, note),
+    ...labelling(work, onLabels, labels),
   ];
 }
 

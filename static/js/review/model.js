@@ -5,6 +5,8 @@
  * accepted one stands in gold at `place`, `[start, end, label]`. Offsets are code points, end-exclusive.
  */
 
+import { Decisions, around, beside } from "../decide/queue.js";
+
 const same = (a, b) => a.start === b.start && a.end === b.end && a.label === b.label;
 const bare = ({ start, end, label }) => ({ start, end, label });
 const keyOf = ({ start, end, label }) => `g${start}-${end}-${label}`;
@@ -22,31 +24,12 @@ export function seenOf(proposal) {
   return proposal.state === "accepted" ? ["accepted", ...proposal.place] : [proposal.state];
 }
 
-export class Review {
-  #base;
+export class Review extends Decisions {
   #shown;
-  #pending = [];
-  #newId;
-  #person;
 
-  /** @param {object} state what the server says @param {string} person the reviewer's user name */
-  constructor(state, person = "", newId = () => crypto.randomUUID()) {
-    this.#newId = newId;
-    this.#person = person;
-    this.#base = state;
-    this.#rebuild();
-  }
-
-  get waiting() {
-    return this.#pending.length;
-  }
-
-  get next() {
-    return this.#pending[0] ?? null;
-  }
-
-  get closed() {
-    return this.#base.closed;
+  constructor(...given) {
+    super(...given);
+    this.rebuild();
   }
 
   get open() {
@@ -104,15 +87,8 @@ export class Review {
   /** The proposal after (or, with step -1, before) this one; the next open one, going round, when `open` is set. */
   after(id, step, { open = false } = {}) {
     const list = this.proposals();
-    if (!list.length) return null;
     const from = list.findIndex((proposal) => proposal.id === id);
-    const start = from < 0 && step < 0 ? list.length : from;
-    if (!open) return list[start + step] ?? null;
-    for (let n = 1; n <= list.length; n += 1) {
-      const found = list[(((start + step * n) % list.length) + list.length) % list.length];
-      if (found.state === "open") return found;
-    }
-    return null;
+    return open ? around(list, from, step, ({ state }) => state === "open") : beside(list, from, step);
   }
 
   // ── Acts: each returns the change that was queued, or null where it would change nothing. ──────────────────────────
@@ -120,13 +96,13 @@ export class Review {
   accept(id) {
     const proposal = this.get(id);
     if (!proposal || (proposal.state === "accepted" && same(placeOf(proposal), proposal))) return null;
-    return this.#queue({ act: "accept", proposal: id, seen: seenOf(proposal) });
+    return this.queue({ act: "accept", proposal: id, seen: seenOf(proposal) });
   }
 
   reject(id) {
     const proposal = this.get(id);
     if (!proposal || proposal.state === "rejected") return null;
-    return this.#queue({ act: "reject", proposal: id, seen: seenOf(proposal) });
+    return this.queue({ act: "reject", proposal: id, seen: seenOf(proposal) });
   }
 
   /** Accept with other ends or another label. */
@@ -134,99 +110,52 @@ export class Review {
     const proposal = this.get(id);
     if (!proposal || (proposal.state === "accepted" && same(placeOf(proposal), place))) return null;
     if (same(proposal, place)) return this.accept(id);
-    return this.#queue({ act: "correct", proposal: id, seen: seenOf(proposal), ...bare(place) });
+    return this.queue({ act: "correct", proposal: id, seen: seenOf(proposal), ...bare(place) });
   }
 
   add(start, end, label) {
     if (this.goldAt({ start, end, label })) return null;
-    return this.#queue({ act: "add", start, end, label });
+    return this.queue({ act: "add", start, end, label });
   }
 
   remove(span) {
-    return this.#queue({ act: "remove", ...bare(span) });
-  }
-
-  undo() {
-    return this.#queue({ act: "undo" });
-  }
-
-  redo() {
-    return this.#queue({ act: "redo" });
-  }
-
-  #queue(change) {
-    const queued = { change_id: this.#newId(), ...change };
-    this.#pending.push(queued);
-    this.#rebuild();
-    return queued;
+    return this.queue({ act: "remove", ...bare(span) });
   }
 
   // ── What the server says ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /**
-   * The first change is made. Returns whether others changed something too (`elsewhere`), and after an undo or redo the key of
-   * what it touched.
-   */
-  accepted(state) {
-    const change = this.#pending.shift();
-    const before = this.#base;
-    this.#take(state);
-    const steps = this.#base.version - before.version;
-    const stepped = change.act === "undo" || change.act === "redo";
-    return { elsewhere: steps > 1, touched: stepped && steps === 1 ? this.#difference(before) : null };
-  }
-
-  /** Refused for good. The answer holds the review as it is; what waits behind it is still sent. */
-  refused(state) {
-    this.#pending.shift();
-    return { elsewhere: this.#take(state) };
-  }
-
-  /** The review as it is now, when nothing waits. Returns whether others changed something. */
-  refreshed(state) {
-    return this.#take(state);
-  }
-
-  #take(state) {
-    if (!Array.isArray(state.proposals)) {
-      this.#rebuild();
-      return false;
-    }
-    const elsewhere = state.version !== this.#base.version;
-    // An answer that was overtaken by a newer one says nothing new.
-    if (state.version >= this.#base.version) this.#base = state;
-    this.#rebuild();
-    return elsewhere;
+  isState(state) {
+    return Array.isArray(state.proposals);
   }
 
   /** The key of the first proposal or gold span that is not as it was. */
-  #difference(before) {
+  difference(before) {
     const was = new Map(before.proposals.map((proposal) => [proposal.id, String(seenOf(proposal))]));
-    const changed = this.#base.proposals.find((proposal) => was.get(proposal.id) !== String(seenOf(proposal)));
+    const changed = this.base.proposals.find((proposal) => was.get(proposal.id) !== String(seenOf(proposal)));
     if (changed) return `p${changed.id}`;
     const there = new Set(before.gold.map(keyOf));
-    const come = this.#base.gold.find((span) => !there.has(keyOf(span)));
+    const come = this.base.gold.find((span) => !there.has(keyOf(span)));
     return come ? keyOf(come) : null;
   }
 
   /** The server's state with every waiting change made, as far as it can be foreseen (undo and redo can't). */
-  #rebuild() {
-    const proposals = new Map(this.#base.proposals.map((proposal) => [proposal.id, { ...proposal }]));
-    let gold = [...this.#base.gold];
+  rebuild() {
+    const proposals = new Map(this.base.proposals.map((proposal) => [proposal.id, { ...proposal }]));
+    let gold = [...this.base.gold];
     const leave = (place, id) => {
       const held = [...proposals.values()].some((one) => one.id !== id && one.state === "accepted" && same(placeOf(one), place));
       if (!held) gold = gold.filter((span) => !same(span, place));
     };
     const enter = (place) => {
-      if (!gold.some((span) => same(span, place))) gold.push({ ...bare(place), from: `reviewer:${this.#person}`, by: this.#person });
+      if (!gold.some((span) => same(span, place))) gold.push({ ...bare(place), from: `reviewer:${this.person}`, by: this.person });
     };
-    for (const change of this.#pending) {
+    for (const change of this.pending) {
       const proposal = proposals.get(change.proposal);
       if (proposal) {
         if (proposal.state === "accepted") leave(placeOf(proposal), proposal.id);
         const place = change.act === "correct" ? change : proposal;
         const kept = change.act === "reject" ? null : [place.start, place.end, place.label];
-        Object.assign(proposal, { state: kept ? "accepted" : "rejected", place: kept, by: this.#person, at: null });
+        Object.assign(proposal, { state: kept ? "accepted" : "rejected", place: kept, by: this.person, at: null });
         if (kept) enter(placeOf(proposal));
       } else if (change.act === "add") enter(change);
       else if (change.act === "remove") leave(change, null);

@@ -1,66 +1,34 @@
 /** The right-hand column of the review page: what is chosen, all proposals, what is left; and the bar. */
 
+import { Panel, fill, row } from "../decide/panel.js";
 import { byId, el } from "../workbench/dom.js";
 import { shorten } from "../workbench/panel.js";
-import { words as saveWords } from "../workbench/words.js";
 import { placeOf } from "./model.js";
 import { words } from "./words.js";
 
-export class ReviewPanel {
-  #labels;
-  #person;
-  #quote;
-  #acts;
-
+export class ReviewPanel extends Panel {
   /**
-   * @param {object} parts
-   * @param {Map<number, object>} parts.labels  by id
-   * @param {string} parts.person  the reviewer's user name
-   * @param {(place: object) => string} parts.quote
+   * @param {object} parts  see Panel
    * @param {Record<string, (value?: number) => void>} parts.acts  choose, walk, accept, reject, remove, ends, drop
    */
-  constructor({ labels, person, quote, acts }) {
-    this.#labels = labels;
-    this.#person = person;
-    this.#quote = quote;
-    this.#acts = acts;
-    byId("proposals").addEventListener("click", (event) => {
-      const button = event.target.closest("[data-proposal]");
-      if (button) acts.choose(Number(button.dataset.proposal));
-    });
+  constructor({ acts, ...parts }) {
+    super(parts);
+    this.listen(byId("proposals"), "proposal", (button) => acts.choose(Number(button.dataset.proposal)));
+    this.listen(byId("chosen"), "act", (button) => acts[button.dataset.act]());
     byId("before-proposal").addEventListener("click", () => acts.walk(-1));
     byId("after-proposal").addEventListener("click", () => acts.walk(1));
-    byId("chosen").addEventListener("click", (event) => {
-      const button = event.target.closest("[data-act]");
-      // The second click of a double click would decide on the next proposal.
-      if (button && event.detail < 2) acts[button.dataset.act]();
-    });
   }
 
   /** @param {object|null} chosen see Review.find @param {string|null} text what is selected in the note */
   show(review, chosen, text) {
     const proposals = review.proposals();
     const at = chosen?.proposal ? proposals.findIndex(({ id }) => id === chosen.proposal.id) : -1;
-    byId("left").textContent = words.left(review.open, proposals.length);
-    byId("place").textContent = at < 0 ? "" : words.place(at + 1, proposals.length);
-    byId("before-proposal").disabled = proposals.length === 0 || at === 0;
-    byId("after-proposal").disabled = proposals.length === 0 || at === proposals.length - 1;
+    this.count({ words, at, open: review.open, total: proposals.length, before: "before-proposal", after: "after-proposal" });
     byId("chosen-title").textContent = text !== null ? words.titles.text : chosen?.other ? words.titles.gold : words.titles.proposal;
-    this.#fill(byId("chosen"), this.#chosen(review, chosen, text), "act");
-    this.#fill(byId("proposals"), proposals.map((proposal) => this.#row(proposal, chosen?.proposal)), "proposal");
+    fill(byId("chosen"), this.#chosen(review, chosen, text), "act");
+    fill(byId("proposals"), proposals.map((proposal) => this.#row(proposal, chosen?.proposal)), "proposal");
     byId("proposals").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
-    // What to do next stands out: deciding, then closing.
-    byId("close").classList.toggle("primary", review.open === 0);
-    this.#state(review.closed);
-  }
-
-  /** New content; whoever stood on a button stands on the same one still, or on the note. */
-  #fill(root, nodes, name) {
-    const held = root.contains(document.activeElement) ? document.activeElement.dataset[name] : undefined;
-    root.replaceChildren(...nodes.filter(Boolean));
-    if (held === undefined) return;
-    const again = root.querySelector(`[data-${name}="${CSS.escape(held)}"]:not(:disabled)`);
-    (again ?? byId("note")).focus({ preventScroll: true });
+    this.state(review.closed, "reopen-form");
   }
 
   #chosen(review, chosen, text) {
@@ -73,7 +41,7 @@ export class ReviewPanel {
   }
 
   #text(review, chosen, text) {
-    const label = chosen?.proposal && this.#label(placeOf(chosen.proposal).label).name;
+    const label = chosen?.proposal && this.label(placeOf(chosen.proposal).label).name;
     return [
       el("p", { class: "wb-quote" }, el("bdi", {}, text)),
       el("p", { class: "mute small" }, words.hintText),
@@ -117,7 +85,7 @@ export class ReviewPanel {
   }
 
   #who(name) {
-    return name && name === this.#person ? words.you : name;
+    return name && name === this.person ? words.you : name;
   }
 
   #buttons(review, buttons) {
@@ -132,13 +100,9 @@ export class ReviewPanel {
     );
   }
 
-  #label(id) {
-    return this.#labels.get(id) ?? { name: "?", hue: 0 };
-  }
-
   #parts(place) {
-    const label = this.#label(place.label);
-    return [el("span", { class: `chip hue-${label.hue}` }, label.name), " ", el("bdi", {}, shorten(this.#quote(place)))];
+    const label = this.label(place.label);
+    return [el("span", { class: `chip hue-${label.hue}` }, label.name), " ", el("bdi", {}, shorten(this.quote(place)))];
   }
 
   #line(place) {
@@ -147,62 +111,14 @@ export class ReviewPanel {
 
   #row(proposal, chosen) {
     const place = placeOf(proposal);
-    const label = this.#label(place.label);
-    return el(
-      "li",
-      {},
-      el(
-        "button",
-        {
-          type: "button",
-          class: `rv-proposal is-${proposal.state}`,
-          "data-proposal": proposal.id,
-          "aria-current": proposal.id === chosen?.id ? "true" : null,
-        },
-        el("span", { class: `chip hue-${label.hue}` }, label.name),
-        el("bdi", { class: "rv-quote" }, shorten(this.#quote(place), 60)),
-        el("span", { class: "rv-state" }, words.stateTags[proposal.state]),
-      ),
-    );
-  }
-
-  /** Which buttons there are: for a review under way, or for a closed one. */
-  #state(closed) {
-    byId("workbench").dataset.state = closed ? "closed" : "draft";
-    byId("close-form").hidden = closed;
-    byId("reopen-form").hidden = !closed;
-    for (const id of ["undo", "redo"]) byId(id).disabled = closed;
-  }
-
-  save(state, waiting) {
-    const node = byId("save-state");
-    const shown = {
-      saved: saveWords.saved,
-      saving: saveWords.saving,
-      offline: saveWords.offline(waiting),
-      "signed-out": saveWords.signedOut(waiting),
-      "other-person": saveWords.otherPerson(waiting),
-    }[state];
-    if (node.dataset.save === state && node.textContent === shown) return;
-    node.dataset.save = state;
-    node.textContent = shown;
-  }
-
-  /** A notice that stays until it is closed or answered by the next one. */
-  tell(message, kind = "warn") {
-    const root = byId("told");
-    root.hidden = message === "";
-    if (!message) {
-      root.replaceChildren();
-      return;
-    }
-    const close = el("button", { type: "button", class: "btn quiet small" }, saveWords.close);
-    close.addEventListener("click", () => this.tell(""));
-    root.replaceChildren(el("div", { class: `notice ${kind}`, role: "status" }, el("span", {}, message), close));
-  }
-
-  /** For screen readers: what was just done. */
-  say(message) {
-    byId("said").textContent = message;
+    const label = this.label(place.label);
+    return row({
+      look: `is-${proposal.state}`,
+      data: ["proposal", proposal.id],
+      current: proposal.id === chosen?.id,
+      mark: el("span", { class: `chip hue-${label.hue}` }, label.name),
+      quote: shorten(this.quote(place), 60),
+      state: words.stateTags[proposal.state],
+    });
   }
 }

@@ -1,19 +1,16 @@
 /** Every sentence that the review page's script shows or says. */
 
-const plural = (count, one, many) => `${count} ${count === 1 ? one : many}`;
-const TIME = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
-const when = (at) => (at ? `, ${TIME.format(new Date(at))}` : "");
+import { plural, when, words as shared } from "../decide/words.js";
 
 export const words = {
+  ...shared,
   states: { open: "proposed", accepted: "accepted", rejected: "rejected", added: "in gold" },
   stateTags: { open: "open", accepted: "accepted", rejected: "rejected" },
-  left: (count, total) => (total === 0 ? "none" : count === 0 ? `${total}, none open` : `${count} of ${total} open`),
   titles: { proposal: "Chosen proposal", gold: "Chosen gold span", text: "Selected text" },
   none: "This run proposed nothing here. Read the note, mark what it missed, and close it.",
   allDone: "Nothing is open. Read the note once more for what was missed, then close it.",
   nothing: "No proposal is chosen. J goes to the next one; a click on one chooses it.",
   closedNote: "This note is reviewed. Reopen it to change a decision.",
-  place: (at, total) => `${at} of ${total}`,
   confidence: (value) => (value === null ? "" : `confidence ${Math.round(value * 100)} %`),
   source: (source) => (source ? `by ${source}` : ""),
   decided: { accepted: (by, at) => `Accepted by ${by}${when(at)}`, rejected: (by, at) => `Rejected by ${by}${when(at)}` },
@@ -21,7 +18,6 @@ export const words = {
   history: (from, by, at) => [from && `from ${from}`, by && `decided by ${by}${when(at)}`].filter(Boolean).join(", "),
   added: (by, at) => `Added by ${by}${when(at)}`,
   as: "In gold as",
-  you: "you",
   hint: "A label's key accepts with that label. Shift+← → moves the right end, Alt+← → the left.",
   hintText: "A label adds it to gold as a span of its own.",
   ends: (label) => `Take as the ends of ${label}`,
@@ -31,22 +27,15 @@ export const words = {
   saidAdded: (label, quote) => `Added ${label}: ${quote}`,
   saidThere: (label) => `${label} is in gold already.`,
   saidRemoved: (label, quote) => `Taken out of gold, ${label}: ${quote}`,
-  saidAsItWas: "It is so already.",
-  undone: "Taken back",
-  redone: "Decided again",
-  onlySpace: "Only white space is selected.",
   marking: "Choose words with the arrow keys, Shift extends, a label's key adds the span. Esc stops.",
   selectFirst: "Select the right words first, then press E.",
   stillOpen: (count) => `${plural(count, "proposal is", "proposals are")} still open. Decide first, then close the note.`,
-  notClosed: "Not closed: some decisions are not saved yet. They are kept in this page.",
-  closeLost: "The server can't be reached; the note was not closed. Try again.",
   closed: "This note's review is closed. Reopen it to change a decision.",
   closedElsewhere: "This note's review was closed meanwhile, by somebody else or in another tab.",
   reopenedElsewhere: "This note's review was reopened meanwhile.",
-  changed: "Somebody else decided on this note meanwhile, or you in another tab. What you see now is what is saved.",
+  elsewhere: "Somebody else decided on this note meanwhile, or you in another tab. What you see now is what is saved.",
   accept: "Accept",
   reject: "Reject",
   remove: "Take out of gold",
-  letGo: "Let go",
   groups: { move: "Move", decide: "Decide", missed: "What was missed", note: "Note", labels: "Labels: accept with it, or add the selection" },
 };
