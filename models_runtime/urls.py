@@ -1,12 +1,19 @@
 from django.urls import URLPattern, path
 
-from models_runtime.views import agreement, jobs, runs, starting, trained
+from models_runtime.views import agreement, calibrations, jobs, runs, starting, trained
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/runs/", runs.runs, name="runs"),
     path("projects/<slug:slug>/runs/start", runs.run_start, name="run_start"),
     path("projects/<slug:slug>/runs/<int:pk>/", runs.run, name="run"),
     path("projects/<slug:slug>/runs/<int:pk>/retry", runs.run_retry, name="run_retry"),
+    path("projects/<slug:slug>/calibrations/start", calibrations.calibration_start, name="calibration_start"),
+    path("projects/<slug:slug>/calibrations/<int:pk>/", calibrations.calibration, name="calibration"),
+    path(
+        "projects/<slug:slug>/calibrations/<int:pk>/withdraw",
+        calibrations.calibration_withdraw,
+        name="calibration_withdraw",
+    ),
     path("projects/<slug:slug>/models/", trained.models, name="models"),
     path("projects/<slug:slug>/models/train", trained.model_train, name="model_train"),
     path("projects/<slug:slug>/models/upload", trained.model_upload, name="model_upload"),

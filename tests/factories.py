@@ -7,12 +7,14 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Sequence
 
+from annotations.domain.calibration import Outcomes
 from annotations.models import (
     AnnotationSet,
     Assignment,
     Author,
     Category,
     Document,
+    GoldVersion,
     Label,
     LabelSet,
     Membership,
@@ -21,6 +23,8 @@ from annotations.models import (
     Span,
     User,
 )
+from models_runtime.jobs.calibrating import calibration_of
+from models_runtime.models import Calibration, Run
 
 PASSWORD = "correct horse battery"
 _numbers = itertools.count(1)
@@ -130,3 +134,16 @@ def make_span(reading: AnnotationSet, start: int, end: int, label: str) -> Span:
 
 def label_of(project: Project, name: str) -> Label:
     return Label.objects.get(label_set__project=project, name=name)
+
+
+def make_calibration(run: Run, version: GoldVersion, **fields: object) -> Calibration:
+    """A calibration of the run's backend, as if sixty spans said 0.9 and half of them were right."""
+    outcomes = Outcomes()
+    for at in range(60):
+        outcomes.add("PATIENT", 0.9, right=at % 2 == 0, fold=at % 5)
+    made = calibration_of(outcomes, version, backend=run.backend, revision=run.revision, model=run.model, notes=30)
+    made.run = run
+    for name, value in fields.items():
+        setattr(made, name, value)
+    made.save()
+    return made

@@ -54,6 +54,8 @@ class Verb(models.TextChoices):
     GOLD_SPLIT = "gold.split", "split a gold version"
     NOTES_EXPORTED = "notes.exported", "exported notes"
     RUN_STARTED = "run.started", "started a model run"
+    CALIBRATED = "backend.calibrated", "calibrated a backend"
+    CALIBRATION_WITHDRAWN = "calibration.withdrawn", "took a calibration out of use"
     MODEL_TRAINED = "model.trained", "had a model trained"
     MODEL_UPLOADED = "model.uploaded", "uploaded a model"
     MODEL_RENAMED = "model.renamed", "renamed a model"

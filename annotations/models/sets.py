@@ -51,6 +51,7 @@ class Span(models.Model):
     end = models.PositiveIntegerField()
     label = models.ForeignKey(Label, models.PROTECT, related_name="spans")
     confidence = models.FloatField(null=True)
+    raw_confidence = models.FloatField(null=True, help_text="As the backend gave it, where `confidence` is calibrated.")
     source = models.CharField(max_length=80, blank=True, help_text="Rule id, model pass or prompt version.")
     provenance = models.JSONField(null=True, help_text="Gold: proposed by, decided by, when, what was changed.")
 

@@ -10,7 +10,10 @@ from annotations.models import Span
 
 
 class SpanRow(NamedTuple):
-    """One row of the span table; `provenance` is JSON text. Bounds in code points, end-exclusive."""
+    """One row of the span table; `provenance` is JSON text. Bounds in code points, end-exclusive.
+
+    `raw_confidence` is what the backend said where `confidence` is calibrated.
+    """
 
     annotation_set_id: int
     start: int
@@ -19,6 +22,7 @@ class SpanRow(NamedTuple):
     confidence: float | None = None
     source: str = ""
     provenance: str | None = None
+    raw_confidence: float | None = None
 
 
 # What the database takes as it is.

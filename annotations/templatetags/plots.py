@@ -29,6 +29,17 @@ class Point:
     words: str = ""
 
 
+class Scale:
+    """From a value to a coordinate; what lies outside stays at the edge."""
+
+    def __init__(self, start: float, end: float, first: float, last: float) -> None:
+        self.start, self.end, self.first, self.last = start, end, first, last
+
+    def __call__(self, value: float) -> float:
+        share = (min(max(value, self.start), self.end) - self.start) / (self.end - self.start)
+        return round(self.first + share * (self.last - self.first), 1)
+
+
 BAR = 140
 BAR_HEIGHT = 14
 
@@ -40,7 +51,7 @@ def interval_bar(
     """A value with its interval on a scale from `start` to `end`. Decoration: the figures must stand beside it."""
     if value is None:
         return NOTHING
-    scale = _Scale(start, end, 4, BAR - 4)
+    scale = Scale(start, end, 4, BAR - 4)
     around: SafeString = NOTHING
     if low is not None and high is not None:
         width = max(scale(high) - scale(low), 1)
@@ -81,7 +92,7 @@ def trend_plot(points: Sequence[Point], title: str, digits: int = 2) -> SafeStri
     known = [n for p in points for n in (p.value, p.low) if n is not None]
     lowest = min([0.0, *(floor(n * 5) / 5 for n in known)])
     width = LEFT + RIGHT + STEP * max(len(points), 3)
-    scale = _Scale(lowest, 1.0, TOP + HEIGHT, TOP)
+    scale = Scale(lowest, 1.0, TOP + HEIGHT, TOP)
     places = [(LEFT + STEP * at + STEP // 2, point) for at, point in enumerate(points)]
     return format_html(
         '<svg class="plot" width="{0}" height="{1}" role="img" aria-label="{2}">{3}{4}{5}</svg>',
@@ -100,7 +111,7 @@ def _words_of(points: Iterable[Point], title: str, digits: int) -> str:
     )
 
 
-def _grid(scale: "_Scale", lowest: float, width: int) -> SafeString:
+def _grid(scale: Scale, lowest: float, width: int) -> SafeString:
     lines = [round(lowest + 0.2 * n, 1) for n in range(round((1 - lowest) / 0.2) + 1)]
     return format_html_join(
         "",
@@ -110,13 +121,13 @@ def _grid(scale: "_Scale", lowest: float, width: int) -> SafeString:
     )
 
 
-def _line(scale: "_Scale", places: Sequence[tuple[int, Point]]) -> SafeString:
+def _line(scale: Scale, places: Sequence[tuple[int, Point]]) -> SafeString:
     """Joined over the points that are defined."""
     ends = " ".join(f"{x},{scale(point.value)}" for x, point in places if point.value is not None)
     return format_html('<polyline class="plot-line" points="{}"/>', ends)
 
 
-def _mark(scale: "_Scale", x: int, point: Point, digits: int) -> SafeString:
+def _mark(scale: Scale, x: int, point: Point, digits: int) -> SafeString:
     foot = TOP + HEIGHT
     around: SafeString = NOTHING
     if point.low is not None and point.high is not None:
@@ -161,7 +172,7 @@ def loss_curve(losses: Sequence[float], title: str) -> SafeString:
     if len(known) < 2:
         return NOTHING
     top = max(known) or 1.0
-    down, across = _Scale(0.0, top, TOP + HEIGHT, TOP), _Scale(1, len(known), CURVE_LEFT, CURVE_WIDTH - RIGHT)
+    down, across = Scale(0.0, top, TOP + HEIGHT, TOP), Scale(1, len(known), CURVE_LEFT, CURVE_WIDTH - RIGHT)
     lines = [top * step / CURVE_TICKS for step in range(CURVE_TICKS + 1)]
     grid = format_html_join(
         "",
@@ -187,17 +198,6 @@ def loss_curve(losses: Sequence[float], title: str) -> SafeString:
         CURVE_WIDTH - RIGHT,
         len(known),
     )
-
-
-class _Scale:
-    """From a value to a coordinate; what lies outside stays at the edge."""
-
-    def __init__(self, start: float, end: float, first: float, last: float) -> None:
-        self.start, self.end, self.first, self.last = start, end, first, last
-
-    def __call__(self, value: float) -> float:
-        share = (min(max(value, self.start), self.end) - self.start) / (self.end - self.start)
-        return round(self.first + share * (self.last - self.first), 1)
 
 
 @register.simple_tag

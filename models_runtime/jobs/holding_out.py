@@ -9,6 +9,9 @@ from annotations.domain.spans import Span
 from annotations.selectors.scores import LabelWords
 from models_runtime.backends.base import Backend
 
+Heard = Callable[[int, Sequence[Span], Sequence[Span]], None]
+"""Told of every note: its place among them, the spans found, the gold spans."""
+
 
 def hold_out_scores(
     backend: Backend,
@@ -16,6 +19,7 @@ def hold_out_scores(
     words: LabelWords,
     *,
     told: Callable[[], None] = lambda: None,
+    heard: Heard = lambda at, found, gold: None,
 ) -> dict[str, Any] | None:
     """Exact spans by label, category and place alone, each label's figures, and characters; None without notes."""
     scorer = Scorer(words.order, words.category_of)
@@ -24,6 +28,7 @@ def hold_out_scores(
         found = [span for span in backend.predict([text])[0] if span.label in words.category_of]
         scorer.add(text, gold, found)
         characters += covered_characters(gold, found)
+        heard(count, found, gold)
         count += 1
         told()
     if not count:

@@ -14,6 +14,7 @@ from annotations.selectors.labels import accepted_labels
 from annotations.services.bulk import SpanRow, insert_spans
 from annotations.services.errors import ServiceError
 from models_runtime.backends.base import Backend, BackendError
+from models_runtime.jobs.calibrating import curves_of, newest
 from models_runtime.jobs.model_files import load_model
 from models_runtime.models import Run, RunItem
 from models_runtime.registry import backend_kind, load
@@ -27,7 +28,9 @@ BATCH_CHARACTERS = 400_000
 
 def run(claim: Claim) -> dict[str, Any]:
     """Work through the items that are not done. A killed worker's successor goes on with what is left."""
-    row = Run.objects.select_related("project__label_set", "author", "model").get(pk=claim.params["run_id"])
+    row = Run.objects.select_related("project__label_set", "author", "model", "calibration").get(
+        pk=claim.params["run_id"]
+    )
     backend = _backend(row)
     if row.revision != backend.revision:
         if row.revision and RunItem.objects.filter(run=row, state=RunItem.State.DONE).exists():
@@ -35,9 +38,9 @@ def run(claim: Claim) -> dict[str, Any]:
                 "the backend changed while this run was under way; start a new run, so that one run is one backend",
                 code="revision",
             )
-        Run.objects.filter(pk=row.pk).update(revision=backend.revision)
-    accepted, label_ids = accepted_labels(row.project)
-    labels = {code: label_ids[target] for code, target in accepted.items()}
+        row.calibration = newest(row.project, row.backend, backend.revision)
+        Run.objects.filter(pk=row.pk).update(revision=backend.revision, calibration=row.calibration)
+    words = _Words(row)
     total = RunItem.objects.filter(run=row).count()
     done = total - RunItem.objects.filter(run=row, state=RunItem.State.PENDING).count()
     dropped = 0
@@ -46,7 +49,7 @@ def run(claim: Claim) -> dict[str, Any]:
         results = _predict(backend, items)
         with transaction.atomic():
             claim.fence()
-            dropped += _write(row, results, labels)
+            dropped += _write(row, results, words)
         done += len(items)
         claim.progress(done, total)
     failed = RunItem.objects.filter(run=row, state=RunItem.State.FAILED).count()
@@ -131,7 +134,28 @@ def _checked(item: RunItem, spans: Sequence[DomainSpan]) -> Result:
         return item, None, f"the backend gave a span that can't be ({error.code})"
 
 
-def _write(row: Run, results: Sequence[Result], labels: dict[str, int]) -> int:
+class _Words:
+    """A backend's spans in the project's words: its labels, and confidences as they are to be read."""
+
+    def __init__(self, row: Run) -> None:
+        accepted, label_ids = accepted_labels(row.project)
+        self._labels = {code: (target, label_ids[target]) for code, target in accepted.items()}
+        self._curves = curves_of(row.calibration)
+
+    def row(self, annotation_set: int, span: DomainSpan) -> SpanRow | None:
+        """The span's row; None where the project has no such label."""
+        if span.label not in self._labels:
+            return None
+        code, label = self._labels[span.label]
+        raw = sure = span.confidence
+        if self._curves is None or raw is None:
+            raw = None
+        else:
+            sure = self._curves(code, raw)
+        return SpanRow(annotation_set, span.start, span.end, label, sure, span.source[:80], raw_confidence=raw)
+
+
+def _write(row: Run, results: Sequence[Result], words: _Words) -> int:
     """A batch's readings and item states, in the caller's fenced transaction. Returns how many labels were unknown."""
     now = timezone.now()
     # An erased note took its item with it; its result has nowhere to go.
@@ -154,12 +178,12 @@ def _write(row: Run, results: Sequence[Result], labels: dict[str, int]) -> int:
     for annotation_set, (_, spans) in zip(sets, good, strict=True):
         seen = set()
         for span in spans:
-            label = labels.get(span.label)
-            if label is None:
+            made = words.row(annotation_set.pk, span)
+            if made is None:
                 dropped += 1
-            elif (span.start, span.end, label) not in seen:
-                seen.add((span.start, span.end, label))
-                rows.append(SpanRow(annotation_set.pk, span.start, span.end, label, span.confidence, span.source[:80]))
+            elif made[:4] not in seen:
+                seen.add(made[:4])
+                rows.append(made)
     insert_spans(rows)
     for item, found, reason in results:
         item.state = RunItem.State.DONE if found is not None else RunItem.State.FAILED

@@ -19,9 +19,10 @@ from annotations.services.errors import ServiceError
 from annotations.services.staging import store_file
 from models_runtime.backends import children
 from models_runtime.backends.base import Backend, BackendError
+from models_runtime.jobs.calibrating import HeldOut, calibration_of, keep
 from models_runtime.jobs.gold_notes import Sides, gold_notes, other_notes, sides_of
 from models_runtime.jobs.holding_out import hold_out_scores
-from models_runtime.models import TrainedModel
+from models_runtime.models import OF_MODEL, Calibration, TrainedModel
 from models_runtime.registry import load, trainable_kind
 from models_runtime.runner import Claim
 
@@ -48,8 +49,13 @@ def run(claim: Claim) -> dict[str, Any]:
             backend: Backend = load(trainable_kind(row.backend).factory)(path=str(path))
         except BackendError as error:
             raise ServiceError(str(error), code="training") from error
+        held_out = HeldOut(sides.hold_out)
         scores = hold_out_scores(
-            backend, gold_notes(version, sides.hold_out), label_words(row.project), told=watch.scoring
+            backend,
+            gold_notes(version, sides.hold_out),
+            label_words(row.project),
+            told=watch.scoring,
+            heard=held_out,
         )
         card = _card(row, version, sides, watch) | {
             "labels": list(backend.labels),
@@ -58,7 +64,8 @@ def run(claim: Claim) -> dict[str, Any]:
             "date": timezone.now().isoformat(timespec="seconds"),
             "sha256": sha256,
         }
-        _keep(claim, row, path, card, watch.losses, erased)
+        calibration = _calibration(row, version, backend, held_out, len(sides.hold_out))
+        _keep(claim, row, path, card, watch.losses, erased, calibration)
     return _result(row, card)
 
 
@@ -130,15 +137,43 @@ def _card(row: TrainedModel, version: GoldVersion, sides: Sides, watch: _Watch) 
         "iterations": len(watch.losses),
         "notes": len(sides.train),
         "held_out": len(sides.hold_out),
+        "held_out_notes": sides.hold_out,
         "spans": spans,
     }
+
+
+def _calibration(
+    row: TrainedModel, version: GoldVersion, backend: Backend, held_out: HeldOut, notes: int
+) -> Calibration | None:
+    """How its confidences are to be read, by the notes held out; None where they are too few to say."""
+    try:
+        made = calibration_of(
+            held_out.outcomes,
+            version,
+            backend=f"{OF_MODEL}{row.pk}",
+            revision=backend.revision,
+            model=row,
+            notes=notes,
+        )
+    except ServiceError:
+        return None
+    made.held_out = True
+    return made
 
 
 def _erasures(row: TrainedModel) -> int:
     return Event.objects.filter(project_id=row.project_id, verb=Verb.PATIENT_ERASED).count()
 
 
-def _keep(claim: Claim, row: TrainedModel, path: Path, card: dict[str, Any], losses: list[float], erased: int) -> None:
+def _keep(
+    claim: Claim,
+    row: TrainedModel,
+    path: Path,
+    card: dict[str, Any],
+    losses: list[float],
+    erased: int,
+    calibration: Calibration | None,
+) -> None:
     """The model, unless a patient was erased since the training began: it may know by heart what is to be forgotten."""
     actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
     with transaction.atomic(), path.open("rb") as content:
@@ -153,6 +188,8 @@ def _keep(claim: Claim, row: TrainedModel, path: Path, card: dict[str, Any], los
         name = f"{slugify(row.name) or row.backend}.zip"
         stored = store_file(project=row.project, kind=StoredFile.Kind.MODEL, name=name, content=content, actor=actor)
         TrainedModel.objects.filter(pk=row.pk).update(state=State.READY, card=card, losses=losses, stored_file=stored)
+        if calibration is not None:
+            keep(calibration, actor)
         claim.done = claim.total
         claim.finish(_result(row, card))
 

@@ -1,7 +1,8 @@
 """What machines do with notes, as rows."""
 
+from models_runtime.models.calibration import Calibration
 from models_runtime.models.job import Job
 from models_runtime.models.run import Run, RunItem
-from models_runtime.models.trained import TrainedModel
+from models_runtime.models.trained import OF_MODEL, TrainedModel
 
-__all__ = ["Job", "Run", "RunItem", "TrainedModel"]
+__all__ = ["OF_MODEL", "Calibration", "Job", "Run", "RunItem", "TrainedModel"]

@@ -10,6 +10,7 @@ class Run(models.Model):
     """One backend over a set of notes. Its readings are the annotation sets of `author`; `job` is its present job.
 
     `revision` is the backend's own word for what its output depends on; `params` are what it was made with.
+    `calibration` is what its confidences went through; None: they are as the backend gave them.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="runs")
@@ -18,6 +19,7 @@ class Run(models.Model):
     model = models.ForeignKey(TrainedModel, models.SET_NULL, null=True, related_name="runs")
     revision = models.CharField(max_length=120, blank=True, help_text="Written by the worker that loaded the backend.")
     params = models.JSONField(default=dict)
+    calibration = models.ForeignKey("Calibration", models.SET_NULL, null=True, related_name="runs")
     job = models.OneToOneField(Job, models.CASCADE, null=True, related_name="run")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -27,6 +29,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.pk} ({self.backend})"
+
+    @property
+    def full_revision(self) -> str:
+        """The backend's revision and, where its confidences are calibrated, by what."""
+        return f"{self.revision}+{self.calibration.word}" if self.calibration else self.revision
 
 
 class RunItem(models.Model):

@@ -5,6 +5,9 @@ from django.db.models import Q
 from annotations.models import GoldVersion, Project, StoredFile
 from models_runtime.models.job import Job
 
+# How runs and commands name a model as their backend: `model:ID`.
+OF_MODEL = "model:"
+
 
 class TrainedModel(models.Model):
     """A model that learned from this project's gold, or was brought in as a file.

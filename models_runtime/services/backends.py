@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from annotations.models import Project
 from annotations.services.errors import ServiceError
 from models_runtime.jobs.model_files import missing_labels
-from models_runtime.models import TrainedModel
+from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.registry import BACKENDS
-
-OF_MODEL = "model:"
 
 
 @dataclass(frozen=True)

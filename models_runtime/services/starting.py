@@ -14,6 +14,7 @@ from annotations.services.errors import ServiceError
 from annotations.services.exporting import wanted_set
 from annotations.services.scoring import Asked
 from models_runtime.models import Job
+from models_runtime.services.calibrations import calibration_wish
 from models_runtime.services.queue import enqueue
 
 LIVE = (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED)
@@ -51,6 +52,12 @@ def start_export(*, project: Project, set_spec: str, format: str, actor: User, t
 def start_score(*, wish: Asked, actor: User, token: str = "") -> Job:
     """Start a score that takes long, or return the job that is on it. Who may see figures may have them computed."""
     return _once("score", wish.reference.project, wish.params, actor, token)
+
+
+def start_calibration(*, project: Project, author_id: int, gold: int, actor: User, token: str = "") -> Job:
+    """Start calibrating a backend by a run of it and a gold version. Raises ServiceError."""
+    run, version = calibration_wish(project, gold=gold, author_id=author_id)
+    return _once("calibrate", project, {"run_id": run.pk, "gold": version.number}, actor, token)
 
 
 def start_gold(*, project: Project, author_id: int, actor: User, token: str = "") -> Job:

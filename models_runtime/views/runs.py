@@ -19,6 +19,7 @@ from annotations.views.requests import Request, number
 from models_runtime.models import Run, RunItem
 from models_runtime.registry import BACKENDS
 from models_runtime.services.backends import ready_models
+from models_runtime.services.calibrations import standing
 from models_runtime.services.runs import retry_failed, run_counts, run_rows, start_run
 from models_runtime.services.status import status_of
 
@@ -96,6 +97,9 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "counts": run_counts(row),
         "reviewed": Review.objects.filter(author=row.author, closed_at__isnull=False).count(),
         "failed": failed.only("error", "document__name").order_by("id")[:FAILURES],
+        "standing": standing(access.project, row.backend, row.revision),
+        "versions": access.project.gold_versions.filter(span_count__gt=0).order_by("-number"),
+        "token": uuid.uuid4(),
         "poll_url": request.path,
         "result_templates": ["jobs/results/run.html"],
     }
@@ -117,5 +121,5 @@ def run_retry(request: Request, slug: str, pk: int) -> HttpResponse:
 
 
 def _run_of(access: Access, pk: int) -> Run:
-    rows = Run.objects.select_related("author", "job__created_by", "created_by", "project", "model")
+    rows = Run.objects.select_related("author", "job__created_by", "created_by", "project", "model", "calibration")
     return get_object_or_404(rows, project=access.project, pk=pk)

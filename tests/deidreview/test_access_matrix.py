@@ -19,7 +19,16 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from annotations.models import Document, GoldVersion, Membership, Project, Role, Search, StoredFile, User
 from annotations.services.staged import stage_import
 from models_runtime.models import Job, Run, TrainedModel
-from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set, make_user
+from tests.factories import (
+    label_of,
+    make_author,
+    make_calibration,
+    make_member,
+    make_note,
+    make_project,
+    make_set,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -147,6 +156,11 @@ TABLE: dict[str, dict[str, str]] = {
     "model_rename": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "model_retire": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "model_file": {"GET": REVIEWERS, "POST": EVERYONE_405},
+
+    # Calibrations
+    "calibration": {"GET": READERS, "POST": EVERYONE_405},
+    "calibration_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "calibration_withdraw": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
 
     # Review
     "review_next": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
@@ -300,8 +314,10 @@ def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
     version = GoldVersion.objects.create(
         project=project, number=number, content_hash="0" * 64, note_count=0, span_count=0, created_by=manager
     )
+    calibration = make_calibration(run, version)
     return {
         "note": note.pk,
+        "calibration": calibration.pk,
         "open_note": open_note.pk,
         "reading": reading.pk,
         "run": run.pk,
@@ -358,6 +374,7 @@ KINDS = {
     "run": {"run", "run_retry"},
     "run_author": {"review_next"},
     "model": {"model", "model_rename", "model_retire", "model_file"},
+    "calibration": {"calibration", "calibration_withdraw"},
     "file": {"file_download"},
     "version": {"gold_version", "gold_changes", "gold_split", "score", "score_places"},
 }
@@ -413,6 +430,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "search": {"text": "Rossi"},
         "note_gold": {"set": ids["reading"], "version": 0},
         "run_start": {"backend": "rules"},
+        "calibration_start": {"author": ids["run_author"], "gold": ids["version"]},
         "model_train": {"gold": ids["version"]},
         "model_rename": {"name": "Another"},
         "job_start_export": {"format": "brat", "set": "gold"},

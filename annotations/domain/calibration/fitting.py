@@ -1,0 +1,118 @@
+"""One curve for each label: its own as far as its examples go, that of all labels beyond."""
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from annotations.domain.calibration.curves import AS_IT_IS, Counted, Curve, fit
+from annotations.domain.calibration.outcomes import FOLDS, Outcomes
+from annotations.domain.calibration.reliability import Reliability
+
+# Fewer spans than this, over all labels, say nothing.
+LEAST: Final = 50
+# A label with fewer takes the curve of all labels as it is; with more, its own, drawn to that one.
+LEAST_OWN: Final = 20
+# How hard the curve of all labels is drawn to "as it is", and a label's to the curve of all (see `curves.fit`).
+POOL_WEIGHT: Final = 1.0
+LABEL_WEIGHT: Final = 5.0
+METHOD: Final = "beta-1"
+
+
+class TooFew(ValueError):
+    """There are too few spans to calibrate by; `spans` is how many there are."""
+
+    def __init__(self, spans: int) -> None:
+        super().__init__(f"{spans} spans with a confidence are too few to calibrate by; at least {LEAST} are needed")
+        self.spans = spans
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Curves by label, and the one for labels without their own."""
+
+    pool: Curve
+    labels: dict[str, Curve]
+    _known: dict[tuple[str, float], float] = field(default_factory=dict, compare=False, repr=False)
+
+    def __call__(self, label: str, confidence: float) -> float:
+        """The calibrated confidence, with four digits."""
+        key = label, round(confidence, 4)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = round(self.labels.get(label, self.pool)(key[1]), 4)
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "method": METHOD,
+            "pool": list(self.pool.parameters),
+            "labels": {label: list(curve.parameters) for label, curve in self.labels.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, kept: dict[str, Any]) -> "Curves":
+        return cls(Curve(*kept["pool"]), {label: Curve(*values) for label, values in kept["labels"].items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A calibration, and how reliable the confidences are without it and with it, over all labels and label by label.
+
+    "With it" is cross-fitted: each span's confidence is that of curves that saw none of its patient's notes.
+    """
+
+    curves: Curves
+    before: Reliability
+    after: Reliability
+    labels: dict[str, tuple[Reliability, Reliability]]
+
+    def figures(self) -> dict[str, Any]:
+        return {
+            "before": self.before.as_dict(),
+            "after": self.after.as_dict(),
+            "labels": [
+                {
+                    "label": label,
+                    "own": label in self.curves.labels,
+                    "before": before.as_dict(),
+                    "after": after.as_dict(),
+                }
+                for label, (before, after) in self.labels.items()
+            ],
+        }
+
+
+def fitted(outcomes: Outcomes) -> Fitted:
+    """Raises TooFew."""
+    spans = sum(n for _, n, _ in outcomes.points())
+    if spans < LEAST:
+        raise TooFew(spans)
+    after = _cross_fitted(outcomes)
+    return Fitted(
+        curves=_curves(outcomes, range(FOLDS)),
+        before=Reliability.of(outcomes.points()),
+        after=Reliability.of([point for points in after.values() for point in points]),
+        labels={
+            label: (Reliability.of(outcomes.points(label)), Reliability.of(after[label])) for label in outcomes.labels
+        },
+    )
+
+
+def _curves(outcomes: Outcomes, folds: Collection[int]) -> Curves:
+    pool = fit(outcomes.points(folds=folds), prior=AS_IT_IS, weight=POOL_WEIGHT)
+    curves = {}
+    for label in outcomes.labels:
+        points = outcomes.points(label, folds=folds)
+        if sum(n for _, n, _ in points) >= LEAST_OWN:
+            curves[label] = fit(points, prior=pool, weight=LABEL_WEIGHT)
+    return Curves(pool, curves)
+
+
+def _cross_fitted(outcomes: Outcomes) -> dict[str, list[Counted]]:
+    """The calibrated confidences of each label's spans, by curves of the other folds."""
+    others = [_curves(outcomes, [fold for fold in range(FOLDS) if fold != left]) for left in range(FOLDS)]
+    found: dict[str, list[Counted]] = defaultdict(list)
+    for label, fold, (confidence, spans, right) in outcomes.cells():
+        found[label].append((others[fold](label, confidence), spans, right))
+    return found

@@ -1,0 +1,140 @@
+"""Curves against scikit-learn, what few examples may do, and figures that no curve has seen its own data for."""
+
+import random
+from itertools import pairwise
+from math import exp, log, log1p
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from annotations.domain.calibration import LEAST, LEAST_OWN, Curve, Curves, Outcomes, Reliability, TooFew, fitted
+from annotations.domain.calibration.curves import AS_IT_IS, EDGE, fit
+from annotations.domain.calibration.reliability import GROUPS
+
+
+def logit_of(confidence, a, b, c):
+    return a * log(confidence) - b * log1p(-confidence) + c
+
+
+def seen(a, b, c, *, each=40, seed=3):
+    """Counts at 199 confidences whose true share is on the curve a, b, c."""
+    chance = random.Random(seed)
+    for step in range(1, 200):
+        share = 1 / (1 + exp(-logit_of(step / 200, a, b, c)))
+        yield step / 200, each, sum(chance.random() < share for _ in range(each))
+
+
+def test_without_a_prior_it_is_logistic_regression():
+    points = list(seen(0.6, 1.4, 0.3))
+    features = np.array([(log(x), -log1p(-x)) for x, _, _ in points for _ in range(2)])
+    answers = np.array([answer for _ in points for answer in (1, 0)])
+    weights = np.array([float(n) for _, spans, right in points for n in (right, spans - right)])
+    theirs = LogisticRegression(C=1e10, tol=1e-10, max_iter=10_000).fit(features, answers, sample_weight=weights)
+    ours = fit(points, prior=AS_IT_IS, weight=1e-9)
+    assert ours.parameters == pytest.approx((*theirs.coef_[0], theirs.intercept_[0]), abs=1e-4)
+
+
+def test_the_default_curve_changes_nothing():
+    for confidence in (0.0001, 0.1, 0.5, 0.9, 0.9999):
+        assert AS_IT_IS(confidence) == pytest.approx(confidence)
+    assert fit([], prior=Curve(2, 1, 0.5), weight=1) == Curve(2, 1, 0.5)
+
+
+def test_a_curve_of_the_opposite_is_flat_and_never_turns_the_order():
+    points = [(x, n, n - right) for x, n, right in seen(1, 1, 0)]
+    curve = fit(points, prior=AS_IT_IS, weight=1)
+    assert (curve.a, curve.b) == (0, 0)
+    assert curve(0.1) == curve(0.9) == pytest.approx(0.5, abs=0.02)
+
+
+confidences = st.floats(0, 1, allow_nan=False)
+counts = st.tuples(confidences, st.integers(0, 50), st.integers(0, 50)).map(lambda p: (p[0], max(p[1:]), min(p[1:])))
+
+
+@given(st.lists(counts, max_size=30), st.sampled_from([0.1, 1.0, 5.0]))
+def test_any_counts_give_a_rising_curve_between_0_and_1(points, weight):
+    curve = fit(points, prior=AS_IT_IS, weight=weight)
+    values = [curve(at / 20) for at in range(21)]
+    assert all(0 < value < 1 for value in values)
+    assert all(low <= high + 1e-12 for low, high in pairwise(values))
+    assert curve.a >= 0 and curve.b >= 0
+
+
+def outcomes(*groups):
+    """Of (label, confidence, spans, right); the spans go round the folds."""
+    made = Outcomes()
+    for label, confidence, spans, right in groups:
+        for at in range(spans):
+            made.add(label, confidence, right=at % spans < right, fold=at % 5)
+    return made
+
+
+def test_a_common_label_has_its_own_curve_a_rare_one_that_of_all():
+    found = fitted(outcomes(("NAME", 0.9, 1000, 500), ("DATE", 0.9, 1000, 1000), ("AGE", 0.9, LEAST_OWN - 1, 0)))
+    assert set(found.curves.labels) == {"NAME", "DATE"}
+    assert found.curves("NAME", 0.9) == pytest.approx(0.5, abs=0.02)
+    assert found.curves("DATE", 0.9) > 0.98
+    assert found.curves("AGE", 0.9) == found.curves("never seen", 0.9) == pytest.approx(0.743, abs=0.02)
+
+
+def test_a_handful_of_examples_bends_a_curve_only_a_little():
+    few = fitted(outcomes(("NAME", 0.9, 1000, 900), ("CITY", 0.9, LEAST_OWN, 0))).curves("CITY", 0.9)
+    many = fitted(outcomes(("NAME", 0.9, 1000, 900), ("CITY", 0.9, 1000, 0))).curves("CITY", 0.9)
+    assert many < 0.02 < 0.1 < few < 0.8
+
+
+def test_too_few_spans_are_refused_with_their_number():
+    with pytest.raises(TooFew, match=f"{LEAST - 1} spans") as refused:
+        fitted(outcomes(("NAME", 0.9, LEAST - 1, 1)))
+    assert refused.value.spans == LEAST - 1
+    with pytest.raises(TooFew):
+        fitted(Outcomes())
+
+
+def test_the_figures_afterwards_are_of_curves_that_saw_other_patients():
+    """One patient's spans are all wrong: a curve that had seen them would look better than it is."""
+    made = outcomes(("NAME", 0.9, 400, 360))
+    for _ in range(100):
+        made.add("NAME", 0.4, right=False, fold=2)
+    found = fitted(made)
+    seen_all = found.curves("NAME", 0.4)
+    (low, *_rest) = found.after.groups
+    assert low.spans == 100 and low.share == 0
+    assert low.confidence > seen_all + 0.1
+
+
+def test_calibrated_confidences_are_nearer_to_what_is_right():
+    made = Outcomes()
+    for at, (confidence, spans, right) in enumerate(seen(0.4, 0.7, -0.5)):
+        for n in range(spans):
+            made.add("NAME", confidence, right=n < right, fold=(at + n) % 5)
+    found = fitted(made)
+    assert found.after.ece < 0.03 < found.before.ece
+    assert found.after.brier < found.before.brier
+
+
+def test_reliability_by_hand():
+    found = Reliability.of([(0.9, 10, 8), (0.5, 10, 5)])
+    assert (found.spans, found.right, found.confidence) == (20, 13, pytest.approx(0.7))
+    assert found.ece == pytest.approx((10 * 0.1 + 10 * 0.0) / 20)
+    assert found.brier == pytest.approx((8 * 0.01 + 2 * 0.81 + 5 * 0.25 + 5 * 0.25) / 20)
+    assert [(g.confidence, g.spans, g.right) for g in found.groups] == [(0.5, 10, 5), (0.9, 10, 8)]
+
+
+@given(st.lists(counts.filter(lambda p: p[1] > 0), min_size=1, max_size=60))
+def test_groups_hold_every_span_once_and_are_at_most_ten(points):
+    found = Reliability.of(points)
+    assert len(found.groups) <= GROUPS
+    assert sum(g.spans for g in found.groups) == found.spans
+    assert sum(g.right for g in found.groups) == found.right
+    assert 0 <= found.ece <= 1 and 0 <= found.brier <= 1
+
+
+def test_what_is_kept_reads_back_the_same():
+    curves = fitted(outcomes(("NAME", 0.9, 1000, 500), ("DATE", 1.0, 100, 99))).curves
+    again = Curves.from_dict(curves.as_dict())
+    assert again == curves
+    assert again("DATE", 1.0) == curves("DATE", 1 - EDGE) == round(curves("DATE", 1.0), 4)
