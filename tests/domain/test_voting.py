@@ -1,0 +1,149 @@
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.domain.spans import Span
+from annotations.domain.voting import SOURCE, Member, Method, source_of, vote
+
+ALL = list(Method)
+A, B, C = Member("a"), Member("b"), Member("c")
+CITY, WHOLE = Span(20, 26, "CITY"), Span(0, 10, "NAME")
+
+
+def places(spans):
+    return [(span.start, span.end, span.label) for span in spans]
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_what_all_say_stands_with_every_method(method: Method) -> None:
+    reading = [WHOLE, Span(10, 14, "NAME"), CITY]  # the first two touch
+    assert vote(method, [A, B, C], [reading] * 3) == reading
+    assert vote(method, [A, B], [[], []]) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "kept"),
+    [
+        (Method.UNION, [(0, 10, "NAME"), (20, 26, "CITY"), (30, 40, "DATE")]),
+        (Method.MAJORITY, [(0, 10, "NAME"), (20, 26, "CITY")]),
+        (Method.INTERSECTION, [(0, 10, "NAME")]),
+    ],
+)
+def test_one_two_and_three_of_three(method: Method, kept: list[tuple[int, int, str]]) -> None:
+    readings = [[WHOLE, CITY, Span(30, 40, "DATE")], [WHOLE, CITY], [WHOLE]]
+    assert places(vote(method, [A, B, C], readings)) == kept
+
+
+def test_two_who_differ_are_no_majority_unless_one_weighs_more() -> None:
+    readings = [[WHOLE], [CITY]]
+    assert vote(Method.MAJORITY, [A, B], readings) == []
+    assert vote(Method.WEIGHTED, [A, B], readings) == []
+    assert vote(Method.WEIGHTED, [A, Member("b", 1.01)], readings) == [CITY]
+
+
+def test_weights_count_in_a_weighted_vote_alone() -> None:
+    heavy = [Member("a", 5), B, C]
+    assert vote(Method.MAJORITY, heavy, [[WHOLE], [], []]) == []
+    assert vote(Method.WEIGHTED, heavy, [[WHOLE], [], []]) == [WHOLE]
+    assert vote(Method.WEIGHTED, heavy, [[], [WHOLE], [WHOLE]]) == []
+
+
+def test_where_members_disagree_on_the_ends_the_middle_holds() -> None:
+    readings = [[Span(0, 10, "NAME")], [Span(0, 14, "NAME")], [Span(4, 20, "NAME")]]
+    assert places(vote(Method.MAJORITY, [A, B, C], readings)) == [(0, 14, "NAME")]
+    assert places(vote(Method.INTERSECTION, [A, B, C], readings)) == [(4, 10, "NAME")]
+    assert places(vote(Method.UNION, [A, B, C], readings)) == [(0, 20, "NAME")]
+
+
+def test_a_member_who_runs_two_spans_together_is_outvoted() -> None:
+    two, one = [Span(0, 5, "X"), Span(5, 9, "X")], [Span(0, 9, "X")]
+    assert vote(Method.MAJORITY, [A, B, C], [two, two, one]) == two
+    assert vote(Method.MAJORITY, [A, B, C], [one, one, two]) == one
+    assert vote(Method.UNION, [A, B, C], [one, two, []]) == one
+
+
+def test_labels_don_t_add_up() -> None:
+    readings = [[Span(0, 10, "CITY")], [Span(0, 10, "STATE")], []]
+    assert vote(Method.MAJORITY, [A, B, C], readings) == []
+    assert places(vote(Method.UNION, [A, B, C], readings)) == [(0, 10, "CITY")]  # equal: the first label by name
+
+
+def test_of_overlapping_spans_the_surest_stays_and_a_union_leaves_nothing_unmarked() -> None:
+    sure, less = Span(0, 10, "NAME", 0.9), Span(5, 15, "CITY", 0.6)
+    both = [[sure, less], [sure, less]]
+    assert vote(Method.MAJORITY, [A, B], both) == [sure]
+    assert vote(Method.UNION, [A, B], both) == [sure, less]
+    assert vote(Method.UNION, [A, B], [[Span(0, 30, "ADDRESS")], [Span(4, 9, "CITY", 0.5)]]) == [Span(0, 30, "ADDRESS")]
+
+
+def test_confidence_is_the_mean_of_how_sure_the_members_are() -> None:
+    (span,) = vote(Method.MAJORITY, [A, B, C], [[Span(0, 10, "X", 0.9)], [Span(0, 10, "X")], []])
+    assert (span.confidence, span.source) == (round(1.9 / 3, 4), "majority:a+b")
+    (span,) = vote(Method.WEIGHTED, [Member("a", 3), B], [[Span(0, 10, "X", 0.5)], [Span(0, 5, "X", 0.5)]])
+    assert (span.confidence, span.source) == (round((3 * 0.5 + 1 * 0.25) / 4, 4), "weighted:a+b")
+    (span,) = vote(Method.UNION, [A, B], [[Span(0, 10, "X", 0.0)], []])
+    assert (span.confidence, span.source) == (0.0, "union:a")
+
+
+def test_a_long_source_still_names_everybody() -> None:
+    names = [f"{letter}" * 60 for letter in "abcd"]
+    source = source_of(Method.INTERSECTION, names)
+    assert len(source) <= SOURCE
+    assert [name[:3] for name in source.removeprefix("intersection:").split("+")] == ["aaa", "bbb", "ccc", "ddd"]
+    assert len(source_of(Method.UNION, [str(number) for number in range(100)])) <= SOURCE
+
+
+@pytest.mark.parametrize(
+    ("members", "readings", "why"),
+    [
+        ([A], [[WHOLE]], "at least 2"),
+        ([A, B], [[WHOLE]], "2 members with 1"),
+        ([A, Member("b", 0)], [[], []], "above 0"),
+        ([A, Member("b", math.inf)], [[], []], "above 0"),
+        ([A, Member("b", math.nan)], [[], []], "above 0"),
+    ],
+)
+def test_what_can_t_vote_is_refused(members: list[Member], readings: list[list[Span]], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        vote(Method.MAJORITY, members, readings)
+
+
+spans = st.builds(
+    lambda start, length, label, sure: Span(start, start + length, label, sure),
+    st.integers(0, 30), st.integers(1, 12), st.sampled_from("XYZ"), st.sampled_from([None, 0.0, 0.5, 1.0]),
+)  # fmt: skip
+readings = st.lists(st.lists(spans, max_size=6), min_size=2, max_size=5)
+
+
+def marked(reading):
+    return {(at, span.label) for span in reading for at in range(span.start, span.end)}
+
+
+@given(readings, st.sampled_from(ALL))
+def test_outcomes_are_sorted_distinct_and_end_where_a_member_ends(given_readings, method) -> None:
+    members = [Member(str(at), 1 + at) for at in range(len(given_readings))]
+    out = vote(method, members, given_readings)
+    assert out == sorted(set(out))
+    assert {span.start for span in out} <= {span.start for reading in given_readings for span in reading}
+    assert {span.end for span in out} <= {span.end for reading in given_readings for span in reading}
+    assert all(0 <= span.confidence <= 1 and span.source for span in out)
+    if method is not Method.UNION:
+        assert all(one.end <= two.start for one, two in pairwise(out))
+
+
+@given(readings)
+def test_a_union_marks_what_any_marks_and_an_intersection_only_what_all_mark(given_readings) -> None:
+    members = [Member(str(at)) for at in range(len(given_readings))]
+    each = [marked(reading) for reading in given_readings]
+    union = {at for at, _ in marked(vote(Method.UNION, members, given_readings))}
+    assert union == {at for reading in each for at, _ in reading}
+    assert marked(vote(Method.INTERSECTION, members, given_readings)) <= set.intersection(*each)
+
+
+@given(readings, st.sampled_from([Method.UNION, Method.MAJORITY, Method.INTERSECTION]))
+def test_the_order_of_members_changes_no_span(given_readings, method) -> None:
+    members = [Member(str(at)) for at in range(len(given_readings))]
+    assert vote(method, members, given_readings) == vote(method, members[::-1], given_readings[::-1])
