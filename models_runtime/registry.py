@@ -90,6 +90,8 @@ BACKENDS: dict[str, BackendKind] = {
         description="Patterns with validators, context words and gazetteers; Italian, Spanish, English. No weights.",
     ),
 }
+# Not in the list: it is made of members, so it can't be run by its name alone (models_runtime.services.ensembles).
+ENSEMBLE = "ensemble"
 
 
 def backend_kind(name: str) -> BackendKind:

@@ -1,10 +1,11 @@
 from django.urls import URLPattern, path
 
-from models_runtime.views import agreement, calibrations, jobs, runs, starting, trained
+from models_runtime.views import agreement, calibrations, combining, jobs, runs, starting, trained
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/runs/", runs.runs, name="runs"),
     path("projects/<slug:slug>/runs/start", runs.run_start, name="run_start"),
+    path("projects/<slug:slug>/runs/combine", combining.run_combine, name="run_combine"),
     path("projects/<slug:slug>/runs/<int:pk>/", runs.run, name="run"),
     path("projects/<slug:slug>/runs/<int:pk>/retry", runs.run_retry, name="run_retry"),
     path("projects/<slug:slug>/calibrations/start", calibrations.calibration_start, name="calibration_start"),

@@ -1,5 +1,6 @@
 """A labelled span of a note, and the one rule that says when two of them overlap."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from annotations.domain.whitespace import trim
@@ -64,3 +65,11 @@ def checked(text: str, span: Span, quote: str | None = None) -> Span:
     if (start, end) == (span.start, span.end):
         return span
     return replace(span, start=start, end=end)
+
+
+def renamed(spans: Iterable[Span], codes: Mapping[str, str]) -> list[Span]:
+    """The spans with the labels that `codes` gives for theirs; those that it doesn't name keep their own."""
+    return [
+        replace(span, label=codes[span.label]) if codes.get(span.label, span.label) != span.label else span
+        for span in spans
+    ]

@@ -16,6 +16,7 @@ from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.progress import Progress, silent
 from annotations.services.splitting import patient_key
+from models_runtime.jobs.combining import models_behind
 from models_runtime.jobs.gold_notes import sides_of
 from models_runtime.models import Calibration, Run, TrainedModel
 from models_runtime.runner import Claim
@@ -112,7 +113,7 @@ class _Reading:
 
     def all(self) -> Iterator[tuple[int, int]]:
         """Counts; says after each batch how many notes of how many are done."""
-        learned = learned_from(self.run.model)
+        learned = {note for model in models_behind(self.run) for note in learned_from(model)}
         self._merged = label_words(self.version.project).merged
         total = GoldVersionNote.objects.filter(version=self.version).count()
         done, last = 0, 0

@@ -6,15 +6,18 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 
+from annotations.models import Project
 from annotations.selectors.labels import accepted_labels
 from annotations.services.errors import ServiceError
 from annotations.services.staging import read_chunks
 from models_runtime.backends.base import Backend, load
 from models_runtime.models import TrainedModel
-from models_runtime.registry import trainable_kind
+from models_runtime.registry import backend_kind, trainable_kind
+from models_runtime.registry import load as load_factory
 
 # What a killed worker left half-written goes after this long (seconds).
 LEFT = 3600
@@ -25,6 +28,12 @@ def load_model(model: TrainedModel) -> Backend:
     backend = load(trainable_kind(model.backend).factory, path=str(cached(model)))
     if missing := missing_labels(model, backend.labels):
         raise ServiceError(f"the model {model.name} has labels that this project lacks: {missing}", code="labels")
+    return backend
+
+
+def load_backend(key: str, project: Project, params: dict[str, Any]) -> Backend:
+    """A backend that needs no model of the project's. Raises LookupError, BackendError."""
+    backend: Backend = load_factory(backend_kind(key).factory)(label_set=project.label_set.key, **params)
     return backend
 
 

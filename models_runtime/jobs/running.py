@@ -15,9 +15,10 @@ from annotations.services.bulk import SpanRow, insert_spans
 from annotations.services.errors import ServiceError
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.jobs.calibrating import curves_of, newest
-from models_runtime.jobs.model_files import load_model
+from models_runtime.jobs.combining import Combined, combined
+from models_runtime.jobs.model_files import load_backend, load_model
 from models_runtime.models import Run, RunItem
-from models_runtime.registry import backend_kind, load
+from models_runtime.registry import ENSEMBLE
 from models_runtime.runner import Claim
 
 logger = logging.getLogger("deidreview.runs")
@@ -38,8 +39,8 @@ def run(claim: Claim) -> dict[str, Any]:
                 "the backend changed while this run was under way; start a new run, so that one run is one backend",
                 code="revision",
             )
-        row.calibration = newest(row.project, row.backend, backend.revision)
-        Run.objects.filter(pk=row.pk).update(revision=backend.revision, calibration=row.calibration)
+        row.revision, row.calibration = backend.revision, newest(row.project, row.backend, backend.revision)
+        row.save(update_fields=["revision", "params", "calibration"])
     words = _Words(row)
     total = RunItem.objects.filter(run=row).count()
     done = total - RunItem.objects.filter(run=row, state=RunItem.State.PENDING).count()
@@ -62,15 +63,15 @@ def run(claim: Claim) -> dict[str, Any]:
     }
 
 
-def _backend(row: Run) -> Backend:
+def _backend(row: Run) -> Backend | Combined:
     try:
+        if row.backend == ENSEMBLE:
+            return combined(row)
         if row.model is not None:
             return load_model(row.model)
-        kind = backend_kind(row.backend)
-        backend: Backend = load(kind.factory)(label_set=row.project.label_set.key, **row.params)
+        return load_backend(row.backend, row.project, row.params)
     except (BackendError, LookupError) as error:
         raise ServiceError(str(error), code="backend") from error
-    return backend
 
 
 def _batches(row: Run) -> Iterator[list[RunItem]]:
@@ -99,10 +100,15 @@ Result = tuple[RunItem, list[DomainSpan] | None, str]
 """An item with its spans, or None and the reason in plain words."""
 
 
-def _predict(backend: Backend, items: Sequence[RunItem]) -> list[Result]:
+def _spans(backend: Backend | Combined, items: Sequence[RunItem]) -> list[list[DomainSpan]]:
+    notes = [item.document for item in items]
+    return backend.read(notes) if isinstance(backend, Combined) else backend.predict([note.text for note in notes])
+
+
+def _predict(backend: Backend | Combined, items: Sequence[RunItem]) -> list[Result]:
     """The whole batch at once; when that fails, note by note, so that one note's error is its own."""
     try:
-        found = backend.predict([item.document.text for item in items])
+        found = _spans(backend, items)
         if len(found) == len(items):
             return [_checked(item, spans) for item, spans in zip(items, found, strict=True)]
     except Exception as error:
@@ -110,9 +116,9 @@ def _predict(backend: Backend, items: Sequence[RunItem]) -> list[Result]:
     return [_predict_one(backend, item) for item in items]
 
 
-def _predict_one(backend: Backend, item: RunItem) -> Result:
+def _predict_one(backend: Backend | Combined, item: RunItem) -> Result:
     try:
-        (spans,) = backend.predict([item.document.text])
+        (spans,) = _spans(backend, [item])
     except Exception as error:
         _stop_if_hopeless(error)
         reason = str(error) if isinstance(error, BackendError) else f"the backend failed ({type(error).__name__})"

@@ -6,7 +6,7 @@ from annotations.models import Project
 from annotations.services.errors import ServiceError
 from models_runtime.jobs.model_files import missing_labels
 from models_runtime.models import OF_MODEL, TrainedModel
-from models_runtime.registry import BACKENDS
+from models_runtime.registry import BACKENDS, ENSEMBLE
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ def chosen(project: Project, word: str) -> Chosen:
 
     Raises ServiceError naming the choices, or the labels that the project lacks.
     """
+    if word == ENSEMBLE:
+        raise ServiceError("an ensemble is made of members; say which", code="members")
     if word in BACKENDS:
         return Chosen(word, None, word)
     models = ready_models(project)

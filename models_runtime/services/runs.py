@@ -1,18 +1,20 @@
 """Model runs: asked for, counted, their failed notes tried again. The work itself is models_runtime.jobs.running."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Count
 
-from annotations.models import Author, Document, Project, Review, User, Verb
+from annotations.models import AnnotationSet, Author, Document, Project, Review, User, Verb
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from models_runtime.models import Job, Run, RunItem, TrainedModel
-from models_runtime.services.backends import chosen
+from models_runtime.services.backends import Chosen, chosen
 from models_runtime.services.queue import enqueue
+
+SUBMITTED: Final = str(AnnotationSet.State.SUBMITTED)
 
 
 def start_run(
@@ -33,7 +35,22 @@ def start_run(
     there = Run.objects.filter(job__key=f"run-{key}").first()
     if there is not None:
         return there
-    choice = chosen(project, backend)
+    return started(
+        project=project, choice=chosen(project, backend), actor=actor, name=name, params=params or {}, key=key
+    )
+
+
+def started(
+    *,
+    project: Project,
+    choice: Chosen,
+    actor: User | None,
+    name: str,
+    params: dict[str, Any],
+    key: str,
+    read_by: Sequence[int] = (),
+) -> Run:
+    """A run of a backend that was chosen, over every note that all the authors of `read_by` have read."""
     try:
         with transaction.atomic():
             Project.objects.select_for_update().get(pk=project.pk)
@@ -45,12 +62,12 @@ def start_run(
                 author=author,
                 backend=choice.backend,
                 model=choice.model,
-                params=params or {},
+                params=params,
                 created_by=actor,
             )
-            count = _make_items(run)
+            count = _make_items(run, read_by)
             if not count:
-                raise ServiceError("this project has no notes to run on; import some first", code="empty")
+                raise ServiceError(_nothing(read_by), code="empty")
             run.job = enqueue(
                 kind="run", project=project, params={"run_id": run.pk}, key=f"run-{key}", actor=actor, total=count
             )
@@ -74,14 +91,21 @@ def _free_name(project: Project, stem: str) -> str:
     return f"{stem}-{number}"
 
 
-def _make_items(run: Run) -> int:
+def _nothing(read_by: Sequence[int]) -> str:
+    if read_by:
+        return "there is no note that all of these runs have read"
+    return "this project has no notes to run on; import some first"
+
+
+def _make_items(run: Run, read_by: Sequence[int]) -> int:
     """One row per note, by one statement: a project may have a million."""
-    item, note = RunItem._meta.db_table, Document._meta.db_table
+    item, note, reading = (table._meta.db_table for table in (RunItem, Document, AnnotationSet))
+    read = f" AND id IN (SELECT document_id FROM {reading} WHERE author_id = %s AND state = %s)"  # noqa: S608 - as below
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {item} (run_id, document_id, pass_number, state, attempt, error) "  # noqa: S608 - names of ours
-            f"SELECT %s, id, 1, %s, 0, '' FROM {note} WHERE project_id = %s ORDER BY id",
-            [run.pk, RunItem.State.PENDING, run.project_id],
+            f"SELECT %s, id, 1, %s, 0, '' FROM {note} WHERE project_id = %s{read * len(read_by)} ORDER BY id",
+            [run.pk, RunItem.State.PENDING, run.project_id, *(word for pk in read_by for word in (pk, SUBMITTED))],
         )
         return int(cursor.rowcount)
 

@@ -22,6 +22,7 @@ from models_runtime.services.backends import ready_models
 from models_runtime.services.calibrations import standing
 from models_runtime.services.runs import retry_failed, run_counts, run_rows, start_run
 from models_runtime.services.status import status_of
+from models_runtime.views.tokens import form_key
 
 ROWS = 30
 FAILURES = 100
@@ -76,7 +77,7 @@ def run_start(request: Request, slug: str) -> HttpResponse:
             backend=request.POST.get("backend", ""),
             actor=access.user,
             name=request.POST.get("name", "")[:80],
-            key=f"{access.project.pk}-{access.user.pk}-{request.POST.get('token', '')[:36] or uuid.uuid4()}",
+            key=form_key(request, access),
         )
     except ServiceError as error:
         messages.error(request, sentence(error))

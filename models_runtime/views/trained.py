@@ -28,6 +28,7 @@ from models_runtime.services.model_cards import headline
 from models_runtime.services.status import status_of
 from models_runtime.services.trained import model_rows, rename_model, retire_model, trouble_of, upload_model
 from models_runtime.services.training import start_training
+from models_runtime.views.tokens import form_key
 
 ROWS = 30
 
@@ -83,7 +84,7 @@ def model_train(request: Request, slug: str) -> HttpResponse:
             project=access.project,
             gold=number(request.POST, "gold") or 0,
             actor=access.user,
-            key=f"{access.project.pk}-{access.user.pk}-{request.POST.get('token', '')[:36] or uuid.uuid4()}",
+            key=form_key(request, access),
             algorithm=request.POST.get("algorithm", "")[:40],
             name=request.POST.get("name", "")[:200],
         )

@@ -66,3 +66,28 @@ def test_train_run_review(project: Project, page_of: Any, live: Any, axe: Any, s
     note = project.documents.get(name="nuovo")
     page.goto(live("review", "ward", run.author_id, note.pk))
     expect(page.get_by_role("button", name="Rita Neri")).to_be_visible()
+
+
+def test_two_members_vote_by_keys_alone(project: Project, page_of: Any, live: Any, axe: Any, settings: Any) -> None:
+    settings.REDIS_URL = "unix:///nowhere/none.sock"
+    note = project.documents.get(name="nuovo")
+    for name in ("one", "two"):
+        author = make.make_author(project, kind="run", name=name)
+        make.make_set(note, author, [(10, 19, "PATIENT")], submitted=True)
+    page = page_of(make.make_member(project, "manager", "boss"))
+    page.goto(live("runs", "ward"))
+    page.get_by_role("link", name="Combine several").press("Enter")
+    page.get_by_role("radio", name="Intersection").press("Space")
+    page.get_by_role("checkbox", name="one run").press("Space")
+    page.get_by_role("button", name="Let them vote").press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("at least 2 members")
+    check(page, axe)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.emulate_media(color_scheme="dark")
+    check(page, axe)
+    page.get_by_role("checkbox", name="two run").press("Space")
+    page.get_by_role("button", name="Let them vote").press("Enter")
+    expect(page.get_by_role("heading", name="ensemble-intersection-1")).to_be_visible()
+    work(Run.objects.get().job_id or 0)
+    expect(page.get_by_role("link", name="Review its proposals")).to_be_visible()
+    check(page, axe)

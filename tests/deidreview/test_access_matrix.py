@@ -146,6 +146,7 @@ TABLE: dict[str, dict[str, str]] = {
     "runs": {"GET": READERS, "POST": EVERYONE_405},
     "run": {"GET": READERS, "POST": EVERYONE_405},
     "run_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "run_combine": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_retry": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
 
     # Trained models

@@ -12,6 +12,7 @@ class FakeBackend:
 
     def __init__(self, label_set: str, label: str = "PATIENT", slow: float = 0.0, revision: str = "1") -> None:
         self.label, self.slow, self.revision = label, slow, revision
+        self.label_set, self.labels = label_set, (label,)
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
         time.sleep(self.slow * len(texts))
@@ -31,3 +32,10 @@ class FakeBackend:
         if "OUTSIDE" in text:
             return [Span(0, len(text) + 5, self.label)]
         return [Span(at, at + 1, self.label, 0.9, "capital") for at, ch in enumerate(text) if ch.isupper()]
+
+
+class CityBackend(FakeBackend):
+    """Marks them as cities."""
+
+    def __init__(self, label_set: str) -> None:
+        super().__init__(label_set, label="CITY")

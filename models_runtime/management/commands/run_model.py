@@ -1,14 +1,17 @@
 import uuid
+from itertools import zip_longest
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.domain.voting import Method
 from annotations.management.journey import JourneyCommand, find_project
-from annotations.models import User
+from annotations.models import Project, User
 from annotations.services.errors import ServiceError
 from models_runtime.management.waiting import wait_for
-from models_runtime.models import Job
-from models_runtime.registry import BACKENDS
+from models_runtime.models import Job, Run
+from models_runtime.registry import BACKENDS, ENSEMBLE
+from models_runtime.services.ensembles import Asked, start_ensemble, weight_of
 from models_runtime.services.runs import run_counts, start_run
 
 
@@ -18,29 +21,48 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument(
-            "backend", metavar="BACKEND", help=f"{', '.join(BACKENDS)}, or a trained model: its name or model:ID"
+            "backend",
+            metavar="BACKEND",
+            help=f"{', '.join(BACKENDS)}, a trained model (its name or model:ID), or {ENSEMBLE}",
         )
+        parser.add_argument("--members", default="", metavar="A,B", help="of an ensemble: backends, models, run:NAME")
+        parser.add_argument("--method", choices=list(Method), help="of an ensemble")
+        parser.add_argument("--weights", default="", metavar="X,Y", help="in order; default: scores on held-out notes")
         parser.add_argument("--name", default="", help="of the run, for --set run:NAME")
         parser.add_argument("--wait", action="store_true")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        run = start_run(
-            project=project, backend=options["backend"], actor=actor, name=options["name"], key=uuid.uuid4().hex
-        )
+        run = self._started(project, actor, options)
         if options["wait"]:
             wait_for(Job.objects.get(run=run), tell=None if options["json"] else self.stderr)
         job = Job.objects.get(run=run)
+        run.refresh_from_db()
         counts = run_counts(run)
         took = (job.finished_at - job.started_at).total_seconds() if job.finished_at and job.started_at else None
         result = {"run": run.author.name, "run_id": run.author_id, "job": job.pk, "state": job.state, "seconds": took}
-        result |= counts
+        result |= counts | {word: run.params[word] for word in ("method", "members", "left_out") if word in run.params}
         if job.state in (Job.State.FAILED, Job.State.CANCELLED):
             raise ServiceError(f"the run {run.author.name} {job.get_state_display().lower()}: {job.error}", code="run")
         return result
+
+    def _started(self, project: Project, actor: User | None, options: dict[str, Any]) -> Run:
+        name, key = options["name"], uuid.uuid4().hex
+        if options["backend"] != ENSEMBLE:
+            if options["members"] or options["method"] or options["weights"]:
+                raise ServiceError(f"--members, --method and --weights belong to {ENSEMBLE}", code="members")
+            return start_run(project=project, backend=options["backend"], actor=actor, name=name, key=key)
+        words = [word for word in options["members"].split(",") if word.strip()]
+        weights = [weight_of(word) for word in options["weights"].split(",")] if options["weights"] else []
+        if weights and len(weights) != len(words):
+            raise ServiceError(f"{len(words)} members with {len(weights)} weights; give one each", code="weight")
+        members = [Asked(word, weight) for word, weight in zip_longest(words, weights)]
+        method = options["method"] or Method.MAJORITY
+        return start_ensemble(project=project, members=members, method=method, actor=actor, name=name, key=key)
 
     def say(self, result: dict[str, Any]) -> str:
         return (
             f"run {result['run']} (job {result['job']}, {result['state']}): {result['done']} notes done, "
             f"{result['failed']} failed, {result['pending']} to do"
+            + (f"; {result['left_out']} left out: not every member had read them" if result.get("left_out") else "")
         )

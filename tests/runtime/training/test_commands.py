@@ -7,6 +7,9 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from models_runtime.jobs.combining import models_behind
+from models_runtime.models import Run
+
 
 def answer(*words):
     out = io.StringIO()
@@ -35,3 +38,26 @@ def test_what_is_refused_names_the_choices(world):
         call_command("train_model", "ward", "--gold", "9")
     with pytest.raises(CommandError, match="there are: rules"):
         call_command("run_model", "ward", "nothing")
+
+
+def test_an_ensemble_from_the_command_line(world):
+    answer("train_model", "ward", "--gold", "1", "--algorithm", "ap", "--iterations", "5", "--name", "Mine", "--wait")
+    answer("run_model", "ward", "rules", "--wait")
+    made = answer("run_model", "ward", "ensemble", "--members", "Mine,run:rules-1", "--method", "union", "--wait")
+    assert (made["run"], made["state"], made["done"], made["left_out"]) == ("ensemble-union-1", "done", 22, 0)
+    assert [member["name"] for member in made["members"]] == ["Mine", "run:rules-1"]
+    assert all(member["revision"] for member in made["members"])
+    (mine,) = models_behind(Run.objects.get(author__name="ensemble-union-1"))
+    assert mine.name == "Mine"  # what it learned from says nothing about the ensemble either
+    weighted = ("run_model", "ward", "ensemble", "--members", "Mine,rules", "--method", "weighted")
+    with pytest.raises(CommandError, match="rules was never scored"):
+        call_command(*weighted)
+    made = answer(*weighted, "--weights", ",0.5", "--wait")
+    assert [member["weight"] for member in made["members"]] == [answer("models", "ward")["models"][0]["f1"], 0.5]
+    for words, why in (
+        (("ensemble",), "at least 2"),
+        (("ensemble", "--members", "Mine,rules", "--weights", "1"), "2 members with 1 weights"),
+        (("rules", "--members", "Mine"), "belong to ensemble"),
+    ):
+        with pytest.raises(CommandError, match=why):
+            call_command("run_model", "ward", *words)

@@ -1,0 +1,97 @@
+"""The ensemble over backends: the contract of all backends, and votes that are counted as they should be."""
+
+import re
+
+import pytest
+
+from annotations.domain.spans import Span
+from annotations.domain.voting import Member, Method
+from models_runtime.backends import Backend, BackendError
+from models_runtime.backends.ensemble import EnsembleBackend
+from models_runtime.backends.rules import RulesBackend
+from tests.backends.contract import PLAIN, BackendContract
+
+
+class Marks:
+    """Marks a word with a label."""
+
+    name, revision, label_set = "marks", "1", "meddocan"
+
+    def __init__(self, word: str, label: str) -> None:
+        self.word, self.labels = word, (label,)
+
+    def predict(self, texts):
+        found = [(text, text.find(self.word)) for text in texts]
+        return [[Span(at, at + len(self.word), self.labels[0], 0.8, "mark")] if at >= 0 else [] for text, at in found]
+
+    def stream(self, texts):
+        return (self.predict([text])[0] for text in texts)
+
+
+def ensemble(*backends: Backend, method: Method = Method.MAJORITY, **options: object) -> EnsembleBackend:
+    members = [Member(f"m{at}") for at in range(len(backends))]
+    return EnsembleBackend(members, backends, method=method, label_set="meddocan", **options)
+
+
+class Digits:
+    """Marks every number: quick, so that the contract of all backends costs little twice."""
+
+    name, revision, label_set, labels = "digits", "1", "meddocan", ("FECHAS",)
+
+    def predict(self, texts):
+        return [
+            [Span(*found.span(), "FECHAS", None, "digits") for found in re.finditer("[0-9]+", text)] for text in texts
+        ]
+
+    def stream(self, texts):
+        return (self.predict([text])[0] for text in texts)
+
+
+class TestEnsembleContract(BackendContract):
+    @pytest.fixture
+    def backend(self) -> Backend:
+        return ensemble(RulesBackend("meddocan"), Digits(), method=Method.UNION)
+
+
+def test_members_vote() -> None:
+    two_of_three = ensemble(Marks("Madrid", "TERRITORIO"), Marks("Madrid", "TERRITORIO"), Marks("Julián", "FECHAS"))
+    (span,) = two_of_three.predict([PLAIN])[0]
+    assert (PLAIN[span.start : span.end], span.label) == ("Madrid", "TERRITORIO")
+    assert (span.confidence, span.source) == (round(1.6 / 3, 4), "majority:m0+m1")
+    assert two_of_three.labels == ("FECHAS", "TERRITORIO")
+
+
+def test_votes_are_counted_after_labels_were_merged() -> None:
+    readers = (Marks("Madrid", "CIUDAD"), Marks("Madrid", "TERRITORIO"))
+    assert ensemble(*readers).predict([PLAIN]) == [[]]
+    merged = ensemble(*readers, codes={"CIUDAD": "TERRITORIO"})
+    assert [span.label for span in merged.predict([PLAIN])[0]] == ["TERRITORIO"]
+    assert merged.labels == ("TERRITORIO",)
+
+
+def test_the_revision_changes_with_members_and_method() -> None:
+    one, two = Marks("Madrid", "X"), Marks("Julián", "X")
+    other = Marks("Madrid", "X")
+    other.revision = "2"
+    kinds = [
+        ensemble(one, two),
+        ensemble(other, two),
+        ensemble(one, other),
+        ensemble(one, two, two),
+        ensemble(one, two, method=Method.UNION),
+        EnsembleBackend([Member("a"), Member("b")], [one, two], method=Method.MAJORITY, label_set="meddocan"),
+    ]
+    assert len({kind.revision for kind in kinds}) == len(kinds)
+    assert ensemble(one, two).revision == ensemble(one, two).revision
+    heavy = [Member("m0", 2), Member("m1")]
+    equal = EnsembleBackend(heavy, [one, two], method=Method.MAJORITY, label_set="meddocan")
+    assert equal.revision == ensemble(one, two).revision  # weights count in a weighted vote alone
+    weighted = EnsembleBackend(heavy, [one, two], method=Method.WEIGHTED, label_set="meddocan")
+    assert weighted.revision != ensemble(one, two, method=Method.WEIGHTED).revision
+    assert all(len(kind.revision) <= 120 for kind in kinds)
+
+
+def test_one_member_is_no_ensemble() -> None:
+    with pytest.raises(BackendError, match="at least 2") as refused:
+        ensemble(Marks("Madrid", "X"))
+    assert refused.value.permanent
