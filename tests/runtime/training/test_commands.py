@@ -41,23 +41,24 @@ def test_what_is_refused_names_the_choices(world):
 
 
 def test_an_ensemble_from_the_command_line(world):
-    answer("train_model", "ward", "--gold", "1", "--algorithm", "ap", "--iterations", "5", "--name", "Mine", "--wait")
-    answer("run_model", "ward", "rules", "--wait")
-    made = answer("run_model", "ward", "ensemble", "--members", "Mine,run:rules-1", "--method", "union", "--wait")
+    for name in ("Mine", "Other"):
+        answer("train_model", "ward", "--gold", "1", "--algorithm", "ap", "--iterations", "5", "--name", name, "--wait")
+    answer("run_model", "ward", "Other", "--wait")
+    made = answer("run_model", "ward", "ensemble", "--members", "Mine,run:Other-1", "--method", "union", "--wait")
     assert (made["run"], made["state"], made["done"], made["left_out"]) == ("ensemble-union-1", "done", 22, 0)
-    assert [member["name"] for member in made["members"]] == ["Mine", "run:rules-1"]
+    assert [member["name"] for member in made["members"]] == ["Mine", "run:Other-1"]
     assert all(member["revision"] for member in made["members"])
-    (mine,) = models_behind(Run.objects.get(author__name="ensemble-union-1"))
-    assert mine.name == "Mine"  # what it learned from says nothing about the ensemble either
-    weighted = ("run_model", "ward", "ensemble", "--members", "Mine,rules", "--method", "weighted")
+    behind = models_behind(Run.objects.get(author__name="ensemble-union-1"))
+    assert [model.name for model in behind] == ["Mine", "Other"]  # what these learned from proves nothing
+    weighted = ("run_model", "ward", "ensemble", "--method", "weighted", "--members")
     with pytest.raises(CommandError, match="rules was never scored"):
-        call_command(*weighted)
-    made = answer(*weighted, "--weights", ",0.5", "--wait")
+        call_command(*weighted, "Mine,rules")
+    made = answer(*weighted, "Mine,Other", "--weights", ",0.5", "--wait")
     assert [member["weight"] for member in made["members"]] == [answer("models", "ward")["models"][0]["f1"], 0.5]
     for words, why in (
         (("ensemble",), "at least 2"),
-        (("ensemble", "--members", "Mine,rules", "--weights", "1"), "2 members with 1 weights"),
-        (("rules", "--members", "Mine"), "belong to ensemble"),
+        (("ensemble", "--members", "Mine,Other", "--weights", "1"), "2 members with 1 weights"),
+        (("Mine", "--members", "Other"), "belong to ensemble"),
     ):
         with pytest.raises(CommandError, match=why):
             call_command("run_model", "ward", *words)
