@@ -74,6 +74,7 @@ class BackendKind:
     """One backend. `factory(label_set=KEY, **params)` makes it; the path is imported by workers, on first use.
 
     `needs` is the library that workers must have for it, as a module's name; empty where every install has it.
+    `weights` is the folder that must hold its weights, below DEIDREVIEW_DATA/weights; empty where it has none.
     """
 
     title: str
@@ -81,6 +82,7 @@ class BackendKind:
     description: str
     queue: str = "cpu"
     needs: str = ""
+    weights: str = ""
 
 
 BACKENDS: dict[str, BackendKind] = {

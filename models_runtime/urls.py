@@ -1,8 +1,9 @@
 from django.urls import URLPattern, path
 
-from models_runtime.views import agreement, calibrations, combining, jobs, runs, starting, trained
+from models_runtime.views import agreement, backends, calibrations, combining, jobs, runs, starting, trained
 
 urlpatterns: list[URLPattern] = [
+    path("projects/<slug:slug>/backends/", backends.backends, name="backends"),
     path("projects/<slug:slug>/runs/", runs.runs, name="runs"),
     path("projects/<slug:slug>/runs/start", runs.run_start, name="run_start"),
     path("projects/<slug:slug>/runs/combine", combining.run_combine, name="run_combine"),

@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 from rq import Queue, Worker
 
-__all__ = ["RedisError", "connection", "ring", "waiting", "workers_alive"]
+__all__ = ["RedisError", "connection", "ring", "waiting", "worker_keys", "workers_alive"]
 
 # A finished RQ job leaves nothing; one whose worker process died leaves a line for this long (seconds).
 TRACE_SECONDS = 60
@@ -59,10 +59,15 @@ def waiting(queue: str) -> set[int]:
     return {int(match[1]) for match in found if match}
 
 
+def worker_keys(queue: str) -> list[str]:
+    """The keys of the workers that listen on a queue, or did a moment ago. Raises RedisError."""
+    return [key.decode() if isinstance(key, bytes) else key for key in Worker.all_keys(queue=_queue(queue))]
+
+
 def workers_alive(queue: str) -> int | None:
     """How many workers listen on a queue, by their heartbeats of the last seconds; None where Redis can't be asked."""
     try:
-        keys = Worker.all_keys(queue=_queue(queue))
+        keys = worker_keys(queue)
         return int(connection().exists(*keys)) if keys else 0
     except RedisError:
         return None

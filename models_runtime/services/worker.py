@@ -23,6 +23,7 @@ from rq.timeouts import HorseMonitorTimeoutException
 from rq.worker import WorkerStatus
 
 from models_runtime.runner import stop_soon
+from models_runtime.services.abilities import report
 
 logger = logging.getLogger("deidreview.worker")
 # The parent shows itself this often, idle or busy, and counts as gone after three (seconds).
@@ -54,6 +55,7 @@ class DurableWorker(Worker):
         super().heartbeat(BEAT * 3, pipeline=pipeline)
         registering: Any = pipeline if pipeline is not None else self.connection
         worker_registration.register(self, registering)
+        report(registering, self.key, seconds=BEAT * 3)
 
     def register_birth(self) -> None:
         super().register_birth()  # type: ignore[no-untyped-call]

@@ -158,7 +158,8 @@ TABLE: dict[str, dict[str, str]] = {
     "model_retire": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "model_file": {"GET": REVIEWERS, "POST": EVERYONE_405},
 
-    # Calibrations
+    # Backends, calibrations
+    "backends": {"GET": READERS, "POST": EVERYONE_405},
     "calibration": {"GET": READERS, "POST": EVERYONE_405},
     "calibration_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "calibration_withdraw": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
