@@ -45,6 +45,7 @@ JOBS: dict[str, JobKind] = {
     "run": JobKind(title="Model run", handler="models_runtime.jobs.running.run", right=Can.MANAGE, can_pause=True),
     "agreement": JobKind(title="Agreement", handler="models_runtime.jobs.agreement.run", right=Can.READ_NOTES),
     "score": JobKind(title="Score", handler="models_runtime.jobs.scoring.run", right=Can.READ_NOTES),
+    "compare": JobKind(title="Comparison", handler="models_runtime.jobs.comparing.run", right=Can.READ_NOTES),
     "calibrate": JobKind(
         title="Calibration", handler="models_runtime.jobs.calibrating.run", right=Can.MANAGE, can_retry=True
     ),

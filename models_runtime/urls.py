@@ -1,10 +1,13 @@
 from django.urls import URLPattern, path
 
-from models_runtime.views import agreement, backends, calibrations, combining, jobs, runs, starting, trained
+from models_runtime.views import agreement, backends, calibrations, combining, comparing, jobs, runs, starting, trained
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/backends/", backends.backends, name="backends"),
     path("projects/<slug:slug>/runs/", runs.runs, name="runs"),
+    path("projects/<slug:slug>/runs/compare/", comparing.runs_compare, name="runs_compare"),
+    path("projects/<slug:slug>/runs/compare/start", comparing.compare_start, name="compare_start"),
+    path("projects/<slug:slug>/runs/compare/places", comparing.compare_places, name="compare_places"),
     path("projects/<slug:slug>/runs/start", runs.run_start, name="run_start"),
     path("projects/<slug:slug>/runs/combine", combining.run_combine, name="run_combine"),
     path("projects/<slug:slug>/runs/<int:pk>/", runs.run, name="run"),

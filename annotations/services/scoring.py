@@ -150,7 +150,7 @@ def _key(wish: Asked, notes: Compared, words: LabelWords) -> str:
 def _computed(
     wish: Asked, notes: Compared, words: LabelWords, progress: Progress
 ) -> tuple[dict[str, Any], list[list[Any]]]:
-    words_of_scores = _Words(wish, words)
+    words_of_scores = Words(wish, words)
     scorer = Scorer(words_of_scores.order, words_of_scores.category_of, has_labels=words_of_scores.has_labels)
     errors: list[list[Any]] = []
     total, all_errors, own = len(notes.readings), 0, 0
@@ -166,7 +166,7 @@ def _computed(
     return _about(wish, notes, words_of_scores) | table | {"errors": all_errors, "own_gold_spans": own}, errors
 
 
-class _Words:
+class Words:
     """Spans in the words of the score: merged labels as what they became, then by the mapping that is asked for."""
 
     def __init__(self, wish: Asked, words: LabelWords) -> None:
@@ -201,7 +201,7 @@ class _Words:
         return mapped
 
 
-def _about(wish: Asked, notes: Compared, words: _Words) -> dict[str, Any]:
+def _about(wish: Asked, notes: Compared, words: Words) -> dict[str, Any]:
     """What the figures are of, and what they leave out."""
     version = wish.reference.version
     return {

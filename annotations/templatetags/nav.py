@@ -24,7 +24,12 @@ TABS: list[tuple[str, str, str, frozenset[str]]] = [
     ("Guidelines", "guidelines", "SEE_PROJECT", frozenset({"guidelines_edit", "amendments", "amend"})),
     ("Agreement", "agreement", "READ_NOTES", frozenset({"disagreements", "disagreement_talk"})),
     ("Adjudicate", "adjudications", "MAKE_GOLD", frozenset({"adjudicate", "adjudicate_next"})),
-    ("Runs", "runs", "READ_NOTES", frozenset({"run", "review", "review_next", "backends", "calibration"})),
+    (
+        "Runs",
+        "runs",
+        "READ_NOTES",
+        frozenset({"run", "review", "review_next", "backends", "calibration", "runs_compare", "compare_places"}),
+    ),
     ("Models", "models", "READ_NOTES", frozenset({"model"})),
     ("Gold", "gold", "READ_NOTES", frozenset({"gold_version", "gold_changes"})),
     ("Scores", "scores", "READ_NOTES", frozenset({"score", "score_places"})),

@@ -13,6 +13,7 @@ from annotations.models.author import NOT_IN_BULK
 from annotations.services.errors import ServiceError
 from annotations.services.exporting import wanted_set
 from annotations.services.scoring import Asked
+from annotations.services.side_by_side import Together
 from models_runtime.models import Job
 from models_runtime.services.calibrations import calibration_wish
 from models_runtime.services.queue import enqueue
@@ -52,6 +53,11 @@ def start_export(*, project: Project, set_spec: str, format: str, actor: User, t
 def start_score(*, wish: Asked, actor: User, token: str = "") -> Job:
     """Start a score that takes long, or return the job that is on it. Who may see figures may have them computed."""
     return _once("score", wish.reference.project, wish.params, actor, token)
+
+
+def start_comparison(*, wish: Together, actor: User, token: str = "") -> Job:
+    """Start a comparison of readers that takes long, or return the job that is on it."""
+    return _once("compare", wish.reference.project, wish.params, actor, token)
 
 
 def start_calibration(*, project: Project, author_id: int, gold: int, actor: User, token: str = "") -> Job:

@@ -90,8 +90,8 @@ def _job_of(access: Access, pk: int) -> Job:
 
 
 def _of_one_annotator(row: Job) -> bool:
-    """Whether its page tells what one annotator said: an export of their readings, or a score of them."""
+    """Whether its page tells what one annotator said: an export of their readings, a score or a comparison of them."""
     if str(row.params.get("set", "")).startswith(f"{Author.Kind.ANNOTATOR}:"):
         return True
-    author = row.params.get("author_id")
-    return author is not None and Author.objects.filter(pk=author, kind=Author.Kind.ANNOTATOR).exists()
+    authors = [row.params.get("author_id"), *row.params.get("authors", [])]
+    return Author.objects.filter(pk__in=[pk for pk in authors if pk], kind=Author.Kind.ANNOTATOR).exists()

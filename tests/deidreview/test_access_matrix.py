@@ -145,6 +145,10 @@ TABLE: dict[str, dict[str, str]] = {
     "outcome": {"GET": "302 404 403 404 404 404 404 404", "POST": EVERYONE_405},
     "runs": {"GET": READERS, "POST": EVERYONE_405},
     "run": {"GET": READERS, "POST": EVERYONE_405},
+    "runs_compare": {"GET": READERS, "POST": EVERYONE_405},
+    # One reader alone can't be compared: back to the choice, which says so.
+    "compare_places": {"GET": done(READERS), "POST": EVERYONE_405},
+    "compare_start": {"GET": EVERYONE_405, "POST": done(READERS)},
     "run_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "run_combine": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_retry": {"GET": EVERYONE_405, "POST": done(MANAGERS)},

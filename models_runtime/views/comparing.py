@@ -1,0 +1,191 @@
+"""Runs side by side against gold: the choice, the figures with the best marked, and the places behind the counts."""
+
+import uuid
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.access import Access, Can, enter
+from annotations.domain.scoring.side_by_side import MISSED, ONLY, UNTOUCHED
+from annotations.domain.splits import Side
+from annotations.forms.refusals import sentence
+from annotations.models import Author, Verb
+from annotations.selectors.gold import versions
+from annotations.selectors.in_context import LabelLook, entries, label_looks
+from annotations.selectors.scores import Reference, characters, readers_of
+from annotations.services.errors import ServiceError
+from annotations.services.events import record
+from annotations.services.side_by_side import (
+    FEWEST,
+    MOST,
+    Common,
+    Together,
+    common,
+    kept_table,
+    side_by_side,
+    telling_places,
+    together,
+)
+from annotations.views.requests import Request, number
+from models_runtime.services.comparisons import figure_rows, label_rows, pace_rows
+from models_runtime.services.starting import start_comparison
+
+PAGE = 25
+# About a second's work, all readers together; more is a job.
+MOST_CHARACTERS = 2_000_000
+
+
+@require_safe
+def runs_compare(request: Request, slug: str) -> HttpResponse:
+    """?gold= (a version's number, 0: as it stands), ?a= for each author, ?split=. Without authors: the choice alone."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    frozen = versions(access.project)
+    gold = number(request.GET, "gold")
+    if gold is None:
+        gold = frozen[0].number if frozen else 0
+    version = next((one for one in frozen if one.number == gold), None)
+    if gold and version is None:
+        raise Http404("no such version")
+    readers = [
+        reader
+        for reader in readers_of(Reference(access.project, version))
+        if reader.shared and not (access.unnamed and reader.author.kind == Author.Kind.ANNOTATOR)
+    ]
+    chosen = _authors(request.GET)
+    context: dict[str, Any] = {
+        "access": access,
+        "versions": frozen,
+        "gold": gold,
+        "readers": readers,
+        "chosen": set(chosen),
+        "split": request.GET.get("split", ""),
+        "sides": list(Side) if version and version.split_seed else [],
+        "fewest": FEWEST,
+        "most": MOST,
+    }
+    if chosen:
+        try:
+            wish = _wish(access, request.GET)
+            context |= _result(access, wish)
+        except ServiceError as error:
+            context["refused"] = sentence(error)
+    return render(request, "runs/compare.html", context)
+
+
+def _authors(data: QueryDict) -> list[int]:
+    """The ids of the authors asked for, one more than may be at most: enough to be refused."""
+    return [int(word) for word in data.getlist("a") if word.isascii() and word.isdecimal() and len(word) < 10][
+        : MOST + 1
+    ]
+
+
+def _wish(access: Access, data: QueryDict) -> Together:
+    """Raises ServiceError, and 404 for a reading that is not for this person to know."""
+    wish = together(
+        access.project,
+        version=number(data, "gold") or 0,
+        ids=_authors(data),
+        split=data.get("split", "")[:10],
+    )
+    if access.unnamed and any(author.kind == Author.Kind.ANNOTATOR for author in wish.authors):
+        raise Http404("not for this person to know")
+    return wish
+
+
+def _query(wish: Together, **more: object) -> str:
+    pairs: list[tuple[str, object]] = [("gold", wish.reference.number)]
+    pairs += [("a", author.pk) for author in wish.authors]
+    pairs += [("split", wish.split)] if wish.split else []
+    return "?" + urlencode([*pairs, *more.items()])
+
+
+def _late(wish: Together, notes: Common) -> bool:
+    """Whether it is a worker's task."""
+    if kept_table(wish, notes) is not None:
+        return False
+    return characters(notes.of[0]) * len(wish.authors) > MOST_CHARACTERS
+
+
+def _result(access: Access, wish: Together) -> dict[str, Any]:
+    notes = common(wish)
+    if _late(wish, notes):
+        return {"wish": wish, "late": True, "notes": notes.notes, "token": uuid.uuid4()}
+    table = side_by_side(wish, notes=notes)
+    looks = label_looks(access.project)
+    places = reverse("compare_places", args=[access.project.slug])
+    return {
+        "wish": wish,
+        "table": table,
+        "notes": table["notes"],
+        "rows": figure_rows(table) + pace_rows(access.project, [author.pk for author in wish.authors]),
+        "labels": [(looks.get(row.key) or LabelLook(row.key, row.key), row) for row in label_rows(table)],
+        "missed_url": places + _query(wish, kind=MISSED),
+        "untouched_url": places + _query(wish, kind=UNTOUCHED),
+        "touched": table["missed_by_all"] - table["untouched"],
+        "only": [
+            (reader["author"], reader["only"], places + _query(wish, kind=f"{ONLY}{reader['author_id']}"))
+            for reader in table["readers"]
+        ],
+    }
+
+
+@require_safe
+def compare_places(request: Request, slug: str) -> HttpResponse:
+    """The gold spans behind one of the counts (?kind=), in their sentences."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    back, here = reverse("runs_compare", args=[slug]), reverse("compare_places", args=[slug])
+    try:
+        wish = _wish(access, request.GET)
+        if _late(wish, common(wish)):
+            return redirect(back + _query(wish))
+        places = telling_places(wish)
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect(back)
+    names = {UNTOUCHED: _("Nobody marked any of it"), MISSED: _("Marked, but exactly by nobody")}
+    names |= {f"{ONLY}{author.pk}": _("Found only by %(name)s") % {"name": author.name} for author in wish.authors}
+    kind = request.GET.get("kind", "")
+    if kind not in names:
+        raise Http404("no such kind")
+    page = Paginator(places.get(kind, []), PAGE).get_page(number(request.GET, "page"))
+    shown = entries(list(page.object_list), label_looks(access.project))
+    for note in {entry.note for entry in shown}:
+        record(
+            verb=Verb.NOTE_READ,
+            actor=access.user,
+            project_id=access.project.pk,
+            document_id=note,
+            data={"what": "comparison"},
+        )
+    context = {
+        "access": access,
+        "wish": wish,
+        "page": page,
+        "entries": shown,
+        "sets": {},
+        "kind": kind,
+        "kind_names": names,
+        "kinds": [(key, name, here + _query(wish, kind=key)) for key, name in names.items()],
+        "back_url": back + _query(wish),
+    }
+    return render(request, "runs/compare_places.html", context)
+
+
+@require_POST
+def compare_start(request: Request, slug: str) -> HttpResponse:
+    """POST what the page has in its address, and a `token`. Leads to the job's page."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    try:
+        wish = _wish(access, request.POST)
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("runs_compare", slug)
+    job = start_comparison(wish=wish, actor=access.user, token=request.POST.get("token", "")[:36])
+    return redirect("job", slug, job.pk)
