@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.models import Project
 from models_runtime.models import OF_MODEL, Run, TrainedModel
-from models_runtime.registry import BACKENDS, trainable_kind
+from models_runtime.registry import BACKENDS, ENSEMBLE, BackendKind, trainable_kind
 from models_runtime.services.backends import ready_models
 from models_runtime.services.calibrations import Standing, standing
 from models_runtime.services.health import Health, State, Workers
@@ -43,6 +43,15 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
     ]
     if project is None:
         return rows
+    rows.append(
+        BackendRow(
+            ENSEMBLE,
+            _("Ensemble"),
+            _("Backends, models and finished runs that vote; its members are chosen where a run is started."),
+            "cpu",
+            workers.health(ENSEMBLE, BackendKind("", "", ""), "cpu"),
+        )
+    )
     rows += [_of_model(model, workers) for model in ready_models(project)]
     return list(_with_runs(project, rows))
 
