@@ -11,6 +11,9 @@ from annotations.access import Access, Can
 from annotations.models import Document, Flag
 from annotations.selectors.naming import callers
 
+# The largest id.
+MAX_NUMBER = 2**63 - 1
+
 
 class FlagItem(TypedDict):
     """An open flag as pages get it. `why` is the reason in words."""
@@ -52,6 +55,11 @@ def flags_of(access: Access, document: Document) -> list[FlagItem]:
         for flag in rows
     ]
     return sorted(found, key=lambda flag: not flag["own"])
+
+
+def flaggers(access: Access) -> tuple[int, int]:
+    """Whose flags this person may see, as the first and the last user id: for statements that are prepared."""
+    return (0, MAX_NUMBER) if access.can(Can.READ_NOTES) else (access.user.pk, access.user.pk)
 
 
 def open_flag_rows(notes: Sequence[int]) -> "QuerySet[Flag, Any]":

@@ -1,7 +1,9 @@
 """The key of each label as one person uses it: their own choices first, then the project's."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 
 from django.db.models import FilteredRelation, Q
 from django.utils.functional import Promise
@@ -83,6 +85,11 @@ def own_labels(project_id: int, user_id: int) -> list[LabelItem]:
         for label in labels:
             label["key"] = keys[label["id"]]
     return labels
+
+
+def labels_stamp(labels: list[LabelItem]) -> str:
+    """Tells whether labels are others, or have other keys, than those that a page was made with."""
+    return sha256(json.dumps(labels).encode()).hexdigest()[:16]
 
 
 def key_lines(project_id: int, user_id: int) -> list[KeyLine]:

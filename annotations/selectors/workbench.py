@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.access import Access, Can
-from annotations.models import AnnotationSet, Assignment, Author, Document, Event, Label, Span, User, Verb
+from annotations.models import AnnotationSet, Assignment, Author, Document, Event, Flag, Label, Span, User, Verb
 from annotations.models.prepared import PreparedRead, columns_of, object_of
+from annotations.selectors.flags import flaggers
 from annotations.selectors.projects import own_work
 
 # How many notes the list shows before and after the open one.
@@ -39,11 +40,17 @@ class LabelItem(TypedDict):
 
 @dataclass(frozen=True)
 class NoteItem:
-    """A line of the notes list. `state` is open, done, or empty where the note isn't this person's to read."""
+    """A line of the notes list. `state` is open, done, or empty where the note isn't this person's to read; `flagged`
+    as far as this person may know."""
 
     pk: int
     name: str
     state: str
+    flagged: bool
+
+
+Line = tuple[str, str, bool]
+"""What a NoteItem says besides its id."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +149,7 @@ def work_list(access: Access, note: Document) -> WorkList:
     done, total = work.done.n, work.total.n
     found, following = _assigned_around(access, note.pk) if total else ({}, None)
     if note.pk not in found and access.can(Can.READ_NOTES):
-        found |= {note.pk: (note.name, "")} if total else _project_around(access.project.pk, note.pk)
+        found |= {note.pk: (note.name, "", False)} if total else _project_around(access, note.pk)
     order = sorted(found)
     at = order.index(note.pk) if note.pk in found else -1
     return WorkList(
@@ -161,21 +168,22 @@ def _assigned(project_id: int, user_id: int) -> QuerySet[Assignment]:
 
 
 def _walk(rows: Callable[..., QuerySet[Any, Any]], key: str, kinds: Sequence[type]) -> list[PreparedRead]:
-    """Two statements: the notes from one on, and the nearest before it.
+    """Two statements: the notes from one on, and the nearest before it, each with whether one of `flaggers` flagged it.
 
-    Their names are read when the few notes are known; a join might look for them among all notes.
+    Names and flags are read when the few notes are known; a join might look for them among all notes.
     """
 
-    def from_here(pk: int, *values: Any) -> QuerySet[Any, Any]:
-        return named(rows(*values).filter(**{f"{key}__gte": pk}).order_by(key).values(key)[: AROUND + 1])
+    def from_here(pk: int, low: int, high: int, *values: Any) -> QuerySet[Any, Any]:
+        return named(rows(*values).filter(**{f"{key}__gte": pk}).order_by(key).values(key)[: AROUND + 1], low, high)
 
-    def before(pk: int, *values: Any) -> QuerySet[Any, Any]:
-        return named(rows(*values).filter(**{f"{key}__lt": pk}).order_by(f"-{key}").values(key)[:AROUND])
+    def before(pk: int, low: int, high: int, *values: Any) -> QuerySet[Any, Any]:
+        return named(rows(*values).filter(**{f"{key}__lt": pk}).order_by(f"-{key}").values(key)[:AROUND], low, high)
 
-    def named(few: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
-        return Document.objects.filter(pk__in=few).order_by().values_list("pk", "name")
+    def named(few: QuerySet[Any, Any], low: int, high: int) -> QuerySet[Any, Any]:
+        flags = Flag.objects.filter(document=OuterRef("pk"), cleared_at__isnull=True, user__gte=low, user__lte=high)
+        return Document.objects.filter(pk__in=few).order_by().values_list("pk", "name", Exists(flags))
 
-    return [PreparedRead(from_here, int, *kinds), PreparedRead(before, int, *kinds)]
+    return [PreparedRead(each, int, int, int, *kinds) for each in (from_here, before)]
 
 
 _ASSIGNED = _walk(
@@ -186,27 +194,28 @@ _ASSIGNED = _walk(
 _IN_PROJECT = _walk(lambda project: Document.objects.filter(project_id=project), "pk", [int])
 
 
-def _assigned_around(access: Access, pk: int) -> tuple[dict[int, tuple[str, str]], int | None]:
+def _assigned_around(access: Access, pk: int) -> tuple[dict[int, Line], int | None]:
     """For each state and side a short walk along `assignment_work_list`, whatever the project's size.
 
     And the note that `next_note` would give, unless it is this one.
     """
-    found: dict[int, tuple[str, str]] = {}
+    found: dict[int, Line] = {}
     following: int | None = None
     for state in (Assignment.State.OPEN, Assignment.State.DONE):
         for side in _ASSIGNED:
-            rows = side.all(pk, access.project.pk, access.user.pk, state.value)
-            found |= {note: (name, state.value) for note, name in rows}
+            rows = side.all(pk, *flaggers(access), access.project.pk, access.user.pk, state.value)
+            found |= {note: (name, state.value, bool(flagged)) for note, name, flagged in rows}
         if state == Assignment.State.OPEN:
             following = min((note for note in found if note > pk), default=None) or next_note(access)
     return _nearest(found, pk), following if following != pk else None
 
 
-def _project_around(project_id: int, pk: int) -> dict[int, tuple[str, str]]:
-    return {note: (name, "") for side in _IN_PROJECT for note, name in side.all(pk, project_id)}
+def _project_around(access: Access, pk: int) -> dict[int, Line]:
+    rows = [row for side in _IN_PROJECT for row in side.all(pk, *flaggers(access), access.project.pk)]
+    return {note: (name, "", bool(flagged)) for note, name, flagged in rows}
 
 
-def _nearest(found: dict[int, tuple[str, str]], pk: int) -> dict[int, tuple[str, str]]:
+def _nearest(found: dict[int, Line], pk: int) -> dict[int, Line]:
     """Only what is surely without gaps: AROUND notes on each side."""
     before = sorted((note for note in found if note < pk), reverse=True)[:AROUND]
     after = sorted(note for note in found if note >= pk)[: AROUND + 1]

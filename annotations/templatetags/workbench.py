@@ -45,12 +45,13 @@ def _button(label: LabelItem) -> SafeString:
 def note_items(notes: Sequence[NoteItem], slug: str, current: int) -> SafeString:
     """The notes as links to their annotate pages, each with its state."""
     done = fill('{}<span class="sr-only">{}</span>', icon("check"), _("done:"))
+    flag = fill('<span class="flagged">{}<span class="sr-only">{}</span></span>', icon("flag"), _("flagged"))
     # The address of any of them tells those of all.
     before, after = reverse("annotate", args=[slug, 0]).rsplit("/0/", 1)
     return SafeString(
         "\n".join(
             fill(
-                '<li><a href="{}/{}/{}"{} class="is-{}">{}<span class="name">{}</span></a></li>',
+                '<li><a href="{}/{}/{}"{} class="is-{}">{}<span class="name">{}</span>{}</a></li>',
                 before,
                 str(item.pk),
                 after,
@@ -58,6 +59,7 @@ def note_items(notes: Sequence[NoteItem], slug: str, current: int) -> SafeString
                 item.state or "other",
                 done if item.state == "done" else DOT,
                 item.name,
+                flag if item.flagged else EMPTY,
             )
             for item in notes
         )

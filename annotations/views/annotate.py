@@ -1,8 +1,6 @@
 """The workbench: one note, one person's own spans; as a page, and as JSON for the page that opens the next in place."""
 
-import json
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -14,7 +12,7 @@ from annotations.access import Access, note_for
 from annotations.models import AnnotationSet, Document, Flag, Verb
 from annotations.selectors.adjudicating import outcome_set
 from annotations.selectors.pace import pace
-from annotations.selectors.personal import own_labels
+from annotations.selectors.personal import labels_stamp, own_labels
 from annotations.selectors.projects import own_work
 from annotations.selectors.workbench import (
     LabelItem,
@@ -120,7 +118,7 @@ def _as_json(access: Access, opened: Opened) -> dict[str, Any]:
         "seeded": began_words(opened.seeded),
         "outcome": _outcome(access, opened),
         "person": access.user.pk,
-        "labels_stamp": sha256(json.dumps(opened.labels).encode()).hexdigest()[:16],
+        "labels_stamp": labels_stamp(opened.labels),
         "urls": {name: reverse(view, args=[slug, note.pk]) for name, view in URLS.items()},
         "work": _work(slug, opened),
     }
@@ -143,7 +141,13 @@ def _work(slug: str, opened: Opened) -> dict[str, Any]:
         "more": work.more,
         "pace": opened.pace,
         "notes": [
-            {"id": item.pk, "name": item.name, "state": item.state, "url": f"{before}/{item.pk}/{after}"}
+            {
+                "id": item.pk,
+                "name": item.name,
+                "state": item.state,
+                "flagged": item.flagged,
+                "url": f"{before}/{item.pk}/{after}",
+            }
             for item in work.notes
         ],
         "previous": note_address(slug, work.previous),

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotations.access import Access, note_for, notes_for
 from annotations.models import AnnotationSet, Document, Verb
+from annotations.selectors.personal import labels_stamp, own_labels
 from annotations.selectors.workbench import began_from, next_note, own_set, spans_of
 from annotations.services.changes import read_change
 from annotations.services.events import record
@@ -61,6 +62,7 @@ def _as_json(answer: Answer) -> dict[str, Any]:
 def spans(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """The person's own spans; with ?version=N only if there is something newer. Brings a fresh form token along.
 
+    With ?labels=STAMP also the labels, if they or their keys are others now.
     ?opened=1 says that a note that was fetched ahead is on the screen now: that is an event, as opening the page is.
     """
     access = open_project(request, slug)
@@ -81,7 +83,15 @@ def spans(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     }
     if request.GET.get("version") != str(version):
         body["spans"] = spans_of(reading.pk) if reading else []
+    if "labels" in request.GET:
+        body |= _labels_if_others(access, request.GET["labels"])
     return JsonResponse(body)
+
+
+def _labels_if_others(access: Access, known: str) -> dict[str, Any]:
+    labels = own_labels(access.project.pk, access.user.pk)
+    stamp = labels_stamp(labels)
+    return {} if stamp == known else {"labels": labels, "labels_stamp": stamp}
 
 
 @require_POST

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotations.models import AnnotationSet, Assignment, Event
+from annotations.models import AnnotationSet, Assignment, Event, Flag, PersonalKey
 from annotations.selectors.pace import Pace, typical_minutes
 from tests import factories as make
 from tests.annotate.conftest import create
@@ -48,6 +48,17 @@ def test_the_stamp_changes_with_the_labels(world: SimpleNamespace) -> None:
     assert stamps[0] == stamps[1] != stamps[2]
 
 
+def test_labels_come_with_the_spans_where_they_are_others(world: SimpleNamespace) -> None:
+    client = client_of(world.ann)
+    stamp = client.get(url(world, "note_data")).json()["labels_stamp"]
+    assert "labels" not in client.get(url(world, "spans") + f"?version=0&labels={stamp}").json()
+    assert "labels" not in client.get(url(world, "spans") + "?version=0").json()
+    PersonalKey.objects.create(user=world.ann, label=make.label_of(world.project, "AGE"), key="7")
+    now = client.get(url(world, "spans") + f"?version=0&labels={stamp}").json()
+    assert [label["name"] for label in now["labels"] if label["key"] == "7"] == ["AGE"]
+    assert now["labels_stamp"] == client.get(url(world, "note_data")).json()["labels_stamp"] != stamp
+
+
 def test_what_is_read_is_on_record_when_it_is_read(world: SimpleNamespace) -> None:
     client = client_of(world.ann)
     client.get(url(world, "note_data") + "?ahead=1")
@@ -81,13 +92,31 @@ def test_the_notes_around_and_the_next_to_do(world: SimpleNamespace) -> None:
     ids = [note.pk for note in notes]
     Assignment.objects.filter(user=world.ann, document__in=notes[3:38]).update(state=Assignment.State.DONE)
     work = work_of(world, ids[2])
-    assert work["notes"][0] == {"id": ids[0], "name": "caso-001", "state": "open", "url": url(world, "annotate")}
+    first = {"id": ids[0], "name": "caso-001", "state": "open", "flagged": False, "url": url(world, "annotate")}
+    assert work["notes"][0] == first
     assert (work["done"], work["total"], work["more"], work["pace"]) == (35, 41, False, "")
     assert (work["previous"], work["next"]) == (place(world, ids[1]), place(world, ids[3]))
     # Far beyond the list of notes.
     assert work["next_open"] == place(world, ids[38])
     assert work_of(world, ids[40])["next_open"] == place(world, ids[0])
     assert work_of(world, ids[5])["next_open"] == place(world, ids[38])
+
+
+def test_flagged_notes_are_marked_as_far_as_one_may_know(world: SimpleNamespace) -> None:
+    second = make.make_note(world.project, readers=[world.ann, world.ben])
+    third = make.make_note(world.project, readers=[world.ann])
+    Flag.objects.create(document=world.note, user=world.ann, reason=Flag.Reason.UNSURE)
+    Flag.objects.create(document=second, user=world.ben, reason=Flag.Reason.UNSURE)
+    Flag.objects.create(document=third, user=world.ann, reason=Flag.Reason.UNSURE, cleared_at=timezone.now())
+
+    def flagged(who: Any) -> list[int]:
+        notes = client_of(who).get(url(world, "note_data")).json()["work"]["notes"]
+        return [note["id"] for note in notes if note["flagged"]]
+
+    assert flagged(world.ann) == [world.note.pk]
+    assert flagged(world.rev) == [world.note.pk, second.pk]
+    page = client_of(world.ann).get(url(world, "annotate")).content.decode()
+    assert page.count('<span class="flagged">') == 2  # the note's, and the one that the script copies
 
 
 def test_no_next_to_do_but_this_one(world: SimpleNamespace) -> None:

@@ -126,8 +126,9 @@ function byKeyboard(notes, features) {
       if (2 + steps.length >= 2 * bulk.others.length) continue;
       acts.push(["key", "*"], ...steps, ["key", "Enter"]);
       walk.made.push(...bulk.others);
+      walk.goOn();
     }
-    return [...acts, ["key", "Enter"]];
+    return [...acts, ["key", walk.isOffered ? "Control+Enter" : "Enter"]];
   });
 }
 

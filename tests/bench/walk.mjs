@@ -17,6 +17,8 @@ const BEYOND = 60;
 
 const same = (a, b) => a !== null && b !== null && a.start === b.start && a.end === b.end;
 const holds = (outer, inner) => outer.start <= inner.start && outer.end >= inner.end && !same(outer, inner);
+// No text is selected; keys go on from the token `place`, or from the selected `span`.
+const NOTHING = { start: null, end: null, anchor: null, head: null, pivot: null };
 const times = (count, act) => Array.from({ length: count }, () => act);
 
 /** The first for which `test` holds, of those that are known and those that are yet to be made. */
@@ -38,30 +40,62 @@ export class Walk {
   #expansions = new Map(); // offset -> its choices
   #place = null; // the token that the arrows go on from
   #end = 0; // of the span that is selected
+  #offered = null; // what the product selected by itself after the last label
   made = [];
 
   constructor(note, features) {
     this.#note = note;
     this.#features = features;
     this.#at = new Map(note.tokens.map((token, at) => [token, at]));
+    this.#offer(0);
+  }
+
+  /** Whether something is selected that nobody asked for: Enter would not submit then. */
+  get isOffered() {
+    return this.#offered !== null;
+  }
+
+  /** With "go on" the next stretch is selected by itself. */
+  #offer(from) {
+    if (!this.#features.has("go on")) return;
+    const found = this.#free(from);
+    this.#offered = found && { ...this.#exact(found), from: null, count: 0 };
+    if (!found) return;
+    this.#offered.last = this.#offered.head;
+    this.#place = this.#offered.head;
+  }
+
+  /** Others were made as well, and what is offered may be one of them. */
+  goOn() {
+    this.#offer(this.#offered?.start ?? this.#end);
   }
 
   /** The acts that make the span; it is selected then. */
   to(span) {
     const found = this.#search(span);
-    const acts = [...keysOf(found), ["label key", span.label], ...this.#rest(found, span)];
+    const goesOn = this.#features.has("go on");
+    const label = ["label key", span.label];
+    // What goes on by itself is put right before it is labelled.
+    const acts = [...keysOf(found), ...(goesOn ? [...this.#rest(found, span), label] : [label, ...this.#rest(found, span)])];
     this.made.push(span);
     this.#place = found.last;
     this.#end = span.end;
+    this.#offer(span.end);
     return acts;
   }
 
   /** The selection from which the span costs least: what one more key selects, and again, until nothing cheaper can come. */
   #search(span) {
     const seen = new Set();
-    let best = this.#arrows(span.first);
-    let cost = best.count + this.#left(best, span);
-    let queue = [{ start: null, end: null, anchor: null, head: null, pivot: null, from: null, count: 0 }];
+    const begin = this.#offered ?? { ...NOTHING, place: this.#place, from: null, count: 0 };
+    const back = this.#offered && this.#back(this.#offered);
+    const starts = back ? [begin, back] : [begin];
+    let [best, cost] = [null, Infinity];
+    for (const state of [...starts, ...starts.map((each) => this.#arrows(each, span.first))]) {
+      const total = state.count + this.#left(state, span);
+      if (total < cost) [best, cost] = [state, total];
+    }
+    let queue = starts;
     while (queue.length && seen.size < MOST && queue[0].count + 1 < cost) {
       const next = [];
       for (const state of queue) {
@@ -82,15 +116,22 @@ export class Walk {
   }
 
   /** The first token of the span by arrows alone. */
-  #arrows(to) {
-    const from = this.#place ?? -1;
+  #arrows(begin, to) {
+    const from = begin.head ?? begin.place ?? -1;
     const keys = to === from ? ["ArrowRight", "ArrowLeft"] : times(Math.abs(to - from), to > from ? "ArrowRight" : "ArrowLeft");
-    let state = null;
-    keys.forEach((key, at) => {
-      state = { from: state ?? { from: null }, key, count: at + 1 };
-    });
+    let state = begin;
+    for (const key of keys) state = { from: state, key, count: state.count + 1 };
     const { start, end } = this.#note.tokens[to];
     return Object.assign(state, { start, end, anchor: to, head: to, last: to });
+  }
+
+  /** From what was offered back to the span before it: keys go on from its end. Null where there is none. */
+  #back(offered) {
+    const before = this.made.filter(({ start }) => start < offered.start);
+    if (!before.length) return null;
+    const span = before.reduce((a, b) => (b.start > a.start ? b : a));
+    const place = covered(this.#note.tokens, 0, span.end)[1] - 1;
+    return { ...NOTHING, place, span, from: offered, key: "Shift+Tab", count: 1 };
   }
 
   /** A selection beyond the span, or before where the last one ended, leads nowhere. */
@@ -118,11 +159,11 @@ export class Walk {
   }
 
   /** The product's cursor, brought to a state. */
-  #cursor({ start, end, anchor, head }) {
+  #cursor({ start, end, anchor, head, place }) {
     const { tokens } = this.#note;
     const cursor = new Cursor(tokens);
     if (anchor === null) {
-      if (this.#place !== null) cursor.clear(tokens[this.#place].end);
+      if (place !== null) cursor.clear(tokens[place].end);
     } else if (tokens[Math.min(anchor, head)].start === start && tokens[Math.max(anchor, head)].end === end) {
       cursor.select(tokens[anchor].start, tokens[anchor].end);
       for (let at = anchor; at !== head; at += Math.sign(head - anchor)) cursor.move(Math.sign(head - anchor), true);
@@ -155,7 +196,7 @@ export class Walk {
   }
 
   #here(state) {
-    return state.start ?? this.made.at(-1)?.start ?? 0;
+    return state.start ?? (state.span ?? this.made.at(-1))?.start ?? 0;
   }
 
   #sentence(state, step) {
@@ -177,11 +218,15 @@ export class Walk {
   }
 
   #jump(state) {
-    const from = state.end ?? this.made.at(-1)?.end ?? 0;
+    const found = this.#free(state.end ?? (state.span ?? this.made.at(-1))?.end ?? 0);
+    return found ? this.#exact(found) : null;
+  }
+
+  /** The first stretch worth a look from an offset on that no span touches. */
+  #free(from) {
     if (!this.#candidates.has(from)) this.#candidates.set(from, { known: [], more: candidates(this.#note.index, from) });
     const isFree = ({ start, end }) => !this.made.some((span) => span.start < end && start < span.end);
-    const found = first(this.#candidates.get(from), isFree);
-    return found ? this.#exact(found) : null;
+    return first(this.#candidates.get(from), isFree);
   }
 
   #widen(state, step) {
@@ -214,21 +259,22 @@ export class Walk {
 
   /** How many acts are left with this selected: the label, and a key for each token or character. */
   #left(state, span) {
+    if (state.start === null) return Infinity;
+    // Text that was extended to the left goes on moving its left end.
+    if (this.#features.has("go on") && state.anchor > state.head && !same(state, span)) return Infinity;
     return this.#away(state, span).reduce((sum, steps) => sum + Math.abs(steps), 1);
   }
 
-  /** Those after the label, on the selected span. The end that moves outwards goes first, so that it is never empty on the way. */
+  /**
+   * The keys that put both ends right: words, then characters. The end that moves outwards goes first, so that nothing is ever empty
+   * on the way.
+   */
   #rest(state, span) {
     const [starts, startCharacters, ends, endCharacters] = this.#away(state, span);
-    const right = [
-      ...times(Math.abs(ends), ends > 0 ? "Shift+ArrowRight" : "Shift+ArrowLeft"),
-      ...times(endCharacters, "Control+Shift+ArrowLeft"),
-    ];
-    const left = [
-      ...times(Math.abs(starts), starts > 0 ? "Alt+ArrowRight" : "Alt+ArrowLeft"),
-      ...times(startCharacters, "Alt+Shift+ArrowRight"),
-    ];
-    return (ends > 0 ? [...right, ...left] : [...left, ...right]).map((key) => ["key", key]);
+    const right = times(Math.abs(ends), ends > 0 ? "Shift+ArrowRight" : "Shift+ArrowLeft");
+    const left = times(Math.abs(starts), starts > 0 ? "Alt+ArrowRight" : "Alt+ArrowLeft");
+    const characters = [...times(endCharacters, "Control+Shift+ArrowLeft"), ...times(startCharacters, "Alt+Shift+ArrowRight")];
+    return [...(ends > 0 ? [...right, ...left] : [...left, ...right]), ...characters].map((key) => ["key", key]);
   }
 }
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { Cover } from "../../static/js/workbench/cover.js";
 import { TextIndex } from "../../static/js/text/offsets.js";
-import { characterAfter, characterBefore, isRightToLeft, lineAround, sentenceAfter, sentenceBefore } from "../../static/js/text/steps.js";
+import { characterAfter, characterBefore, isRightToLeft, lineAround, sentenceAfter, sentenceBefore, stopsOf } from "../../static/js/text/steps.js";
 import { dragged } from "../../static/js/workbench/ends.js";
 import { mentionsOf } from "../../static/js/workbench/mentions.js";
 import { spansAt } from "../../static/js/workbench/picker.js";
@@ -133,4 +133,33 @@ test("sentences and lines, forwards and backwards", () => {
   const back = [];
   for (let at = text.length; at > 0; at = sentenceBefore(text, at)) back.push(sentenceBefore(text, at));
   assert.deepEqual(back, [...starts].reverse());
+});
+
+// ── Where the cursor stops ───────────────────────────────────────────────────────────────────────────────────────────
+
+const stops = (text) => {
+  const index = new TextIndex(text);
+  return stopsOf(index, tokenize(text)).map(({ start, end }) => index.slice(start, end));
+};
+
+test("the cursor goes over what is seen as one character", () => {
+  assert.deepEqual(stops("di 👨\u200d👩\u200d👧 e 👍🏽👍🏽, 🇮🇹🇮🇹."), ["di", "👨\u200d👩\u200d👧", "e", "👍🏽", "👍🏽", ",", "🇮🇹", "🇮🇹", "."]);
+  assert.deepEqual(stops("1\ufe0f\u20e3 😀😀"), ["1\ufe0f\u20e3", "😀", "😀"]);
+  // A word that a mark begins is a token of its own: it isn't swallowed.
+  assert.deepEqual(stops("❤\ufe0fabc"), ["❤", "\ufe0fabc"]);
+  assert.deepEqual(stops("\u200d\u200d a"), ["\u200d\u200d", "a"]);
+});
+
+test("of every text the stops are tokens, joined or not", () => {
+  const random = randomSource(7);
+  for (let round = 0; round < 300; round += 1) {
+    const parts = ["a", "1", " ", "👨", "\u200d", "👩", "🏽", "🇮", "🇹", "\ufe0f", "\u20e3", ".", "\n"];
+    const text = Array.from({ length: 12 }, () => parts[Math.floor(random() * parts.length)]).join("");
+    const index = new TextIndex(text);
+    const tokens = tokenize(text);
+    const found = stopsOf(index, tokens);
+    assert.deepEqual([found.at(0)?.start, found.at(-1)?.end], [tokens.at(0)?.start, tokens.at(-1)?.end]);
+    const [starts, ends] = [new Set(tokens.map(({ start }) => start)), new Set(tokens.map(({ end }) => end))];
+    assert.ok(found.every(({ start, end }) => starts.has(start) && ends.has(end) && start < end));
+  }
 });

@@ -18,7 +18,7 @@ function visits(respond = (id) => ({ kind: "ok", data: answer(id) })) {
     },
   };
   const made = [];
-  return { it: new Visits(api, "s", (visit) => made.push(visit.id)), asked, made };
+  return { it: new Visits(api, () => "s", (visit) => made.push(visit.id)), asked, made };
 }
 
 test("a note is fetched once, whether ahead or now", async () => {

@@ -6,6 +6,7 @@ import { Mouse } from "../workbench/mouse.js";
 import { Places } from "../workbench/selection.js";
 import { TextIndex } from "../text/offsets.js";
 import { byId } from "../workbench/dom.js";
+import { stopsOf } from "../text/steps.js";
 import { tokenize } from "../text/tokens.js";
 
 /** The page's data, and the parts that it is made of. */
@@ -21,7 +22,7 @@ export function begin(id) {
     root,
     labels: new Map(data.labels.map((label) => [label.id, label])),
     quote: ({ start, end }) => index.slice(start, end),
-    cursor: new Cursor(tokens),
+    cursor: new Cursor(stopsOf(index, tokens)),
     places: new Places(root, index),
     api: new Api({ token: document.querySelector("#close-form [name=csrfmiddlewaretoken]").value, person: data.person }),
   };

@@ -45,6 +45,35 @@ export function characterBefore(text, unit) {
   return from + [...segmenter.segment(text.slice(from, unit))].at(-1).index;
 }
 
+// What makes one picture of several characters: joiners, skin tones, flags, keycaps, tags.
+const JOINING = /[\u200d\ufe0f\u20e3\u{1f1e6}-\u{1f1ff}\u{1f3fb}-\u{1f3ff}\u{e0020}-\u{e007f}]/u;
+
+/**
+ * Where a cursor stops: the tokens, but those that people see as one character (a family of emoji, a flag) are one stop.
+ * @param {import("./offsets.js").TextIndex} index of the text @param {Array<{start: number, end: number}>} tokens of it
+ * @returns {Array<{start: number, end: number}>} code points, end-exclusive
+ */
+export function stopsOf(index, tokens) {
+  if (!JOINING.test(index.text)) return tokens;
+  const out = [];
+  for (let at = 0; at < tokens.length; ) {
+    const { start } = tokens[at];
+    let past = at + 1;
+    if (joins(index, tokens[at], tokens[past])) {
+      const end = index.toCodePoint(characterAfter(index.text, index.toUtf16(start)));
+      while (past < tokens.length && tokens[past].end <= end) past += 1;
+    }
+    out.push(past === at + 1 ? tokens[at] : { start, end: tokens[past - 1].end });
+    at = past;
+  }
+  return out;
+}
+
+/** True where the next token may belong to the same character. */
+function joins(index, token, next) {
+  return next?.start === token.end && JOINING.test(String.fromCodePoint(index.text.codePointAt(index.toUtf16(next.start))));
+}
+
 /** Where the next sentence or line begins after an offset; the end of the text where none does. */
 export function sentenceAfter(text, unit) {
   const next = /[.!?…]["'”»)]*[ \t]+(?=\S)|[\r\n]\s*(?=\S)/gu;

@@ -9,6 +9,7 @@ const { keys: what } = words;
 /** @returns {import("./keys.js").Action[]} */
 export function actions(workbench) {
   const { work } = workbench;
+  const { labelling } = work;
   const link = (id) => {
     const found = byId(id);
     if (found) workbench.go(found.href);
@@ -20,19 +21,21 @@ export function actions(workbench) {
     ...work.growing.actions(),
     ...work.picker.actions(),
     { keys: ["Escape"], group: words.groups.move, what: what.escape, run: () => work.escape() },
-    { keys: [".", " "], group: change, what: what.repeat, run: () => work.repeat() },
+    { keys: [".", " "], group: change, what: what.repeat, run: () => labelling.repeat() },
     { keys: ["F2"], group: change, what: what.palette, run: () => work.openPalette(true) },
     ...work.mentions.actions(),
-    { keys: ["Delete", "Backspace"], group: change, what: what.remove, run: () => work.remove() },
-    { keys: ["Ctrl+z"], group: change, what: what.undo, run: () => work.undo() },
-    { keys: ["Ctrl+Shift+z", "Ctrl+y"], group: change, what: what.redo, run: () => work.redo() },
+    ...labelling.goingOn.actions(),
+    { keys: ["Delete", "Backspace"], group: change, what: what.remove, run: () => labelling.remove() },
+    { keys: ["Ctrl+z"], group: change, what: what.undo, run: () => labelling.undo() },
+    { keys: ["Ctrl+Shift+z", "Ctrl+y"], group: change, what: what.redo, run: () => labelling.redo() },
     {
       keys: ["Enter"],
       group: note,
       what: what.enter,
-      run: () => (work.range ? work.openPalette(true) : void work.saving.submit()),
+      run: () => (work.range ? work.openPalette(true) : void workbench.handing.submit()),
     },
     ...words.mouse.map(([hand, says]) => ({ keys: [], hand, group: words.groups.mouse, what: says, run: () => false })),
+    { keys: ["Ctrl+Enter"], group: note, what: what.submit, run: () => void workbench.handing.submit() },
     { keys: ["n"], group: note, what: what.next, run: () => link("next-note") },
     { keys: ["p"], group: note, what: what.previous, run: () => link("previous-note") },
     { keys: ["?"], group: note, what: what.sheet, run: () => workbench.sheet.open() },

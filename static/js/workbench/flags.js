@@ -64,11 +64,16 @@ export class Flags {
   async #send(body, done) {
     if (this.#form.dataset.sending) return;
     this.#form.dataset.sending = "yes";
-    const trouble = await this.#talk.post(this.#workbench.note.urls.flag, body);
+    const { note } = this.#workbench;
+    const trouble = await this.#talk.post(note.urls.flag, body);
     delete this.#form.dataset.sending;
     byId("flag-error").textContent = trouble ?? "";
     if (trouble) return;
     this.#dialog.close();
+    if (note === this.#workbench.note) {
+      note.data.flagged = this.#talk.flags.length > 0;
+      this.#workbench.emit("flagged");
+    }
     this.#workbench.say(done);
   }
 }

@@ -1,26 +1,29 @@
-/** What a person does with the note: selecting, labelling, changing. Paints at once, then lets the outbox send. */
+/** What a person does with the note: what is selected in it, and how that is shown. Labelling is in labelling.js. */
 
 import { byId } from "./dom.js";
 import { Ends } from "./ends.js";
 import { Growing } from "./growing.js";
+import { Labelling } from "./labelling.js";
 import { Mentions } from "./mentions.js";
 import { Moving } from "./moving.js";
 import { Picker } from "./picker.js";
 import { Resizing } from "./resizing.js";
 import { shorten } from "./panel.js";
-import { trim } from "../text/tokens.js";
 import { words } from "./words.js";
 
+// Code points of a quote that are looked at; fewer of them are shown.
+const QUOTED = 400;
 
 export class Gestures {
   #workbench;
   #selected = null; // key of the selected span
-  #armed = null; // id of the label that every selection gets
-  #last = null; // id of the label that was given last
+  /** Keys chose the text that is selected, not the mouse. */
+  isByKeys = false;
 
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench) {
     this.#workbench = workbench;
+    this.labelling = new Labelling(workbench);
     this.moving = new Moving(workbench);
     this.growing = new Growing(workbench);
     this.resizing = new Resizing(workbench);
@@ -41,22 +44,13 @@ export class Gestures {
     return this.#workbench.palette;
   }
 
-  get saving() {
-    return this.#workbench.saving;
-  }
-
   get places() {
     return this.#note.places;
   }
 
   /** The label that every selection gets at once, or null. */
   get armed() {
-    return this.#armed;
-  }
-
-  /** The label that was given last, or null. */
-  get last() {
-    return this.#armed ?? this.#last;
+    return this.labelling.armed;
   }
 
   get range() {
@@ -79,9 +73,14 @@ export class Gestures {
     this.#panel.state(reading.state);
     if (this.#selected !== null && !this.selected) this.#selected = null;
     view.select(this.selected?.key ?? null);
-    this.#showSelected();
+    this.showSelected();
     if (this.range) this.places.show(this.range.start, this.range.end);
     this.#workbench.emit("drawn");
+  }
+
+  /** The mouse or a finger went down: whatever keys were about to do is off. */
+  pressed() {
+    this.labelling.goingOn.forget();
   }
 
   /** Another note is open: nothing is selected in it. The armed label stays armed. */
@@ -95,16 +94,18 @@ export class Gestures {
   /** Select text. `exact` takes characters, else whole tokens. */
   selectText(start, end, { exact = false, show = true } = {}) {
     this.#deselect();
-    if (!this.#note.cursor.select(start, end, { exact })) return false;
-    if (show) this.places.show(this.range.start, this.range.end);
-    this.#workbench.emit("selected");
-    return true;
+    this.isByKeys = false;
+    const found = this.#note.cursor.select(start, end, { exact });
+    this.showSelected();
+    if (found && show) this.places.show(this.range.start, this.range.end);
+    return found;
   }
 
   /** Select a stretch, bring it into view, and read it out. */
   choose({ start, end }) {
     this.palette.close();
     this.selectText(start, end, { exact: true });
+    this.isByKeys = true;
     this.#showCursor();
   }
 
@@ -115,9 +116,10 @@ export class Gestures {
     this.clearText(span.end);
     this.#selected = span.key;
     const piece = view.select(span.key);
+    this.showSelected();
+    // Measured after all is written, so that the page is laid out once.
     if (piece) keepInView(byId("scroll"), piece.getBoundingClientRect());
-    this.#showSelected();
-    if (announce) this.#panel.say(words.span(this.#name(span.label), this.#quote(span), reading.at(span.key) + 1, reading.spans().length));
+    if (announce) this.#panel.say(words.span(this.labelling.nameOf(span.label), this.#quote(span), reading.at(span.key) + 1, reading.spans().length));
   }
 
   /** Several spans lie where was clicked: the innermost is selected, and the others are offered. @param {string[]} keys */
@@ -137,21 +139,20 @@ export class Gestures {
     if (this.#selected === null) return;
     this.#selected = null;
     this.#note.view.select(null);
-    this.#showSelected();
   }
 
   clearAll(offset = null) {
     this.clearText(offset);
     this.#deselect();
     this.#panel.hint("");
-    this.#workbench.emit("selected");
+    this.showSelected();
   }
 
   /** One step out: the palette, what is selected, the armed label, and at last the note. */
   escape() {
     if (this.palette.isOpen) this.palette.close();
     else if (this.range || this.selected) this.clearAll();
-    else if (this.#armed !== null) this.#arm(null);
+    else if (this.armed !== null) this.labelling.arm(null);
     else byId("side").focus();
   }
 
@@ -159,9 +160,10 @@ export class Gestures {
   move(go) {
     this.palette.close();
     this.#deselect();
+    this.isByKeys = true;
     go(this.#note.cursor);
+    this.showSelected();
     this.#showCursor();
-    this.#workbench.emit("selected");
   }
 
   #showCursor() {
@@ -173,101 +175,19 @@ export class Gestures {
     this.#panel.say(this.#quote(this.range));
   }
 
-  // ── Labelling ─────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Showing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Whether the reading can be changed; if not, says why. */
-  mayChange() {
-    if (this.#note.reading.isOpen) return true;
-    this.#panel.tell(words.closed);
-    return false;
-  }
-
-  /** A label was chosen, by key or by click: for the selected text, the selected span, or whatever is selected next. */
+  /** A label was chosen, by key or by click. */
   applyLabel(label) {
-    if (!this.mayChange()) return;
-    if (this.range) this.create(label);
-    else if (this.selected) this.#relabel(label);
-    else this.#arm(label === this.#armed ? null : label);
-  }
-
-  /** The label that was given last, once more. False where nothing is selected. */
-  repeat() {
-    if (!this.range && !this.selected) return false;
-    if (this.last === null) {
-      this.#panel.say(words.noLast);
-      this.openPalette(true);
-    } else this.applyLabel(this.last);
-    return true;
-  }
-
-  create(label) {
-    const { index, reading } = this.#note;
-    const [start, end] = trim(index, this.range.start, this.range.end);
-    if (start === end) {
-      this.#panel.say(words.onlySpace);
-      return;
-    }
-    this.#last = label;
-    const change = reading.create(start, end, label);
-    this.clearText(end);
-    if (change) this.done(change, this.#armed === null ? change.key : null);
-    else this.selectSpan(reading.find({ start, end, label }).key, { announce: false });
-    const name = this.#name(label);
-    this.#panel.say(change ? words.labelled(name, this.#quote({ start, end })) : words.there(name));
-  }
-
-  /** The same label in many places, as one change. @param {Array<{start: number, end: number, label: number}>} places */
-  createMany(places) {
-    if (!this.mayChange()) return;
-    const change = this.#note.reading.createMany(places);
-    this.done(change);
-    this.focusNote();
-    if (!change) return;
-    const [{ label }] = places;
-    this.#last = label;
-    this.#panel.say(words.labelledMany(this.#name(label), change.edits.length));
-    this.hint(words.labelledMany(this.#name(label), change.edits.length));
-  }
-
-  #relabel(label) {
-    const span = this.selected;
-    this.palette.close();
-    this.#last = label;
-    const change = this.#note.reading.relabel(span.key, label);
-    this.done(change);
-    const name = this.#name(label);
-    this.#panel.say(change ? words.relabelled(name, this.#quote(span)) : words.there(name));
-  }
-
-  remove() {
-    const span = this.selected;
-    if (!span || !this.mayChange()) return false;
-    const change = this.#note.reading.remove(span.key);
-    this.clearText(span.end);
-    this.done(change, null);
-    this.focusNote();
-    this.#panel.say(words.deleted(this.#name(span.label), this.#quote(span)));
-    return true;
-  }
-
-  undo() {
-    if (!this.mayChange()) return;
-    this.done(this.#note.reading.undo());
-    this.#panel.say(words.undone);
-  }
-
-  redo() {
-    if (!this.mayChange()) return;
-    this.done(this.#note.reading.redo());
-    this.#panel.say(words.redone);
+    this.labelling.apply(label);
   }
 
   /** The labels to choose from, for the selected text or span. @param {boolean} focus for those who use keys */
   openPalette(focus) {
     const place = this.range ?? this.selected;
-    if (!place || !this.mayChange()) return false;
+    if (!place || !this.labelling.mayChange()) return false;
     this.palette.open(this.places.box(place.start, place.end), focus, {
-      first: this.last,
+      first: this.labelling.last,
       current: this.range ? null : this.selected.label,
       quote: this.#quote(place),
       widen: (step) => this.growing.widen(step),
@@ -275,22 +195,9 @@ export class Gestures {
     return true;
   }
 
-  #arm(label) {
-    const before = this.#armed;
-    this.#armed = label;
-    this.#showSelected();
-    byId("workbench").classList.toggle("is-armed", label !== null);
-    if (label !== null) this.#panel.say(words.armed(this.#name(label)));
-    else if (before !== null) this.#panel.say(words.disarmed);
-  }
-
-  /** After a change: paint, and let it be sent. `selected` is the key of what is selected then, null for nothing. */
-  done(change, selected = this.#selected) {
-    this.#selected = selected;
-    if (!change) return;
-    this.growing.forget();
-    this.redraw();
-    this.saving.poke();
+  /** What is selected after a change: a span's key, or null. */
+  keep(key) {
+    this.#selected = key;
   }
 
   /** A word in the side panel, until something else is selected. */
@@ -298,34 +205,31 @@ export class Gestures {
     this.#panel.hint(text);
   }
 
-  #showSelected() {
+  showSelected() {
     const { index } = this.#note;
     const span = this.selected;
+    const place = span ?? this.range;
     this.#panel.selected(span, {
-      quote: span ? index.slice(span.start, span.end) : "",
-      armed: this.#armed,
+      quote: place ? index.slice(place.start, Math.min(place.end, place.start + QUOTED)) : "",
+      armed: this.armed,
       isOpen: this.#note.reading.isOpen,
       mentions: () => this.mentions.count(span),
       acts: {
         relabel: () => this.openPalette(true),
         all: () => this.mentions.open(),
-        remove: () => this.remove(),
+        remove: () => this.labelling.remove(),
         untouched: () => {
           this.moving.hunt(1);
           this.openPalette(false);
         },
       },
     });
-    this.#panel.marks(span?.label ?? null, this.#armed);
+    this.#panel.marks(span?.label ?? null, this.armed);
     this.#workbench.emit("selected");
   }
 
   #quote({ start, end }) {
     return shorten(this.#note.index.slice(start, end));
-  }
-
-  #name(label) {
-    return this.#workbench.labels.get(label)?.name ?? "?";
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { byId, el } from "./dom.js";
 import { guideWords as words } from "./talk_words.js";
+import { recall, remember } from "./keeping.js";
 import { words as pageWords } from "./words.js";
 
 export class Guide {
@@ -134,21 +135,5 @@ export class Guide {
     heading.tabIndex = -1;
     heading.focus({ preventScroll: true });
     heading.scrollIntoView({ block: "start" });
-  }
-}
-
-function recall(key) {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null; // storage may be switched off
-  }
-}
-
-function remember(key, value) {
-  try {
-    localStorage.setItem(key, value);
-  } catch {
-    // it is then news every time
   }
 }

@@ -82,8 +82,8 @@ export class Mentions {
 
   open() {
     const { work, note } = this.#workbench;
-    const span = work.selected;
-    if (!span || !work.mayChange()) return false;
+    const span = work.selected ?? work.labelling.goingOn.made;
+    if (!span || !work.labelling.mayChange()) return false;
     this.#span = span;
     this.#anyCase = false;
     this.#list();
@@ -176,7 +176,7 @@ export class Mentions {
     const places = this.#ticked.map(({ start, end }) => ({ start, end, label }));
     if (!places.length) return;
     this.#popover.close();
-    this.#workbench.work.createMany(places);
+    this.#workbench.work.labelling.createMany(places);
   }
 
   #key(event) {

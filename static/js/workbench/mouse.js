@@ -17,7 +17,7 @@ export class Mouse {
   #unsettled = null; // what is to be done once the browser has settled the selection
 
   /**
-   * @param {object} work  what a person does: selectText, selectSpan, applyLabel …; `growing.expandAt` and `pick` where there are
+   * @param {object} work  what a person does: selectText, selectSpan, applyLabel …; `growing.expandAt`, `pick`, `pressed` where there are
    * @param {HTMLElement} note
    */
   constructor(work, note) {
@@ -43,6 +43,7 @@ export class Mouse {
 
   #down(event) {
     this.settle();
+    this.#work.pressed?.();
     this.#touch = event.pointerType === "touch";
     const isInNote = event.button === 0 && this.#note.contains(event.target);
     this.#began = isInNote ? { x: event.clientX, y: event.clientY } : null;

@@ -195,6 +195,21 @@ export class Moving {
     return true;
   }
 
+  /** Select the first stretch worth a look after an offset, and not from the start again. False where none is left. */
+  onward(from) {
+    const { index, reading } = this.#note;
+    const found = firstFree(candidates(index, from), new Cover(reading.spans()));
+    if (found) this.#work.choose(found);
+    else this.#nothing(words.nothingFurther);
+    return found !== null;
+  }
+
+  #nothing(said) {
+    this.#work.clearAll();
+    this.#work.hint(said);
+    this.#workbench.say(said);
+  }
+
   /** Select the next (or the last) stretch worth a look that no span touches. */
   hunt(step) {
     const { index, reading, cursor } = this.#note;
@@ -202,9 +217,7 @@ export class Moving {
     const from = here ? (step > 0 ? here.end : here.start) : 0;
     const found = untouched(index, reading.spans(), from, step);
     if (!found) {
-      this.#work.clearAll();
-      this.#work.hint(words.nothingUntouched);
-      this.#workbench.say(words.nothingUntouched);
+      this.#nothing(words.nothingUntouched);
       return;
     }
     this.#work.choose(found);

@@ -9,7 +9,8 @@ export class NotesList {
   #workbench;
   #work; // the newest counts that the server gave
   #asked = 0;
-  #done = new Map(); // note id -> when it was submitted here
+  #states = new Map(); // note id -> {state, at}: when it was submitted or reopened here
+  #flagged = new Map(); // note id -> whether it was flagged here
 
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench) {
@@ -18,7 +19,9 @@ export class NotesList {
     this.#fold();
     workbench.on("open", (note) => this.#open(note));
     workbench.on("fetched", (note) => this.#counts(note));
-    workbench.on("submitted", (note) => this.#submitted(note));
+    workbench.on("submitted", (note) => this.#moved(note, "done", 1));
+    workbench.on("reopened", (note) => this.#moved(note, "open", -1));
+    workbench.on("flagged", (note) => this.#flag(note));
     document.addEventListener("click", (event) => this.#click(event));
     this.#here()?.scrollIntoView({ block: "center" });
   }
@@ -47,9 +50,9 @@ export class NotesList {
   }
 
   #open(note) {
-    const { notes, previous, next } = note.data.work;
+    const { previous, next } = note.data.work;
     const isDrawn = this.#here()?.getAttribute("href") === note.urls.annotate; // by the server
-    if (!isDrawn) byId("notes-items").replaceChildren(...notes.map((item) => this.#item(item, note)));
+    if (!isDrawn) this.#list(note);
     this.#near("previous-note", previous);
     this.#near("next-note", next);
     this.#counts(note);
@@ -63,33 +66,47 @@ export class NotesList {
     else link.removeAttribute("href");
   }
 
-  #item({ id, name, state, url }, note) {
-    const done = this.#isDone(id, state, note);
-    const icon = done ? byId("done-icon").content.cloneNode(true) : el("span", { class: "dot", "aria-hidden": "true" });
+  #list(note) {
+    byId("notes-items").replaceChildren(...note.data.work.notes.map((item) => this.#item(item, note)));
+  }
+
+  #item({ id, name, state, url, flagged }, note) {
+    const now = this.#stateOf(id, state, note);
+    const icon = now === "done" ? byId("done-icon").content.cloneNode(true) : el("span", { class: "dot", "aria-hidden": "true" });
     const current = id === note.id ? "page" : null;
+    const flag = this.#flagged.get(id) ?? flagged;
     return el(
       "li",
       {},
       el(
         "a",
-        { href: url, "aria-current": current, class: `is-${done ? "done" : state || "other"}` },
+        { href: url, "aria-current": current, class: `is-${now || "other"}` },
         icon,
         el("span", { class: "name" }, name),
+        flag && byId("flag-icon").content.cloneNode(true),
       ),
     );
   }
 
-  /** What was submitted here after the list was fetched is done, whatever the list says. */
-  #isDone(id, state, { asked = 0 }) {
-    return state === "done" || (state === "open" && (this.#done.get(id) ?? -1) > asked);
+  /** What was submitted or reopened here after the list was fetched is so, whatever the list says. */
+  #stateOf(id, state, { asked = 0 }) {
+    const here = this.#states.get(id);
+    return state && here && here.at > asked ? here.state : state;
   }
 
-  #submitted(note) {
+  #moved(note, state, step) {
     const mine = this.#work.notes.find(({ id }) => id === note.id);
-    if (mine?.state === "open" && !this.#done.has(note.id)) this.#work = { ...this.#work, done: this.#work.done + 1 };
-    this.#done.set(note.id, performance.now());
+    const before = mine?.state && (this.#states.get(note.id)?.state ?? mine.state);
+    if (before && before !== state) this.#work = { ...this.#work, done: this.#work.done + step };
     this.#asked = performance.now();
+    this.#states.set(note.id, { state, at: this.#asked });
     this.#show();
+    if (note === this.#workbench.note) this.#list(note);
+  }
+
+  #flag(note) {
+    this.#flagged.set(note.id, note.data.flagged);
+    if (note === this.#workbench.note) this.#list(note);
   }
 
   #counts({ data: { work }, asked = 0 }) {

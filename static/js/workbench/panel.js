@@ -61,24 +61,27 @@ export class Panel {
   }
 
   /**
-   * Show the selected span; null for none: then what will happen to the next selection.
+   * Show the selected span; null for none: then the selected text, or what will happen to the next selection.
    * @param {object|null} span
    * @param {{quote: string, armed: number|null, isOpen: boolean, mentions: () => number, acts: Record<string, () => void>}} about
+   *   `quote` is the text of the span, or the one that is selected
    */
   selected(span, { quote, armed, isOpen, mentions, acts }) {
     this.#acts = acts;
-    const signature = span ? [span.key, span.start, span.end, span.label, isOpen].join() : `none,${armed},${isOpen}`;
+    const signature = span ? [span.key, span.start, span.end, span.label, isOpen].join() : `none,${armed},${isOpen},${quote}`;
     if (signature === this.#signature) return;
     this.#signature = signature;
-    this.#selectedRoot.replaceChildren(...(span ? this.#span(span, quote, isOpen) : this.#nothing(armed, isOpen)));
+    this.#selectedRoot.replaceChildren(...(span ? this.#span(span, quote, isOpen) : this.#nothing(armed, isOpen, quote)));
     // How often its text stands elsewhere can be told after the span is painted.
     if (span && isOpen) setTimeout(() => this.#signature === signature && this.#others(mentions()), LATER);
   }
 
-  #nothing(armed, isOpen) {
+  #nothing(armed, isOpen, quote) {
     const name = this.#labels.get(armed)?.name;
+    const next = name ? el("p", {}, words.armed(name)) : el("p", { class: "mute" }, quote ? words.chosen : words.nothing);
     return [
-      name ? el("p", {}, words.armed(name)) : el("p", { class: "mute" }, words.nothing),
+      quote && el("p", { class: "wb-quote" }, el("bdi", {}, shorten(quote))),
+      (!quote || isOpen) && next,
       isOpen && el("div", { class: "actions" }, this.#button("untouched", words.untouched, ",", " quiet")),
     ].filter(Boolean);
   }

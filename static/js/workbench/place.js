@@ -19,7 +19,7 @@ export class PlaceKeeper {
     document.addEventListener("visibilitychange", () => document.hidden && this.#remember(workbench.note));
   }
 
-  /** Show the place again, and select the span that was selected. Call when the note is on the page. */
+  /** Show the place again, and select what was selected, a span or text. Call when the note is on the page. */
   restore(note) {
     const scroller = byId("scroll");
     const known = this.#read()[note.id];
@@ -28,6 +28,7 @@ export class PlaceKeeper {
     const { work } = this.#workbench;
     const span = known.span && note.reading.find({ start: known.span[0], end: known.span[1], label: known.span[2] });
     if (span) work.selectSpan(span.key, { announce: false });
+    else if (known.text && known.text[1] <= note.index.length) work.selectText(...known.text, { exact: true });
     else note.cursor.clear(Math.min(known.offset, note.index.length));
     const line = byId(`L${known.line}`);
     if (line) scroller.scrollTop += line.getBoundingClientRect().top - scroller.getBoundingClientRect().top + known.below;
@@ -41,6 +42,7 @@ export class PlaceKeeper {
     delete all[note.id]; // so that it becomes the youngest
     all[`${note.id}`] = {
       offset: note.cursor.head?.end ?? 0,
+      text: work.range && [work.range.start, work.range.end],
       span: span && [span.start, span.end, span.label],
       ...firstLine(),
       at: Date.now(),

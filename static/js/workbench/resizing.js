@@ -43,19 +43,21 @@ export class Resizing {
     else this.#byToken(span, "end", direction);
   }
 
-  /** The left end of the selected span, as it is seen. False where no span is selected. */
+  /** The left end of the selected span or text, as it is seen. False where nothing is selected. */
   left(direction) {
     const { work } = this.#workbench;
-    const span = work.selected;
-    if (!span) return false;
-    if (work.moving.runsLeft(span.start)) this.#byToken(span, "end", -direction);
-    else this.#byToken(span, "start", direction);
+    const place = work.selected ?? work.range;
+    if (!place) return false;
+    if (work.moving.runsLeft(place.start)) this.#byToken(place, "end", -direction);
+    else this.#byToken(place, "start", direction);
     return true;
   }
 
-  #byToken(span, edge, step) {
-    const place = this.#workbench.note.cursor.shift(span, edge, step);
-    if (place) this.to(place);
+  #byToken(place, edge, step) {
+    const { work, note } = this.#workbench;
+    const next = note.cursor.shift(place, edge, step);
+    if (next && work.selected) this.to(next);
+    else if (next) work.choose(next);
   }
 
   /** Move an end by a character, as it is seen: of the selected span, or of the selected text. False where nothing is selected. */
@@ -82,11 +84,11 @@ export class Resizing {
   to({ start, end }) {
     const { work, note } = this.#workbench;
     const span = work.selected;
-    if (!span || !work.mayChange()) return;
+    if (!span || !work.labelling.mayChange()) return;
     const [from, past] = trim(note.index, start, end);
     if (from === past || (from === span.start && past === span.end)) return;
     const change = note.reading.resize(span.key, from, past);
-    work.done(change);
+    work.labelling.done(change);
     const name = this.#workbench.labels.get(span.label)?.name ?? "?";
     this.#workbench.say(change ? words.resized(name, shorten(note.index.slice(from, past))) : words.there(name));
   }

@@ -1,10 +1,11 @@
-/** Sending what was changed, hearing what changed elsewhere, submitting. */
+/** Sending what was changed, and hearing what changed elsewhere. */
 
 import { Outbox } from "./outbox.js";
-import { byId } from "./dom.js";
+import { takeOverKeys } from "./label_keys.js";
 import { words } from "./words.js";
 
-const TOLD = { offline: words.toldOffline, "signed-out": words.toldSignedOut, "other-person": words.toldOtherPerson };
+/** What is said of an outcome that keeps changes waiting. */
+export const TOLD = { offline: words.toldOffline, "signed-out": words.toldSignedOut, "other-person": words.toldOtherPerson };
 // A note that was opened without the server is asked about again after this many milliseconds.
 const AGAIN = 5000;
 const FRAME = 17;
@@ -18,7 +19,6 @@ export function worst(states) {
 
 export class Saving {
   #workbench;
-  #submitting = false;
   #refreshing = null; // the visit about which the server is being asked
   #troubled = false;
 
@@ -35,7 +35,7 @@ export class Saving {
     visit.outbox = new Outbox({
       queue: () => reading.next,
       post: (change) => api.post(urls.changes, reading.body(change, (start, end) => index.slice(start, end))),
-      renew: () => api.get(this.#spansUrl(visit)),
+      renew: () => api.get(`${urls.spans}?version=${reading.version}`),
       accepted: (answer) => this.#accepted(visit, answer),
       refused: (answer) => this.#refused(visit, answer),
       show: () => this.#show(),
@@ -71,7 +71,7 @@ export class Saving {
   }
 
   #spansUrl({ urls, reading, confirmed }) {
-    return `${urls.spans}?version=${reading.version}${confirmed ? "" : "&opened=1"}`;
+    return `${urls.spans}?version=${reading.version}&labels=${this.#workbench.stamp}${confirmed ? "" : "&opened=1"}`;
   }
 
   #listen() {
@@ -81,12 +81,6 @@ export class Saving {
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.#back());
     window.addEventListener("beforeunload", (event) => {
       if (this.waiting) event.preventDefault();
-    });
-    // The second click of a double click would submit the next note.
-    byId("submit").addEventListener("click", (event) => event.detail > 1 && event.preventDefault());
-    byId("submit-form").addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.submit();
     });
   }
 
@@ -112,7 +106,7 @@ export class Saving {
   }
 
   /** Say something about a note: with its name where another is open. */
-  #tell(visit, message, kind) {
+  tell(visit, message, kind) {
     this.#workbench.panel.tell(visit === this.#visit ? message : words.inNote(visit.name, message), kind);
   }
 
@@ -125,9 +119,9 @@ export class Saving {
     for (const { outbox, reading } of this.#visits) if (reading.waiting && outbox !== visit.outbox && outbox.state === "offline") outbox.poke();
     const elsewhere = visit.reading.accepted(answer);
     this.#redraw(visit);
-    if (elsewhere) this.#tell(visit, words.elsewhere(elsewhere));
+    if (elsewhere) this.tell(visit, words.elsewhere(elsewhere));
     else if (answer.message && visit === this.#visit) this.#workbench.say(answer.message);
-    if (answer.message && !answer.already) this.#tell(visit, answer.message);
+    if (answer.message && !answer.already) this.tell(visit, answer.message);
   }
 
   #refused(visit, answer) {
@@ -138,7 +132,7 @@ export class Saving {
       if (!elsewhere) return;
     }
     const more = elsewhere ? ` ${words.elsewhere(elsewhere)}` : "";
-    this.#tell(visit, `${answer.message}${words.dropped(dropped)}${more}`);
+    this.tell(visit, `${answer.message}${words.dropped(dropped)}${more}`);
   }
 
   /** Somebody came back to this page: another tab may have changed the note, or the connection may be there again. */
@@ -156,6 +150,7 @@ export class Saving {
     if (this.#refreshing === visit) this.#refreshing = null;
     if (visit !== this.#visit) return;
     if (kind === "ok") visit.confirmed = true;
+    if (kind === "ok" && data.labels) takeOverKeys(this.#workbench, data);
     if (kind === "ok" && !visit.reading.waiting) this.#refreshed(visit, data);
     else if (TOLD[kind]) this.#show(kind);
     else if (kind === "lost" && !visit.confirmed) setTimeout(() => visit === this.#visit && this.confirm(), AGAIN);
@@ -171,34 +166,7 @@ export class Saving {
     this.#redraw(visit);
     if (this.#troubled) this.#show();
     // A reading that begins now begins from a run's spans: the page says so above the text.
-    if (elsewhere && !seeded) this.#tell(visit, words.elsewhere(elsewhere));
-    else if (before !== reading.state) this.#tell(visit, reading.isOpen ? words.reopenedElsewhere : words.submittedElsewhere);
-  }
-
-  /** Hand the note in, once everything is saved, and go to the next one. */
-  async submit() {
-    const visit = this.#visit;
-    if (this.#submitting || !visit.reading.isOpen) return;
-    this.#submitting = true;
-    byId("submit").disabled = true;
-    this.#workbench.say(words.submitting);
-    if (await visit.outbox.drained()) await this.#submit(visit);
-    else this.#tell(visit, words.notSubmitted);
-    this.#submitting = false;
-    byId("submit").disabled = false;
-  }
-
-  async #submit(visit) {
-    const { kind, data } = await this.#workbench.api.post(visit.urls.submit, { version: visit.reading.version });
-    if (kind === "ok") {
-      visit.reading.refreshed({ version: data.version, state: data.state });
-      this.#redraw(visit);
-      this.#workbench.emit("submitted", visit);
-      if (visit === this.#visit) await this.#workbench.go(data.next_open?.url ?? data.next);
-    } else if (kind === "refused") {
-      const elsewhere = visit.reading.refreshed(data);
-      this.#redraw(visit);
-      this.#tell(visit, `${data.message}${elsewhere ? ` ${words.elsewhere(elsewhere)}` : ""}`);
-    } else this.#tell(visit, TOLD[kind] ?? words.submitLost);
+    if (elsewhere && !seeded) this.tell(visit, words.elsewhere(elsewhere));
+    else if (before !== reading.state) this.tell(visit, reading.isOpen ? words.reopenedElsewhere : words.submittedElsewhere);
   }
 }

@@ -7,6 +7,7 @@ import { Places } from "./selection.js";
 import { Reading } from "./model.js";
 import { TextIndex } from "../text/offsets.js";
 import { linesOf } from "../text/segments.js";
+import { stopsOf } from "../text/steps.js";
 import { tokenize } from "../text/tokens.js";
 
 export class Visit {
@@ -27,7 +28,7 @@ export class Visit {
     this.urls = data.urls;
     this.index = new TextIndex(data.text);
     this.reading = new Reading(data);
-    this.cursor = new Cursor(tokenize(data.text));
+    this.cursor = new Cursor(stopsOf(this.index, tokenize(data.text)));
   }
 
   /** Put the note on the page in the place of the one that is there. @param {Map<number, object>} labels by id */

@@ -22,7 +22,7 @@ export class Visiting {
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench, made) {
     this.#workbench = workbench;
-    this.#visits = new Visits(workbench.api, workbench.note.data.labels_stamp, made);
+    this.#visits = new Visits(workbench.api, () => workbench.stamp, made);
     this.#place = new PlaceKeeper(workbench);
     this.#visits.add(workbench.note, this.#here);
     window.addEventListener("popstate", () => this.#back());

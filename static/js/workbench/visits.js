@@ -13,14 +13,14 @@ export const dataUrl = (url) => new URL("../data", url).href;
 
 export class Visits {
   #api;
-  #stamp; // of the labels that the page knows
+  #stamp;
   #made;
   #visits = new Map(); // address of the page -> Visit, the longest unused first
   #coming = new Map(); // address -> promise of a Visit or null
 
   /**
    * @param {import("./api.js").Api} api
-   * @param {string} stamp  of the labels that the page knows
+   * @param {() => string} stamp  of the labels that the page knows
    * @param {(visit: Visit) => void} made  called with every new one
    */
   constructor(api, stamp, made) {
@@ -65,7 +65,7 @@ export class Visits {
   async #fetch(url, isAhead) {
     const asked = performance.now();
     const { kind, data } = await this.#api.get(dataUrl(url) + (isAhead ? "?ahead=1" : ""));
-    if (kind !== "ok" || !data.note || data.labels_stamp !== this.#stamp) return null;
+    if (kind !== "ok" || !data.note || data.labels_stamp !== this.#stamp()) return null;
     const visit = new Visit(data);
     visit.asked = asked;
     visit.confirmed = !isAhead;

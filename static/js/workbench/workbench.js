@@ -6,6 +6,7 @@
  *   open (note)      a note was opened        drawn (note)     spans were drawn anew
  *   leave (note)     it is about to be left   selected (note)  another span or stretch of text is selected, or none
  *   fetched (note)   one was fetched ahead    submitted (note) one was handed in
+ *   reopened (note)  one was taken back           flagged (note)   it was flagged, or its flag cleared
  */
 
 import { actions, labelActions } from "./actions.js";
@@ -13,6 +14,7 @@ import { Api } from "./api.js";
 import { byId } from "./dom.js";
 import { Gestures } from "./gestures.js";
 import { Keys } from "./keys.js";
+import { Handing } from "./handing.js";
 import { KeySheet } from "./sheet.js";
 import { Mouse } from "./mouse.js";
 import { Palette } from "./palette.js";
@@ -36,6 +38,8 @@ export class Workbench {
   constructor(data) {
     /** @type {Map<number, {id: number, name: string, key: string, category: string, hue: number, underline: number}>} */
     this.labels = new Map(data.labels.map((label) => [label.id, label]));
+    /** Of the labels as this page knows them: a note that was fetched with others can't be shown. */
+    this.stamp = data.labels_stamp;
     this.project = { ...data.project, person: data.person };
     this.api = new Api({ token: document.querySelector("#submit-form [name=csrfmiddlewaretoken]").value, person: data.person });
     this.panel = new Panel(this.labels);
@@ -43,6 +47,7 @@ export class Workbench {
     this.note.adopt(this.labels);
     this.work = new Gestures(this);
     this.saving = new Saving(this);
+    this.handing = new Handing(this);
     this.#visiting = new Visiting(this, (visit) => this.saving.attach(visit));
     this.add(new Frame(this));
     this.palette = new Palette(byId("palette"), data.labels, (label) => this.work.applyLabel(label), () => this.work.focusNote());
@@ -58,8 +63,8 @@ export class Workbench {
   start() {
     this.bind();
     document.addEventListener("keydown", (event) => this.#key(event));
-    byId("undo").addEventListener("click", () => this.work.undo());
-    byId("redo").addEventListener("click", () => this.work.redo());
+    byId("undo").addEventListener("click", () => this.work.labelling.undo());
+    byId("redo").addEventListener("click", () => this.work.labelling.redo());
     byId("show-keys").addEventListener("click", () => this.sheet.open());
     this.#visiting.begin();
   }
@@ -76,6 +81,7 @@ export class Workbench {
     // A key that is held down would submit one note after the other.
     if (event.repeat && ["Enter", "n", "p"].includes(event.key)) return;
     this.mouse.settle();
+    this.work.labelling.goingOn.settle();
     this.#keys.handle(event);
   }
 

@@ -131,12 +131,27 @@ def test_submitted_elsewhere(opened: Page, world: SimpleNamespace, page_of: Any,
     press(opened, "ArrowRight", "1")
     expect(opened.locator("#told")).to_contain_text("submitted")
     assert painted(opened) == []
+    # Reopened in place: the cursor is where it was, and keys go on in the note.
+    opened.evaluate("window.stayed = true")
     opened.get_by_role("button", name="Reopen to change it").click()
     opened.wait_for_selector("#workbench[data-state=draft]")
-    opened.wait_for_selector("html[data-workbench=ready]")
-    press(opened, "ArrowLeft", "1")  # the cursor is where it was
+    expect(opened.locator("#note")).to_be_focused()
+    expect(opened.locator("#told")).to_be_empty()
+    press(opened, "ArrowLeft", "1")
     saved(opened)
     assert quotes(world.ann, world.note) == [("PATIENT", "Paziente")]
+    # The list and the counts say so, here and in the other tab once it is loaded.
+    expect(opened.locator("#progress-words")).to_contain_text("0 of 3 done")
+    press(opened, "Escape", "Enter")
+    expect(opened.locator("#note-name")).to_have_text(world.notes[1].name)
+    expect(opened.locator("#progress-words")).to_contain_text("1 of 3 done")
+    press(opened, "p")
+    expect(opened.locator("#notes [aria-current]")).to_contain_text("done:")
+    opened.get_by_role("button", name="Reopen to change it").click()
+    expect(opened.locator("#notes [aria-current]")).not_to_contain_text("done:")
+    expect(opened.locator("#progress-words")).to_contain_text("0 of 3 done")
+    assert opened.evaluate("window.stayed")
+    assert AnnotationSet.objects.get(document=world.note).state == "draft"
 
 
 def test_a_double_click_on_submit_submits_once(opened: Page, world: SimpleNamespace) -> None:

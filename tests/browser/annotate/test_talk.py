@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from annotations.models import Comment, Flag, Label, PersonalKey, Project
 from tests import factories as make
-from tests.browser.annotate.steps import click_text, drag, open_note, painted, press, quotes, saved
+from tests.browser.annotate.steps import click_text, drag, label_button, open_note, painted, press, quotes, saved
 
 HOSTILE = "<img src=x onerror=\"document.title='broken'\"> \u202eעברית {{ x }}"
 GUIDELINES = "# Names\n\nTitles stay **outside**.\n\n# Dates\n\nYears alone count. [Law](https://example.org/x)\n"
@@ -117,6 +117,7 @@ def test_flagging(world: SimpleNamespace, opened: Page, axe: Any, live: Any) -> 
     expect(dialog).to_be_hidden()
     expect(page.locator("#note")).to_be_focused()
     expect(page.locator("#show-flag")).to_have_text("Flagged")
+    expect(page.locator("#notes-items li", has_text="flagged")).to_contain_text("caso-001")
     assert Flag.objects.get().text == HOSTILE
     # It can be worked on as before.
     drag(page, "Torino")
@@ -127,6 +128,7 @@ def test_flagging(world: SimpleNamespace, opened: Page, axe: Any, live: Any) -> 
     expect(page.locator("#flag-text")).to_have_value(HOSTILE)
     page.locator("#flag-clear").click()
     expect(page.locator("#show-flag")).to_have_text("Flag")
+    expect(page.locator("#notes-items .flagged")).to_have_count(0)
     assert page.title() != "broken"
 
 
@@ -227,7 +229,8 @@ def test_from_a_search_to_its_place(world: SimpleNamespace, page_of: Any, live: 
 
 
 def test_ones_own_keys(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
-    page = open_note(page_of(world.ann), live, world.note)
+    before = open_note(page_of(world.ann), live, world.note)
+    page = open_note(page_of(beside=before), live, world.note)
     press(page, "?")
     page.get_by_role("link", name="Change the keys of my labels").click()
     page.get_by_label("Key of AGE").fill("1")
@@ -243,3 +246,17 @@ def test_ones_own_keys(world: SimpleNamespace, page_of: Any, live: Any, axe: Any
     saved(page)
     assert quotes(world.ann, world.note) == [("AGE", "54")]
     assert json.loads(page.locator("#reading").text_content() or "{}")["labels"][0]["key"] == ""
+    # The page that was open all the while takes the keys over when somebody comes back to it.
+    before.bring_to_front()
+    before.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(label_button(before, "AGE").locator("kbd")).to_have_text("1")
+    expect(label_button(before, "PATIENT").locator("kbd")).to_have_count(0)
+    press(before, "Control+Home", "1", "?")
+    expect(before.locator("#keys-list dl > div:has(dd:text-is('AGE')) kbd")).to_have_text("1")
+    saved(before)
+    assert quotes(world.ann, world.note) == [("AGE", "Paziente"), ("AGE", "54")]
+    # What is more than keys is told.
+    Label.objects.filter(name="CITY").update(name="TOWN")
+    press(before, "Escape")
+    before.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(before.locator("#told")).to_contain_text("Load the page again")

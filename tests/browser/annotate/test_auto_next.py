@@ -1,0 +1,86 @@
+"""Auto-next: after a label's key the next stretch worth a look is selected, so that a span costs one key."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from annotations.models import AnnotationSet
+from tests import factories as make
+from tests.browser.annotate.steps import click_text, drag, open_note, press, quotes, saved
+
+TEXT = (
+    "Nome: Mario Rossi, di 54 anni.\n"
+    "Ricoverato il 12/03/2021 a Torino, visto dal dott. Rossi; inviato da Rossi.\n"
+    "Torna il 20/03/2021.\n"
+)
+
+
+def chosen(page: Page, text: str) -> None:
+    page.wait_for_function("text => document.getSelection().toString() === text", arg=text)
+
+
+def test_a_key_a_span(transactional_db: None, page_of: Any, live: Any, axe: Any) -> None:
+    project = make.make_project("covid")
+    ann = make.make_member(project, user="ann")
+    notes = [make.make_note(project, TEXT, f"caso-{number}", readers=[ann]) for number in (1, 2)]
+    page = open_note(page_of(ann), live, notes[0])
+    switch = page.get_by_role("button", name="Auto-next")
+    press(page, "Control+,", ",", "1")
+    expect(switch).to_have_attribute("aria-pressed", "true")
+    chosen(page, "54 anni")
+    expect(page.locator("#selected .wb-quote")).to_have_text("54 anni")
+    # Both ends of what is offered can be moved before it is labelled; a fast hand is not too fast.
+    press(page, "Shift+ArrowLeft", "2", "d", "c")
+    chosen(page, "Rossi")
+    press(page, "Alt+ArrowLeft", "Alt+ArrowLeft", "Alt+ArrowRight", "Alt+ArrowRight", "2")
+    # `*` is for the span that was labelled last; what it covers is not offered again.
+    expect(page.locator("#selected .wb-hint")).to_have_text("* labels 1 other mention too.")
+    press(page, "*", "Enter")
+    chosen(page, "20/03/2021")
+    press(page, "Escape")
+    # By mouse nothing goes on; from there keys do.
+    drag(page, "Torna")
+    press(page, "h")
+    expect(page.locator("#note .is-selected")).to_have_text("Torna")
+    press(page, ",", "d")
+    expect(page.locator("#selected .wb-hint")).to_contain_text("Nothing further")
+    saved(page)
+    assert quotes(ann, notes[0]) == [
+        ("PATIENT", "Mario Rossi"),
+        ("DOCTOR", "54"),
+        ("DATE", "12/03/2021"),
+        ("CITY", "Torino"),
+        ("DOCTOR", "Rossi"),
+        ("DOCTOR", "Rossi"),
+        ("HOSPITAL", "Torna"),
+        ("DATE", "20/03/2021"),
+    ]
+    assert axe(page) == []
+    # The next note begins at its first stretch, and Ctrl+Enter submits whatever is selected. A reload keeps all that.
+    press(page, "Enter")
+    expect(page.locator("#note-name")).to_have_text("caso-2")
+    chosen(page, "Mario Rossi")
+    page.reload()
+    page.wait_for_selector("html[data-workbench=ready]")
+    chosen(page, "Mario Rossi")
+    press(page, "Control+Enter")
+    expect(page.get_by_role("heading", name="All your notes are done")).to_be_visible()
+    assert AnnotationSet.objects.filter(state="submitted").count() == 2
+
+
+def test_by_finger_the_palette_goes_along(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page = page_of(world.ann, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    open_note(page, live, world.note)
+    page.get_by_role("button", name="Auto-next").tap()
+    page.get_by_role("button", name="Next to look at").tap()
+    palette = page.locator("#palette")
+    for label, following in (("PATIENT", "54 anni"), ("AGE", "12/03/2021"), ("DATE", "Torino")):
+        palette.get_by_role("button", name=label).tap()
+        expect(palette.locator(".wb-palette-head .wb-item-text")).to_have_text(following)
+    press(page, "Escape")
+    expect(palette).to_be_hidden()
+    saved(page)
+    assert [label for label, _ in quotes(world.ann, world.note)] == ["PATIENT", "AGE", "DATE"]
+    click_text(page, "Bianchi")
+    expect(palette).to_be_hidden()
