@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -126,21 +127,25 @@ def session_cookie(user: User, url: str) -> Any:
     return {"name": settings.SESSION_COOKIE_NAME, "value": value, "url": url}
 
 
+@cache
+def axe_source() -> str:
+    return AXE.read_text()
+
+
 @pytest.fixture
 def axe() -> Callable[..., list[str]]:
     """What axe-core finds on a page, a line for each: none is what a test wants."""
 
     def check(page: Page, **options: Any) -> list[str]:
-        if not page.evaluate("typeof window.axe"):
-            raise AssertionError("the page is gone")
         # Colours in the middle of a transition are nobody's colours.
         page.evaluate(
             """() => Promise.all(document.getAnimations()
                 .filter((each) => each.effect.getComputedTiming().iterations !== Infinity)
                 .map((each) => each.finished.catch(() => null)))"""
         )
-        # add_script_tag would be stopped by the content-security policy, and rightly so.
-        page.evaluate(AXE.read_text())
+        # add_script_tag would be stopped by the content-security policy, and rightly so. Half a megabyte: once a page.
+        if page.evaluate("typeof window.axe") == "undefined":
+            page.evaluate(axe_source())
         found = page.evaluate("options => axe.run(document, options)", {"resultTypes": ["violations"], **options})
         return [
             f"{rule['id']}: {node['html'][:160]} ({node['failureSummary'].splitlines()[1].strip()})"

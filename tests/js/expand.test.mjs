@@ -132,3 +132,14 @@ test("lines made to be slow are not", () => {
   }
   assert.ok(performance.now() - begun < 3000);
 });
+
+test("a name that begins a sentence is worth a look where the note names it elsewhere", () => {
+  const stops = (text) => {
+    const index = new TextIndex(text);
+    return [...candidates(index)].map(({ start, end }) => index.slice(start, end));
+  };
+  assert.deepEqual(stops("Nome: Mario Rossi.\nRossi riferisce dolore. Stabile. Rossi dorme."), ["Mario Rossi", "Rossi", "Rossi"]);
+  assert.deepEqual(stops("Visto dal dott. Bianchi. Bianchi consiglia riposo."), ["Bianchi", "Bianchi"]);
+  assert.deepEqual(stops("Rossi riferisce dolore."), [], "nothing says that it is one");
+  assert.deepEqual(stops("Il Sig. Paziente. Paziente stabile; il paziente dorme."), [], "written small elsewhere");
+});

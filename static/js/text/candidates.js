@@ -34,14 +34,41 @@ const WORTH = {
   name: (value, before) => (/\p{Ll}/u.test(value) || (/\p{Lu}{2} \p{Lu}{2}/u.test(value) && !OPENING.test(before))) && !CLINICAL.test(value) && (/\p{L}\P{L}+\p{Lu}\p{Ll}/u.test(value) || (value.length > 2 && !OPENING.test(before))),
 };
 
-/** The candidates of one line, in reading order, none over another: [{start, end, kind}] in UTF-16 units within the line. */
-export function candidatesIn(line) {
+/**
+ * A capital at the start of a sentence says nothing of the word; that it stands elsewhere in the note behind another word that begins
+ * with a capital ("Mario Rossi", "dott. Rossi" is one by its title), and nowhere written small, does.
+ */
+function isNameElsewhere(text, word) {
+  const bound = (part, flags) => new RegExp(`${part}${word}(?![\\p{L}\\p{M}])`, flags);
+  if (!/^\p{Lu}\p{Ll}{2,}$/u.test(word) || CLINICAL.test(word)) return false;
+  if (!bound("(?:(?<![\\p{L}\\p{M}])\\p{Lu}\\p{Ll}+|\\b(?:[Dd]ott|[Dd]r|[Dd]ra|[Ss]ig|[Ss]ra?)\\.) ", "u").test(text)) return false;
+  return !new RegExp(`(?<![\\p{L}\\p{M}])${word.toLowerCase()}(?![\\p{L}\\p{M}])`, "u").test(text);
+}
+
+const KNOWN = new WeakMap(); // index -> word -> whether it is a name elsewhere in the note
+
+function namesOf(index) {
+  if (!KNOWN.has(index)) KNOWN.set(index, new Map());
+  const known = KNOWN.get(index);
+  return (word) => {
+    if (!known.has(word)) known.set(word, isNameElsewhere(index.text, word));
+    return known.get(word);
+  };
+}
+
+/**
+ * The candidates of one line, in reading order, none over another: [{start, end, kind}] in UTF-16 units within the line.
+ * @param {(word: string) => boolean} isName  whether a word that begins a sentence is known as a name
+ */
+export function candidatesIn(line, isName = () => false) {
   const out = [];
   const add = (start, end, kind) => {
     if (start < end && !out.some((other) => other.start < end && start < other.end)) out.push({ start, end, kind });
   };
   for (const { start, end, kind } of expressionsOf(line)) {
-    if (WORTH[kind](line.slice(start, end), line.slice(0, start), line.slice(end))) add(start, end, kind);
+    const value = line.slice(start, end);
+    const isWorth = WORTH[kind](value, line.slice(0, start), line.slice(end)) || (kind === "name" && isName(value));
+    if (isWorth) add(start, end, kind);
   }
   for (const [start, end] of matches(DIGITS, line)) if (!MEASURE.test(line.slice(end))) add(start, end, "digits");
   for (const [start, end] of matches(FIELD, line, 1)) {
@@ -71,7 +98,7 @@ export function* candidates(index, offset = 0) {
   while (start > 0 && text[start - 1] !== "\n" && text[start - 1] !== "\r" && from - start < PART) start -= 1;
   while (start < text.length) {
     const { end, next } = partFrom(text, start);
-    for (const found of candidatesIn(text.slice(start, end))) {
+    for (const found of candidatesIn(text.slice(start, end), namesOf(index))) {
       const candidate = { start: index.toCodePoint(start + found.start), end: index.toCodePoint(start + found.end), kind: found.kind };
       if (candidate.start >= offset) yield candidate;
     }

@@ -67,7 +67,7 @@ def test_a_note_by_finger(world: SimpleNamespace, page_of: Any, live: Any, axe: 
     expect(page.locator("#note .span")).to_have_count(0)
     # What is worth a look, one after the other, without aiming at it.
     page.get_by_role("button", name="Next to look at").tap()
-    palette.get_by_role("button", name="DATE").tap()
-    expect(page.locator("#note .span")).to_have_text("20/03/2021")
+    palette.get_by_role("button", name="DOCTOR").tap()
+    expect(page.locator("#note .span")).to_have_text("Bianchi")
     page.get_by_role("button", name="Submit").tap()
     page.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
