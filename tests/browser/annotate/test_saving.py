@@ -65,11 +65,10 @@ def test_leaving_unsaved_work_warns(opened: Page) -> None:
     opened.context.set_offline(True)
     press(opened, "ArrowRight", "1")
     expect(opened.locator("#save-state")).to_contain_text("Offline")
-    asked = []
-    opened.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
-    opened.close(run_before_unload=True)
-    opened.wait_for_timeout(300)
-    assert asked == ["beforeunload"]
+    with opened.expect_event("dialog") as asked:
+        opened.once("dialog", lambda dialog: dialog.dismiss())
+        opened.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
     opened.context.set_offline(False)
     saved(opened)
 
