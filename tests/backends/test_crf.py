@@ -2,6 +2,7 @@
 
 import json
 import random
+import struct
 import zipfile
 from pathlib import Path
 
@@ -9,13 +10,15 @@ import pytest
 
 from annotations.domain.spans import Span
 from models_runtime.backends import Backend, BackendError
-from models_runtime.backends.crf import CrfBackend
-from models_runtime.backends.crf.features import Features
-from models_runtime.backends.crf.model import MEMBERS
+from models_runtime.backends.crf import CrfBackend, alphabet
+from models_runtime.backends.crf.alphabet import Table
+from models_runtime.backends.crf.features import Features, Tables
+from models_runtime.backends.crf.model import MEMBERS, load_model
 from models_runtime.backends.crf.training import Step, train
+from models_runtime.backends.crf.weights import LARGEST, known_features, scaled
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import MOST, pieces
-from tests.backends.contract import PLAIN, BackendContract, key
+from tests.backends.contract import HOSTILE, PLAIN, BackendContract, key
 
 NAMES = ["Anna Bianchi", "Luis Otero", "Carmen Huerta Paz", "Marco Rossi", "Eva Sanz", "Julián Otero Paz"]
 PLACES = ["Madrid", "León", "Torino", "Bari", "Burgos"]
@@ -86,7 +89,7 @@ def test_a_note_longer_than_a_sequence_is_read_whole(path: Path) -> None:
     assert len(stretches) > 3
     assert all(past - first <= MOST for first, past in stretches)
     assert [at for stretch in stretches for at in range(*stretch)] == list(range(len(note.tokens)))
-    assert sum(len(Features(note, []).of(*stretch)) for stretch in stretches) == len(note.tokens)
+    assert sum(len(Features(note, [], Tables()).of(*stretch)) for stretch in stretches) == len(note.tokens)
     assert backend.predict([long])[0][-1].start > len(long) - 2 * len(line)
 
 
@@ -113,6 +116,72 @@ def test_words_of_unlabelled_notes_are_learned(tmp_path: Path) -> None:
     train(made_notes(4), made, label_set="meddocan", iterations=5, unlabelled=["Localidad: Teruel.\n"] * 3)
     with zipfile.ZipFile(made) as archive:
         assert json.loads(archive.read("lexicon.json"))["teruel"] == ["localidad/3"]
+
+
+def test_what_a_model_knows_is_read_from_its_file(path: Path) -> None:
+    model = load_model(path)
+    said = model.tagger.info()
+    assert model.known == {name.encode() for name in said.attributes}
+    with pytest.raises(ValueError, match="damaged"):
+        known_features(model.weights[:40])
+
+
+def test_features_that_a_model_doesn_t_know_change_nothing(path: Path) -> None:
+    """They are left out for speed alone: tags and odds stay, to the last bit, whatever the text."""
+    model = load_model(path)
+    lean, full = Tables(model.lexicon, model.known), Tables(model.lexicon)
+    for text in (made_notes(2)[1][0], *HOSTILE.values()):
+        note = read(text)
+        if not note.tokens:
+            continue
+        whole = Features(note, [], full).of(0, len(note.tokens))
+        short = Features(note, [], lean).of(0, len(note.tokens))
+        assert short == [[feature for feature in row if feature in model.known] for row in whole]
+        said = []
+        for rows in (whole, short):
+            tags = model.tagger.tag(rows)
+            said.append((tags, [model.tagger.marginal(tag, at) for at, tag in enumerate(tags)]))
+        assert said[0] == said[1]
+
+
+def test_features_are_bounded_in_memory() -> None:
+    table = Table[int](lambda number: (str(number).encode(),))
+    for number in range(2 * alphabet.MOST + 5):
+        assert table[number] == (str(number).encode(),)
+    assert len(table) <= alphabet.MOST
+
+
+def test_a_perceptron_s_weights_are_scaled_to_odds(tmp_path: Path) -> None:
+    made = tmp_path / "ap.zip"
+    train(made_notes(), made, label_set="meddocan", algorithm="ap")
+    said = load_model(made).tagger.info()
+    weights = [*said.state_features.values(), *said.transitions.values()]
+    assert 0 < max(map(abs, weights)) <= LARGEST + 1e-6
+    weights = load_model(made).weights
+    assert scaled(weights) == weights
+
+
+def test_odds_that_can_t_be_computed_are_no_confidence(path: Path, tmp_path: Path) -> None:
+    """A model from outside may have weights of any size."""
+    weights = bytearray(load_model(path).weights)
+    first = int.from_bytes(weights[28:32], "little") + 12
+    for at in range(int.from_bytes(weights[first - 4 : first], "little")):
+        place = first + 20 * at + 12
+        (value,) = struct.unpack_from("<d", weights, place)
+        struct.pack_into("<d", weights, place, value * 1e4)
+    huge = CrfBackend(str(damaged(path, tmp_path / "huge.zip", model__crfsuite=bytes(weights))))
+    found = huge.predict([TestCrfContract.words])[0]
+    assert found and {span.confidence for span in found} == {None}
+    assert [(span.start, span.end) for span in scaled_reading(bytes(weights), path, tmp_path)] == [
+        (span.start, span.end) for span in found
+    ]
+
+
+def scaled_reading(weights: bytes, path: Path, folder: Path) -> list[Span]:
+    made = damaged(path, folder / "scaled.zip", model__crfsuite=scaled(weights))
+    found = CrfBackend(str(made)).predict([TestCrfContract.words])[0]
+    assert all(span.confidence is not None for span in found)
+    return found
 
 
 def test_nothing_to_learn_is_said(tmp_path: Path) -> None:

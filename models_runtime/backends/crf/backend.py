@@ -1,5 +1,6 @@
 """The CRF as a backend: a trained model reads notes."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -8,13 +9,13 @@ from annotations.domain.bio import OUTSIDE, decode
 from annotations.domain.spans import Span
 from annotations.domain.tokens import covered
 from annotations.domain.whitespace import trim
-from models_runtime.backends.crf.features import Features
+from models_runtime.backends.crf.features import Features, Tables
 from models_runtime.backends.crf.model import load_model
 from models_runtime.backends.notes.note import Note, read
 from models_runtime.backends.notes.pieces import pieces
 from models_runtime.backends.notes.said import rules_for
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 
 
 class CrfBackend:
@@ -26,7 +27,7 @@ class CrfBackend:
         model = load_model(Path(path))
         self._model = model
         self._tagger = model.tagger
-        self._lexicon = model.lexicon
+        self._tables = Tables(model.lexicon, model.known)
         self._rules = rules_for(model.card.rules_set)
         self.label_set = model.card.label_set
         self.labels = model.card.labels
@@ -45,7 +46,7 @@ class CrfBackend:
         note = read(text)
         if not note.tokens:
             return []
-        features = Features(note, self._rules.predict([text])[0], lambda word: self._lexicon.get(word, ()))
+        features = Features(note, self._rules.predict([text])[0], self._tables)
         spans = []
         for first, past in pieces(note):
             tags = self._tagger.tag(features.of(first, past))
@@ -63,5 +64,10 @@ class CrfBackend:
             sure = min(self._tagger.marginal(tags[at], at) for at in here)
             start, end = trim(note.text, span.start, span.end)
             if start < end:
-                found.append(Span(start, end, span.label, round(min(max(sure, 0.0), 1.0), 4), self._source))
+                found.append(Span(start, end, span.label, _confidence(sure), self._source))
         return found
+
+
+def _confidence(marginal: float) -> float | None:
+    """From 0 to 1; None where weights from outside are so large that crfsuite can't compute odds."""
+    return None if math.isnan(marginal) else round(min(max(marginal, 0.0), 1.0), 4)

@@ -16,12 +16,11 @@ import pycrfsuite
 
 from annotations.domain.bio import OUTSIDE, split_tag
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.crf.weights import MAGIC, known_features
 
 FORMAT: Final = "deidreview-crf-1"
 MEMBERS: Final = ("card.json", "lexicon.json", "model.crfsuite")
 WEIGHTS: Final = "model.crfsuite"
-# crfsuite's own mark, at the start of every model file.
-MAGIC: Final = b"lCRF"
 BIGGEST: Final = 1 << 30
 
 
@@ -61,10 +60,11 @@ def digest(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A loaded model; `revision` changes with every byte of it."""
+    """A loaded model; `revision` changes with every byte of it. `known` are the features that it has weights for."""
 
     card: Card
     lexicon: dict[str, tuple[str, ...]]
+    known: frozenset[bytes]
     tagger: Any
     # crfsuite reads them where they lie and keeps no hold of them.
     weights: bytes
@@ -93,10 +93,11 @@ def load_model(path: Path) -> Model:
     try:
         tagger.open_inmemory(weights)
         tags = tagger.labels()
+        known = known_features(weights)
     except Exception as error:  # crfsuite raises RuntimeError and ValueError, whatever is wrong
         raise _refused(path, f"crfsuite can't open its weights ({type(error).__name__})") from None
     _check_labels(path, card, tags)
-    return Model(card, lexicon, tagger, weights, digest(path)[:12])
+    return Model(card, lexicon, known, tagger, weights, digest(path)[:12])
 
 
 def _refused(path: Path, why: str) -> BackendError:

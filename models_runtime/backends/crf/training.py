@@ -11,8 +11,9 @@ import pycrfsuite
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.crf.features import Features, Lexicon
+from models_runtime.backends.crf.features import Features, Tables
 from models_runtime.backends.crf.model import WEIGHTS, Card, pack
+from models_runtime.backends.crf.weights import scaled
 from models_runtime.backends.notes.lexicon import learn
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import pieces
@@ -24,6 +25,8 @@ ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
     "lbfgs": {"c1": 0.05, "c2": 0.01, "max_iterations": 100, "feature.possible_transitions": True},
     "ap": {"max_iterations": 15, "feature.possible_transitions": True},
 }
+# A perceptron learns an order, no odds: its weights are brought to a size at which odds can be computed.
+UNSCALED: Final = ("ap",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +64,28 @@ def train(
         raise BackendError(f"{len(notes)} notes without a single span: there is nothing to learn", permanent=True)
     params = ALGORITHMS[algorithm] | ({"max_iterations": iterations} if iterations else {})
     lexicon = learn([*(text for text, _ in notes), *unlabelled])
-    rules = rules_for(label_set)
+    rules, tables = rules_for(label_set), Tables(lexicon)
     trainer = _Trainer(algorithm, params, report)
     for text, spans in notes:
-        for xseq, yseq in _sequences(text, spans, rules, lambda word: lexicon.get(word, ())):
+        for xseq, yseq in _sequences(text, spans, rules, tables):
             trainer.append(xseq, yseq)
     with tempfile.TemporaryDirectory() as folder:
         weights = Path(folder) / WEIGHTS
         trainer.train(str(weights))
+        if algorithm in UNSCALED:
+            weights.write_bytes(scaled(weights.read_bytes()))
         card = Card(label_set, labels, algorithm, rules.label_set, len(notes), trainer.done)
         return pack(path, card, weights, lexicon)
 
 
 def _sequences(
-    text: str, spans: Sequence[Span], rules: RulesBackend, lexicon: Lexicon
+    text: str, spans: Sequence[Span], rules: RulesBackend, tables: Tables
 ) -> Iterable[tuple[Any, list[str]]]:
     """Tokens are split by the rule alone, as at prediction time: a gold end inside a token moves to the token's end."""
     note = read(text)
     if not note.tokens:
         return
-    features = Features(note, rules.predict([text])[0], lexicon)
+    features = Features(note, rules.predict([text])[0], tables)
     tags = encode_tokens(note.tokens, spans).tags
     for first, past in pieces(note):
         yield pycrfsuite.ItemSequence(features.of(first, past)), tags[first:past]

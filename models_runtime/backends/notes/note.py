@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from annotations.domain.tokens import Token, tokenize
 
@@ -50,8 +50,7 @@ def _class(character: str) -> str:
     return "d" if character.isdigit() else character
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a token stands: its line, how far into it, and the header field that it follows (`nombre`), if any."""
 
     line: int
