@@ -145,7 +145,7 @@ def test_features_that_a_model_doesn_t_know_change_nothing(path: Path) -> None:
 
 
 def test_features_are_bounded_in_memory() -> None:
-    table = Table[int](lambda number: (str(number).encode(),))
+    table = Table[int, tuple[bytes]](lambda number: (str(number).encode(),))
     for number in range(2 * alphabet.MOST + 5):
         assert table[number] == (str(number).encode(),)
     assert len(table) <= alphabet.MOST

@@ -5,24 +5,27 @@ know are dropped here, which changes no output and saves half of the time.
 """
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
-Row = tuple[bytes | None, ...]
-"""Features as crfsuite takes them (UTF-8); None for one that the model doesn't know."""
+Value = TypeVar("Value")
+Row = tuple[bytes, ...]
+"""Features as crfsuite takes them (UTF-8)."""
+Places = tuple[bytes | None, ...]
+"""A place for each; None for a feature that the model doesn't know."""
 
 # Entries of a table before it begins anew: a bound on memory, whatever notes hold.
 MOST: Final = 1 << 14
 
 
-class Table(dict[Key, Row]):
+class Table(dict[Key, Value], Generic[Key, Value]):
     """The features that a key stands for, made by `make` when they are first asked for."""
 
-    def __init__(self, make: Callable[[Key], Row]) -> None:
+    def __init__(self, make: Callable[[Key], Value]) -> None:
         super().__init__()
         self._make = make
 
-    def __missing__(self, key: Key) -> Row:
+    def __missing__(self, key: Key) -> Value:
         row = self._make(key)
         if len(self) >= MOST:
             self.clear()
@@ -36,11 +39,11 @@ class Alphabet:
     def __init__(self, known: frozenset[bytes] | None = None) -> None:
         self._known = known
 
-    def row(self, features: Iterable[str]) -> Row:
+    def places(self, features: Iterable[str]) -> Places:
         """One place for each: its bytes, or None."""
         made = (feature.encode() for feature in features)
         return tuple(made if self._known is None else (each if each in self._known else None for each in made))
 
     def only(self, features: Iterable[str]) -> Row:
         """Those that count, in order."""
-        return tuple(filter(None, self.row(features)))
+        return tuple(filter(None, self.places(features)))

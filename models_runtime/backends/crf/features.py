@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from annotations.domain.spans import Span
-from models_runtime.backends.crf.alphabet import Alphabet, Row, Table
+from models_runtime.backends.crf.alphabet import Alphabet, Places, Row, Table
 from models_runtime.backends.notes.note import Note
 from models_runtime.backends.notes.said import rule_tags
 
@@ -23,7 +23,7 @@ NORM_PAIRS: Final = (-2, -1, 0, 1)
 SHAPE_PAIRS: Final = (-1, 0)
 
 Lexicon = Mapping[str, Sequence[str]]
-Columns = list[tuple[bytes | None, ...]]
+Columns = list[Places]
 
 
 class Tables:
@@ -31,29 +31,33 @@ class Tables:
 
     def __init__(self, lexicon: Lexicon | None = None, known: frozenset[bytes] | None = None) -> None:
         letters, words = Alphabet(known), lexicon or {}
-        row, only = letters.row, letters.only
-        self.norms = Table[str](lambda x: row(f"w{at}={x}" for at in NORMS))
-        self.shapes = Table[str](lambda x: row(f"s{at}={x}" for at in SHAPES))
-        self.rules = Table[str](lambda x: row(f"r{at}={x}" for at in BESIDE))
-        self.norm_pairs = Table[tuple[str, str]](lambda x: row(f"w{at}w{at + 1}={x[0]}|{x[1]}" for at in NORM_PAIRS))
-        self.shape_pairs = Table[tuple[str, str]](lambda x: row(f"s{at}s{at + 1}={x[0]}|{x[1]}" for at in SHAPE_PAIRS))
-        self.three = Table[tuple[str, ...]](lambda x: row([f"s3={'|'.join(x)}"]))
-        self.five = Table[tuple[str, ...]](lambda x: row([f"s5={'|'.join(x)}"]))
-        self.own = Table[tuple[str, ...]](only)
-        self.field = Table[tuple[str, int, str]](
+        row, only = letters.places, letters.only
+        self.norms = Table[str, Places](lambda x: row(f"w{at}={x}" for at in NORMS))
+        self.shapes = Table[str, Places](lambda x: row(f"s{at}={x}" for at in SHAPES))
+        self.rules = Table[str, Places](lambda x: row(f"r{at}={x}" for at in BESIDE))
+        self.norm_pairs = Table[tuple[str, str], Places](
+            lambda x: row(f"w{at}w{at + 1}={x[0]}|{x[1]}" for at in NORM_PAIRS)
+        )
+        self.shape_pairs = Table[tuple[str, str], Places](
+            lambda x: row(f"s{at}s{at + 1}={x[0]}|{x[1]}" for at in SHAPE_PAIRS)
+        )
+        self.three = Table[tuple[str, ...], Places](lambda x: row([f"s3={'|'.join(x)}"]))
+        self.five = Table[tuple[str, ...], Places](lambda x: row([f"s5={'|'.join(x)}"]))
+        self.own = Table[tuple[str, ...], Row](only)
+        self.field = Table[tuple[str, int, str], Row](
             lambda x: only(("bias", f"f={x[0]}", f"f{x[1]}={x[0]}", f"fs={x[0]}|{x[2]}"))
         )
-        self.start = Table[tuple[int, str, str]](
+        self.start = Table[tuple[int, str, str], Row](
             lambda x: only((f"in={x[0]}", f"start={x[1]}", f"starts={x[1]}|{x[2]}"))
         )
-        self.line = Table[tuple[str, int, int, int]](
+        self.line = Table[tuple[str, int, int, int], Row](
             lambda x: only((f"before={x[0]}", f"top={x[1]}", f"bottom={x[2]}", f"length={x[3]}"))
         )
-        self.edge = Table[tuple[bool, bool, bool, bool]](
+        self.edge = Table[tuple[bool, bool, bool, bool], Row](
             lambda x: only((f"glued={x[0]:d}{x[1]:d}", *["first"] * x[2], *["last"] * x[3]))
         )
-        self.memory = Table[tuple[int, str]](lambda x: only([f"m{x[0]}={x[1]}"]))
-        self.lexicon = Table[tuple[int, str]](lambda x: only(f"l{x[0]}={field}" for field in words.get(x[1], ())))
+        self.memory = Table[tuple[int, str], Row](lambda x: only([f"m{x[0]}={x[1]}"]))
+        self.lexicon = Table[tuple[int, str], Row](lambda x: only(f"l{x[0]}={field}" for field in words.get(x[1], ())))
 
 
 class Features:
@@ -97,7 +101,7 @@ class Features:
         columns += _shifted([tables.five[x] for x in _runs(shorts, 5)], (-2,), size)
         return columns
 
-    def _marks(self, first: int, past: int) -> Iterator[list[bytes | None]]:
+    def _marks(self, first: int, past: int) -> Iterator[list[bytes]]:
         """What a token tells by itself and by its place: line, field, neighbours in the text, memory, lexicon."""
         note, tables = self._note, self._tables
         words, starts, glued = note.words, self._starts, self._glued
@@ -133,7 +137,7 @@ class Features:
         return found
 
 
-def _shifted(rows: Sequence[Row], shifts: Sequence[int], size: int) -> Columns:
+def _shifted(rows: Sequence[Places], shifts: Sequence[int], size: int) -> Columns:
     """Row `AROUND + at` is that of token `at`; column i is place i of the rows `shifts[i]` on, for `size` tokens."""
     return [
         column[AROUND + shift : AROUND + shift + size]
