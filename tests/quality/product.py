@@ -66,7 +66,7 @@ def gold_of(project: str, texts: Sequence[Path], train: Sequence[str], held_out:
             shutil.copy(file, folder)
         command("import_documents", project, folder, "--format", "brat", "--as", "gold")
     if BACKGROUND.is_dir():
-        command("import_documents", project, str(BACKGROUND), "--format", "plain")
+        command("import_documents", project, str(BACKGROUND), "--format", "text")
     command("freeze_gold", project)
     version = GoldVersion.objects.get(project__slug=project)
     notes = GoldVersionNote.objects.filter(version=version)
