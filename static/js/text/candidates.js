@@ -39,10 +39,22 @@ const WORTH = {
  * with a capital ("Mario Rossi", "dott. Rossi" is one by its title), and nowhere written small, does.
  */
 function isNameElsewhere(text, word) {
-  const bound = (part, flags) => new RegExp(`${part}${word}(?![\\p{L}\\p{M}])`, flags);
   if (!/^\p{Lu}\p{Ll}{2,}$/u.test(word) || CLINICAL.test(word)) return false;
-  if (!bound("(?:(?<![\\p{L}\\p{M}])\\p{Lu}\\p{Ll}+|\\b(?:[Dd]ott|[Dd]r|[Dd]ra|[Ss]ig|[Ss]ra?)\\.) ", "u").test(text)) return false;
-  return !new RegExp(`(?<![\\p{L}\\p{M}])${word.toLowerCase()}(?![\\p{L}\\p{M}])`, "u").test(text);
+  return stands(text, ` ${word}`, (before) => BEFORE_NAME.test(before)) && !stands(text, word.toLowerCase(), (before) => !LETTER_LAST.test(before));
+}
+
+const BEFORE_NAME = /(?:(?<![\p{L}\p{M}])\p{Lu}\p{Ll}+|(?<!\p{L})(?:[Dd]ott|[Dd]ra?|[Ss]ig|[Ss]ra?)\.)$/u;
+const LETTER_LAST = /[\p{L}\p{M}]$/u;
+const LETTER_FIRST = /^[\p{L}\p{M}]/u;
+const LOOK = 40; // UTF-16 units before a place: longer than a name
+
+/** Whether a part stands in a text as the end of a word, with what `fits` before it. Without a pattern over all of a long note. */
+function stands(text, part, fits) {
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1)) {
+    const past = at + part.length;
+    if (!LETTER_FIRST.test(text.slice(past, past + 2)) && fits(text.slice(Math.max(0, at - LOOK), at))) return true;
+  }
+  return false;
 }
 
 const KNOWN = new WeakMap(); // index -> word -> whether it is a name elsewhere in the note
