@@ -7,7 +7,10 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Sequence
 
+from django.db.models import F
+
 from annotations.domain.calibration import Outcomes
+from annotations.domain.strings import string_key
 from annotations.models import (
     AnnotationSet,
     Assignment,
@@ -19,6 +22,7 @@ from annotations.models import (
     LabelSet,
     Membership,
     Project,
+    ProposedString,
     Role,
     Span,
     User,
@@ -129,7 +133,15 @@ def make_set(
 
 def make_span(reading: AnnotationSet, start: int, end: int, label: str) -> Span:
     found = Label.objects.get(label_set__project_id=reading.document.project_id, name=label)
-    return Span.objects.create(annotation_set=reading, start=start, end=end, label=found)
+    if reading.author.kind not in Author.MODELS:
+        return Span.objects.create(annotation_set=reading, start=start, end=end, label=found)
+    key = string_key(reading.document.text[start:end])
+    made = Span.objects.create(annotation_set=reading, start=start, end=end, label=found, string_key=key)
+    string = ProposedString.objects.get_or_create(
+        author=reading.author, string_key=key, label_id=found.pk, defaults={"sample": made.pk}
+    )[0]
+    ProposedString.objects.filter(pk=string.pk).update(count=F("count") + 1, open=F("open") + 1)
+    return made
 
 
 def label_of(project: Project, name: str) -> Label:

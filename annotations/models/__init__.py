@@ -11,7 +11,7 @@ from annotations.models.imports import Import
 from annotations.models.label import Category, Label, LabelSet
 from annotations.models.personal import PersonalKey, Search
 from annotations.models.project import Membership, Project, Role
-from annotations.models.review import Decision, Review
+from annotations.models.review import BulkAct, Decision, ProposedString, Review
 from annotations.models.sets import AnnotationSet, Span
 from annotations.models.stored_file import StoredChunk, StoredFile
 from annotations.models.talk import Comment, Flag
@@ -23,6 +23,7 @@ __all__ = [
     "AnnotationSet",
     "Assignment",
     "Author",
+    "BulkAct",
     "Category",
     "Cause",
     "Comment",
@@ -41,6 +42,7 @@ __all__ = [
     "Membership",
     "PersonalKey",
     "Project",
+    "ProposedString",
     "Resolution",
     "Review",
     "Role",

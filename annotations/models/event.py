@@ -62,6 +62,8 @@ class Verb(models.TextChoices):
     MODEL_RETIRED = "model.retired", "retired a model"
     REVIEW_DECIDED = "review.decided", "decided on a proposal"
     REVIEW_UNDONE = "review.undone", "took a decision back"
+    REVIEW_BULK_DONE = "review.bulk_done", "decided on many proposals"
+    REVIEW_BULK_UNDONE = "review.bulk_undone", "took a bulk act back"
     REVIEW_REOPENED = "review.reopened", "reopened a note's review"
     REVIEW_CLOSED = "review.closed", "closed a note's review"
     FILE_DOWNLOADED = "file.downloaded", "downloaded a file"

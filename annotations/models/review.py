@@ -1,8 +1,12 @@
+import uuid
+
 from django.conf import settings
 from django.db import models
 
 from annotations.models.author import Author
 from annotations.models.document import Document
+from annotations.models.project import Project
+from annotations.models.sets import Span
 
 
 class Review(models.Model):
@@ -23,6 +27,73 @@ class Review(models.Model):
         return f"review {self.pk}"
 
 
+class BulkAct(models.Model):
+    """Many decisions as one act, by one rule, to be undone as one. It decides what is open and nothing else.
+
+    `rule` says which proposals (services.bulk_rules); counts are written as the work goes on. Its key is its address.
+    """
+
+    class Act(models.TextChoices):
+        ACCEPT = "accept", "Accept"
+        REJECT = "reject", "Reject"
+
+    class State(models.TextChoices):
+        PLANNED = "planned", "Planned"
+        WORKING = "working", "At work"
+        DONE = "done", "Done"
+        UNDOING = "undoing", "Being taken back"
+        UNDONE = "undone", "Taken back"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    act = models.CharField(max_length=8, choices=Act)
+    rule = models.JSONField(default=dict)
+    state = models.CharField(max_length=8, choices=State, default=State.PLANNED)
+    planned = models.PositiveIntegerField(default=0)
+    decided = models.PositiveIntegerField(default=0)
+    left = models.PositiveIntegerField(default=0, help_text="Somebody else was first, or the note's review was closed.")
+    taken_back = models.PositiveIntegerField(default=0)
+    kept = models.PositiveIntegerField(default=0, help_text="Not taken back: decided otherwise or closed since.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        indexes = [models.Index(fields=["project", "-created_at"], name="bulk_by_project")]
+
+    def __str__(self) -> str:
+        return f"bulk act {self.pk}: {self.state}"
+
+
+class ProposedString(models.Model):
+    """One string that a run proposes as one label: how often, and how much of it is open. Kept by the run's writes.
+
+    `uncertainty` is that of its mean confidence. `sample` is a span that shows the text, which is stored nowhere else.
+    """
+
+    author = models.ForeignKey(Author, models.CASCADE, related_name="+", db_index=False)
+    string_key = models.BigIntegerField()
+    label_id = models.BigIntegerField()
+    count = models.IntegerField(default=0)
+    open = models.IntegerField(default=0, help_text="Not decided by a person.")
+    scored = models.IntegerField(default=0, help_text="How many have a confidence.")
+    confidence_sum = models.FloatField(default=0.0)
+    uncertainty = models.FloatField(default=1.0)
+    sample = models.BigIntegerField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["author", "string_key", "label_id"], name="string_once")]
+        indexes = [
+            models.Index(fields=["author", "-open", "id"], name="string_by_open"),
+            models.Index(fields=["author", "-uncertainty", "id"], name="string_by_uncertainty"),
+        ]
+
+    def __str__(self) -> str:
+        return f"proposed string {self.pk}"
+
+
 class Decision(models.Model):
     """What a person decided on one proposal (a run's span). The gold span it led to carries the provenance."""
 
@@ -30,8 +101,8 @@ class Decision(models.Model):
         ACCEPTED = "accepted", "Accepted"
         REJECTED = "rejected", "Rejected"
 
-    # No foreign key: it would make every deletion of a span, reviewed or not, look here first.
-    proposal_id = models.BigIntegerField(unique=True)
+    # Not known to the database: a key there would make every deletion of a span, reviewed or not, look here first.
+    proposal = models.OneToOneField(Span, models.DO_NOTHING, db_constraint=False, related_name="decision")
     review = models.ForeignKey(Review, models.CASCADE, related_name="decisions")
     verdict = models.CharField(max_length=8, choices=Verdict)
     # Where the accepted span stands in gold; differs from the proposal where it was corrected.
@@ -39,6 +110,8 @@ class Decision(models.Model):
     end = models.PositiveIntegerField(null=True)
     label_id = models.BigIntegerField(null=True)
     reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    # The bulk act that it came from; none where a person decided on this very proposal.
+    cause = models.ForeignKey(BulkAct, models.CASCADE, null=True, related_name="decisions")
     at = models.DateTimeField(auto_now=True)
 
     class Meta:

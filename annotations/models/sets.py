@@ -54,12 +54,16 @@ class Span(models.Model):
     raw_confidence = models.FloatField(null=True, help_text="As the backend gave it, where `confidence` is calibrated.")
     source = models.CharField(max_length=80, blank=True, help_text="Rule id, model pass or prompt version.")
     provenance = models.JSONField(null=True, help_text="Gold: proposed by, decided by, when, what was changed.")
+    string_key = models.BigIntegerField(null=True, help_text="Proposals: a number that equal strings share.")
 
     class Meta:
         ordering = ["start", "end", "id"]
         constraints = [
             models.UniqueConstraint(fields=["annotation_set", "start", "end", "label"], name="span_once"),
             models.CheckConstraint(condition=Q(end__gt=F("start")), name="span_not_empty"),
+        ]
+        indexes = [
+            models.Index(fields=["string_key", "label"], condition=Q(string_key__isnull=False), name="span_by_string"),
         ]
 
     def __str__(self) -> str:

@@ -23,10 +23,11 @@ class SpanRow(NamedTuple):
     source: str = ""
     provenance: str | None = None
     raw_confidence: float | None = None
+    string_key: int | None = None
 
 
 # What the database takes as it is.
-PLAIN = (models.CharField, models.TextField, models.IntegerField, models.BooleanField, models.ForeignKey)
+PLAIN = (models.CharField, models.TextField, models.IntegerField, models.BooleanField)
 
 
 def insert_spans(rows: Iterable[SpanRow]) -> None:
@@ -49,7 +50,8 @@ def _reader(field: "models.Field[Any, Any]", now: Any) -> Callable[[models.Model
     if getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False):
         moment = field.get_db_prep_save(now, connection)
         return lambda each: moment
-    if isinstance(field, PLAIN):
+    # A foreign key is as plain as what it points to.
+    if isinstance(getattr(field, "target_field", field), PLAIN):
         return lambda each: each.__dict__[name]
     return lambda each: field.get_db_prep_save(each.__dict__[name], connection)
 

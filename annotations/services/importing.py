@@ -14,7 +14,8 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from annotations.domain.formats import FORMATS
-from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Project, User, Verb
+from annotations.domain.strings import string_key
+from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Project, Span, User, Verb
 from annotations.services.assigning import assign_new_notes
 from annotations.services.bulk import SpanRow, insert_objects, insert_spans
 from annotations.services.errors import ServiceError
@@ -29,6 +30,7 @@ from annotations.services.import_plan import (
     reading_of,
 )
 from annotations.services.progress import Progress, silent
+from annotations.services.proposed_strings import add_strings, remove_strings, tally_of
 from annotations.services.sources import MemorySource, Source, ZipSource, patients_at, source_at
 from annotations.services.staging import open_stored
 
@@ -167,11 +169,17 @@ def _write(reading: Reading, plan: Plan) -> None:
     documents = [pk or ids[note.name] for note, pk in plan.sets]
     sets = _write_sets(reading, reading.author, documents)
     source = f"import:{reading.row.pk}"
+    proposed = reading.author.kind in Author.MODELS
     insert_spans(
-        SpanRow(sets[document], span.start, span.end, reading.label_ids[span.label], span.confidence, source)
+        SpanRow(
+            sets[document], span.start, span.end, reading.label_ids[span.label], span.confidence, source,
+            string_key=string_key(note.text[span.start : span.end]) if proposed else None,
+        )
         for document, (note, _) in zip(documents, plan.sets, strict=True)
         for span in note.spans or ()
-    )
+    )  # fmt: skip
+    if proposed:
+        add_strings(tally_of(Span.objects.filter(annotation_set__in=list(sets.values()))))
     if reading.author.user_id is not None:
         Assignment.objects.filter(user_id=reading.author.user_id, document__in=documents).update(
             state=Assignment.State.DONE
@@ -233,6 +241,7 @@ def undo_import(*, import_id: int, state: str = Import.State.CANCELLED) -> int:
         row = Import.objects.select_for_update().get(pk=import_id)
         if row.state == Import.State.DONE:
             return 0
+        remove_strings(Span.objects.filter(annotation_set__imported_by=row))
         AnnotationSet.objects.filter(imported_by=row).delete()
         worked_on = AnnotationSet.objects.filter(document=OuterRef("pk"))
         notes = Document.objects.filter(imported_by=row).filter(~Exists(worked_on))

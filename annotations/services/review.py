@@ -18,6 +18,7 @@ from annotations.selectors.review import Seen, review_state, shown_state
 from annotations.services.authors import gold_author
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
+from annotations.services.label_lock import keep_labels
 from annotations.services.review_log import (
     Act,
     Effect,
@@ -58,6 +59,7 @@ def decide(*, document: Document, author: Author, user: User, request: Request) 
     """
     try:
         with transaction.atomic():
+            keep_labels(document.project_id)
             review, gold = _locked(document, author)
             if not Event.objects.filter(annotation_set_id=gold.pk, change_id=request.change_id).exists():
                 _decide(document, author, user, review, gold, request)

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from annotations.models import AnnotationSet, Author, Decision, Event, Review, Span, User, Verb
 from annotations.services.errors import ServiceError
+from annotations.services.proposed_strings import count_open_of
 
 Place = tuple[int, int, int]
 """Start, end (code points, end-exclusive) and label id."""
@@ -96,7 +97,8 @@ def state_of(decision: Decision | None) -> dict[str, Any] | None:
     if decision is None:
         return None
     place = None if decision.start is None else [decision.start, decision.end, decision.label_id]
-    return {"verdict": decision.verdict, "place": place}
+    cause = {"cause": str(decision.cause_id)} if decision.cause_id else {}
+    return {"verdict": decision.verdict, "place": place} | cause
 
 
 def apply_effect(review: Review, gold: AnnotationSet, user: User, effect: Effect) -> None:
@@ -122,15 +124,17 @@ def _write_decision(review: Review, user: User, proposal: int, after: dict[str, 
     """The proposal's one decision, as it is from now on. The lock on gold makes these two steps one."""
     decided = Decision.objects.filter(proposal_id=proposal)
     if after is None:
-        decided.delete()
+        if decided.delete()[0]:
+            count_open_of(proposal, 1)
         return
     start, end, label = after["place"] or (None, None, None)
     values: dict[str, Any] = {
         "review": review, "verdict": after["verdict"], "start": start, "end": end, "label_id": label,
-        "reviewer": user, "at": timezone.now(),
+        "reviewer": user, "at": timezone.now(), "cause_id": after.get("cause"),
     }  # fmt: skip
     if not decided.update(**values):
         Decision.objects.create(proposal_id=proposal, **values)
+        count_open_of(proposal, -1)
 
 
 def effect_of(event: Event) -> Effect:
@@ -155,11 +159,16 @@ def check_there(gold: AnnotationSet, effect: Effect) -> None:
 
 
 def last_decision(gold: AnnotationSet, author: Author, user: User, *, redo: bool) -> Event:
-    """This person's last decision on this run that no undo took back; for redo, the last undo no redo took back."""
+    """This person's last decision on this run that no undo took back; for redo, the last undo no redo took back.
+
+    What came of a bulk act is taken back with that act.
+    """
     reverted = set()
     for event in Event.objects.filter(
         annotation_set_id=gold.pk, actor=user, verb__in=DECISIONS, data__run=author.pk
     ).order_by("-id"):
+        if event.data.get("cause"):
+            continue
         act = event.data["act"]
         if redo:
             if act == Act.REDO:

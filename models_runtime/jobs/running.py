@@ -9,10 +9,12 @@ from django.utils import timezone
 
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
-from annotations.models import AnnotationSet, Document
+from annotations.domain.strings import string_key
+from annotations.models import AnnotationSet, Document, Span
 from annotations.selectors.labels import accepted_labels
 from annotations.services.bulk import SpanRow, insert_spans
 from annotations.services.errors import ServiceError
+from annotations.services.proposed_strings import add_strings, tally_of
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.jobs.calibrating import curves_of, newest
 from models_runtime.jobs.combining import Combined, combined
@@ -181,7 +183,7 @@ def _write(row: Run, results: Sequence[Result], words: _Words) -> int:
     )
     rows: list[SpanRow] = []
     dropped = 0
-    for annotation_set, (_, spans) in zip(sets, good, strict=True):
+    for annotation_set, (item, spans) in zip(sets, good, strict=True):
         seen = set()
         for span in spans:
             made = words.row(annotation_set.pk, span)
@@ -189,8 +191,9 @@ def _write(row: Run, results: Sequence[Result], words: _Words) -> int:
                 dropped += 1
             elif made[:4] not in seen:
                 seen.add(made[:4])
-                rows.append(made)
+                rows.append(made._replace(string_key=string_key(item.document.text[made.start : made.end])))
     insert_spans(rows)
+    add_strings(tally_of(Span.objects.filter(annotation_set__in=sets)))
     for item, found, reason in results:
         item.state = RunItem.State.DONE if found is not None else RunItem.State.FAILED
         item.attempt, item.error, item.finished_at = item.attempt + 1, reason, now

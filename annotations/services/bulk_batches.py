@@ -1,0 +1,231 @@
+"""One batch of a bulk act, in the caller's transaction: notes locked, what is still open decided, all rows at once."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Case, IntegerField, Value, When
+from django.utils import timezone
+
+from annotations.models import AnnotationSet, BulkAct, Decision, Event, Review, Span, Verb
+from annotations.services.authors import gold_author
+from annotations.services.bulk import SpanRow, insert_objects, insert_spans
+from annotations.services.bulk_rules import rule_of
+from annotations.services.proposed_strings import Key, count_open
+from annotations.services.review_log import Act, Effect, row_of, state_of
+
+Place = tuple[int, int, int]
+Pair = tuple[int, int]
+
+
+@dataclass
+class Gold:
+    """A note's gold set, locked: its spans, and how many decisions this batch makes there."""
+
+    pk: int
+    version: int
+    places: dict[Place, dict[str, Any] | None] = field(default_factory=dict)
+    steps: int = 0
+
+
+def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> int:
+    """Decide what is open of these proposals. Returns how many that were."""
+    documents = sorted({document for document, _ in pairs})
+    golds = _locked(bulk, documents)
+    spans = _spans([proposal for _, proposal in pairs])
+    taken = set(Decision.objects.filter(proposal__in=[s.pk for s in spans]).values_list("proposal_id", flat=True))
+    reviews = _reviews({(s.annotation_set.document_id, s.annotation_set.author_id) for s in spans})
+    writer = _Writer(bulk)
+    for span in spans:
+        gold = golds[span.annotation_set.document_id]
+        review = reviews[span.annotation_set.document_id, span.annotation_set.author_id]
+        in_gold = (span.start, span.end, span.label_id) in gold.places
+        # What this very batch put into gold for another run leaves nothing open, but both runs' proposals are decided.
+        if span.pk not in taken and review.closed_at is None and (not in_gold or writer.made_here(gold, span)):
+            writer.decide(span, review, gold)
+    writer.write(golds.values())
+    return len(writer.decisions)
+
+
+class _Writer:
+    """Collects the rows of a batch, then writes them table by table."""
+
+    def __init__(self, bulk: BulkAct) -> None:
+        self._bulk = bulk
+        self._to = rule_of(bulk.rule).to
+        self._accepts = bulk.act == BulkAct.Act.ACCEPT
+        self._now = timezone.now()
+        self._events: list[Event] = []
+        self._rows: list[SpanRow] = []
+        self._made: set[tuple[int, Place]] = set()
+        self._strings: Counter[Key] = Counter()
+        self.decisions: list[Decision] = []
+
+    def made_here(self, gold: Gold, span: Span) -> bool:
+        return (gold.pk, (span.start, span.end, span.label_id)) in self._made
+
+    def decide(self, span: Span, review: Review, gold: Gold) -> None:
+        place = (span.start, span.end, self._to or span.label_id) if self._accepts else None
+        made = self._gold_row(span, gold, place) if place else []
+        verdict = Decision.Verdict.ACCEPTED if place else Decision.Verdict.REJECTED
+        start, end, label = place or (None, None, None)
+        self.decisions.append(
+            Decision(
+                proposal_id=span.pk, review_id=review.pk, verdict=verdict, start=start, end=end, label_id=label,
+                reviewer_id=self._bulk.user_id, cause_id=self._bulk.pk, at=self._now,
+            )
+        )  # fmt: skip
+        after = {"verdict": str(verdict), "place": list(place) if place else None, "cause": str(self._bulk.pk)}
+        effect = Effect(span.pk, None, after, made, [])
+        self._event(Verb.REVIEW_DECIDED, span, gold, effect, self._act(span))
+        if span.string_key is not None:
+            self._strings[span.annotation_set.author_id, span.string_key, span.label_id] -= 1
+
+    def _act(self, span: Span) -> Act:
+        if not self._accepts:
+            return Act.REJECT
+        return Act.CORRECT if self._to and self._to != span.label_id else Act.ACCEPT
+
+    def _gold_row(self, span: Span, gold: Gold, place: Place) -> list[list[Any]]:
+        if place in gold.places:
+            return []
+        author = span.annotation_set.author
+        provenance = {
+            "from": f"{author.kind}:{author.name}",
+            "set": span.annotation_set_id,
+            "proposal": span.pk,
+            "confidence": span.confidence,
+            "source": span.source,
+            "changed": ["label"] if place[2] != span.label_id else [],
+            "by": self._bulk.user.username,
+            "at": self._now.isoformat(timespec="seconds"),
+            "cause": str(self._bulk.pk),
+        }
+        gold.places[place] = provenance
+        self._made.add((gold.pk, place))
+        self._rows.append(SpanRow(gold.pk, *place, span.confidence, span.source, json.dumps(provenance)))
+        return [[*place, span.confidence, span.source, provenance]]
+
+    def _event(self, verb: Verb, span: Span, gold: Gold, effect: Effect, act: Act, reverts: int | None = None) -> None:
+        gold.steps += 1
+        self._events.append(
+            Event(
+                verb=verb,
+                actor_id=self._bulk.user_id,
+                project_id=self._bulk.project_id,
+                document_id=span.annotation_set.document_id,
+                annotation_set_id=gold.pk,
+                data=effect.data()
+                | {"act": str(act), "run": span.annotation_set.author_id, "cause": str(self._bulk.pk)},
+                reverts=reverts,
+            )
+        )
+
+    def take_back(self, span: Span, gold: Gold, event: int | None, effect: Effect) -> None:
+        self._event(Verb.REVIEW_UNDONE, span, gold, effect, Act.UNDO, reverts=event)
+        if span.string_key is not None:
+            self._strings[span.annotation_set.author_id, span.string_key, span.label_id] += 1
+
+    def write(self, golds: Iterable[Gold]) -> None:
+        insert_spans(self._rows)
+        insert_objects(Decision, self.decisions)
+        insert_objects(Event, self._events)
+        count_open(dict(self._strings))
+        stepped = [gold for gold in golds if gold.steps]
+        if stepped:
+            steps = Case(
+                *(When(pk=g.pk, then=Value(g.version + g.steps)) for g in stepped), output_field=IntegerField()
+            )
+            AnnotationSet.objects.filter(pk__in=[g.pk for g in stepped]).update(version=steps)
+
+
+# ── Taking back ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def take_back_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> int:
+    """Take back what still stands of these decisions. Returns how many that were."""
+    documents = sorted({document for document, _ in pairs})
+    golds = _locked(bulk, documents)
+    proposals = [proposal for _, proposal in pairs]
+    open_notes = Decision.objects.filter(proposal__in=proposals, cause=bulk, review__closed_at__isnull=True)
+    standing = {decision.proposal_id: decision for decision in open_notes}
+    spans = [span for span in _spans(proposals) if span.pk in standing]
+    events = _events(bulk, documents)
+    before = {pk: state_of(decision) for pk, decision in standing.items()}
+    Decision.objects.filter(pk__in=[standing[span.pk].pk for span in spans]).delete()
+    gone = _delete_gold(bulk, golds, spans, standing)
+    writer = _Writer(bulk)
+    for span in spans:
+        effect = Effect(span.pk, before[span.pk], None, [], gone.get(span.pk, []))
+        writer.take_back(span, golds[span.annotation_set.document_id], events.get(span.pk), effect)
+    writer.write(golds.values())
+    return len(spans)
+
+
+def _delete_gold(
+    bulk: BulkAct, golds: dict[int, Gold], spans: Sequence[Span], standing: dict[int, Decision]
+) -> dict[int, list[list[Any]]]:
+    """Gold spans that the act made go, unless another acceptance stands on them by now. The rows, by proposal."""
+    stand = Decision.objects.filter(review__document__in=golds, start__isnull=False)
+    held = set(stand.values_list("review__document_id", "start", "end", "label_id"))
+    gone: dict[int, list[list[Any]]] = {}
+    there = {
+        (row.annotation_set_id, row.start, row.end, row.label_id): row
+        for row in Span.objects.filter(annotation_set__in=[gold.pk for gold in golds.values()])
+        if (row.provenance or {}).get("cause") == str(bulk.pk)
+    }
+    keys = []
+    for span in spans:
+        document, decision = span.annotation_set.document_id, standing[span.pk]
+        place = decision.start, decision.end, decision.label_id
+        row = there.pop((golds[document].pk, *place), None)
+        if row is not None and (document, *place) not in held:
+            keys.append(row.pk)
+            gone[span.pk] = [row_of(row)]
+    Span.objects.filter(pk__in=keys).delete()
+    return gone
+
+
+def _events(bulk: BulkAct, documents: Sequence[int]) -> dict[int, int]:
+    """The act's decisions in these notes: the event's id by proposal."""
+    made = Event.objects.filter(document_id__in=documents, verb=Verb.REVIEW_DECIDED, data__cause=str(bulk.pk))
+    return {data["proposal"]: pk for pk, data in made.order_by("id").values_list("pk", "data")}
+
+
+# ── Rows of the batch's notes ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _locked(bulk: BulkAct, documents: Sequence[int]) -> dict[int, Gold]:
+    """The notes' gold sets by note, made where they are missing, locked in the order of the notes."""
+    author = gold_author(bulk.project)
+    AnnotationSet.objects.bulk_create(
+        (AnnotationSet(document_id=pk, author=author, blind=False) for pk in documents), ignore_conflicts=True
+    )
+    held = AnnotationSet.objects.select_for_update(of=("self",)).filter(author=author, document__in=documents)
+    golds = {
+        document: Gold(pk, version)
+        for pk, document, version in held.order_by("document_id").values_list("pk", "document_id", "version")
+    }
+    by_set = {gold.pk: gold for gold in golds.values()}
+    columns = ("annotation_set_id", "start", "end", "label_id", "provenance")
+    for pk, start, end, label, provenance in Span.objects.filter(annotation_set__in=by_set).values_list(*columns):
+        by_set[pk].places[start, end, label] = provenance
+    return golds
+
+
+def _spans(proposals: Sequence[int]) -> list[Span]:
+    rows = Span.objects.filter(pk__in=proposals).select_related("annotation_set__author")
+    return list(rows.order_by("annotation_set__document_id", "pk"))
+
+
+def _reviews(wanted: set[Pair]) -> dict[Pair, Review]:
+    """The reviews of these notes and runs, made where they are missing."""
+    Review.objects.bulk_create(
+        (Review(document_id=document, author_id=author) for document, author in sorted(wanted)), ignore_conflicts=True
+    )
+    rows = Review.objects.filter(
+        document__in={document for document, _ in wanted}, author__in={author for _, author in wanted}
+    )
+    return {(row.document_id, row.author_id): row for row in rows}

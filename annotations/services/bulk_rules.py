@@ -1,0 +1,97 @@
+"""What a bulk act is about: the rule as it is stored, and the open proposals that it names.
+
+Kinds of rule, all of them over `runs` (author ids):
+    string     one string under one label: `string` (its key), `label`, and `but`, the ids of the exceptions
+    agreed     the same place and label proposed by at least `agree` of the runs; `label` or None for any
+    threshold  confidence of at least `least`; `label` and `source`, or None for any
+`to` is the label to accept with, None for the one proposed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from annotations.models import AnnotationSet, Author, Project, Review, Span
+
+Kind = Literal["string", "agreed", "threshold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """See the module."""
+
+    kind: Kind
+    runs: Sequence[int]
+    label: int | None = None
+    source: str | None = None
+    least: float | None = None
+    agree: int = 2
+    string: int | None = None
+    but: Sequence[int] = field(default_factory=list)
+    to: int | None = None
+
+    def data(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def rule_of(stored: dict[str, Any]) -> Rule:
+    return Rule(**{key: value for key, value in stored.items() if key in Rule.__dataclass_fields__})
+
+
+def proposals_of(rule: Rule) -> "QuerySet[Span]":
+    """What the rule names, decided or not."""
+    spans = Span.objects.filter(
+        annotation_set__author__in=rule.runs, annotation_set__state=AnnotationSet.State.SUBMITTED
+    ).order_by()
+    if rule.label is not None:
+        spans = spans.filter(label_id=rule.label)
+    if rule.kind == "string":
+        return spans.filter(string_key=rule.string).exclude(pk__in=rule.but)
+    if rule.kind == "agreed":
+        return spans.alias(runs=_runs_alike(rule.runs)).filter(runs__gte=rule.agree)
+    if rule.source is not None:
+        spans = spans.filter(source=rule.source)
+    return spans.filter(confidence__gte=rule.least)
+
+
+def _runs_alike(runs: Sequence[int]) -> Coalesce:
+    """How many of the runs propose exactly this place and label."""
+    alike = (
+        Span.objects.filter(
+            annotation_set__document=OuterRef("annotation_set__document"),
+            annotation_set__author__in=runs,
+            annotation_set__state=AnnotationSet.State.SUBMITTED,
+            start=OuterRef("start"),
+            end=OuterRef("end"),
+            label=OuterRef("label"),
+        )
+        .order_by()
+        .values("start")
+        .annotate(runs=Count("annotation_set__author", distinct=True))
+    )
+    return Coalesce(Subquery(alike.values("runs")), 0)
+
+
+def open_of(rule: Rule, project: Project) -> "QuerySet[Span]":
+    """What a bulk act by the rule decides: no decision on it, not in gold as it is, its note's review not closed."""
+    return only_open(proposals_of(rule), project)
+
+
+def only_open(spans: "QuerySet[Span]", project: Project) -> "QuerySet[Span]":
+    """Of these proposals those that wait for a decision."""
+    closed = Review.objects.filter(
+        document=OuterRef("annotation_set__document"), author=OuterRef("annotation_set__author"),
+        closed_at__isnull=False,
+    )  # fmt: skip
+    gold = Span.objects.filter(
+        # The author's id rather than a join: the constraint of one set per author begins with the note.
+        annotation_set__author__in=Author.objects.filter(project=project, kind=Author.Kind.GOLD),
+        annotation_set__document=OuterRef("annotation_set__document"),
+        start=OuterRef("start"),
+        end=OuterRef("end"),
+        label=OuterRef("label"),
+    )
+    return spans.filter(decision__isnull=True).filter(~Exists(closed)).filter(~Exists(gold))

@@ -1,0 +1,277 @@
+"""Bulk acts: what is open is decided as one act, no decision of a person is overwritten, one undo takes it back."""
+
+import uuid
+from functools import partial
+
+import pytest
+from django.db import transaction
+
+from annotations.models import (
+    AnnotationSet,
+    BulkAct,
+    Decision,
+    Event,
+    ProposedString,
+    Review,
+    Role,
+    Span,
+    Verb,
+)
+from annotations.selectors.review import review_state
+from annotations.services import bulk_review, review
+from annotations.services.bulk_review import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
+from annotations.services.bulk_rules import Rule
+from annotations.services.errors import ServiceError
+from annotations.services.progress import Cancelled
+from annotations.services.review import Request
+from annotations.services.review_log import Act
+from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
+
+TEXT = "Mario Rossi, 54 anni, a Torino."
+PLACES = [(0, 11, "PATIENT"), (24, 30, "HOSPITAL")]
+
+
+class World:
+    def __init__(self, notes=3):
+        self.project = make_project("covid")
+        self.rita, self.rosa = (make_member(self.project, Role.REVIEWER, name) for name in ("rita", "rosa"))
+        self.runs = [make_author(self.project, kind="run", name=name) for name in ("rules-1", "crf-1")]
+        self.notes = [make_note(self.project, TEXT) for _ in range(notes)]
+        for note in self.notes:
+            make_set(note, self.runs[0], PLACES, submitted=True)
+            make_set(note, self.runs[1], PLACES[:1], submitted=True)
+        self.spans = Span.objects.filter(annotation_set__author=self.runs[0]).order_by(
+            "annotation_set__document", "start"
+        )
+        Span.objects.filter(start=0).update(confidence=0.9, source="title")
+        Span.objects.filter(start=24).update(confidence=0.4, source="place")
+
+    def plan(self, act="accept", *, user=None, runs=None, kind="threshold", **rule):
+        rule = {"least": 0.0} | rule if kind == "threshold" else rule
+        rule = Rule(kind, [run.pk for run in runs or self.runs[:1]], **rule)
+        return plan_bulk(project=self.project, user=user or self.rita, rule=rule, act=BulkAct.Act(act))
+
+    def do(self, act="accept", **options):
+        bulk = self.plan(act, **options)
+        assert begin_bulk(bulk=bulk, user=options.get("user") or self.rita)
+        at_once(bulk, run_bulk)
+        bulk.refresh_from_db()
+        return bulk
+
+    def decide(self, act, span, *, user=None, run=0, **options):
+        request = Request(change_id=uuid.uuid4(), act=act, proposal=span.pk, **options)
+        document = AnnotationSet.objects.get(pk=span.annotation_set_id).document
+        return review.decide(document=document, author=self.runs[run], user=user or self.rosa, request=request)
+
+    def gold(self):
+        rows = Span.objects.filter(annotation_set__author__kind="gold").select_related("label", "annotation_set")
+        return sorted((self.numbers[s.annotation_set.document_id], s.start, s.label.code) for s in rows)
+
+    @property
+    def numbers(self):
+        return {note.pk: number for number, note in enumerate(self.notes)}
+
+    def check(self):
+        """Every gold span of a decision has one; gold's version counts the events; what is open is counted right."""
+        for gold in AnnotationSet.objects.filter(author__kind="gold"):
+            decided = Event.objects.filter(
+                annotation_set_id=gold.pk, verb__in=[Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE]
+            )
+            assert decided.count() == gold.version
+            accepted = Decision.objects.filter(review__document=gold.document_id, verdict="accepted")
+            assert set(gold.spans.values_list("start", "end", "label_id")) == set(
+                accepted.values_list("start", "end", "label_id")
+            )
+        for row in ProposedString.objects.all():
+            spans = Span.objects.filter(
+                annotation_set__author=row.author_id, string_key=row.string_key, label=row.label_id
+            )
+            assert (row.count, row.open) == (spans.count(), spans.filter(decision__isnull=True).count())
+
+
+@pytest.fixture
+def world(db):
+    return World()
+
+
+def test_what_is_open_is_accepted_as_one_act(world):
+    bulk = world.do(source="title", least=0.8)
+    assert (bulk.state, bulk.planned, bulk.decided, bulk.left) == ("done", 3, 3, 0)
+    assert world.gold() == [(0, 0, "PATIENT"), (1, 0, "PATIENT"), (2, 0, "PATIENT")]
+    events = Event.objects.filter(verb=Verb.REVIEW_DECIDED)
+    assert {(e.actor_id, e.data["cause"], e.data["act"]) for e in events} == {(world.rita.pk, str(bulk.pk), "accept")}
+    provenance = Span.objects.filter(annotation_set__author__kind="gold").first().provenance
+    assert (provenance["from"], provenance["by"], provenance["confidence"]) == ("run:rules-1", "rita", 0.9)
+    assert Event.objects.get(verb=Verb.REVIEW_BULK_DONE).data["decided"] == 3
+    world.check()
+
+
+def test_each_rule_names_what_it_says(world):
+    patient, hospital = label_of(world.project, "PATIENT"), label_of(world.project, "HOSPITAL")
+    assert world.plan().planned == 6
+    assert world.plan(least=0.5).planned == 3
+    assert world.plan(source="place").planned == 3
+    assert world.plan(label=hospital.pk).planned == 3
+    assert world.plan(kind="agreed", runs=world.runs).planned == 6, "the same three in each of two runs"
+    key = ProposedString.objects.get(author=world.runs[0], label_id=patient.pk).string_key
+    first = world.spans[0]
+    assert world.plan(kind="string", string=key, label=patient.pk).planned == 3
+    assert world.plan(kind="string", string=key, label=patient.pk, but=[first.pk]).planned == 2
+    with pytest.raises(ServiceError, match="nothing that is open") as refused:
+        world.plan(kind="agreed", runs=world.runs, agree=3)
+    assert refused.value.code == "none"
+
+
+def test_a_string_is_accepted_under_another_label_or_rejected(world):
+    hospital, city = label_of(world.project, "HOSPITAL"), label_of(world.project, "CITY")
+    key = ProposedString.objects.get(author=world.runs[0], label_id=hospital.pk).string_key
+    world.do(kind="string", string=key, label=hospital.pk, but=[world.spans[1].pk], to=city.pk)
+    assert world.gold() == [(1, 24, "CITY"), (2, 24, "CITY")]
+    assert Span.objects.filter(annotation_set__author__kind="gold").first().provenance["changed"] == ["label"]
+    world.do("reject", kind="string", string=key, label=hospital.pk)
+    assert Decision.objects.filter(verdict="rejected").get().proposal_id == world.spans[1].pk
+    world.check()
+
+
+def test_the_same_span_of_two_runs_is_one_gold_span(world):
+    bulk = world.do(kind="agreed", runs=world.runs)
+    assert bulk.decided == 6
+    assert len(world.gold()) == 3
+    assert Decision.objects.count() == 6
+    world.check()
+    assert begin_undo(bulk=bulk)
+    at_once(bulk, undo_bulk)
+    assert (world.gold(), Decision.objects.count()) == ([], 0)
+    world.check()
+
+
+def test_one_undo_takes_all_of_it_back(world):
+    bulk = world.do()
+    assert begin_undo(bulk=bulk)
+    assert not begin_undo(bulk=bulk), "twice is once"
+    at_once(bulk, undo_bulk)
+    bulk.refresh_from_db()
+    assert (bulk.state, bulk.taken_back, bulk.kept) == ("undone", 6, 0)
+    assert world.gold() == []
+    assert not Decision.objects.exists()
+    undone = Event.objects.filter(verb=Verb.REVIEW_UNDONE)
+    assert set(undone.values_list("reverts", flat=True)) == set(
+        Event.objects.filter(verb=Verb.REVIEW_DECIDED).values_list("pk", flat=True)
+    )
+    assert review_state(document=world.notes[0], author=world.runs[0])["open"] == 2
+    world.check()
+
+
+def test_what_a_person_decided_is_left_as_it_is(world):
+    first, second, *_ = world.spans
+    bulk = world.plan()
+    world.decide(Act.REJECT, first)
+    assert begin_bulk(bulk=bulk, user=world.rita)
+    at_once(bulk, run_bulk)
+    bulk.refresh_from_db()
+    assert (bulk.planned, bulk.decided, bulk.left) == (6, 5, 1)
+    assert Decision.objects.get(proposal=first).reviewer == world.rosa
+    # And the other way round: her later word stands, also when the act is taken back.
+    world.decide(Act.REJECT, second)
+    begin_undo(bulk=bulk)
+    at_once(bulk, undo_bulk)
+    bulk.refresh_from_db()
+    assert (bulk.taken_back, bulk.kept) == (4, 1)
+    assert set(Decision.objects.values_list("proposal_id", "reviewer")) == {
+        (first.pk, world.rosa.pk), (second.pk, world.rosa.pk),
+    }  # fmt: skip
+    world.check()
+
+
+def test_a_decision_over_a_bulk_one_can_be_taken_back_to_it(world):
+    bulk = world.do()
+    span = world.spans[0]
+    world.decide(Act.REJECT, span)
+    document = world.notes[0]
+    undo = Request(change_id=uuid.uuid4(), act=Act.UNDO)
+    review.decide(document=document, author=world.runs[0], user=world.rosa, request=undo)
+    assert Decision.objects.get(proposal=span).cause_id == bulk.pk
+    # The bulk act itself is no business of the undo inside a note.
+    with pytest.raises(ServiceError, match="nothing to undo"):
+        request = Request(change_id=uuid.uuid4(), act=Act.UNDO)
+        review.decide(document=document, author=world.runs[0], user=world.rita, request=request)
+    begin_undo(bulk=bulk)
+    at_once(bulk, undo_bulk)
+    assert world.gold() == []
+    world.check()
+
+
+def test_gold_that_somebody_else_s_acceptance_stands_on_stays(world):
+    bulk = world.do(least=0.8)
+    other = Span.objects.filter(annotation_set__author=world.runs[1]).order_by("annotation_set__document").first()
+    world.decide(Act.ACCEPT, other, run=1)
+    begin_undo(bulk=bulk)
+    at_once(bulk, undo_bulk)
+    assert world.gold() == [(0, 0, "PATIENT")]
+    world.check()
+
+
+def test_closed_notes_are_left_alone_both_ways(world):
+    world.do(least=0.8)
+    for span in world.spans.filter(start=24):
+        world.decide(Act.REJECT, span)
+    review.close_review(document=world.notes[0], author=world.runs[0], user=world.rosa)
+    with pytest.raises(ServiceError, match="nothing that is open"):
+        world.plan()
+    bulk = BulkAct.objects.get(state="done")
+    begin_undo(bulk=bulk)
+    at_once(bulk, undo_bulk)
+    bulk.refresh_from_db()
+    assert (bulk.taken_back, bulk.kept) == (2, 1)
+    assert world.gold() == [(0, 0, "PATIENT")]
+    assert Review.objects.get(document=world.notes[0], author=world.runs[0]).closed_at
+
+
+def test_impossible_plans_are_refused(world):
+    elsewhere = make_project()
+    for rule, code in (
+        ({"label": label_of(elsewhere, "CITY").pk}, "label"),
+        ({"to": 10**9}, "label"),
+        ({"least": 0.99}, "none"),
+    ):
+        with pytest.raises(ServiceError) as refused:
+            world.plan(**rule)
+        assert refused.value.code == code
+    with pytest.raises(ServiceError, match="a label is for accepting"):
+        world.plan("reject", to=label_of(world.project, "CITY").pk)
+    bulk = world.plan()
+    with pytest.raises(ServiceError, match="somebody else planned this"):
+        begin_bulk(bulk=bulk, user=world.rosa)
+    assert begin_bulk(bulk=bulk, user=world.rita)
+    assert not begin_bulk(bulk=bulk, user=world.rita), "twice is once"
+
+
+def test_a_stopped_act_goes_on_with_what_is_left_and_is_taken_back_whole(world, monkeypatch):
+    monkeypatch.setattr(bulk_review, "BATCH", 2)
+    bulk = world.plan()
+    begin_bulk(bulk=bulk, user=world.rita)
+
+    def stop(done, total, *, at):
+        if done >= at:
+            raise Cancelled
+
+    with pytest.raises(Cancelled), transaction.atomic():
+        run_bulk(bulk=bulk, progress=partial(stop, at=2))
+    # The progress call lies outside the batch's transaction; here the test's own took it back: nothing is half done.
+    assert not Decision.objects.exists()
+    with pytest.raises(Cancelled):
+        run_bulk(bulk=bulk, progress=partial(stop, at=4))
+    bulk.refresh_from_db()
+    assert (bulk.state, bulk.decided) == ("working", 4)
+    world.check()
+    seen = []
+    run_bulk(bulk=bulk, progress=lambda done, total: seen.append((done, total)))
+    bulk.refresh_from_db()
+    assert (bulk.state, bulk.decided, seen) == ("done", 6, [(4, 6), (6, 6)])
+    begin_undo(bulk=bulk)
+    with pytest.raises(Cancelled):
+        undo_bulk(bulk=bulk, progress=partial(stop, at=2))
+    undo_bulk(bulk=bulk)
+    bulk.refresh_from_db()
+    assert (bulk.state, bulk.taken_back, bulk.kept) == ("undone", 6, 0)
+    world.check()
