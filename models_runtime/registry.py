@@ -58,6 +58,20 @@ JOBS: dict[str, JobKind] = {
         # Its model's name may belong to another by then; a new training is one form.
         can_retry=False,
     ),
+    "bulk": JobKind(
+        title="Bulk review",
+        handler="models_runtime.jobs.bulk_review.run",
+        right=Can.MAKE_GOLD,
+        unit="proposals",
+        can_pause=True,
+    ),
+    "bulk_undo": JobKind(
+        title="Taking a bulk review back",
+        handler="models_runtime.jobs.bulk_review.take_back",
+        right=Can.MAKE_GOLD,
+        unit="proposals",
+        can_pause=True,
+    ),
     "gold": JobKind(title="Make gold", handler="models_runtime.jobs.gold.run", right=Can.MAKE_GOLD, can_pause=True),
 }
 

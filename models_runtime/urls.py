@@ -1,6 +1,17 @@
 from django.urls import URLPattern, path
 
-from models_runtime.views import agreement, backends, calibrations, combining, comparing, jobs, runs, starting, trained
+from models_runtime.views import (
+    agreement,
+    backends,
+    bulk_review,
+    calibrations,
+    combining,
+    comparing,
+    jobs,
+    runs,
+    starting,
+    trained,
+)
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/backends/", backends.backends, name="backends"),
@@ -38,5 +49,8 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/agreement/start", agreement.agreement_start, name="agreement_start"),
     path("projects/<slug:slug>/agreement/jobs/<int:pk>", agreement.agreement_progress, name="agreement_progress"),
     path("projects/<slug:slug>/scores/start", starting.job_start_score, name="job_start_score"),
+    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/start", bulk_review.bulk_start, name="bulk_start"),
+    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/undo", bulk_review.bulk_undo, name="bulk_undo"),
+    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/job", bulk_review.bulk_job, name="bulk_job"),
     path("projects/<slug:slug>/gold/start", starting.job_start_gold, name="job_start_gold"),
 ]

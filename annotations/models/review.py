@@ -30,7 +30,7 @@ class Review(models.Model):
 class BulkAct(models.Model):
     """Many decisions as one act, by one rule, to be undone as one. It decides what is open and nothing else.
 
-    `rule` says which proposals (services.bulk_rules); counts are written as the work goes on. Its key is its address.
+    `rule` says which proposals (selectors.bulk_rules); counts are written as the work goes on. Its key is its address.
     """
 
     class Act(models.TextChoices):

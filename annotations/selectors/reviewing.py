@@ -1,5 +1,6 @@
 """Which notes of a run wait for review."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -49,6 +50,18 @@ def run_author(project: Project, pk: int) -> Author | None:
     """The author of a run of this project."""
     row = _RUN_AUTHOR.first(pk, project.pk, Author.Kind.RUN.value, Author.Kind.REFINED.value) if pk <= MAX_ID else None
     return object_of(Author, _AUTHOR_COLUMNS, row) if row else None
+
+
+def run_authors(project: Project) -> list[Author]:
+    """Everybody whose proposals can be reviewed: the project's runs, and those that were imported; newest first."""
+    return list(Author.objects.filter(project=project, kind__in=Author.MODELS).order_by("-pk"))
+
+
+def chosen_runs(project: Project, wanted: Iterable[str]) -> list[Author]:
+    """The runs that an address names (`?run=1&run=2`), by id; all of the project's where it names none."""
+    known = {str(author.pk): author for author in run_authors(project)}
+    named = {known[each].pk: known[each] for each in wanted if each in known}
+    return [named[pk] for pk in sorted(named)] or sorted(known.values(), key=lambda author: author.pk)
 
 
 def _read_by(author: Author) -> "QuerySet[AnnotationSet]":

@@ -10,9 +10,9 @@ from django.db.models import Case, IntegerField, Value, When
 from django.utils import timezone
 
 from annotations.models import AnnotationSet, BulkAct, Decision, Event, Review, Span, Verb
+from annotations.selectors.bulk_rules import rule_of
 from annotations.services.authors import gold_author
 from annotations.services.bulk import SpanRow, insert_objects, insert_spans
-from annotations.services.bulk_rules import rule_of
 from annotations.services.proposed_strings import Key, count_open
 from annotations.services.review_log import Act, Effect, row_of, state_of
 
@@ -171,7 +171,7 @@ def _delete_gold(
     stand = Decision.objects.filter(review__document__in=golds, start__isnull=False)
     held = set(stand.values_list("review__document_id", "start", "end", "label_id"))
     gone: dict[int, list[list[Any]]] = {}
-    there = {
+    there: dict[tuple[int | None, ...], Span] = {
         (row.annotation_set_id, row.start, row.end, row.label_id): row
         for row in Span.objects.filter(annotation_set__in=[gold.pk for gold in golds.values()])
         if (row.provenance or {}).get("cause") == str(bulk.pk)

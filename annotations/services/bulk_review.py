@@ -15,8 +15,8 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from annotations.models import BulkAct, Decision, Label, Project, User, Verb
+from annotations.selectors.bulk_rules import Rule, open_of, rule_of
 from annotations.services.bulk_batches import decide_batch, take_back_batch
-from annotations.services.bulk_rules import Rule, open_of, rule_of
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.label_lock import keep_labels
@@ -26,19 +26,19 @@ from annotations.services.progress import Progress, silent
 AT_ONCE = 2_000
 # A job's transaction ends at so many proposals.
 BATCH = 500
-Act, State = BulkAct.Act, BulkAct.State
+State = BulkAct.State
 Fence = Callable[[], None]
 Pair = tuple[int, int]
 """Document id and proposal id."""
 
 
-def plan_bulk(*, project: Project, user: User, rule: Rule, act: Act) -> BulkAct:
+def plan_bulk(*, project: Project, user: User, rule: Rule, act: BulkAct.Act) -> BulkAct:
     """Keep what is asked for, with its count; nothing is decided. Raises ServiceError `label`, `act`, `none`."""
     known = Label.objects.filter(label_set__project=project, merged_into__isnull=True)
-    for label in {rule.label, rule.to} - {None}:
+    for label in (pk for pk in (rule.label, rule.to) if pk is not None):
         if not known.filter(pk=label).exists():
             raise ServiceError("that label is not one of this project's; reload the page", code="label")
-    if act == Act.REJECT and rule.to is not None:
+    if act == BulkAct.Act.REJECT and rule.to is not None:
         raise ServiceError("a label is for accepting; choose accept or leave it out", code="act")
     planned = open_of(rule, project).count()
     if not planned:
@@ -66,7 +66,7 @@ def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None 
             if fence is not None:
                 fence()
             decided = decide_batch(bulk, batch)
-            BulkAct.objects.filter(pk=bulk.pk).update(decided=F("decided") + decided)
+            _count(bulk, State.WORKING, decided=F("decided") + decided)
         done += len(batch)
         progress(done, total)
     # What was open when it was planned, and somebody decided before its turn came.
@@ -92,7 +92,7 @@ def undo_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None
             if fence is not None:
                 fence()
             taken = take_back_batch(bulk, batch)
-            BulkAct.objects.filter(pk=bulk.pk).update(taken_back=F("taken_back") + taken)
+            _count(bulk, State.UNDOING, taken_back=F("taken_back") + taken)
         done += len(batch)
         progress(done, total)
     BulkAct.objects.filter(pk=bulk.pk).update(kept=F("decided") - F("taken_back"))
@@ -106,7 +106,13 @@ def at_once(bulk: BulkAct, work: Callable[..., dict[str, Any]]) -> dict[str, Any
         return work(bulk=bulk)
 
 
-def _end(bulk: BulkAct, state: State, verb: Verb) -> dict[str, Any]:
+def _count(bulk: BulkAct, state: BulkAct.State, **counts: Any) -> None:
+    """In the batch's transaction. A job that was stopped and started again must not undo an undo."""
+    if not BulkAct.objects.filter(pk=bulk.pk, state=state).update(**counts):
+        raise ServiceError("this bulk act was taken back meanwhile, or is done", code="state")
+
+
+def _end(bulk: BulkAct, state: BulkAct.State, verb: Verb) -> dict[str, Any]:
     with transaction.atomic():
         BulkAct.objects.filter(pk=bulk.pk).update(state=state, ended_at=timezone.now())
         bulk.refresh_from_db()

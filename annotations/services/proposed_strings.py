@@ -86,6 +86,12 @@ def remove_strings(spans: "QuerySet[Span]") -> None:
             [(t.count, t.open, t.scored, t.confidence_sum, *key) for key, t in sorted(gone.items())],
         )
     ProposedString.objects.filter(author_id__in={author for author, _, _ in gone}, count__lte=0).delete()
+    for row in ProposedString.objects.filter(sample__in=spans.order_by().values("pk")):
+        others = Span.objects.filter(
+            annotation_set__author=row.author_id, string_key=row.string_key, label_id=row.label_id
+        )
+        row.sample = others.exclude(pk__in=spans.order_by().values("pk")).values_list("pk", flat=True)[0]
+        row.save(update_fields=["sample"])
 
 
 def count_open_of(proposal: int, by: int) -> None:

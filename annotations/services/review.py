@@ -100,6 +100,7 @@ def _decide(
         if plan is None:
             return
         effect = plan
+    over = _overruled(user, effect)
     apply_effect(review, gold, user, effect)
     AnnotationSet.objects.filter(pk=gold.pk).update(version=gold.version + 1)
     record(
@@ -108,10 +109,19 @@ def _decide(
         project_id=document.project_id,
         document_id=document.pk,
         annotation_set_id=gold.pk,
-        data=effect.data() | {"act": str(request.act), "run": author.pk},
+        data=effect.data() | {"act": str(request.act), "run": author.pk} | over,
         change_id=request.change_id,
         reverts=reverts,
     )
+
+
+def _overruled(user: User, effect: Effect) -> dict[str, int]:
+    """Whose decision goes, where it is another reviewer's."""
+    if effect.proposal is None or effect.before is None:
+        return {}
+    others = Decision.objects.filter(proposal=effect.proposal).exclude(reviewer=user)
+    reviewer = others.values_list("reviewer_id", flat=True).first()
+    return {} if reviewer is None else {"over": reviewer}
 
 
 # ── What an act means ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -2,9 +2,15 @@
 
 from django.urls import URLPattern, path
 
-from annotations.views import review
+from annotations.views import acceptance, bulk_review, review
 
 urlpatterns: list[URLPattern] = [
+    path("projects/<slug:slug>/review/bulk/", bulk_review.review_bulk_new, name="review_bulk_new"),
+    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/", bulk_review.review_bulk, name="review_bulk"),
+    path("projects/<slug:slug>/review/strings/", bulk_review.review_strings, name="review_strings"),
+    path("projects/<slug:slug>/review/strings/<int:pk>/", bulk_review.review_string, name="review_string"),
+    path("projects/<slug:slug>/review/acceptance/", acceptance.acceptance, name="acceptance"),
+    path("projects/<slug:slug>/review/decisions/<slug:format>", acceptance.decisions_export, name="decisions_export"),
     path("projects/<slug:slug>/review/<int:author>/", review.review_next, name="review_next"),
     path("projects/<slug:slug>/review/<int:author>/<int:pk>/", review.review, name="review"),
     path("projects/<slug:slug>/review/<int:author>/<int:pk>/decide", review.review_decide, name="review_decide"),

@@ -16,7 +16,18 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from annotations.models import Document, GoldVersion, Membership, Project, Role, Search, StoredFile, User
+from annotations.models import (
+    BulkAct,
+    Document,
+    GoldVersion,
+    Membership,
+    Project,
+    ProposedString,
+    Role,
+    Search,
+    StoredFile,
+    User,
+)
 from annotations.services.staged import stage_import
 from models_runtime.models import Job, Run, TrainedModel
 from tests.factories import (
@@ -123,6 +134,18 @@ TABLE: dict[str, dict[str, str]] = {
     "export": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "file_download": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "audit": {"GET": MANAGERS, "POST": EVERYONE_405},
+
+    # Review of many proposals
+    "review_strings": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "review_string": {"GET": REVIEWERS, "POST": done(REVIEWERS, 303)},
+    "review_bulk_new": {"GET": REVIEWERS, "POST": done(REVIEWERS, 422)},
+    "review_bulk": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "bulk_start": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "bulk_undo": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    # It was small: there is no job.
+    "bulk_job": {"GET": done(REVIEWERS, 404), "POST": EVERYONE_405},
+    "acceptance": {"GET": READERS, "POST": EVERYONE_405},
+    "decisions_export": {"GET": REVIEWERS, "POST": EVERYONE_405},
 
     # Agreement and runs
     "agreement": {"GET": READERS, "POST": EVERYONE_405},
@@ -315,6 +338,7 @@ def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
     model = TrainedModel.objects.create(
         project=project, name="crf-1", backend="crf", state=TrainedModel.State.READY, stored_file=weights
     )
+    rule = {"kind": "threshold", "runs": [run_author.pk], "least": 0.0}
     # Numbers differ between projects, as ids do.
     number = 1 + GoldVersion.objects.count()
     version = GoldVersion.objects.create(
@@ -339,6 +363,8 @@ def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
         "membership": Membership.objects.get(project=project, user=reader).pk,
         "author": reading.author_id,
         "version": version.number,
+        "string": ProposedString.objects.get(author=run_author).pk,
+        "bulk": str(BulkAct.objects.create(project=project, user=manager, act="accept", rule=rule).pk),
         "search": str(Search.objects.create(project=project, user=reader, text="Rossi").pk),
         "project": project.pk,
         "labelset": project.label_set.pk,
@@ -379,6 +405,7 @@ KINDS = {
     "agreement_job": {"agreement_progress"},
     "run": {"run", "run_retry"},
     "run_author": {"review_next"},
+    "string": {"review_string"},
     "model": {"model", "model_rename", "model_retire", "model_file"},
     "calibration": {"calibration", "calibration_withdraw"},
     "file": {"file_download"},
@@ -409,6 +436,8 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "author": ids["run_author"],
         "version": ids["version"],
         "search": ids["search"],
+        "bulk": ids["bulk"],
+        "format": "csv",
         "start": 0,
         "end": 11,
         "object_id": ids[model[1]] if model and "object_id" in ROUTES[name] else 0,

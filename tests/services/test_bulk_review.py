@@ -17,10 +17,10 @@ from annotations.models import (
     Span,
     Verb,
 )
+from annotations.selectors.bulk_rules import Rule
 from annotations.selectors.review import review_state
 from annotations.services import bulk_review, review
 from annotations.services.bulk_review import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
-from annotations.services.bulk_rules import Rule
 from annotations.services.errors import ServiceError
 from annotations.services.progress import Cancelled
 from annotations.services.review import Request

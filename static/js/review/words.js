@@ -34,6 +34,7 @@ export const words = {
   closedElsewhere: "This note's review was closed meanwhile, by somebody else or in another tab.",
   reopenedElsewhere: "This note's review was reopened meanwhile.",
   elsewhere: "Somebody else decided on this note meanwhile, or you in another tab. What you see now is what is saved.",
+  ticked: (count, total) => `${count} of ${total} open places on this page ticked. What is not ticked stays open.`,
   accept: "Accept",
   reject: "Reject",
   remove: "Take out of gold",

@@ -1,0 +1,85 @@
+"""Proposals in their context, from any note of the project, with how each stands."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from annotations.domain.finding import around
+from annotations.models import Author, Decision, Document, Review, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A proposal where it stands (code points, end-exclusive). `state`: open, accepted, rejected, gold or closed;
+    `by` is who decided. Gold: it is there already; closed: open, in a note whose review is closed."""
+
+    pk: int
+    note: int
+    name: str
+    language: str
+    run: str
+    run_id: int
+    label: int
+    start: int
+    end: int
+    before: str
+    marked: str
+    after: str
+    confidence: float | None
+    source: str
+    state: str
+    by: str
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == "open"
+
+
+def occurrences(spans: "QuerySet[Span]", project_id: int) -> list[Occurrence]:
+    """These proposals, in the order of the query. Each note's text is read once."""
+    rows = list(spans.select_related("annotation_set__author", "decision__reviewer"))
+    documents = {row.annotation_set.document_id for row in rows}
+    notes = {
+        pk: (name, language, text)
+        for pk, name, language, text in Document.objects.filter(pk__in=documents).values_list(
+            "pk", "name", "language", "text"
+        )
+    }
+    gold, closed = _gold(documents, project_id), _closed(rows)
+    return [_occurrence(row, *notes[row.annotation_set.document_id], gold, closed) for row in rows]
+
+
+def _gold(documents: Iterable[int], project_id: int) -> set[tuple[Any, ...]]:
+    authors = Author.objects.filter(project=project_id, kind=Author.Kind.GOLD)
+    rows = Span.objects.filter(annotation_set__author__in=authors, annotation_set__document__in=documents)
+    return set(rows.values_list("annotation_set__document_id", "start", "end", "label_id"))
+
+
+def _closed(rows: Sequence[Span]) -> set[tuple[int, int]]:
+    reviews = Review.objects.filter(
+        document__in={row.annotation_set.document_id for row in rows},
+        author__in={row.annotation_set.author_id for row in rows},
+        closed_at__isnull=False,
+    )
+    return set(reviews.values_list("document_id", "author_id"))
+
+
+def _occurrence(
+    row: Span, name: str, language: str, text: str, gold: set[tuple[Any, ...]], closed: set[tuple[int, int]]
+) -> Occurrence:
+    reading = row.annotation_set
+    before, marked, after = around(text, (row.start, row.end))
+    decision: Decision | None = getattr(row, "decision", None)
+    state, by = "open", ""
+    if decision is not None:
+        state, by = decision.verdict, decision.reviewer.username
+    elif (reading.document_id, row.start, row.end, row.label_id) in gold:
+        state = "gold"
+    elif (reading.document_id, reading.author_id) in closed:
+        state = "closed"
+    return Occurrence(
+        row.pk, reading.document_id, name, language, reading.author.name, reading.author_id, row.label_id,
+        row.start, row.end, before, marked, after, row.confidence, row.source, state, by,
+    )  # fmt: skip

@@ -1,0 +1,39 @@
+"""Pages of review: addresses that name runs, and rates with their interval in words."""
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotations.domain.precision import Rate
+from annotations.models import Author
+from annotations.templatetags.coefficients import percent
+
+register = template.Library()
+
+
+@register.simple_tag
+def review_query(chosen: Sequence[Author], first: Author | None = None, **more: object) -> str:
+    """`?run=1&run=2`; of a page that begins with one run's address, the others alone."""
+    pairs: list[tuple[str, object]] = [("run", run.pk) for run in chosen if run != first]
+    pairs += [(name, value) for name, value in more.items() if value]
+    return f"?{urlencode(pairs)}" if pairs else ""
+
+
+@register.simple_tag
+def rate(figure: Rate) -> SafeString:
+    """The share with its interval and its number of decisions; few decisions are said to be few."""
+    if figure.interval is None or figure.share is None:
+        return format_html('<span class="mute">{}</span>', _("nothing decided yet"))
+    low, high = figure.interval
+    counted = ngettext("%(n)d decision", "%(n)d decisions", figure.decided) % {"n": figure.decided}
+    few = format_html(" <span class='tag'>{}</span>", _("too few to tell")) if figure.few else ""
+    return format_html(
+        '{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span> '
+        '<span class="mute small">{}</span>{}',
+        percent(figure.share), _("95 % interval"), percent(low), percent(high), counted, few,
+    )  # fmt: skip

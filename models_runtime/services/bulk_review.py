@@ -1,0 +1,42 @@
+"""Bulk acts of review: small ones in the request, large ones as a job; taking back alike."""
+
+from django.db import transaction
+
+from annotations.models import BulkAct, User
+from annotations.services.bulk_review import AT_ONCE, at_once, begin_bulk, begin_undo, run_bulk, undo_bulk
+from annotations.services.errors import ServiceError
+from models_runtime.models import Job
+from models_runtime.services.queue import enqueue
+from models_runtime.services.starting import LIVE
+
+
+def start_bulk(*, bulk: BulkAct, actor: User) -> Job | None:
+    """Carry the act out, or have a job do it: that job. Twice is once. Raises ServiceError `user`."""
+    with transaction.atomic():
+        begun = begin_bulk(bulk=bulk, user=actor)
+        if bulk.planned > AT_ONCE:
+            key = f"bulk-{bulk.pk}"
+            return enqueue(kind="bulk", project=bulk.project, params={"bulk": str(bulk.pk)}, key=key, actor=actor)
+        if begun:
+            at_once(bulk, run_bulk)
+    return None
+
+
+def start_undo(*, bulk: BulkAct, actor: User) -> Job | None:
+    """Take the act back, or have a job do it. Raises ServiceError `live` while its job is at work."""
+    with transaction.atomic():
+        BulkAct.objects.select_for_update().get(pk=bulk.pk)
+        if job_of(bulk, "bulk", live=True):
+            raise ServiceError("its job is still at work; cancel that first, then take it back", code="live")
+        begun = begin_undo(bulk=bulk)
+        if bulk.decided > AT_ONCE:
+            key = f"bulk-undo-{bulk.pk}"
+            return enqueue(kind="bulk_undo", project=bulk.project, params={"bulk": str(bulk.pk)}, key=key, actor=actor)
+        if begun:
+            at_once(bulk, undo_bulk)
+    return None
+
+
+def job_of(bulk: BulkAct, kind: str, *, live: bool = False) -> Job | None:
+    jobs = Job.objects.filter(project=bulk.project_id, kind=kind, params__bulk=str(bulk.pk))
+    return (jobs.filter(state__in=LIVE) if live else jobs).first()
