@@ -14,7 +14,10 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, Author, Decision, Document, Event, Review, Span, User, Verb
+from annotations.models import AnnotationSet, Author, BulkAct, Decision, Document, Event, Review, Span, User, Verb
+from annotations.selectors.bulk_rules import Rule
+from annotations.services.bulk_review import plan_bulk
+from models_runtime.services.bulk_review import start_bulk
 from tests import factories as make
 
 TRIALS = 12
@@ -228,3 +231,59 @@ def test_a_double_close_is_one(world, at_once):
         assert [answer.status_code for answer in at_once(*posts)] == [200, 200]
         assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_CLOSED).count() == 1
         assert Review.objects.get(document=note).found_empty
+
+
+def planned(world: SimpleNamespace, user: User, run: Author, note: Document) -> BulkAct:
+    """To accept what is open of the string that the run's first proposal in the note is."""
+    first = proposals(note, run)[0]
+    rule = Rule("string", [run.pk], string=first.string_key, label=first.label_id)
+    return plan_bulk(project=world.project, user=user, rule=rule, act=BulkAct.Act.ACCEPT)
+
+
+def carry_out(bulk: BulkAct) -> BulkAct:
+    start_bulk(bulk=bulk, actor=bulk.user)
+    bulk.refresh_from_db()
+    return bulk
+
+
+def test_a_string_is_accepted_in_bulk_while_another_rejects_it_in_a_note(world, at_once):
+    """Whoever comes first, the person's own decision on the proposal stands or is told; nothing is lost or doubled."""
+    run = world.runs[0]
+    for _ in range(TRIALS):
+        notes = [note_of(world) for _ in range(4)]
+        note = notes[2]
+        first = proposals(note, run)[0]
+        rosa = poster(world.rosa, note, run)
+        plan = planned(world, world.rita, run, note)
+        bulk, answer = at_once(
+            partial(carry_out, plan),
+            partial(rosa, "reject", proposal=first.pk, seen=["open"]),
+        )
+        decision = Decision.objects.get(proposal=first)
+        if answer.status_code == 200:
+            assert (decision.reviewer, decision.verdict, decision.cause) == (world.rosa, "rejected", None)
+            assert (bulk.decided, bulk.left) == (3, 1)
+        else:
+            assert answer.json()["message"].startswith("Rita accepted this proposal meanwhile")
+            assert (decision.reviewer, decision.cause) == (world.rita, bulk)
+            # She sees it now, and her word is the last.
+            seen = ["accepted", first.start, first.end, first.label_id]
+            assert rosa("reject", proposal=first.pk, seen=seen).status_code == 200
+        assert Decision.objects.get(proposal=first).reviewer == world.rosa
+        for each in notes:
+            gold = AnnotationSet.objects.get(document=each, author__kind="gold")
+            assert gold.spans.count() == (each != note)
+        Document.objects.filter(pk__in=[each.pk for each in notes]).delete()
+
+
+def test_two_bulk_acts_over_the_same_notes_at_once(world, at_once):
+    run = world.runs[0]
+    for _ in range(TRIALS):
+        notes = [note_of(world) for _ in range(3)]
+        plans = [planned(world, user, run, notes[0]) for user in (world.rita, world.rosa)]
+        acts = at_once(*(partial(carry_out, plan) for plan in plans))
+        assert sum(act.decided for act in acts) == 3
+        assert sum(act.left for act in acts) == 3
+        for note in notes:
+            check(note, 1)
+        Document.objects.filter(pk__in=[note.pk for note in notes]).delete()
