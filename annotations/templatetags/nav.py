@@ -30,7 +30,12 @@ TABS: list[tuple[str, str, str, frozenset[str]]] = [
         "READ_NOTES",
         frozenset({"run", "review", "review_next", "backends", "calibration", "runs_compare", "compare_places"}),
     ),
-    ("Review", "review_strings", "MAKE_GOLD", frozenset({"review_string", "review_bulk_new", "review_bulk", "acceptance"})),
+    (
+        "Review",
+        "review_strings",
+        "MAKE_GOLD",
+        frozenset({"review_string", "review_bulk_new", "review_bulk", "acceptance"}),
+    ),
     ("Models", "models", "READ_NOTES", frozenset({"model"})),
     ("Gold", "gold", "READ_NOTES", frozenset({"gold_version", "gold_changes"})),
     ("Scores", "scores", "READ_NOTES", frozenset({"score", "score_places"})),

@@ -11,11 +11,12 @@ from tests.factories import make_member, make_project
 pytestmark = pytest.mark.django_db
 _FIRST = ["Overview", "Notes", "Search"]
 _LAST = ["Runs", "Models", "Gold", "Scores"]
+_REVIEWED = [_LAST[0], "Review", *_LAST[1:]]
 TABS = {
     "viewer": [*_FIRST, "Guidelines", "Agreement", *_LAST, "Jobs"],
     "annotator": [*_FIRST, "Guidelines"],
-    "reviewer": [*_FIRST, "Guidelines", "Agreement", "Adjudicate", *_LAST, "Export", "Jobs"],
-    "manager": [*_FIRST, "Import", "Labels", "People", "Guidelines", "Agreement", "Adjudicate", *_LAST, "Export",
+    "reviewer": [*_FIRST, "Guidelines", "Agreement", "Adjudicate", *_REVIEWED, "Export", "Jobs"],
+    "manager": [*_FIRST, "Import", "Labels", "People", "Guidelines", "Agreement", "Adjudicate", *_REVIEWED, "Export",
                 "Jobs", "Audit", "Settings"],
 }  # fmt: skip
 
