@@ -148,8 +148,7 @@ class _Reading:
             label = self._merged.get(code, code)
             right = (start, end, label) in gold[note_of[pk]]
             said = confidence if raw is None else raw
-            if said is not None:
-                self.outcomes.add(label, said, right=right, fold=folds[note_of[pk]])
+            self.outcomes.add(label, said, right=right, fold=folds[note_of[pk]])
 
     def _gold(self, notes: list[int]) -> dict[int, set[tuple[int, int, str]]]:
         found: dict[int, set[tuple[int, int, str]]] = {}
@@ -174,9 +173,8 @@ class HeldOut:
         """The note at place `at`: spans found and gold spans."""
         there = {(span.start, span.end, span.label) for span in gold}
         for span in found:
-            if span.confidence is not None:
-                right = (span.start, span.end, span.label) in there
-                self.outcomes.add(span.label, span.confidence, right=right, fold=self._folds[at])
+            right = (span.start, span.end, span.label) in there
+            self.outcomes.add(span.label, span.confidence, right=right, fold=self._folds[at])
 
 
 def learned_from(model: TrainedModel | None) -> set[int]:

@@ -3,6 +3,7 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from math import isfinite
 from typing import Final
 
 from annotations.domain.calibration.curves import Counted
@@ -25,7 +26,10 @@ class Outcomes:
         # By label and step: the spans of each fold, then the right ones of each fold.
         self._counts: dict[str, defaultdict[int, list[int]]] = {}
 
-    def add(self, label: str, confidence: float, *, right: bool, fold: int) -> None:
+    def add(self, label: str, confidence: float | None, *, right: bool, fold: int) -> None:
+        """One span. Without a confidence, or with one that is no number, it doesn't count."""
+        if confidence is None or not isfinite(confidence):
+            return
         steps = self._counts.get(label)
         if steps is None:
             steps = self._counts[label] = defaultdict(lambda: [0] * (2 * FOLDS))

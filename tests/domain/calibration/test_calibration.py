@@ -86,6 +86,13 @@ def test_a_handful_of_examples_bends_a_curve_only_a_little():
     assert many < 0.02 < 0.1 < few < 0.8
 
 
+def test_spans_without_a_number_do_not_count():
+    made = outcomes(("NAME", 0.9, 100, 50))
+    for nothing in (None, float("nan"), float("inf")):
+        made.add("NAME", nothing, right=True, fold=0)
+    assert fitted(made).before.spans == 100
+
+
 def test_too_few_spans_are_refused_with_their_number():
     with pytest.raises(TooFew, match=f"{LEAST - 1} spans") as refused:
         fitted(outcomes(("NAME", 0.9, LEAST - 1, 1)))
