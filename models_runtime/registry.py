@@ -19,6 +19,8 @@ class JobKind:
     `undo(params, state)` takes back what an unfinished job wrote; `state` is "cancelled" or "failed". It runs in one
     transaction with the job's last state and must be safe to repeat. It returns None, or the result where the work
     turns out to be complete, so that nothing is left to take back.
+    `redo(params)` makes ready what starting a failed or cancelled job again needs, in the same transaction. It raises
+    ServiceError where that can't be.
     """
 
     title: str
@@ -27,6 +29,7 @@ class JobKind:
     unit: str = "notes"
     queue: str = "cpu"
     undo: str = ""
+    redo: str = ""
     can_pause: bool = False
     can_retry: bool = True
 
@@ -55,8 +58,7 @@ JOBS: dict[str, JobKind] = {
         right=Can.MANAGE,
         unit="steps",
         undo="models_runtime.jobs.training.undo",
-        # Its model's name may belong to another by then; a new training is one form.
-        can_retry=False,
+        redo="models_runtime.jobs.training.redo",
     ),
     "bulk": JobKind(
         title="Bulk review",
@@ -123,14 +125,18 @@ def backend_kind(name: str) -> BackendKind:
 class TrainableKind:
     """A kind of model that learns here. `factory(path=FILE)` loads a trained one; `child` is run with `python -m`.
 
-    `algorithms` by key, the default first. `needs`: as a BackendKind's.
+    `algorithms` by key, the default first. `format` is what its files say they are. `needs`: as a BackendKind's.
+    `by_epoch`: it is scored after each, goes on from the last one after a kill, and can end early with what it has;
+    the others begin again after a kill, which gives the same model.
     """
 
     title: str
     factory: str
     child: str
+    format: str
     algorithms: dict[str, str]
     needs: str = ""
+    by_epoch: bool = False
 
 
 TRAINABLE: dict[str, TrainableKind] = {
@@ -138,10 +144,23 @@ TRAINABLE: dict[str, TrainableKind] = {
         title="CRF",
         factory="models_runtime.backends.crf.CrfBackend",
         child="models_runtime.backends.crf.child",
+        format="deidreview-crf-1",
         algorithms={
             "lbfgs": "L-BFGS: the best model, in minutes",
             "ap": "Averaged perceptron: nearly as good, in a fraction of the time",
         },
+    ),
+    "spacy": TrainableKind(
+        title="spaCy",
+        factory="models_runtime.backends.spacy_ner.backend.SpacyBackend",
+        child="models_runtime.backends.spacy_ner.child",
+        format="deidreview-spacy-1",
+        algorithms={
+            "cnn": "Convolution over tokens: a second opinion of another kind, in some ten minutes",
+            "quick": "The same in fewer epochs: nearly as good, in less than half the time",
+        },
+        needs="spacy",
+        by_epoch=True,
     ),
 }
 

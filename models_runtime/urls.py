@@ -36,6 +36,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/models/<int:pk>/", trained.model, name="model"),
     path("projects/<slug:slug>/models/<int:pk>/rename", trained.model_rename, name="model_rename"),
     path("projects/<slug:slug>/models/<int:pk>/retire", trained.model_retire, name="model_retire"),
+    path("projects/<slug:slug>/models/<int:pk>/enough", trained.model_enough, name="model_enough"),
     path("projects/<slug:slug>/models/<int:pk>/file", trained.model_file, name="model_file"),
     path("projects/<slug:slug>/jobs/", jobs.jobs, name="jobs"),
     path("projects/<slug:slug>/jobs/<int:pk>/", jobs.job, name="job"),

@@ -55,6 +55,14 @@ class Backend(Protocol):
         """The same, one text at a time as they come, for long runs; never reads far ahead."""
 
 
+def not_installed(error: ImportError) -> BackendError:
+    """What to say, and to do, where a library is missing."""
+    library = (error.name or "a library").partition(".")[0]
+    return BackendError(
+        f"{library} is not installed on this worker; install it with: make setup-models", permanent=True
+    )
+
+
 def load(dotted_path: str, **params: Any) -> Backend:
     """The backend that `package.module.Class(**params)` makes, imported on first use; the same one for the same words.
 
@@ -73,6 +81,8 @@ def _load(dotted_path: str, words: str) -> Backend:
     try:
         factory = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
+        if isinstance(error, ImportError) and not module.startswith(error.name or module):
+            raise not_installed(error) from None
         raise BackendError(f"there is no backend {dotted_path!r} ({error})", permanent=True) from None
     try:
         return cast(Backend, factory(**json.loads(words)))

@@ -7,10 +7,11 @@ library's C code. Texts and spans go through a pipe, never onto a command line o
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final
@@ -22,47 +23,62 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 # How often the asking process is called back while the child says nothing (seconds).
 EVERY: Final = 0.5
 CHECK_SECONDS: Final = 30
+CHILD: Final = "models_runtime.backends.child"
+# Sums in one order, whatever the machine: the same notes give the same weights.
+ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS")
 
-Told = Callable[[dict[str, Any] | None], None]
-"""Called with each step of a training ({"iteration", "most", "loss"}), and with None every EVERY seconds between.
+Told = Callable[[dict[str, Any] | None], bool | None]
+"""Called with each step of a training ({"iteration", "most", "loss", "f1"}), and with None every EVERY seconds between.
 
-What it raises stops the child and comes out.
+True: it is enough, the training is to end with what it has learned. What it raises stops the child and comes out.
 """
+Notes = Iterable[tuple[str, Sequence[Span]]]
 
 
 def train(
     module: str,
-    notes: Iterable[tuple[str, Sequence[Span]]],
+    notes: Notes,
     path: Path,
     *,
     options: dict[str, Any],
     unlabelled: Iterable[str],
     told: Told,
+    held_out: Notes = (),
 ) -> str:
-    """Have `python -m module train` learn from `notes` and write `path`; returns the file's sha256.
+    """Have the learner of `module` learn from `notes` and write `path`; returns the file's sha256.
 
-    Raises BackendError: permanent where it says so itself, else where the child was lost.
+    `options` are a Lesson's plain fields. Raises BackendError: permanent where it says so itself, else where the child
+    was lost.
     """
-    with _child(module, "train", str(path)) as process:
-        lines = ((text, [[span.start, span.end, span.label] for span in spans]) for text, spans in notes)
+    with _child("train", module, str(path)) as process:
+        parts = ([options], map(_line, notes), [None], unlabelled, [None], map(_line, held_out), [None])
         with suppress(BrokenPipeError):  # it has ended; what it said tells why
-            _feed(process.stdin, [options], lines, [None], unlabelled, [None], told)
+            _feed(process.stdin, *parts, told)
+        begun = False
         for said in _said(process):
             if said is not None and "error" in said:
                 raise BackendError(str(said["error"]), permanent=bool(said.get("permanent")))
             if said is not None and "sha256" in said:
                 return str(said["sha256"])
-            told(said)
+            begun = begun or said is not None
+            if told(said) and begun:
+                process.send_signal(signal.SIGUSR1)
         told(None)
         raise BackendError(f"the training process was lost ({_ending(process)})", permanent=False)
 
 
-def check(module: str, path: Path) -> dict[str, Any]:
-    """Have `python -m module check` open the file and read a text with it; returns the file's own card.
+def _line(note: tuple[str, Sequence[Span]]) -> Any:
+    text, spans = note
+    return text, [[span.start, span.end, span.label] for span in spans]
 
-    Raises BackendError (permanent) for a file that is refused, takes too long, or takes the child down.
+
+def check(modules: Mapping[str, str], path: Path) -> dict[str, Any]:
+    """Have a child open the file with the learner of its format and read a text with it; returns the file's own card.
+
+    `modules` are the learners by format; the card's `format` says which one it was. Raises BackendError (permanent) for
+    a file that is refused, takes too long, or takes the child down.
     """
-    with _child(module, "check", str(path)) as process:
+    with _child("check", *(f"{format}={module}" for format, module in modules.items()), str(path)) as process:
         try:
             out, _ = process.communicate(timeout=CHECK_SECONDS)
         except subprocess.TimeoutExpired:
@@ -80,13 +96,14 @@ def check(module: str, path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _child(module: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
+def _child(act: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
     """The child, which is gone afterwards. It gets none of our environment, which holds secrets."""
     env = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
+    env |= {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"} | dict.fromkeys(ONE_THREAD, "1")
     process = subprocess.Popen(  # noqa: S603 - our own module, and paths of ours
-        [sys.executable, "-m", module, str(os.getpid()), *words],
+        [sys.executable, "-m", CHILD, str(os.getpid()), act, *words],
         cwd=ROOT,
-        env=env | {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"},
+        env=env,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -1,8 +1,11 @@
 """What a training reads: the notes to learn from, the notes held out to score with, the project's other notes."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from django.db.models import Count
 
 from annotations.domain.spans import Span
 from annotations.domain.splits import Patient, Side, split_patients
@@ -59,6 +62,15 @@ def gold_notes(version: GoldVersion, documents: Sequence[int]) -> Iterator[Note]
         notes = GoldVersionNote.objects.filter(version=version, document__in=documents[at : at + BATCH])
         for text, spans in notes.order_by("document_id").values_list("document__text", "spans"):
             yield text, [Span(start, end, merged.get(code, code)) for start, end, code, _ in spans]
+
+
+def language_of(version: GoldVersion) -> str:
+    """The language of most of the version's notes (`it`); of those that name none, the project's. May be empty."""
+    rows = GoldVersionNote.objects.filter(version=version).order_by().values_list("document__language")
+    counted: Counter[str] = Counter()
+    for language, count in rows.annotate(count=Count("id")):
+        counted[language or version.project.language] += count
+    return max(sorted(counted), key=lambda language: counted[language], default="")
 
 
 def other_notes(version: GoldVersion, newest: int) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """A model learns from a frozen gold version, in a process of its own; its file, card and `ready` are one transaction.
 
-crfsuite can't go on in the middle, so a training whose worker was killed begins again: from the same notes in the same
-order, which gives the same model, byte for byte.
+A training whose worker was killed goes on from its last epoch, or begins again where its kind has none (crfsuite):
+from the same notes in the same order, which gives the same model, byte for byte.
 """
 
 import tempfile
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
@@ -20,7 +20,8 @@ from annotations.services.staging import store_file
 from models_runtime.backends import children
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.jobs.calibrating import HeldOut, calibration_of, keep
-from models_runtime.jobs.gold_notes import Sides, gold_notes, other_notes, sides_of
+from models_runtime.jobs.checkpoints import checkpoint_of, forget, forget_stale
+from models_runtime.jobs.gold_notes import Sides, gold_notes, language_of, other_notes, sides_of
 from models_runtime.jobs.holding_out import hold_out_scores
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
 from models_runtime.registry import load, trainable_kind
@@ -39,6 +40,7 @@ def run(claim: Claim) -> dict[str, Any]:
     version = row.gold_version
     if row.state != State.TRAINING or version is None:
         raise ServiceError(f"this model is not to be trained; it is: {row.get_state_display().lower()}", code="state")
+    forget_stale()
     begun, erased = time.monotonic(), _erasures(row)
     sides = sides_of(version)
     watch = _Watch(claim, row)
@@ -65,7 +67,8 @@ def run(claim: Claim) -> dict[str, Any]:
             "sha256": sha256,
         }
         calibration = _calibration(row, version, backend, held_out, len(sides.hold_out))
-        _keep(claim, row, path, card, watch.losses, erased, calibration)
+        _keep(claim, row, path, card, watch, erased, calibration)
+    forget(row.pk)
     return _result(row, card)
 
 
@@ -77,30 +80,52 @@ def undo(params: dict[str, Any], state: str) -> dict[str, Any] | None:
     if row.state == State.READY:
         return _result(row, row.card)
     TrainedModel.objects.filter(pk=row.pk, state=State.TRAINING).update(state=State.FAILED)
+    forget(row.pk)
     return None
 
 
+def redo(params: dict[str, Any]) -> None:
+    """Train again, with the same settings. Raises ServiceError where another model has the name by now."""
+    row = TrainedModel.objects.select_for_update().get(pk=params["model_id"])
+    try:
+        with transaction.atomic():
+            TrainedModel.objects.filter(pk=row.pk, state=State.FAILED).update(
+                state=State.TRAINING, losses=[], hold_out=[], enough=False
+            )
+    except IntegrityError as error:
+        raise ServiceError(
+            f"another model is called {row.name!r} by now; rename one of the two, then start again", code="exists"
+        ) from error
+
+
 class _Watch:
-    """Hears the trainer: keeps the losses, says how far it is, and stops it when the job is to stop."""
+    """Hears the trainer: keeps what it says, tells how far it is, ends it when the job is to stop or it is enough."""
 
     def __init__(self, claim: Claim, row: TrainedModel) -> None:
         self.claim, self.row = claim, row
         self.losses: list[float] = []
+        self.hold_out: list[float] = []
         self._most = int(row.params.get("iterations") or STEPS)
         self._written = float("-inf")
         self._say()
 
-    def __call__(self, said: dict[str, Any] | None) -> None:
+    def __call__(self, said: dict[str, Any] | None) -> bool:
         if said is not None:
             self._most = int(said["most"])
+        if said is not None and said["iteration"]:
             self.losses.append(round(float(said["loss"]), 4))
+            self.hold_out += [said["f1"]] if said["f1"] is not None else []
         if said is None or time.monotonic() - self._written < WRITE_EVERY:
             self._say()
-            return
+        else:
+            self._write()
+        return TrainedModel.objects.filter(pk=self.row.pk, enough=True).exists()
+
+    def _write(self) -> None:
         self._written = time.monotonic()
         with transaction.atomic():
             self._say()  # inside a transaction it is a fence
-            TrainedModel.objects.filter(pk=self.row.pk).update(losses=self.losses)
+            TrainedModel.objects.filter(pk=self.row.pk).update(losses=self.losses, hold_out=self.hold_out)
 
     def scoring(self) -> None:
         """The last step: the notes held out."""
@@ -111,16 +136,20 @@ class _Watch:
 
 
 def _learn(row: TrainedModel, version: GoldVersion, sides: Sides, path: Path, newest: int, watch: _Watch) -> str:
+    kind = trainable_kind(row.backend)
     return children.train(
-        trainable_kind(row.backend).child,
+        kind.child,
         gold_notes(version, sides.train),
         path,
         options={
             "label_set": row.project.label_set.key,
             "algorithm": row.params["algorithm"],
             "iterations": row.params.get("iterations"),
+            "language": language_of(version),
+            "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
         },
         unlabelled=other_notes(version, newest),
+        held_out=gold_notes(version, sides.hold_out) if kind.by_epoch else (),
         told=watch,
     )
 
@@ -170,7 +199,7 @@ def _keep(
     row: TrainedModel,
     path: Path,
     card: dict[str, Any],
-    losses: list[float],
+    watch: _Watch,
     erased: int,
     calibration: Calibration | None,
 ) -> None:
@@ -187,7 +216,9 @@ def _keep(
             )
         name = f"{slugify(row.name) or row.backend}.zip"
         stored = store_file(project=row.project, kind=StoredFile.Kind.MODEL, name=name, content=content, actor=actor)
-        TrainedModel.objects.filter(pk=row.pk).update(state=State.READY, card=card, losses=losses, stored_file=stored)
+        TrainedModel.objects.filter(pk=row.pk).update(
+            state=State.READY, card=card, losses=watch.losses, hold_out=watch.hold_out, stored_file=stored
+        )
         if calibration is not None:
             keep(calibration, actor)
         claim.done = claim.total

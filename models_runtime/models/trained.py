@@ -31,6 +31,12 @@ class TrainedModel(models.Model):
     params = models.JSONField(default=dict, help_text="What the training was asked for: algorithm, iterations.")
     card = models.JSONField(default=dict)
     losses = models.JSONField(default=list, help_text="One per iteration so far.")
+    hold_out = models.JSONField(
+        default=list, help_text="F1 of exact spans on the notes held out, one per epoch so far."
+    )
+    enough = models.BooleanField(
+        default=False, help_text="Somebody asked to end the training with what it has learned."
+    )
     gold_version = models.ForeignKey(GoldVersion, models.SET_NULL, null=True, related_name="+")
     stored_file = models.OneToOneField(StoredFile, models.SET_NULL, null=True, related_name="trained_model")
     job = models.OneToOneField(Job, models.SET_NULL, null=True, related_name="trained_model")

@@ -105,7 +105,7 @@ def resume(job: Job) -> Job:
 
 
 def retry(job: Job) -> Job:
-    """Start a failed or cancelled job afresh; twice is once. Raises ServiceError where the kind can't."""
+    """Start a failed or cancelled job afresh; twice is once. Raises ServiceError where it, or its kind, can't."""
     if job.state in ENDED and not kind_of(job.kind).can_retry:
         raise ServiceError("this kind of job can't be started again: what it needs is gone; begin anew", code="retry")
     with transaction.atomic():
@@ -124,6 +124,8 @@ def retry(job: Job) -> Job:
             finished_at=None,
         )
         if again:
+            if redo := kind_of(job.kind).redo:
+                load(redo)(job.params)
             push_on_commit(job.pk)
     job.refresh_from_db()
     return job

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from annotations.services.searching import purge_searches
 from annotations.services.staging import delete_expired
+from models_runtime.jobs.checkpoints import forget_stale
 from models_runtime.services.sweep import Swept, sweep
 
 logger = logging.getLogger("deidreview.relay")
@@ -60,12 +61,13 @@ class Relay:
         return swept
 
     def _tidy(self) -> None:
-        """Expired files, searches and sessions, every ten minutes."""
+        """Expired files, searches and sessions, and what ended trainings left, every ten minutes."""
         if time.monotonic() - self._tidied < TIDY_SECONDS:
             return
         self._tidied = time.monotonic()
         delete_expired()
         purge_searches()
+        forget_stale()
         Session.objects.filter(expire_date__lt=timezone.now()).delete()
 
     def _trouble(self, what: str, why: str) -> None:

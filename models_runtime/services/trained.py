@@ -20,7 +20,7 @@ from models_runtime.backends import children
 from models_runtime.backends.base import BackendError
 from models_runtime.jobs.model_files import missing_labels
 from models_runtime.models import TrainedModel
-from models_runtime.registry import trainable_kind
+from models_runtime.registry import TRAINABLE
 from models_runtime.services.model_names import free_name, good_name, taken
 
 State = TrainedModel.State
@@ -51,12 +51,11 @@ def trouble_of(model: TrainedModel) -> str:
     return ""
 
 
-def upload_model(
-    *, project: Project, content: IO[bytes], actor: User | None, name: str = "", backend: str = "crf"
-) -> TrainedModel:
+def upload_model(*, project: Project, content: IO[bytes], actor: User | None, name: str = "") -> TrainedModel:
     """Take a model's file that deidreview wrote, here or elsewhere. The same file again is the same model.
 
-    It is opened in a process of its own first: what crashes that process is refused. Raises ServiceError.
+    It is opened in a process of its own first, by the kind that its card names: what crashes that process is refused.
+    Raises ServiceError.
     """
     name = good_name(name) if name.strip() else ""
     size = content.seek(0, io.SEEK_END)
@@ -73,10 +72,11 @@ def upload_model(
     content.seek(0)
     try:
         with children.on_disk(iter(lambda: content.read(CHUNK), b"")) as path:
-            card = children.check(trainable_kind(backend).child, path)
+            card = children.check({kind.format: kind.child for kind in TRAINABLE.values()}, path)
     except BackendError as error:
         raise ServiceError(str(error), code="format") from error
     content.seek(0)
+    backend = next(key for key, kind in TRAINABLE.items() if kind.format == card["format"])
     return _take(project, backend, name, card, content, actor)
 
 

@@ -8,7 +8,7 @@ from django.db.models import Max
 from annotations.models import Document, GoldVersion, Project, User, Verb
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
-from models_runtime.models import TrainedModel
+from models_runtime.models import Job, TrainedModel
 from models_runtime.registry import trainable_kind
 from models_runtime.services.model_names import free_name, good_name, taken
 from models_runtime.services.queue import enqueue
@@ -70,6 +70,22 @@ def start_training(
             return again
         raise taken(name) from error
     return row
+
+
+def end_early(*, model: TrainedModel) -> TrainedModel:
+    """Have a training end with what it has learned in its whole epochs so far. Repeating is harmless.
+
+    Raises ServiceError where it is not under way, or its kind can't.
+    """
+    if not trainable_kind(model.backend).by_epoch:
+        raise ServiceError("this kind of training can't end early with what it has; it can be cancelled", code="kind")
+    under_way = TrainedModel.objects.filter(
+        pk=model.pk, state=TrainedModel.State.TRAINING, job__state=Job.State.RUNNING
+    )
+    if not under_way.update(enough=True):
+        raise ServiceError("this training is not under way", code="state")
+    model.refresh_from_db()
+    return model
 
 
 def _params(backend: str, algorithm: str, iterations: int | None) -> dict[str, Any]:

@@ -23,11 +23,11 @@ from annotations.services.sources import megabytes
 from annotations.services.staging import read_chunks
 from annotations.views.requests import Request, number
 from models_runtime.models import TrainedModel
-from models_runtime.registry import TRAINABLE, trainable_kind
+from models_runtime.registry import TRAINABLE, installed, trainable_kind
 from models_runtime.services.model_cards import headline
 from models_runtime.services.status import status_of
 from models_runtime.services.trained import model_rows, rename_model, retire_model, trouble_of, upload_model
-from models_runtime.services.training import start_training
+from models_runtime.services.training import end_early, start_training
 from models_runtime.views.tokens import form_key
 
 ROWS = 30
@@ -46,7 +46,7 @@ def models(request: Request, slug: str) -> HttpResponse:
         "page": page,
         "rows": [(row, headline(row.model.card)) for row in model_rows(page)],
         "versions": access.project.gold_versions.filter(span_count__gt=0).order_by("-number"),
-        "algorithms": TRAINABLE["crf"].algorithms,
+        "kinds": [(key, kind, installed(kind)) for key, kind in TRAINABLE.items()],
         "token": uuid.uuid4(),
         "limit_words": megabytes(settings.UPLOAD_MAX_BYTES),
     }
@@ -64,6 +64,7 @@ def model(request: Request, slug: str, pk: int) -> HttpResponse:
         "status": status_of(row.job, access) if row.job else None,
         "trouble": trouble_of(row),
         "headline": headline(row.card),
+        "kind": trainable_kind(row.backend),
         "algorithm": trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row)),
         "calibration": row.calibrations.filter(held_out=True, withdrawn_at=None).order_by("-pk").first(),
         "runs": row.runs.select_related("author").order_by("-pk")[:ROWS],
@@ -77,15 +78,20 @@ def model(request: Request, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 def model_train(request: Request, slug: str) -> HttpResponse:
-    """POST `gold` (a version's number), `algorithm`, `name` (may be empty) and a `token` that marks the form."""
+    """POST `gold` (a version's number), `algorithm`, `name` (may be empty) and a `token` that marks the form.
+
+    `algorithm` is `kind:algorithm`, or an algorithm of the default kind.
+    """
     access = enter(request.user, slug, Can.MANAGE)
+    kind, _colon, algorithm = request.POST.get("algorithm", "")[:40].rpartition(":")
     try:
         row = start_training(
             project=access.project,
             gold=number(request.POST, "gold") or 0,
             actor=access.user,
             key=form_key(request, access),
-            algorithm=request.POST.get("algorithm", "")[:40],
+            backend=kind or next(iter(TRAINABLE)),
+            algorithm=algorithm,
             name=request.POST.get("name", "")[:200],
         )
     except ServiceError as error:
@@ -121,6 +127,12 @@ def model_rename(request: Request, slug: str, pk: int) -> HttpResponse:
     """POST `name`."""
     name = request.POST.get("name", "")[:200]
     return _change(request, slug, pk, lambda row, access: rename_model(model=row, name=name, actor=access.user))
+
+
+@require_POST
+def model_enough(request: Request, slug: str, pk: int) -> HttpResponse:
+    """End the training early, with what it has learned so far."""
+    return _change(request, slug, pk, lambda row, access: end_early(model=row))
 
 
 @require_POST

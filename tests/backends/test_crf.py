@@ -1,7 +1,6 @@
 """The CRF: the contract of all backends, training on notes of our own, and files that are no models."""
 
 import json
-import random
 import struct
 import zipfile
 from pathlib import Path
@@ -13,36 +12,13 @@ from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.crf import CrfBackend, alphabet
 from models_runtime.backends.crf.alphabet import Table
 from models_runtime.backends.crf.features import Features, Tables
-from models_runtime.backends.crf.model import MEMBERS, load_model
+from models_runtime.backends.crf.model import load_model
 from models_runtime.backends.crf.training import Step, train
 from models_runtime.backends.crf.weights import LARGEST, known_features, scaled
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import MOST, pieces
 from tests.backends.contract import HOSTILE, PLAIN, BackendContract, key
-
-NAMES = ["Anna Bianchi", "Luis Otero", "Carmen Huerta Paz", "Marco Rossi", "Eva Sanz", "Julián Otero Paz"]
-PLACES = ["Madrid", "León", "Torino", "Bari", "Burgos"]
-WORDS = ["acude", "por", "dolor", "torácico", "con", "fiebre", "de", "días", "se", "pauta", "reposo", "y", "control"]
-
-
-def made_notes(count: int = 40) -> list[tuple[str, list[Span]]]:
-    """Invented notes in which a name follows a title, and a place a code of five digits."""
-    chance = random.Random(7)
-    notes = []
-    for _ in range(count):
-        text, spans = "", []
-        for label, before, value in (
-            ("NOMBRE_SUJETO_ASISTENCIA", "Nombre: ", chance.choice(NAMES)),
-            ("TERRITORIO", "CP: 28013 ", chance.choice(PLACES)),
-            ("FECHAS", "Ingreso: ", f"{chance.randint(1, 28):02}/03/20{chance.randint(10, 20)}"),
-            ("NOMBRE_PERSONAL_SANITARIO", " ".join(chance.sample(WORDS, 9)) + ". Dr. ", chance.choice(NAMES)),
-            ("TERRITORIO", ", 28013 ", chance.choice(PLACES)),
-        ):
-            text += before
-            spans.append(Span(len(text), len(text) + len(value), label))
-            text += value + (".\n" if label != "NOMBRE_PERSONAL_SANITARIO" else "")
-        notes.append((text, spans))
-    return notes
+from tests.backends.made import damaged, made_notes
 
 
 @pytest.fixture(scope="module")
@@ -189,18 +165,6 @@ def test_nothing_to_learn_is_said(tmp_path: Path) -> None:
         train([("Nothing here.", [])], tmp_path / "m.zip", label_set="meddocan")
     with pytest.raises(BackendError, match="lbfgs, ap"):
         train(made_notes(1), tmp_path / "m.zip", label_set="meddocan", algorithm="magic")
-
-
-def damaged(path: Path, made: Path, **members: bytes) -> Path:
-    """A copy of a model with other content for some members; empty: left out."""
-    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(made, "w") as copy:
-        content = {name: archive.read(name) for name in MEMBERS} | {
-            name.replace("__", "."): b for name, b in members.items()
-        }
-        for name, value in content.items():
-            if value:
-                copy.writestr(name, value)
-    return made
 
 
 @pytest.mark.parametrize(

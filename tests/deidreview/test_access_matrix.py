@@ -183,6 +183,7 @@ TABLE: dict[str, dict[str, str]] = {
     "model_upload": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "model_rename": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "model_retire": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "model_enough": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "model_file": {"GET": REVIEWERS, "POST": EVERYONE_405},
 
     # Backends, calibrations
@@ -406,7 +407,7 @@ KINDS = {
     "run": {"run", "run_retry"},
     "run_author": {"review_next"},
     "string": {"review_string"},
-    "model": {"model", "model_rename", "model_retire", "model_file"},
+    "model": {"model", "model_rename", "model_retire", "model_enough", "model_file"},
     "calibration": {"calibration", "calibration_withdraw"},
     "file": {"file_download"},
     "version": {"gold_version", "gold_changes", "gold_split", "score", "score_places"},

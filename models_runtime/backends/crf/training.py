@@ -1,8 +1,7 @@
 """Training a CRF on gold notes: L-BFGS with elastic net (best), or averaged perceptron (quick, for review loops)."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,8 +11,9 @@ from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.crf.features import Features, Tables
-from models_runtime.backends.crf.model import WEIGHTS, Card, pack
+from models_runtime.backends.crf.model import WEIGHTS, Card, save
 from models_runtime.backends.crf.weights import scaled
+from models_runtime.backends.learner import Report, Step
 from models_runtime.backends.notes.lexicon import learn
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import pieces
@@ -27,19 +27,6 @@ ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
 }
 # A perceptron learns an order, no odds: its weights are brought to a size at which odds can be computed.
 UNSCALED: Final = ("ap",)
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One iteration of `most`: its loss, as crfsuite reports it."""
-
-    iteration: int
-    most: int
-    loss: float
-
-
-Report = Callable[[Step], None]
-"""Told of every step. What it raises stops the training, and nothing is written."""
 
 
 def train(
@@ -75,7 +62,7 @@ def train(
         if algorithm in UNSCALED:
             weights.write_bytes(scaled(weights.read_bytes()))
         card = Card(label_set, labels, algorithm, rules.label_set, len(notes), trainer.done)
-        return pack(path, card, weights, lexicon)
+        return save(path, card, weights, lexicon)
 
 
 def _sequences(

@@ -9,15 +9,15 @@ from models_runtime.backends.notes.note import Note
 MOST: Final = 2000
 
 
-def pieces(note: Note) -> Iterator[tuple[int, int]]:
-    """The stretches of tokens that are tagged as one sequence each."""
+def pieces(note: Note, most: int = MOST) -> Iterator[tuple[int, int]]:
+    """The half-open stretches of at most so many tokens that are tagged as one sequence each."""
     first = 0
     for start, past in note.edges:
-        if past - first > MOST and start > first:
+        if past - first > most and start > first:
             yield first, start
             first = start
-        while past - first > MOST:
-            yield first, first + MOST
-            first += MOST
+        while past - first > most:
+            yield first, first + most
+            first += most
     if first < len(note.tokens):
         yield first, len(note.tokens)

@@ -15,12 +15,20 @@ from models_runtime.services.training import start_training
 ALGORITHMS = [name for kind in TRAINABLE.values() for name in kind.algorithms]
 
 
+def _kind_of(algorithm: str) -> str:
+    """The kind that has the algorithm; the default one where none has, which then says what there is."""
+    return next((key for key, kind in TRAINABLE.items() if algorithm in kind.algorithms), next(iter(TRAINABLE)))
+
+
 class Command(JourneyCommand):
     help = "Train a model on a gold version. --wait stays to the end, and does the work itself if no worker lives."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--gold", type=int, required=True, metavar="N", help="number of the gold version")
+        parser.add_argument(
+            "--backend", default="", choices=TRAINABLE, help="the kind of model; default: the algorithm's"
+        )
         parser.add_argument("--algorithm", default="", metavar="NAME", help=f"one of {', '.join(ALGORITHMS)}")
         parser.add_argument("--iterations", type=int, metavar="N", help="at most so many; default: the algorithm's own")
         parser.add_argument("--name", default="", help="of the model, for run_model PROJECT NAME")
@@ -35,6 +43,7 @@ class Command(JourneyCommand):
             algorithm=options["algorithm"],
             name=options["name"],
             iterations=options["iterations"],
+            backend=options["backend"] or _kind_of(options["algorithm"]),
         )
         job = Job.objects.get(trained_model=model)
         if options["wait"]:

@@ -3,6 +3,7 @@
 import hashlib
 
 import pytest
+from django.urls import reverse
 
 from annotations.models import AnnotationSet, GoldVersion, Span, StoredFile
 from annotations.services.erasing import erase_patient
@@ -119,7 +120,8 @@ def test_two_starts_by_a_double_click_are_one_training(world):
         ({"name": "model:1"}, "already means a backend"),
         ({"name": "x" * 81}, "1 to 80 characters"),
         ({"iterations": 0}, "0 iterations"),
-        ({"backend": "bert"}, "there are: crf"),
+        ({"backend": "bert"}, "there are: crf, spacy"),
+        ({"backend": "spacy", "algorithm": "ap"}, "there are: cnn, quick"),
     ],
 )
 def test_what_can_not_be_trained_is_said_at_once(world, options, why):
@@ -160,6 +162,33 @@ def test_a_cancelled_training_leaves_no_model(world, trained, monkeypatch):
     assert not StoredFile.objects.exists()
     # The name is free again.
     start_training(project=world.project, gold=1, actor=None, key="b", name="mine")
+
+
+def test_a_cancelled_training_starts_again_with_the_same_settings(world, client, trained, monkeypatch):
+    with monkeypatch.context() as patch:
+        cancelled_at(2, patch)
+        model, job = trained(name="mine", iterations=12)
+    assert (job.state, model.state) == (Job.State.CANCELLED, State.FAILED)
+    client.force_login(world.manager)
+    assert 'id="job-retry"' in client.get(reverse("model", args=["ward", model.pk])).content.decode()
+    client.post(reverse("job_retry", args=["ward", job.pk]))
+    model.refresh_from_db()
+    assert (model.state, model.losses) == (State.TRAINING, [])
+    work(model.job_id)
+    model.refresh_from_db()
+    assert (model.state, model.name, len(model.losses)) == (State.READY, "mine", 12)
+    assert model.card["sha256"] == trained("whole", iterations=12)[0].card["sha256"]
+
+
+def test_a_failed_training_whose_name_is_taken_by_now_says_so(world, client):
+    model = start_training(project=world.project, gold=1, actor=None, key="a", name="mine")
+    queue.cancel(model.job)
+    start_training(project=world.project, gold=1, actor=None, key="b", name="mine")
+    client.force_login(world.manager)
+    response = client.post(reverse("job_retry", args=["ward", model.job_id]), follow=True)
+    assert "called 'mine' by now" in str(next(iter(response.context["messages"])))
+    model.refresh_from_db()
+    assert (model.state, Job.objects.get(pk=model.job_id).state) == (State.FAILED, Job.State.CANCELLED)
 
 
 def test_a_training_that_waits_is_cancelled_at_once(world):

@@ -14,10 +14,10 @@ def trained(world, key):
     return start_training(project=world.project, gold=1, actor=None, key=key, algorithm="ap", iterations=1000)
 
 
-def finished(model):
+def finished(model, steps=1000):
     wait_for(lambda: state_of(model.job) == Job.State.DONE, timeout=90, what="the training to end")
     model.refresh_from_db()
-    assert (model.state, len(model.losses)) == (TrainedModel.State.READY, 1000)
+    assert (model.state, len(model.losses)) == (TrainedModel.State.READY, steps)
     return model.card["sha256"]
 
 

@@ -1,0 +1,95 @@
+"""Trained models on disk: one zip of our own making, read without running anything that is in it.
+
+`card.json` says what it is (its `format` first of all), `lexicon.json` holds what was learned from notes without
+labels, and one more member the weights, in a format that can hold nothing but numbers. Never a pickle.
+"""
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from models_runtime.backends.base import BackendError
+
+CARD: Final = "card.json"
+LEXICON: Final = "lexicon.json"
+BIGGEST: Final = 1 << 30
+BIGGEST_CARD: Final = 1 << 20
+
+
+def pack(path: Path, members: Mapping[str, bytes]) -> str:
+    """Write a model; returns the sha256 of the file. The same members give the same file."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
+    return digest(path)
+
+
+def as_json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True).encode()
+
+
+def digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def unpack(path: Path, format: str, weights: str) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], bytes]:
+    """The card, the lexicon and the weights (a member's name). Raises BackendError (permanent)."""
+    members = (CARD, LEXICON, weights)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            sizes = {member.filename: member.file_size for member in archive.infolist()}
+            if set(sizes) != set(members):
+                raise refused(path, format, f"it must hold exactly {', '.join(members)}")
+            if sum(sizes.values()) > BIGGEST:
+                raise refused(path, format, "it is larger than 1 GiB when unpacked")
+            card, lexicon = (json.loads(archive.read(name)) for name in members[:2])
+            content = archive.read(weights)
+    except FileNotFoundError:
+        raise BackendError(f"the model {path.name} is not there", permanent=True) from None
+    except (OSError, zipfile.BadZipFile, ValueError, RecursionError) as error:
+        raise refused(path, format, f"it can't be read ({type(error).__name__})") from None
+    if not isinstance(card, dict) or card.get("format") != format:
+        raise refused(path, format, f"its card must say {format}")
+    return card, _lexicon(path, format, lexicon), content
+
+
+def format_of(path: Path) -> str:
+    """What the card says the file is; empty where it says nothing. Raises BackendError (permanent) without a card."""
+    why = "it can't be read"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            why = f"it holds no {CARD}"
+            size = archive.getinfo(CARD).file_size
+            why = "its card can't be read"
+            card = json.loads(archive.read(CARD)) if size <= BIGGEST_CARD else None
+    except (OSError, zipfile.BadZipFile, ValueError, RecursionError, KeyError):
+        raise BackendError(f"this file is no model of deidreview: {why}", permanent=True) from None
+    return str(card.get("format", ""))[:80] if isinstance(card, dict) else ""
+
+
+def refused(path: Path, format: str, why: str) -> BackendError:
+    return BackendError(f"{path.name} is no {format} model: {why}", permanent=True)
+
+
+def check_words(path: Path, format: str, words: Sequence[object], labels: Sequence[object]) -> None:
+    """Raises BackendError unless all are words, and the labels in order and distinct."""
+    if not all(isinstance(word, str) for word in (*words, *labels)) or list(labels) != sorted(set(map(str, labels))):
+        raise refused(path, format, "its card's labels must be words in order")
+
+
+def _lexicon(path: Path, format: str, data: object) -> dict[str, tuple[str, ...]]:
+    if not isinstance(data, dict) or not all(isinstance(fields, list) for fields in data.values()):
+        raise refused(path, format, "its lexicon must be words with their fields")
+    return {word: tuple(map(str, fields)) for word, fields in data.items()}
+
+
+def outline(card: Mapping[str, Any]) -> dict[str, Any]:
+    """What a checked file tells of itself: the card's fields that all kinds have. Raises BackendError (permanent)."""
+    if not (type(card["notes"]) is int and type(card["iterations"]) is int):
+        raise BackendError("its card's counts must be whole numbers", permanent=True)
+    words = {name: card[name][:40] for name in ("label_set", "algorithm")}
+    return words | {name: card[name] for name in ("labels", "notes", "iterations")}

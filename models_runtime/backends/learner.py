@@ -1,0 +1,59 @@
+"""What a learned backend's own process can do: learn a lesson, and look at a file from outside."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from annotations.domain.spans import Span
+
+# Read with a model that comes from outside, so that weights that crash the reader do it in the child.
+SAMPLE: Final = "Name: Anna Bianchi\nNHC: 2748903. Ingreso: 12/03/2021.\nIl dott. Rossi, a Torino: 54 anni.\n" * 3
+
+Note = tuple[str, Sequence[Span]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One iteration of `most`: its loss, and the F1 of exact spans on the notes held out, where it is known by then."""
+
+    iteration: int
+    most: int
+    loss: float
+    f1: float | None = None
+
+
+Report = Callable[[Step], None]
+"""Told of every step. What it raises stops the training, and nothing is written."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What there is to learn from, and how.
+
+    `unlabelled` are the project's other notes; `held_out` are only ever scored on. `checkpoint` is a file of the
+    learner's own: what it leaves there, a later attempt at the same lesson goes on from. `enough()` turns true when
+    somebody wants the training to end with what it has learned so far.
+    """
+
+    notes: Sequence[Note]
+    label_set: str
+    algorithm: str = ""
+    iterations: int | None = None
+    language: str = ""
+    unlabelled: Sequence[str] = ()
+    held_out: Sequence[Note] = ()
+    checkpoint: Path | None = None
+    report: Report = field(default=lambda step: None)
+    enough: Callable[[], bool] = field(default=lambda: False)
+
+
+@dataclass(frozen=True)
+class Learner:
+    """`learn(lesson, path)` writes the model and returns its sha256; `check(path)` opens one and returns its card.
+
+    Both raise BackendError.
+    """
+
+    learn: Callable[[Lesson, Path], str]
+    check: Callable[[Path], dict[str, Any]]

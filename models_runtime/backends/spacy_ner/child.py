@@ -1,0 +1,25 @@
+"""spaCy's NER in a process of its own: see models_runtime.backends.child."""
+# ruff: noqa: E402 - torch is kept out first
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+# thinc imports torch where it is installed, which takes seconds and memory; nothing here needs it.
+sys.modules.setdefault("torch", None)  # type: ignore[arg-type]
+
+from models_runtime.backends import files
+from models_runtime.backends.learner import SAMPLE, Learner
+from models_runtime.backends.spacy_ner.backend import SpacyBackend
+from models_runtime.backends.spacy_ner.model import load_model
+from models_runtime.backends.spacy_ner.training import learn
+
+
+def check(path: Path) -> dict[str, Any]:
+    card = files.outline(asdict(load_model(path).card))
+    SpacyBackend(str(path)).predict([SAMPLE])
+    return card
+
+
+LEARNER: Final = Learner(learn, check)

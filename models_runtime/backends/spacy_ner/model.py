@@ -1,0 +1,89 @@
+"""A trained spaCy model on disk (models_runtime.backends.files): the weights as safetensors.
+
+The network is built from the card's sizes by our own code; no configuration or code of the file is ever run.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from spacy.language import Language
+
+from models_runtime.backends import files
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.spacy_ner import weights
+from models_runtime.backends.spacy_ner.network import Sizes, blank, recognizer
+
+FORMAT: Final = "deidreview-spacy-1"
+WEIGHTS: Final = "weights.safetensors"
+LARGEST: Final = 1024
+LANGUAGE: Final = re.compile("[a-z]{2,3}")
+MOST_LABELS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a model says of itself. `rules_set` is the label set in which the rules spoke to it."""
+
+    label_set: str
+    labels: tuple[str, ...]
+    algorithm: str
+    rules_set: str
+    language: str
+    sizes: Sizes
+    notes: int
+    iterations: int
+    format: str = FORMAT
+
+
+def save(path: Path, card: Card, tensors: weights.Tensors, lexicon: Mapping[str, list[str]]) -> str:
+    """Write a model; returns the sha256 of its file. The same content gives the same file."""
+    return files.pack(
+        path,
+        {
+            files.CARD: files.as_json(asdict(card)),
+            files.LEXICON: files.as_json(lexicon),
+            WEIGHTS: weights.to_bytes(tensors),
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A loaded model; `revision` changes with every byte of it."""
+
+    card: Card
+    lexicon: dict[str, tuple[str, ...]]
+    nlp: Language
+    revision: str
+
+
+def load_model(path: Path) -> Loaded:
+    """Raises BackendError (permanent) for what is missing, no model of this kind, or damaged."""
+    data, lexicon, content = files.unpack(path, FORMAT, WEIGHTS)
+    card = _card(path, data)
+    tensors = weights.from_bytes(content)
+    try:
+        nlp = blank(card.language, card.labels, card.sizes)
+        weights.put(recognizer(nlp), tensors)
+    except (BackendError, ImportError) as error:
+        raise files.refused(path, FORMAT, str(error)) from None
+    return Loaded(card, lexicon, nlp, files.digest(path)[:12])
+
+
+def _card(path: Path, data: dict[str, Any]) -> Card:
+    try:
+        card = Card(**data | {"labels": tuple(data["labels"]), "sizes": Sizes(**data["sizes"])})
+    except (TypeError, KeyError):
+        raise files.refused(path, FORMAT, "its card has other fields than a model's") from None
+    files.check_words(path, FORMAT, (card.label_set, card.algorithm, card.rules_set, card.language), card.labels)
+    sizes = astuple(card.sizes)
+    if not all(type(size) is int and 0 < size <= LARGEST for size in sizes) or len(sizes) != len(fields(Sizes)):
+        raise files.refused(path, FORMAT, f"its sizes must be whole numbers up to {LARGEST}")
+    if not LANGUAGE.fullmatch(card.language):
+        raise files.refused(path, FORMAT, "its language must be a code of two or three letters")
+    if not 0 < len(card.labels) <= MOST_LABELS:
+        raise files.refused(path, FORMAT, f"it must have 1 to {MOST_LABELS} labels")
+    return card

@@ -1,0 +1,43 @@
+"""Invented notes to learn from, and damaged copies of models."""
+
+import random
+import zipfile
+from pathlib import Path
+
+from annotations.domain.spans import Span
+
+NAMES = ["Anna Bianchi", "Luis Otero", "Carmen Huerta Paz", "Marco Rossi", "Eva Sanz", "Julián Otero Paz"]
+PLACES = ["Madrid", "León", "Torino", "Bari", "Burgos"]
+WORDS = ["acude", "por", "dolor", "torácico", "con", "fiebre", "de", "días", "se", "pauta", "reposo", "y", "control"]
+
+
+def made_notes(count: int = 40) -> list[tuple[str, list[Span]]]:
+    """Invented notes in which a name follows a title, and a place a code of five digits."""
+    chance = random.Random(7)
+    notes = []
+    for _ in range(count):
+        text, spans = "", []
+        for label, before, value in (
+            ("NOMBRE_SUJETO_ASISTENCIA", "Nombre: ", chance.choice(NAMES)),
+            ("TERRITORIO", "CP: 28013 ", chance.choice(PLACES)),
+            ("FECHAS", "Ingreso: ", f"{chance.randint(1, 28):02}/03/20{chance.randint(10, 20)}"),
+            ("NOMBRE_PERSONAL_SANITARIO", " ".join(chance.sample(WORDS, 9)) + ". Dr. ", chance.choice(NAMES)),
+            ("TERRITORIO", ", 28013 ", chance.choice(PLACES)),
+        ):
+            text += before
+            spans.append(Span(len(text), len(text) + len(value), label))
+            text += value + (".\n" if label != "NOMBRE_PERSONAL_SANITARIO" else "")
+        notes.append((text, spans))
+    return notes
+
+
+def damaged(path: Path, made: Path, **members: bytes) -> Path:
+    """A copy of a model with other content for some members; empty: left out."""
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(made, "w") as copy:
+        content = {name: archive.read(name) for name in archive.namelist()} | {
+            name.replace("__", "."): b for name, b in members.items()
+        }
+        for name, value in content.items():
+            if value:
+                copy.writestr(name, value)
+    return made
