@@ -1,0 +1,95 @@
+"""Answers that should be JSON by a schema: read as far as they go. What can't be read is counted, never repaired."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from models_runtime.backends.base import BackendError
+
+KEY: Final = "entities"
+_DECODER: Final = json.JSONDecoder()
+# The end of what a reasoning model says to itself; the answer stands behind it.
+THOUGHT: Final = "</think>"
+_LIST: Final = re.compile(rf'"{KEY}"\s*:\s*\[')
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Mention(BaseModel):
+    """One mention: its exact text, its type, and a few words of the note around it, itself among them (004, 3.1)."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    text: str = Field(min_length=1)
+    type: str
+    context: str = ""
+
+
+class Verdict(BaseModel):
+    """A judge's word on the entity that was shown to it under this number (000, 3.3)."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    id: int
+    counted_as: str
+
+
+@dataclass(frozen=True)
+class Listed(Generic[M]):
+    """The entries that could be read, and how many could not."""
+
+    entries: list[M]
+    broken: int
+
+
+def schema_of(model: type[BaseModel], choices: dict[str, list[str]]) -> dict[str, Any]:
+    """{"entities": [model]} as a JSON schema in which nothing else may stand; `choices` of a field's values."""
+    entry = model.model_json_schema()
+    properties = {
+        name: {"type": field["type"]} | ({"enum": choices[name]} if name in choices else {})
+        for name, field in entry["properties"].items()
+    }
+    item = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {KEY: {"type": "array", "items": item}},
+        "required": [KEY],
+        "additionalProperties": False,
+    }
+
+
+def listed(text: str, model: type[M]) -> Listed[M]:
+    """The entries of an answer: fenced, with words around it, or half of it missing.
+
+    Raises BackendError where there is no list at all: that nothing was found is only believed where it is said.
+    """
+    begin = _LIST.search(text, max(text.find(THOUGHT), 0)) or _LIST.search(text)
+    if begin is None:
+        raise BackendError("the model's answer is not the JSON that was asked for", permanent=False)
+    entries: list[M] = []
+    broken, at = 0, begin.end()
+    while (at := _next(text, at)) < len(text) and text[at] != "]":
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+            entries.append(model.model_validate(value))
+        except ValidationError:
+            broken += 1
+        except (json.JSONDecodeError, RecursionError):
+            broken += 1
+            found = text.find("{", at + 1)
+            at = found if found >= 0 else len(text)
+    return Listed(entries, broken)
+
+
+def _next(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n,":
+        at += 1
+    return at

@@ -1,0 +1,66 @@
+"""The prompts: versioned files of this package, in the languages of the notes, filled with a project's labels.
+
+Imports no client: pages show prompts too.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Final
+
+VERSION: Final = "1"
+"""Raise it when a file changes its meaning; every change of a file changes the revision of a run anyway."""
+
+LANGUAGES: Final = {"en": "English", "it": "Italian", "es": "Spanish"}
+_FOLDER: Final = Path(__file__).with_name("prompts")
+
+
+@dataclass(frozen=True)
+class LabelWord:
+    """A label as a model is told of it. `placeholder` stands for it in a rewritten note."""
+
+    code: str
+    name: str
+    description: str
+    placeholder: str
+
+
+def system_prompt(task: str, language: str, labels: Sequence[LabelWord]) -> str:
+    """What the model is told before the note. `task` is extract, rewrite or judge."""
+    tagged = task == "rewrite"
+    lines = [
+        f"- {label.placeholder if tagged else label.code}: {': '.join(filter(None, (_name(label), label.description)))}"
+        for label in labels
+    ]
+    example = labels[0].placeholder if tagged else labels[0].code
+    return Template(_file(task, language)).substitute(labels="\n".join(lines), example=example)
+
+
+def _name(label: LabelWord) -> str:
+    return "" if label.name == label.code and label.description else label.name
+
+
+def fenced(text: str) -> str:
+    """The text between two equal lines that nobody who wrote it could know."""
+    line = _line()
+    while line in text:
+        line = _line()
+    return f"{line}\n{text}\n{line}"
+
+
+def _line() -> str:
+    return f"note-{secrets.token_hex(8)}"
+
+
+@cache
+def _file(task: str, language: str) -> str:
+    return (_FOLDER / f"{task}.{language}.txt").read_text(encoding="utf-8").rstrip("\n")
+
+
+def digest(*words: str) -> str:
+    """A hash of words, each apart from the next."""
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()

@@ -1,0 +1,203 @@
+"""A server that speaks OpenAI's chat completions (vLLM, Ollama, llama.cpp and others), through the `openai` client.
+
+Text goes to the listed address and nowhere else: no proxy of the environment, no redirect. What a server answers to an
+error may quote the note, so errors name the server, the status and what to do, never its words.
+"""
+
+import email.utils
+import logging
+import os
+import random
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
+
+import openai
+from openai import DefaultHttpxClient, OpenAI
+from openai.types.chat import ChatCompletion
+
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.llm.asking import Answer, Meter, Question
+from models_runtime.backends.llm.servers import Server
+
+TRIES: Final = 5
+"""A question is asked so often at most, with 1, 2, 4 and 8 seconds between (each up to twice that), or as asked to."""
+LONGEST_WAIT: Final = 60.0
+GIVE_UP: Final = 5
+"""So many questions in a row that failed for good end the run: what is done is kept."""
+# From strict to lenient: what a server doesn't know, it refuses.
+FORMATS: Final = ("json_schema", "json_object", "text")
+
+# At DEBUG they write whole requests, whatever OPENAI_LOG says.
+for _name in ("openai", "httpx", "httpx2", "httpcore", "httpcore2"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+class RemoteCompletion:
+    """One model of a listed server. `sleep` waits so many seconds."""
+
+    def __init__(
+        self, server: Server, model: str, meter: Meter, *, sleep: Callable[[float], object] | None = None
+    ) -> None:
+        self.at_once = server.at_once
+        self._server, self._model, self._meter = server, model, meter
+        self._over = threading.Event()
+        self._sleep = sleep or self._over.wait
+        self._format = 0
+        self._failed_in_a_row = 0
+        self._lock = threading.Lock()
+        self._client = OpenAI(
+            base_url=server.url,
+            api_key=os.environ.get(server.key_variable) or "none",
+            max_retries=0,
+            timeout=server.seconds,
+            http_client=DefaultHttpxClient(trust_env=False, follow_redirects=False, timeout=server.seconds),
+        )
+
+    def complete(self, question: Question) -> Answer:
+        """Ask, and again where that may help. Raises BackendError."""
+        try:
+            answer = self._tried(question)
+        except BackendError as error:
+            raise self._counted(error) from None
+        with self._lock:
+            self._failed_in_a_row = 0
+        return answer
+
+    def _counted(self, error: BackendError) -> BackendError:
+        with self._lock:
+            self._failed_in_a_row += 1
+            hopeless = self._failed_in_a_row >= GIVE_UP
+        if hopeless and not error.permanent:
+            error = BackendError(
+                f"{error}; so did {GIVE_UP} questions in a row, so the work was stopped", permanent=True
+            )
+        if error.permanent:
+            self._over.set()
+        return error
+
+    def _tried(self, question: Question) -> Answer:
+        for attempt in range(1, TRIES + 1):
+            try:
+                return self._asked(question)
+            except openai.APIError as error:
+                verdict = self._verdict(error)
+                if verdict is not None:
+                    raise verdict from None
+                if attempt == TRIES or self._over.is_set():
+                    raise self._gave_up(error) from None
+                self._meter.add(retries=1)
+                self._sleep(_pause(error, attempt))
+        raise AssertionError("unreachable")
+
+    def _asked(self, question: Question) -> Answer:
+        """One request; a format of answers that the server refuses is left for the next more lenient one, for good."""
+        while True:
+            format_at = self._format if question.schema else len(FORMATS) - 1
+            try:
+                return self._read(self._sent(question, FORMATS[format_at]))
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                if FORMATS[format_at] == "text" or _is_too_long(error):
+                    raise
+                with self._lock:
+                    self._format = max(self._format, format_at + 1)
+
+    def _sent(self, question: Question, answer_format: str) -> ChatCompletion:
+        self._meter.add(requests=1)
+        options: dict[str, Any] = {}
+        if answer_format == "json_schema":
+            schema = {"name": "answer", "strict": True, "schema": question.schema}
+            options = {"response_format": {"type": answer_format, "json_schema": schema}}
+        elif answer_format == "json_object":
+            options = {"response_format": {"type": answer_format}}
+        return self._client.chat.completions.create(
+            model=self._model,
+            messages=[{"role": "system", "content": question.system}, {"role": "user", "content": question.user}],
+            temperature=0,
+            max_tokens=question.most_tokens,
+            **options,
+        )
+
+    def _read(self, said: ChatCompletion) -> Answer:
+        """The text of the first choice. A wish to call something is no answer, and nothing is called."""
+        usage = getattr(said, "usage", None)
+        self._meter.add(
+            tokens_in=_count(getattr(usage, "prompt_tokens", 0)),
+            tokens_out=_count(getattr(usage, "completion_tokens", 0)),
+        )
+        choices = getattr(said, "choices", None)
+        if not isinstance(choices, list) or not choices:
+            raise BackendError(f"the server {self._server.name} answered without a choice", permanent=False)
+        content = getattr(getattr(choices[0], "message", None), "content", None)
+        if not isinstance(content, str):
+            raise BackendError(f"the model {self._model} gave no text", permanent=False)
+        return Answer(content, cut=choices[0].finish_reason == "length")
+
+    def _verdict(self, error: openai.APIError) -> BackendError | None:
+        """Why asking again can't help; None where it may."""
+        name = self._server.name
+        if not isinstance(error, openai.APIStatusError):
+            if isinstance(error, openai.APIConnectionError):
+                return None
+            return BackendError(f"the server {name} gave an answer that can't be read", permanent=False)
+        status = error.status_code
+        if status in (401, 403):
+            return BackendError(f"the server {name} refused the key ({status})", permanent=True)
+        if status == 404:
+            return BackendError(
+                f"the server {name} has no model {self._model!r}, or isn't at its address", permanent=True
+            )
+        if 300 <= status < 400:
+            return BackendError(
+                f"the server {name} leads elsewhere ({status}); its address must be exact", permanent=True
+            )
+        if _is_too_long(error):
+            return BackendError(
+                "a piece of the note is longer than the model takes; choose fewer words", permanent=False
+            )
+        if status in (408, 409, 425, 429) or status >= 500:
+            return None
+        return BackendError(f"the server {name} refused the request ({status})", permanent=False)
+
+    def _gave_up(self, error: openai.APIError) -> BackendError:
+        name = self._server.name
+        if isinstance(error, openai.APITimeoutError):
+            return BackendError(f"the server {name} took longer than {self._server.seconds} s", permanent=False)
+        if isinstance(error, openai.APIStatusError):
+            return BackendError(f"the server {name} failed {TRIES} times ({error.status_code})", permanent=False)
+        return BackendError(f"the server {name} does not answer; start it, then work on what is left", permanent=True)
+
+
+def _count(value: object) -> int:
+    """A server's count of tokens, as far as it is one."""
+    return min(value, 10**9) if isinstance(value, int) and value > 0 else 0
+
+
+def _is_too_long(error: openai.APIStatusError) -> bool:
+    return error.status_code in (400, 413, 422) and (
+        error.code == "context_length_exceeded"
+        or "context length" in str(error.message).lower()
+        or error.status_code == 413
+    )
+
+
+def _pause(error: openai.APIError, attempt: int) -> float:
+    """Seconds to wait: what the server asks for, at most LONGEST_WAIT, else doubling; with jitter, so that not all
+    come back at once.
+    """
+    asked = _retry_after(error)
+    base = asked if asked is not None else 2.0 ** (attempt - 1)
+    jitter = random.uniform(0, base if asked is None else 1)  # noqa: S311 - no secret
+    return min(base + jitter, LONGEST_WAIT)
+
+
+def _retry_after(error: openai.APIError) -> float | None:
+    """RFC 9110, section 10.2.3: seconds, or a date."""
+    value = error.response.headers.get("retry-after", "") if isinstance(error, openai.APIStatusError) else ""
+    with suppress(ValueError):
+        return max(0.0, min(float(value), LONGEST_WAIT))
+    with suppress(ValueError, TypeError):
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    return None

@@ -1,0 +1,155 @@
+"""An OpenAI-compatible server over real HTTP on loopback, whose answers a test writes."""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from models_runtime.backends.llm.backend import LlmBackend
+from models_runtime.backends.llm.params import Params
+from models_runtime.backends.llm.prompts import LabelWord
+from models_runtime.backends.llm.servers import Server
+
+LABELS = [
+    LabelWord("PERSON", "Person", "Name of a person", "[PERSON]"),
+    LabelWord("AGE", "Age", "Age in years", "[AGE]"),
+    LabelWord("ORGANIZATION", "Organization", "Hospital or firm", "[ORGANIZATION]"),
+    LabelWord("DATE", "Date", "", "[DATE]"),
+]
+
+
+@dataclass
+class Said:
+    """What the server answers: a chat completion with this text, or with `status` an error."""
+
+    text: str = ""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    finish: str = "stop"
+    body: Any = None
+
+
+Script = Callable[[dict[str, Any]], "Said | str"]
+
+
+class Scripted:
+    """The running server: `requests` are the bodies that came in, `script` answers them."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.requests: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.paths: list[str] = []
+        self.most_at_once = 0
+        self._now = 0
+        self._lock = threading.Lock()
+        scripted = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_POST(self) -> None:
+                scripted._answer(self)
+
+            def log_message(self, *args: object) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
+        threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True).start()
+
+    def _answer(self, handler: BaseHTTPRequestHandler) -> None:
+        body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        with self._lock:
+            self.requests.append(body)
+            self.keys.append(handler.headers.get("Authorization", ""))
+            self.paths.append(handler.path)
+            self._now += 1
+            self.most_at_once = max(self.most_at_once, self._now)
+        try:
+            said = self.script(body)
+        finally:
+            with self._lock:
+                self._now -= 1
+        said = Said(said) if isinstance(said, str) else said
+        data = json.dumps(said.body if said.body is not None else _completion(said, body)).encode()
+        handler.send_response(said.status)
+        for name, value in (
+            {"Content-Type": "application/json", "Content-Length": str(len(data))} | said.headers
+        ).items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    def stop(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+def _completion(said: Said, body: dict[str, Any]) -> dict[str, Any]:
+    if said.status != 200:
+        return {"error": {"message": f"no: {note_of(body)}", "type": "error"}}
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 0,
+        "model": body["model"],
+        "choices": [{"index": 0, "finish_reason": said.finish, "message": {"role": "assistant", "content": said.text}}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+    }
+
+
+@contextmanager
+def serving(script: Script) -> Iterator[Scripted]:
+    server = Scripted(script)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def note_of(body: dict[str, Any]) -> str:
+    """The note that a request holds: what stands between the two equal lines."""
+    user = body["messages"][1]["content"]
+    first, _, rest = user.partition("\n")
+    assert re.fullmatch(r"note-[0-9a-f]{16}", first) and rest.endswith("\n" + first)
+    return rest[: -len(first) - 1]
+
+
+def entities(*mentions: tuple[str, str] | tuple[str, str, str]) -> str:
+    """An answer: text, type and (mostly) context of each mention."""
+    rows = [dict(zip(("text", "type", "context"), mention, strict=False)) for mention in mentions]
+    return json.dumps({"entities": [{"context": ""} | row for row in rows]}, ensure_ascii=False)
+
+
+WORDS = re.compile(r"(?P<PERSON>Dr\. \w+ \w+)|(?P<DATE>\d\d/\d\d/\d{4})|(?P<ORGANIZATION>Hospital San \w+)")
+
+
+def finder(body: dict[str, Any]) -> str:
+    """A model that finds what WORDS says, each with the words around it."""
+    note = note_of(body)
+    return entities(
+        *(
+            (found[0], str(found.lastgroup), note[max(0, found.start() - 20) : found.end() + 20])
+            for found in WORDS.finditer(note)
+        )
+    )
+
+
+def backend_at(url: str, *, answers: Any = None, completion: Any = None, at_once: int = 4, **params: Any) -> LlmBackend:
+    server = Server("test", url, ("m1",), at_once=at_once, seconds=5)
+    return LlmBackend(
+        label_set="redactor-33", labels=LABELS, server=server, params=Params("test", "m1", **params), answers=answers,
+        completion=completion,
+    )  # fmt: skip
+
+
+def shown(text: str, spans: Any) -> list[tuple[str, str]]:
+    """The words and labels of spans."""
+    return [(text[span.start : span.end], span.label) for span in spans]
