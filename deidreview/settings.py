@@ -3,6 +3,7 @@
 A malformed value stops the start with one clear line (ImproperlyConfigured names the variable and what it takes).
 """
 
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,6 +12,8 @@ from zoneinfo import ZoneInfo
 import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+
+from models_runtime.backends.llm.servers import read_servers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = "0.1.0"
@@ -135,6 +138,12 @@ _QUEUE = {"URL": REDIS_URL, "DEFAULT_TIMEOUT": -1, "SERIALIZER": "rq.serializers
 RQ_QUEUES = {"cpu": _QUEUE, "gpu": _QUEUE, "llm": _QUEUE}
 JOB_LEASE_SECONDS = _positive("DEIDREVIEW_LEASE_SECONDS", 30)
 RELAY_INTERVAL_SECONDS = 1.0
+
+# ── Language models: the servers that notes may be sent to ───────────────────────────────────────────────────────────
+try:
+    LLM_SERVERS = read_servers(os.environ)
+except ValueError as error:
+    raise ImproperlyConfigured(str(error)) from error
 
 # ── Limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 UPLOAD_MAX_BYTES = _positive("DEIDREVIEW_UPLOAD_MB", 200) * 1024 * 1024
@@ -325,6 +334,8 @@ LOGGING = {
         "django": {"handlers": [], "propagate": True},
         "deidreview": {"level": "INFO"},
         "axes": {"level": "ERROR"},
+        # At DEBUG these write whole requests.
+        **{name: {"level": "WARNING"} for name in ("openai", "httpx", "httpx2", "httpcore", "httpcore2")},
     },
 }
 # W021: preloading HSTS binds a whole domain for years; its owner decides that, not a program.

@@ -113,8 +113,21 @@ BACKENDS: dict[str, BackendKind] = {
 ENSEMBLE = "ensemble"
 
 
+# Not in the list either: it wants a server and a model, so it has a form of its own (models_runtime.services.llm).
+LLM = "llm"
+LLM_KIND = BackendKind(
+    title="Language model",
+    factory="models_runtime.backends.llm.backend.LlmBackend",
+    description="A model on a server that the administrator listed, or in a folder of a worker's machine.",
+    queue="llm",
+    needs="openai",
+)
+
+
 def backend_kind(name: str) -> BackendKind:
     """The backend called `name`. Raises LookupError naming the choices."""
+    if name == LLM:
+        return LLM_KIND
     try:
         return BACKENDS[name]
     except KeyError:

@@ -29,7 +29,8 @@ class Backend(Protocol):
 
     Offsets are code points, end-exclusive. The spans of a text are sorted, distinct, inside the text and free of white
     space at their ends; each carries its source (a rule id, a model's name) and a confidence from 0 to 1, or None.
-    The same texts always give the same spans, in the order of the texts, without a network. Raises BackendError.
+    The same texts always give the same spans, in the order of the texts, without a network (but for a server that the
+    administrator listed). Raises BackendError.
     """
 
     @property
@@ -61,6 +62,22 @@ def not_installed(error: ImportError) -> BackendError:
     return BackendError(
         f"{library} is not installed on this worker; install it with: make setup-models", permanent=True
     )
+
+
+@runtime_checkable
+class Apart(Protocol):
+    """A backend whose notes fail apart from each other, without being read again one by one."""
+
+    def predict_each(self, texts: Sequence[str]) -> list[list[Span] | BackendError]:
+        """The spans of each text, or what went wrong with it. Raises BackendError where none would fare better."""
+
+
+@runtime_checkable
+class Metered(Protocol):
+    """A backend that counts what its work cost."""
+
+    def spent(self) -> dict[str, int]:
+        """What was counted since this was asked last."""
 
 
 def load(dotted_path: str, **params: Any) -> Backend:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
@@ -21,7 +21,10 @@ REWRITE_WORDS: Final = 2000
 
 
 class LlmBackend:
-    """Reads with a model of a listed server. `labels` are the project's: nothing else may be answered."""
+    """Reads with a model of a listed server. `labels` are the project's: nothing else may be answered.
+
+    `prompt` is what the model is told before each note; without one, that of today's files.
+    """
 
     name = "llm"
 
@@ -31,6 +34,7 @@ class LlmBackend:
         labels: Sequence[LabelWord],
         server: Server,
         params: Params,
+        prompt: str = "",
         answers: Answers | None = None,
         completion: Completion | None = None,
     ) -> None:
@@ -39,7 +43,7 @@ class LlmBackend:
         self.label_set = label_set
         self.labels = tuple(sorted(label.code for label in labels))
         self.meter = Meter()
-        self.prompt = system_prompt(params.strategy, params.language, labels)
+        self.prompt = prompt or system_prompt(params.strategy, params.language, labels)
         self._params = params
         self._completion = completion or _completion(server, params.model, self.meter)
         asking = digest(VERSION, _CODE, server.name, params.model, self.prompt)
@@ -84,10 +88,6 @@ class LlmBackend:
     def spent(self) -> dict[str, int]:
         """What was counted since this was asked last: requests, tokens, and what was wrong with the answers."""
         return self.meter.take()
-
-    def about(self) -> dict[str, Any]:
-        """What the run's page shows: the prompt as it was sent."""
-        return {"prompt": self.prompt, "prompt_version": VERSION}
 
     def _talks(self, text: str) -> list[Talk[list[Span]]]:
         if self._params.strategy == "rewrite":

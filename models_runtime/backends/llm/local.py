@@ -4,7 +4,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from models_runtime.backends.base import BackendError
+from models_runtime.backends.base import BackendError, not_installed
 from models_runtime.backends.llm.asking import Answer, Meter, Question
 
 
@@ -20,10 +20,8 @@ class LocalCompletion:
             raise BackendError("the model's folder is not on this worker's machine", permanent=True)
         try:
             self._load(folder)
-        except ImportError:
-            raise BackendError(
-                "this worker has no transformers: `make setup-models` installs it", permanent=True
-            ) from None
+        except ImportError as error:
+            raise not_installed(error) from None
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise BackendError(
                 f"the model's folder can't be loaded ({type(error).__name__}): it takes a transformers model for text, "

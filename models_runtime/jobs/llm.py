@@ -1,0 +1,83 @@
+"""Language models for jobs: the backend of a run, the answers kept for it, and what it cost."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from annotations.domain.hashing import text_sha256
+from annotations.models import Document, Project
+from annotations.services.errors import ServiceError
+from models_runtime.backends.base import Backend, Metered
+from models_runtime.backends.llm.params import Params, read_params
+from models_runtime.backends.llm.prompts import LabelWord
+from models_runtime.backends.llm.servers import Server
+from models_runtime.models import LlmAnswer, Run, RunUsage
+from models_runtime.registry import LLM, backend_kind, load
+
+
+def llm_backend(row: Run) -> Backend:
+    """The backend that a run was asked for: its prompt and labels are those of the run's start. Raises ServiceError."""
+    params, server = asked_for(row.params)
+    backend: Backend = load(backend_kind(LLM).factory)(
+        label_set=row.project.label_set.key,
+        labels=label_words(row.params["labels"]),
+        server=server,
+        params=params,
+        prompt=row.params["prompt"],
+        answers=KeptAnswers(row.project),
+    )
+    return backend
+
+
+def asked_for(given: dict[str, Any]) -> tuple[Params, Server]:
+    """Parameters as they stand on this machine. Raises ServiceError where its server is listed no more."""
+    try:
+        params = read_params(given, settings.LLM_SERVERS)
+    except ValueError as error:
+        raise ServiceError(f"this worker can't ask for it: {error}", code="server") from error
+    return params, settings.LLM_SERVERS[params.server]
+
+
+def label_words(rows: Sequence[Sequence[str]]) -> list[LabelWord]:
+    return [LabelWord(*row) for row in rows]
+
+
+class KeptAnswers:
+    """Answers kept in the database for a project (models_runtime.backends.llm.reading.Answers)."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+
+    def find(self, key: str) -> list[tuple[int, int, str]] | None:
+        rows = LlmAnswer.objects.filter(key=key, document__project=self._project)
+        found = rows.values_list("found", flat=True).first()
+        return None if found is None else [(start, end, label) for start, end, label in found]
+
+    def keep(self, key: str, text: str, found: list[tuple[int, int, str]]) -> None:
+        """Under the note that has this text. One that was erased in the meantime keeps nothing."""
+        notes = Document.objects.filter(project=self._project, sha256=text_sha256(text))
+        note = notes.values_list("pk", flat=True).first()
+        if note is not None:
+            with suppress(IntegrityError), transaction.atomic():
+                LlmAnswer.objects.bulk_create(
+                    [LlmAnswer(document_id=note, key=key, found=found)], ignore_conflicts=True
+                )
+
+
+def write_usage(row: Run, backend: object) -> None:
+    """What the last batch cost, in the caller's transaction; nothing for a backend that costs nothing."""
+    spent = backend.spent() if isinstance(backend, Metered) else {}
+    if not spent:
+        return
+    counts = {name: spent.get(name, 0) for name in RunUsage.COUNTS}
+    server = settings.LLM_SERVERS.get(row.params.get("server", ""))
+    price = server.price if server else None
+    RunUsage.objects.create(
+        run=row,
+        cost=price.of(counts["tokens_in"], counts["tokens_out"]) if price else None,
+        currency=price.currency if price else "",
+        **counts,
+    )

@@ -1,0 +1,50 @@
+from django.db import models
+
+from annotations.models import Document
+from models_runtime.models.run import Run
+
+
+class LlmAnswer(models.Model):
+    """What a language model was once found to say of a piece of a note: offsets and labels, never text.
+
+    `key` is a hash of server, model, prompt and piece. The row goes with its note, so that an erased patient's goes too.
+    """
+
+    document = models.ForeignKey(Document, models.CASCADE, related_name="+", db_index=False)
+    key = models.CharField(max_length=64)
+    found = models.JSONField(help_text="[start, end, label] in code points of the piece.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["document", "key"], name="llm_answer_once")]
+        indexes = [models.Index(fields=["key"], name="llm_answer_by_key")]
+
+    def __str__(self) -> str:
+        return f"answer {self.pk}"
+
+
+class RunUsage(models.Model):
+    """What one batch of a run cost, and what was wrong with the model's answers. Sums of them stand on the run's page."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="usage")
+    requests = models.PositiveIntegerField(default=0)
+    retries = models.PositiveIntegerField(default=0)
+    kept = models.PositiveIntegerField(default=0, help_text="Answers that were kept from before.")
+    tokens_in = models.PositiveBigIntegerField(default=0)
+    tokens_out = models.PositiveBigIntegerField(default=0)
+    hallucinated = models.PositiveIntegerField(default=0, help_text="Mentions that are not in the text.")
+    ambiguous = models.PositiveIntegerField(default=0, help_text="Mentions of which the place was not clear.")
+    broken = models.PositiveIntegerField(default=0, help_text="Entries that could not be read.")
+    unknown = models.PositiveIntegerField(default=0, help_text="Mentions of a type that was not asked for.")
+    too_long = models.PositiveIntegerField(default=0, help_text="Mentions that are no entity but a stretch of text.")
+    cut = models.PositiveIntegerField(default=0, help_text="Answers that ended in the middle.")
+    cost = models.DecimalField(max_digits=14, decimal_places=6, null=True, help_text="None: no price is known.")
+    currency = models.CharField(max_length=3, blank=True)
+
+    COUNTS = (
+        "requests", "retries", "kept", "tokens_in", "tokens_out",
+        "hallucinated", "ambiguous", "broken", "unknown", "too_long", "cut",
+    )  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"usage {self.pk} of run {self.run_id}"
