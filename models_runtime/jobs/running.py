@@ -15,12 +15,13 @@ from annotations.selectors.labels import accepted_labels
 from annotations.services.bulk import SpanRow, insert_spans
 from annotations.services.errors import ServiceError
 from annotations.services.proposed_strings import add_strings, tally_of
-from models_runtime.backends.base import Backend, BackendError
+from models_runtime.backends.base import Apart, Backend, BackendError
 from models_runtime.jobs.calibrating import curves_of, newest
 from models_runtime.jobs.combining import Combined, combined
+from models_runtime.jobs.llm import llm_backend, write_usage
 from models_runtime.jobs.model_files import load_backend, load_model
 from models_runtime.models import Run, RunItem
-from models_runtime.registry import ENSEMBLE
+from models_runtime.registry import ENSEMBLE, LLM
 from models_runtime.runner import Claim
 
 logger = logging.getLogger("deidreview.runs")
@@ -53,6 +54,7 @@ def run(claim: Claim) -> dict[str, Any]:
         with transaction.atomic():
             claim.fence()
             dropped += _write(row, results, words)
+            write_usage(row, backend)
         done += len(items)
         claim.progress(done, total)
     failed = RunItem.objects.filter(run=row, state=RunItem.State.FAILED).count()
@@ -69,6 +71,8 @@ def _backend(row: Run) -> Backend | Combined:
     try:
         if row.backend == ENSEMBLE:
             return combined(row)
+        if row.backend == LLM:
+            return llm_backend(row)
         if row.model is not None:
             return load_model(row.model)
         return load_backend(row.backend, row.project, row.params)
@@ -110,6 +114,9 @@ def _spans(backend: Backend | Combined, items: Sequence[RunItem]) -> list[list[D
 def _predict(backend: Backend | Combined, items: Sequence[RunItem]) -> list[Result]:
     """The whole batch at once; when that fails, note by note, so that one note's error is its own."""
     try:
+        if isinstance(backend, Apart):
+            apart = backend.predict_each([item.document.text for item in items])
+            return [_told(item, one) for item, one in zip(items, apart, strict=True)]
         found = _spans(backend, items)
         if len(found) == len(items):
             return [_checked(item, spans) for item, spans in zip(items, found, strict=True)]
@@ -126,6 +133,10 @@ def _predict_one(backend: Backend | Combined, item: RunItem) -> Result:
         reason = str(error) if isinstance(error, BackendError) else f"the backend failed ({type(error).__name__})"
         return item, None, reason[:300]
     return _checked(item, spans)
+
+
+def _told(item: RunItem, found: list[DomainSpan] | BackendError) -> Result:
+    return (item, None, str(found)[:300]) if isinstance(found, BackendError) else _checked(item, found)
 
 
 def _stop_if_hopeless(error: Exception) -> None:

@@ -7,7 +7,7 @@ from models_runtime.models.run import Run
 class LlmAnswer(models.Model):
     """What a language model was once found to say of a piece of a note: offsets and labels, never text.
 
-    `key` is a hash of server, model, prompt and piece. The row goes with its note, so that an erased patient's goes too.
+    `key` is a hash of server, model, prompt and piece. The row goes with its note, so an erased patient's goes too.
     """
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="+", db_index=False)
@@ -24,7 +24,7 @@ class LlmAnswer(models.Model):
 
 
 class RunUsage(models.Model):
-    """What one batch of a run cost, and what was wrong with the model's answers. Sums of them stand on the run's page."""
+    """What one batch of a run cost, and what was wrong with the model's answers. The run's page shows their sums."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="usage")
     requests = models.PositiveIntegerField(default=0)
@@ -41,10 +41,8 @@ class RunUsage(models.Model):
     cost = models.DecimalField(max_digits=14, decimal_places=6, null=True, help_text="None: no price is known.")
     currency = models.CharField(max_length=3, blank=True)
 
-    COUNTS = (
-        "requests", "retries", "kept", "tokens_in", "tokens_out",
-        "hallucinated", "ambiguous", "broken", "unknown", "too_long", "cut",
-    )  # fmt: skip
+    WRONG = ("hallucinated", "ambiguous", "broken", "unknown", "too_long", "cut")
+    COUNTS = ("requests", "retries", "kept", "tokens_in", "tokens_out", *WRONG)
 
     def __str__(self) -> str:
         return f"usage {self.pk} of run {self.run_id}"

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.models import Project
 from models_runtime.models import OF_MODEL, Run, TrainedModel
-from models_runtime.registry import BACKENDS, ENSEMBLE, BackendKind, trainable_kind
+from models_runtime.registry import BACKENDS, ENSEMBLE, LLM, LLM_KIND, BackendKind, trainable_kind
 from models_runtime.services.backends import ready_models
 from models_runtime.services.calibrations import Standing, standing
 from models_runtime.services.health import Health, State, Workers
@@ -39,7 +39,7 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
     workers = Workers()
     rows = [
         BackendRow(key, kind.title, kind.description, kind.queue, workers.health(key, kind, kind.queue))
-        for key, kind in BACKENDS.items()
+        for key, kind in {**BACKENDS, LLM: LLM_KIND}.items()
     ]
     if project is None:
         return rows

@@ -6,7 +6,7 @@ from annotations.models import Project
 from annotations.services.errors import ServiceError
 from models_runtime.jobs.model_files import missing_labels
 from models_runtime.models import OF_MODEL, TrainedModel
-from models_runtime.registry import BACKENDS, ENSEMBLE
+from models_runtime.registry import BACKENDS, ENSEMBLE, LLM
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ def chosen(project: Project, word: str) -> Chosen:
     """
     if word == ENSEMBLE:
         raise ServiceError("an ensemble is made of members; say which", code="members")
+    if word == LLM:
+        raise ServiceError("a language model is run with a server and a model; say which", code="llm")
     if word in BACKENDS:
         return Chosen(word, None, word)
     models = ready_models(project)

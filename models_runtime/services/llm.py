@@ -90,9 +90,10 @@ def prompts_of(project: Project, tasks: Mapping[str, str]) -> list[Shown]:
 
 @dataclass(frozen=True)
 class Usage:
-    """Sums over a run. `cost` is None where no price is known for all of it."""
+    """Sums over a run. `wrong`: how much of the answers was left out. `cost`: None where not all of it has a price."""
 
     counts: dict[str, int]
+    wrong: int
     cost: Decimal | None
     currency: str
 
@@ -105,8 +106,10 @@ def usage_of(run: Run) -> Usage | None:
     sums = rows.aggregate(cost=Sum("cost"), **{f"sum_{name}": Sum(name) for name in RunUsage.COUNTS})
     currencies = set(rows.values_list("currency", flat=True))
     known = len(currencies) == 1 and "" not in currencies
+    counts = {name: sums[f"sum_{name}"] or 0 for name in RunUsage.COUNTS}
     return Usage(
-        counts={name: sums[f"sum_{name}"] or 0 for name in RunUsage.COUNTS},
+        counts=counts,
+        wrong=sum(counts[name] for name in RunUsage.WRONG),
         cost=sums["cost"] if known else None,
         currency=currencies.pop() if known else "",
     )
@@ -120,4 +123,11 @@ def server_of(run: Run) -> Server | None:
 
 def form_choices() -> dict[str, Any]:
     """What the form of a run offers."""
-    return {"servers": servers(), "strategies": STRATEGIES, "languages": LANGUAGES}
+    listed = servers()
+    return {
+        "servers": listed,
+        "leaving": [server for server in listed if server.leaves_machine],
+        "strategies": STRATEGIES,
+        "languages": LANGUAGES,
+        "prompt_version": VERSION,
+    }

@@ -20,6 +20,7 @@ from models_runtime.models import Run, RunItem
 from models_runtime.registry import BACKENDS
 from models_runtime.services.backends import ready_models
 from models_runtime.services.calibrations import standing
+from models_runtime.services.llm import server_of, usage_of
 from models_runtime.services.runs import retry_failed, run_counts, run_rows, start_run
 from models_runtime.services.status import status_of
 from models_runtime.views.tokens import form_key
@@ -101,6 +102,8 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "standing": standing(access.project, row.backend, row.revision),
         "versions": access.project.gold_versions.filter(span_count__gt=0).order_by("-number"),
         "token": uuid.uuid4(),
+        "usage": usage_of(row),
+        "server": server_of(row),
         "poll_url": request.path,
         "result_templates": ["jobs/results/run.html"],
     }

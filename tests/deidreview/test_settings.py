@@ -97,3 +97,8 @@ def test_django_finds_nothing_to_warn_of_at_full_size(tmp_path):
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_malformed_list_of_language_models_stops_the_start(tmp_path):
+    done = start(tmp_path, DEIDREVIEW_LLM_SERVERS="ollama")
+    assert done.returncode == 1 and "refused: DEIDREVIEW_LLM_SERVERS: 'ollama' is not a name=address pair" in done.stderr

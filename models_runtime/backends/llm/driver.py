@@ -5,7 +5,7 @@ Everything but the asking happens in the caller's thread, so that a conversation
 
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import Answer, Completion, Question
@@ -19,10 +19,10 @@ def hold(talks: Iterable[Talk[T]], completion: Completion) -> list[T | BackendEr
 
     Raises BackendError (permanent) as soon as one says that no question would fare better.
     """
-    return _Table(iter(talks), completion).results()
+    return _Table[T](iter(talks), completion).results()
 
 
-class _Table:
+class _Table(Generic[T]):
     def __init__(self, talks: Iterator[Talk[T]], completion: Completion) -> None:
         self._talks = enumerate(talks)
         self._completion = completion

@@ -8,11 +8,16 @@ from annotations.domain.voting import Method
 from annotations.management.journey import JourneyCommand, find_project
 from annotations.models import Project, User
 from annotations.services.errors import ServiceError
+from models_runtime.backends.llm.params import OMEGA, PASSES, STRATEGIES
+from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.management.waiting import wait_for
 from models_runtime.models import Job, Run
-from models_runtime.registry import BACKENDS, ENSEMBLE
+from models_runtime.registry import BACKENDS, ENSEMBLE, LLM
 from models_runtime.services.ensembles import Asked, start_ensemble, weight_of
+from models_runtime.services.llm import start_llm_run, usage_of
 from models_runtime.services.runs import run_counts, start_run
+
+OF_LLM = ("server", "model", "strategy", "language", "omega", "passes")
 
 
 class Command(JourneyCommand):
@@ -23,11 +28,20 @@ class Command(JourneyCommand):
         parser.add_argument(
             "backend",
             metavar="BACKEND",
-            help=f"{', '.join(BACKENDS)}, a trained model (its name or model:ID), or {ENSEMBLE}",
+            help=f"{', '.join(BACKENDS)}, a trained model (its name or model:ID), {ENSEMBLE} or {LLM}",
         )
         parser.add_argument("--members", default="", metavar="A,B", help="of an ensemble: backends, models, run:NAME")
         parser.add_argument("--method", choices=list(Method), help="of an ensemble")
         parser.add_argument("--weights", default="", metavar="X,Y", help="in order; default: scores on held-out notes")
+        parser.add_argument(
+            "--server", metavar="NAME", help="of a language model: one that DEIDREVIEW_LLM_SERVERS lists"
+        )
+        parser.add_argument("--model", metavar="NAME", help="of a language model; default: the server's first")
+        parser.add_argument("--strategy", choices=list(STRATEGIES), help="of a language model; default: extract")
+        parser.add_argument("--language", choices=list(LANGUAGES), help="of a language model's prompt; default: en")
+        parser.add_argument("--omega", metavar="N", help=f"words of a piece of a note; default: {OMEGA}")
+        parser.add_argument("--passes", metavar="N", help=f"how often a piece is read; default: {PASSES}")
+        parser.add_argument("--may-leave", action="store_true", help="the notes may be sent to another machine")
         parser.add_argument("--name", default="", help="of the run, for --set run:NAME")
         parser.add_argument("--wait", action="store_true")
 
@@ -42,12 +56,22 @@ class Command(JourneyCommand):
         took = (job.finished_at - job.started_at).total_seconds() if job.finished_at and job.started_at else None
         result = {"run": run.author.name, "run_id": run.author_id, "job": job.pk, "state": job.state, "seconds": took}
         result |= counts | {word: run.params[word] for word in ("method", "members", "left_out") if word in run.params}
+        usage = usage_of(run)
+        if usage is not None:
+            result["usage"] = usage.counts | {"cost": usage.cost and str(usage.cost), "currency": usage.currency}
         if job.state in (Job.State.FAILED, Job.State.CANCELLED):
             raise ServiceError(f"the run {run.author.name} {job.get_state_display().lower()}: {job.error}", code="run")
         return result
 
     def _started(self, project: Project, actor: User | None, options: dict[str, Any]) -> Run:
         name, key = options["name"], uuid.uuid4().hex
+        given = {word: options[word] for word in OF_LLM if options[word] is not None}
+        if options["backend"] == LLM:
+            return start_llm_run(
+                project=project, given=given, may_leave=options["may_leave"], actor=actor, name=name, key=key
+            )
+        if given:
+            raise ServiceError(f"{', '.join(f'--{word}' for word in given)}: only for {LLM}", code="llm")
         if options["backend"] != ENSEMBLE:
             if options["members"] or options["method"] or options["weights"]:
                 raise ServiceError(f"--members, --method and --weights belong to {ENSEMBLE}", code="members")

@@ -1,0 +1,190 @@
+"""Runs of a language model, from the form or the command to proposals: over real HTTP to a scripted server."""
+
+import io
+import json
+import uuid
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotations.models import AnnotationSet, Document, Event, Span
+from annotations.services.erasing import erase_patient
+from models_runtime.backends.llm.servers import read_servers
+from models_runtime.models import Job, LlmAnswer, Run, RunItem, RunUsage
+from models_runtime.runner import run as work
+from tests import factories as make
+from tests.backends.llm.scripted import Said, entities, note_of, serving
+from tests.pages.checks import check_page
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TEXT = "Mario Rossi, 54 anni, prende 54 mg. Visto a Torino."
+
+
+def model(body):
+    """Finds the name at first, the age once the name is masked, and what the text doesn't hold."""
+    note = note_of(body)
+    if "BREAK" in note:
+        return Said("no JSON at all")
+    if note.startswith("[PATIENT]"):
+        return entities(("54", "AGE", "54 anni"))
+    return entities(("Mario Rossi", "PATIENT", ""), ("Anna Verdi", "PATIENT", "dott. Anna Verdi"))
+
+
+@pytest.fixture
+def server(settings):
+    with serving(model) as running:
+        listed = {
+            "DEIDREVIEW_LLM_SERVERS": f"ward={running.url} cloud=http://llm.example.org/v1",
+            "DEIDREVIEW_LLM_WARD_MODELS": "small",
+            "DEIDREVIEW_LLM_WARD_PRICE": "EUR 1000/2000",
+            "DEIDREVIEW_LLM_CLOUD_MODELS": "large",
+        }
+        settings.LLM_SERVERS = read_servers(listed)
+        yield running
+
+
+@pytest.fixture
+def project():
+    project = make.make_project("covid", name="Covid ward")
+    for number in range(3):
+        make.make_note(project, f"{TEXT} {number}", patient_id=f"p{number}")
+    return project
+
+
+@pytest.fixture
+def client(project):
+    client = Client()
+    client.force_login(make.make_member(project, "manager", "mia"))
+    return client
+
+
+def start(client, **options):
+    data = {"model": "ward small", "strategy": "extract", "language": "it", "omega": "256", "passes": "2"}
+    return client.post(reverse("run_llm", args=["covid"]), data | {"token": str(uuid.uuid4())} | options)
+
+
+def finished(run):
+    work(run.job_id)
+    return Job.objects.get(pk=run.job_id)
+
+
+def test_from_the_form_to_proposals_with_counts_cost_and_prompt(client, project, server):
+    page = check_page(client.get(reverse("run_llm", args=["covid"])))
+    assert "llm.example.org" in page and "without encryption" in page and "Elenchi ogni menzione" in page
+    run = Run.objects.get(pk=int(start(client).url.rstrip("/").rpartition("/")[2]))
+    assert finished(run).state == Job.State.DONE
+    first = AnnotationSet.objects.filter(author=run.author).order_by("document_id").first()
+    spans = [(span.start, span.end, span.label.code, span.source) for span in first.spans.order_by("start")]
+    assert spans == [(0, 11, "PATIENT", "small it1 pass 1"), (13, 15, "AGE", "small it1 pass 2")]
+    html = check_page(client.get(reverse("run", args=["covid", run.pk])))
+    for words in ("small on ward", "6 asked", "600", "3 mentions that are not in the text", "0.7200 EUR", "- PATIENT"):
+        assert words in html
+    assert run.params["prompt"] in [body["messages"][0]["content"] for body in server.requests]
+    assert "Rossi" not in json.dumps([run.params, list(Job.objects.values_list("params", "result"))])
+
+
+def test_the_queue_is_the_one_of_language_models(client, project, server):
+    start(client)
+    assert Run.objects.get().job.queue == "llm"
+
+
+def test_an_answer_is_kept_as_offsets_and_goes_with_its_note(client, project, server):
+    start(client)
+    finished(Run.objects.get())
+    asked = len(server.requests)
+    start(client)
+    again = Run.objects.first()
+    assert finished(again).state == Job.State.DONE and len(server.requests) == asked
+    assert "6 answered before" in client.get(reverse("run", args=["covid", again.pk])).content.decode()
+    kept = LlmAnswer.objects.all()
+    assert kept.count() == 6 and "Rossi" not in json.dumps(list(kept.values("key", "found")))
+    erase_patient(project=project, patient_id="p0", actor=None)
+    assert LlmAnswer.objects.count() == 4 and Document.objects.count() == 2
+    assert not LlmAnswer.objects.exclude(document__in=Document.objects.all()).exists()
+
+
+def test_text_does_not_leave_the_machine_before_somebody_agreed(client, project, server):
+    response = start(client, model="cloud large")
+    assert response.status_code == 422 and not Run.objects.exists() and not server.requests
+    html = check_page(response)
+    assert "nothing was sent" in html and "llm.example.org" in html
+    assert start(client, model="cloud large", may_leave="yes").status_code == 302
+    html = client.get(reverse("run", args=["covid", Run.objects.get().pk])).content.decode()
+    assert "the notes left this machine, for llm.example.org" in html
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"model": "http://203.0.113.5/v1 small"}, "there is no server"),
+        ({"model": "ward huge"}, "there is no model"),
+        ({"strategy": "guess"}, "there is no strategy"),
+        ({"language": "fr"}, "there is no language"),
+        ({"omega": "3"}, "omega"),
+        ({"passes": "99"}, "passes"),
+    ],
+)
+def test_only_what_is_listed_can_be_asked_for(client, project, server, options, words):
+    response = start(client, **options)
+    assert response.status_code == 422 and words in response.content.decode().lower()
+    assert not Run.objects.exists()
+
+
+def test_without_servers_the_page_says_how(client, project, settings):
+    settings.LLM_SERVERS = {}
+    assert "DEIDREVIEW_LLM_SERVERS" in check_page(client.get(reverse("run_llm", args=["covid"])))
+    assert start(client).status_code == 422
+
+
+def test_one_note_that_fails_is_its_own_and_the_others_are_asked_once(client, project, server):
+    make.make_note(project, "BREAK this note")
+    start(client)
+    run = Run.objects.get()
+    job = finished(run)
+    assert (job.state, job.result["notes"], job.result["failed"]) == (Job.State.DONE, 3, 1)
+    assert (
+        RunItem.objects.get(state=RunItem.State.FAILED).error == "the model's answer is not the JSON that was asked for"
+    )
+    assert len(server.requests) == 7
+
+
+def test_a_server_that_refuses_the_key_ends_the_run_and_what_is_left_is_worked_on_later(client, project, server):
+    server.script = lambda body: Said(status=401)
+    start(client)
+    run = Run.objects.get()
+    job = finished(run)
+    assert (job.state, job.error) == (Job.State.FAILED, "the server ward refused the key (401)")
+    server.script = model
+    client.post(reverse("run_retry", args=["covid", run.pk]))
+    run.refresh_from_db()
+    assert finished(run).state == Job.State.DONE and RunUsage.objects.filter(run=run).exists()
+
+
+def test_a_server_that_is_listed_no_more_is_said(client, project, server, settings):
+    start(client)
+    settings.LLM_SERVERS = {}
+    run = Run.objects.get()
+    assert "no language model is set up" in finished(run).error
+    assert "not listed any more" in client.get(reverse("run", args=["covid", run.pk])).content.decode()
+
+
+def test_the_command(project, server):
+    def run(*words):
+        out = io.StringIO()
+        call_command("run_model", "covid", *words, stdout=out)
+        return out.getvalue()
+
+    said = run("llm", "--server=ward", "--model=small", "--strategy=extract", "--language=it", "--wait", "--json")
+    result = json.loads(said)
+    assert (result["done"], result["failed"], result["state"]) == (3, 0, "done")
+    assert result["usage"]["requests"] == 6 and float(result["usage"]["cost"]) == 0.72
+    with pytest.raises(CommandError, match="there is no server"):
+        run("llm", "--server=http://203.0.113.5")
+    with pytest.raises(CommandError, match="agree to it"):
+        run("llm", "--server=cloud")
+    with pytest.raises(CommandError, match="only for llm"):
+        run("rules", "--server=ward")
+    assert Span.objects.filter(annotation_set__author__kind="run").count() == 6
+    assert not any("Rossi" in json.dumps(event.data) for event in Event.objects.all())
