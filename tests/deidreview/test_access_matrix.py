@@ -173,6 +173,8 @@ TABLE: dict[str, dict[str, str]] = {
     "compare_places": {"GET": done(READERS), "POST": EVERYONE_405},
     "compare_start": {"GET": EVERYONE_405, "POST": done(READERS)},
     "run_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    # No server is listed in tests: the form says so.
+    "run_llm": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_combine": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_retry": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
 

@@ -101,4 +101,5 @@ def test_django_finds_nothing_to_warn_of_at_full_size(tmp_path):
 
 def test_a_malformed_list_of_language_models_stops_the_start(tmp_path):
     done = start(tmp_path, DEIDREVIEW_LLM_SERVERS="ollama")
-    assert done.returncode == 1 and "refused: DEIDREVIEW_LLM_SERVERS: 'ollama' is not a name=address pair" in done.stderr
+    assert done.returncode == 1
+    assert "refused: DEIDREVIEW_LLM_SERVERS: 'ollama' is not a name=address pair" in done.stderr

@@ -85,11 +85,6 @@ def test_from_the_form_to_proposals_with_counts_cost_and_prompt(client, project,
     assert "Rossi" not in json.dumps([run.params, list(Job.objects.values_list("params", "result"))])
 
 
-def test_the_queue_is_the_one_of_language_models(client, project, server):
-    start(client)
-    assert Run.objects.get().job.queue == "llm"
-
-
 def test_an_answer_is_kept_as_offsets_and_goes_with_its_note(client, project, server):
     start(client)
     finished(Run.objects.get())
