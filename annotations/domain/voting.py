@@ -1,16 +1,17 @@
 """Several models' readings of one note made one: union, majority, weighted vote, intersection.
 
-Members vote on characters, label by label. A label stands on a character where enough of them say it; a run of such
-characters is a span. Where members agree on a span this is that span; where they disagree on its ends it is the part
-that enough of them mark (of three, the middle one of the ends). On MEDDOCAN train, cross-validated, this did better
-than votes on exact spans, which lose every place whose ends are in dispute.
+Members vote on spans. A place where enough of them mark the same label with other ends is not given up: it gets the
+span that most of them gave there, of equal ones the longest. Chosen on MEDDOCAN train, cross-validated: votes on exact
+spans alone had the same F1 (within 0.002) but found 0.6 to 2 points fewer characters, votes on single characters had
+more ends wrong.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
 
 from annotations.domain.spans import Span, overlaps
 
@@ -37,46 +38,50 @@ class Member:
     weight: float = 1.0
 
 
-@dataclass(slots=True)
-class _Edges:
-    """What begins and what ends at one place: (member, confidence)."""
-
-    begin: list[tuple[int, float]] = field(default_factory=list)
-    end: list[tuple[int, float]] = field(default_factory=list)
+Place = tuple[int, int]
+"""Start and end, in code points, end-exclusive."""
 
 
-@dataclass(slots=True)
-class _Found:
-    """A span that won, with who said so, and for each member the sum over its characters of how sure it was."""
+@dataclass(frozen=True, slots=True, order=True)
+class _Ballot:
+    """A member's span of one label, and how sure it is."""
 
     start: int
     end: int
-    label: str
-    sure: list[float]
-    said: set[int] = field(default_factory=set)
+    member: int
+    sure: float
+
+
+Placed = TypeVar("Placed", Span, _Ballot)
 
 
 def vote(method: Method, members: Sequence[Member], readings: Sequence[Sequence[Span]]) -> list[Span]:
     """The spans that the members' readings of one note make, in order; `readings[i]` is that of `members[i]`.
 
-    A run of won characters is cut where one of its spans ends and more than half of those who have the label begin one.
-    Where won spans of several labels overlap, the one with the highest confidence comes first, then the longest, the
-    earliest, the first label by name; of the others goes what overlaps one that came before. A union keeps these, too,
-    unless they lie wholly in one that came before: nothing that a member marked is left unmarked.
+    A span stands that enough members gave. In a majority and a weighted vote a stretch without such a span, of which
+    enough members mark every character with one label, gets the span of that label which most members gave there, then
+    the longest, then the earliest. A union joins the overlapping spans of a label to one.
+
+    Where spans that stand overlap, the one with the highest confidence comes first, then the longest, the earliest, the
+    first label by name; of the others goes what overlaps one that came before. A union keeps these, too, unless they
+    lie wholly in one that came before: nothing that a member marked is left unmarked.
 
     `confidence` is the mean over members (by weight in a weighted vote) and over the span's characters of how sure each
-    member was there: 0 where it didn't say so, 1 where it said so without a confidence. `source` is the method and the
-    members that said so, in order (`majority:rules+ours`), at most SOURCE characters. Ends are always ends that a
-    member gave, so spans stay free of white space. Raises ValueError for fewer than two members, another number of
-    readings, or a weight that isn't above 0.
+    member was of the label there: 0 where it didn't say so, 1 where it said so without a confidence. `source` is the
+    method and the members that said so, in order (`majority:rules+ours`), at most SOURCE characters. Ends are always
+    ends that a member gave, so spans stay free of white space. Raises ValueError for fewer than two members, another
+    number of readings, or a weight that isn't above 0.
     """
     _check(members, readings)
     weights = [member.weight if method is Method.WEIGHTED else 1.0 for member in members]
-    spans = [
-        _outcome(method, members, weights, found)
-        for label, edges in sorted(_by_label(readings).items())
-        for found in _won(label, edges, weights, _enough(method, weights))
-    ]
+    spans = []
+    for label, ballots in sorted(_by_label(readings).items()):
+        for knot in _knots(ballots):
+            count = _Count(method, weights, knot)
+            for start, end in count.won():
+                sure, said = count.sure(start, end)
+                names = [members[at].name for at in said]
+                spans.append(Span(start, end, label, sure, source_of(method, names)))
     return sorted(_settled(spans, keep_partial=method is Method.UNION))
 
 
@@ -99,53 +104,80 @@ def _enough(method: Method, weights: Sequence[float]) -> float:
     return sum(weights) / 2 + _SLACK
 
 
-def _by_label(readings: Sequence[Sequence[Span]]) -> Mapping[str, Mapping[int, _Edges]]:
-    found: defaultdict[str, defaultdict[int, _Edges]] = defaultdict(lambda: defaultdict(_Edges))
+def _by_label(readings: Sequence[Sequence[Span]]) -> dict[str, list[_Ballot]]:
+    """The ballots for each label in order; what a member says twice counts once."""
+    found: defaultdict[str, list[_Ballot]] = defaultdict(list)
     for member, reading in enumerate(readings):
         for span in {(span.start, span.end, span.label): span for span in reading}.values():
             sure = 1.0 if span.confidence is None else span.confidence
-            found[span.label][span.start].begin.append((member, sure))
-            found[span.label][span.end].end.append((member, sure))
-    return found
+            found[span.label].append(_Ballot(span.start, span.end, member, sure))
+    return {label: sorted(ballots) for label, ballots in found.items()}
 
 
-def _won(label: str, edges: Mapping[int, _Edges], weights: Sequence[float], enough: float) -> Iterator[_Found]:
-    """The runs of characters where the votes for the label exceed `enough`, in order."""
-    open_spans: list[list[float]] = [[] for _ in weights]  # of each member, how sure it is of each span open here
-    run: _Found | None = None
-    before = 0
-    for at, here in sorted(edges.items()):
-        if run is not None:
-            _extend(run, before, at, open_spans)
-        for member, sure in here.end:
-            open_spans[member].remove(sure)
-        begun = {member for member, _ in here.begin}
-        for member, sure in here.begin:
-            open_spans[member].append(sure)
-        votes = sum(weight for weight, sure in zip(weights, open_spans, strict=True) if sure)
-        held = votes > enough
-        touches = here.end and 2 * sum(weights[member] for member in begun) > votes
-        if run is not None and (not held or touches):
-            yield run
-            run = None
-        if held and run is None:
-            run = _Found(at, at, label, [0.0] * len(weights))
-        before = at
+class _Count:
+    """The votes on one label within one knot of ballots, which are in order."""
+
+    def __init__(self, method: Method, weights: Sequence[float], ballots: Sequence[_Ballot]) -> None:
+        self._method, self._weights, self._ballots = method, weights, ballots
+        self._enough = _enough(method, weights)
+        self._starts = [ballot.start for ballot in ballots]
+        self._longest = max(ballot.end - ballot.start for ballot in ballots)
+        self._votes: defaultdict[Place, float] = defaultdict(float)
+        for ballot in ballots:
+            self._votes[ballot.start, ballot.end] += weights[ballot.member]
+
+    def won(self) -> list[Place]:
+        """The places that stand, by this label's votes alone."""
+        if self._method is Method.UNION:
+            return list(self._stretches())
+        won = [place for place, votes in self._votes.items() if votes > self._enough]
+        if self._method is Method.INTERSECTION or len(self._votes) == 1:
+            return won
+        disputed = [stretch for stretch in self._stretches() if not any(_meet(stretch, place) for place in won)]
+        return won + [place for stretch in disputed for place in self._best(stretch, won)]
+
+    def sure(self, start: int, end: int) -> tuple[float, list[int]]:
+        """How sure the members are of the place, and which of them said so."""
+        total, said = 0.0, set()
+        for ballot in self._near(start, end):
+            shared = min(ballot.end, end) - max(ballot.start, start)
+            total += self._weights[ballot.member] * ballot.sure * shared
+            said.add(ballot.member)
+        return round(min(total / sum(self._weights) / (end - start), 1.0), 4), sorted(said)
+
+    def _near(self, start: int, end: int) -> Iterator[_Ballot]:
+        """The ballots that overlap the place."""
+        first = bisect_left(self._starts, start - self._longest)
+        for ballot in self._ballots[first : bisect_left(self._starts, end)]:
+            if ballot.end > start:
+                yield ballot
+
+    def _best(self, stretch: Place, won: Sequence[Place]) -> list[Place]:
+        """The one place that takes a disputed stretch; none where all of them meet places that stand."""
+        there = {(ballot.start, ballot.end) for ballot in self._near(*stretch)}
+        free = [place for place in there if not any(_meet(place, other) for other in won)]
+        return sorted(free, key=lambda place: (-self._votes[place], place[0] - place[1], place))[:1]
+
+    def _stretches(self) -> Iterator[Place]:
+        """The stretches of which every character has enough votes; a member counts once, however many spans it has."""
+        changes: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for ballot in self._ballots:
+            changes[ballot.start].append((ballot.member, 1))
+            changes[ballot.end].append((ballot.member, -1))
+        open_spans, begun = [0] * len(self._weights), -1
+        for at, here in sorted(changes.items()):
+            for member, change in here:
+                open_spans[member] += change
+            held = sum(weight for weight, spans in zip(self._weights, open_spans, strict=True) if spans) > self._enough
+            if begun >= 0 and not held:
+                yield begun, at
+                begun = -1
+            elif begun < 0 and held:
+                begun = at
 
 
-def _extend(run: _Found, start: int, end: int, open_spans: Sequence[Sequence[float]]) -> None:
-    run.end = end
-    for member, sure in enumerate(open_spans):
-        if sure:
-            run.said.add(member)
-            run.sure[member] += max(sure) * (end - start)
-
-
-def _outcome(method: Method, members: Sequence[Member], weights: Sequence[float], found: _Found) -> Span:
-    length = found.end - found.start
-    sure = sum(weight * each for weight, each in zip(weights, found.sure, strict=True)) / sum(weights) / length
-    said = [members[at].name for at in sorted(found.said)]
-    return Span(found.start, found.end, found.label, round(min(sure, 1.0), 4), source_of(method, said))
+def _meet(one: Place, two: Place) -> bool:
+    return one[0] < two[1] and two[0] < one[1]
 
 
 def source_of(method: Method, names: Sequence[str]) -> str:
@@ -181,15 +213,15 @@ def _better(span: Span) -> tuple[float, int, int, str]:
     return -(span.confidence or 0.0), span.start - span.end, span.start, span.label
 
 
-def _knots(spans: Iterable[Span]) -> Iterator[list[Span]]:
-    """Spans in order, in runs that overlap one another in a chain."""
-    knot: list[Span] = []
+def _knots(placed: Iterable[Placed]) -> Iterator[list[Placed]]:
+    """What is in order, in runs that overlap one another in a chain."""
+    knot: list[Placed] = []
     end = 0
-    for span in spans:
-        if knot and span.start >= end:
+    for each in placed:
+        if knot and each.start >= end:
             yield knot
             knot = []
-        knot.append(span)
-        end = max(end, span.end)
+        knot.append(each)
+        end = max(end, each.end)
     if knot:
         yield knot

@@ -51,11 +51,21 @@ def test_weights_count_in_a_weighted_vote_alone() -> None:
     assert vote(Method.WEIGHTED, heavy, [[], [WHOLE], [WHOLE]]) == []
 
 
-def test_where_members_disagree_on_the_ends_the_middle_holds() -> None:
+def test_where_most_mark_a_place_but_differ_on_its_ends_the_longest_span_stands() -> None:
     readings = [[Span(0, 10, "NAME")], [Span(0, 14, "NAME")], [Span(4, 20, "NAME")]]
-    assert places(vote(Method.MAJORITY, [A, B, C], readings)) == [(0, 14, "NAME")]
-    assert places(vote(Method.INTERSECTION, [A, B, C], readings)) == [(4, 10, "NAME")]
+    assert places(vote(Method.MAJORITY, [A, B, C], readings)) == [(4, 20, "NAME")]
     assert places(vote(Method.UNION, [A, B, C], readings)) == [(0, 20, "NAME")]
+    assert vote(Method.INTERSECTION, [A, B, C], readings) == []  # all must say the same
+    assert places(vote(Method.MAJORITY, [A, B, C], [*readings[:2], []])) == [(0, 14, "NAME")]
+    apart = [[Span(0, 10, "NAME")], [Span(20, 30, "NAME")], []]
+    assert vote(Method.MAJORITY, [A, B, C], apart) == []
+
+
+def test_a_span_that_most_gave_wins_over_a_longer_one() -> None:
+    agreed, longer = Span(4, 10, "NAME"), Span(0, 14, "NAME")
+    assert vote(Method.MAJORITY, [A, B, C], [[agreed], [agreed], [longer]]) == [agreed]
+    four = [Member(name) for name in "abcd"]
+    assert vote(Method.MAJORITY, four, [[agreed], [agreed], [longer], [Span(0, 10, "NAME")]]) == [agreed]
 
 
 def test_a_member_who_runs_two_spans_together_is_outvoted() -> None:
@@ -63,6 +73,11 @@ def test_a_member_who_runs_two_spans_together_is_outvoted() -> None:
     assert vote(Method.MAJORITY, [A, B, C], [two, two, one]) == two
     assert vote(Method.MAJORITY, [A, B, C], [one, one, two]) == one
     assert vote(Method.UNION, [A, B, C], [one, two, []]) == one
+
+
+def test_what_one_member_says_twice_is_one_vote() -> None:
+    twice = [Span(0, 9, "X"), Span(0, 9, "X", 0.5), Span(2, 5, "X")]
+    assert vote(Method.MAJORITY, [A, B, C], [twice, [], []]) == []
 
 
 def test_labels_don_t_add_up() -> None:
@@ -83,6 +98,7 @@ def test_confidence_is_the_mean_of_how_sure_the_members_are() -> None:
     (span,) = vote(Method.MAJORITY, [A, B, C], [[Span(0, 10, "X", 0.9)], [Span(0, 10, "X")], []])
     assert (span.confidence, span.source) == (round(1.9 / 3, 4), "majority:a+b")
     (span,) = vote(Method.WEIGHTED, [Member("a", 3), B], [[Span(0, 10, "X", 0.5)], [Span(0, 5, "X", 0.5)]])
+    assert places([span]) == [(0, 10, "X")]
     assert (span.confidence, span.source) == (round((3 * 0.5 + 1 * 0.25) / 4, 4), "weighted:a+b")
     (span,) = vote(Method.UNION, [A, B], [[Span(0, 10, "X", 0.0)], []])
     assert (span.confidence, span.source) == (0.0, "union:a")
@@ -141,6 +157,20 @@ def test_a_union_marks_what_any_marks_and_an_intersection_only_what_all_mark(giv
     union = {at for at, _ in marked(vote(Method.UNION, members, given_readings))}
     assert union == {at for reading in each for at, _ in reading}
     assert marked(vote(Method.INTERSECTION, members, given_readings)) <= set.intersection(*each)
+
+
+@given(readings)
+def test_a_majority_holds_what_most_gave_and_only_places_that_a_member_gave(given_readings) -> None:
+    members = [Member(str(at)) for at in range(len(given_readings))]
+    out = set(places(vote(Method.MAJORITY, members, given_readings)))
+    given_places = [set(places(reading)) for reading in given_readings]
+    assert out <= set.union(*given_places)
+    for place in set.union(*given_places):
+        alone = all(
+            place == other or place[1] <= other[0] or other[1] <= place[0] for other in set.union(*given_places)
+        )
+        if alone:
+            assert (place in out) == (2 * sum(place in reading for reading in given_places) > len(members))
 
 
 @given(readings, st.sampled_from([Method.UNION, Method.MAJORITY, Method.INTERSECTION]))
