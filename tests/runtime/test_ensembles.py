@@ -122,7 +122,7 @@ def test_weights_are_given_or_a_model_s_score(project):
 
 
 def test_merged_labels_are_one_vote(project):
-    imported(project, "a", (MARIO, "PATIENT"))
+    imported(project, "a", ((0, 1), "PATIENT"))
     run = asked(project, "capitals", "run:a", method="intersection")
     merge_labels(source=make.label_of(project, "PATIENT"), target=make.label_of(project, "DOCTOR"), actor=None)
     finished(run)
