@@ -12,15 +12,18 @@ from annotations.models import AnnotationSet, Author
 from annotations.selectors import projects as projects_selector
 from annotations.services.gold import freeze, make_gold
 from annotations.services.staging import store_file
+from models_runtime.backends.llm.servers import read_servers
 from tests import factories as make
 
 ROSSI = (0, 11, "PATIENT")
-PAGES = ["project", "notes", "gold", "export", "audit"]
+PAGES = ["project", "notes", "gold", "export", "audit", "run_llm"]
 
 
 @pytest.fixture
-def world(transactional_db: None) -> SimpleNamespace:
+def world(transactional_db: None, settings: Any) -> SimpleNamespace:
     """Sixty notes: two pages of the list. The first two are read by ann, the first also by ben; the second is gold."""
+    listed = {"SERVERS": "a=http://127.0.0.1:9/v1 b=http://llm.example.org/v1", "A_MODELS": "m", "B_MODELS": "m"}
+    settings.LLM_SERVERS = read_servers({f"DEIDREVIEW_LLM_{name}": value for name, value in listed.items()})
     project = make.make_project("covid", name="Covid ward")
     ann, ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
     mia, rev = make.make_member(project, "manager", "mia"), make.make_member(project, "reviewer", "rev")
