@@ -138,6 +138,8 @@ _QUEUE = {"URL": REDIS_URL, "DEFAULT_TIMEOUT": -1, "SERIALIZER": "rq.serializers
 RQ_QUEUES = {"cpu": _QUEUE, "gpu": _QUEUE, "llm": _QUEUE}
 JOB_LEASE_SECONDS = _positive("DEIDREVIEW_LEASE_SECONDS", 30)
 RELAY_INTERVAL_SECONDS = 1.0
+# A further worker joins a run that would go on for longer than this without it: it has a model to load first.
+JOB_JOIN_SECONDS = 10.0
 
 # ── Language models: the servers that notes may be sent to ───────────────────────────────────────────────────────────
 try:

@@ -21,6 +21,7 @@ class JobKind:
     turns out to be complete, so that nothing is left to take back.
     `redo(params)` makes ready what starting a failed or cancelled job again needs, in the same transaction. It raises
     ServiceError where that can't be.
+    `shared`: several workers may be at one such job; its handler goes from share to share (runner.shares).
     """
 
     title: str
@@ -32,6 +33,7 @@ class JobKind:
     redo: str = ""
     can_pause: bool = False
     can_retry: bool = True
+    shared: bool = False
 
 
 JOBS: dict[str, JobKind] = {
@@ -45,7 +47,13 @@ JOBS: dict[str, JobKind] = {
         can_retry=False,
     ),
     "export": JobKind(title="Export", handler="models_runtime.jobs.exporting.run", right=Can.EXPORT),
-    "run": JobKind(title="Model run", handler="models_runtime.jobs.running.run", right=Can.MANAGE, can_pause=True),
+    "run": JobKind(
+        title="Model run",
+        handler="models_runtime.jobs.running.run",
+        right=Can.MANAGE,
+        can_pause=True,
+        shared=True,
+    ),
     "agreement": JobKind(title="Agreement", handler="models_runtime.jobs.agreement.run", right=Can.READ_NOTES),
     "score": JobKind(title="Score", handler="models_runtime.jobs.scoring.run", right=Can.READ_NOTES),
     "compare": JobKind(title="Comparison", handler="models_runtime.jobs.comparing.run", right=Can.READ_NOTES),
@@ -92,6 +100,7 @@ class BackendKind:
 
     `needs` is the library that workers must have for it, as a module's name; empty where every install has it.
     `weights` is the folder that must hold its weights, below DEIDREVIEW_DATA/weights; empty where it has none.
+    `queue`: of which kind of worker its runs are: cpu, gpu, llm.
     """
 
     title: str
@@ -141,6 +150,7 @@ class TrainableKind:
     `algorithms` by key, the default first. `format` is what its files say they are. `needs`: as a BackendKind's.
     `by_epoch`: it is scored after each, goes on from the last one after a kill, and can end early with what it has;
     the others begin again after a kill, which gives the same model.
+    `queue`: of its trainings, and of its models' runs.
     """
 
     title: str
@@ -150,6 +160,7 @@ class TrainableKind:
     algorithms: dict[str, str]
     needs: str = ""
     by_epoch: bool = False
+    queue: str = "cpu"
 
 
 TRAINABLE: dict[str, TrainableKind] = {

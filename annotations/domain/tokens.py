@@ -60,6 +60,14 @@ def tokenize(text: str) -> list[Token]:
     return [Token(*match.span()) for match in _TOKEN.finditer(text.translate(_KINDS))]
 
 
+def estimated(length: int) -> int:
+    """About how many tokens a text of `length` code points has, rather too many: for sizes, never for figures.
+
+    Clinical notes have 4.1 (short, Italian) to 5.3 (case reports, Spanish) code points a token, white space included.
+    """
+    return length // 4 + 1
+
+
 def tokenize_inside(text: str, regions: Sequence[tuple[int, int]]) -> tuple[list[Token], int]:
     """The tokens inside the regions, and how many lie outside them, by the default rule on the text cut at every end.
 

@@ -66,7 +66,13 @@ def _compute(project: Project, unit: Unit, progress: Progress) -> Json | None:
     """Compute and keep; None when a reading changed meanwhile, so that nobody knows what the figures are of."""
     key = content_key(project, unit)
     notes = shared_notes(project)
-    value = figures(_reported(project, notes, progress), setup_of(project), unit)
+    value = figures(
+        _reported(project, notes, progress),
+        setup_of(project),
+        unit,
+        # The intervals follow the last note; the work can be cancelled all the same.
+        between=lambda: progress(len(notes), len(notes)),
+    )
     tables = {granularity: found.pop("per_note") for granularity, found in value["granularities"].items()}
     with transaction.atomic():
         if content_key(project, unit) != key:

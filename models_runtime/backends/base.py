@@ -6,6 +6,7 @@ A backend turns texts into spans. It knows neither Django nor the queue, so it c
 import importlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -23,6 +24,17 @@ class BackendError(Exception):
         self.permanent = permanent
 
 
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much a backend takes at once: a batch ends at so many notes or estimated tokens, and has one note at least.
+
+    Memory stays flat by it, and a worker that is lost takes little with it.
+    """
+
+    notes: int = 64
+    tokens: int = 100_000
+
+
 @runtime_checkable
 class Backend(Protocol):
     """Proposes spans for texts.
@@ -31,6 +43,7 @@ class Backend(Protocol):
     space at their ends; each carries its source (a rule id, a model's name) and a confidence from 0 to 1, or None.
     The same texts always give the same spans, in the order of the texts, without a network (but for a server that the
     administrator listed). Raises BackendError.
+    A backend that takes more or less at once than others has a `budget` (Budget).
     """
 
     @property
@@ -78,6 +91,12 @@ class Metered(Protocol):
 
     def spent(self) -> dict[str, int]:
         """What was counted since this was asked last."""
+
+
+def budget_of(*backends: object) -> Budget:
+    """What these take at once: what each says, or what most do; of several the least."""
+    budgets: list[Budget] = [getattr(backend, "budget", Budget()) for backend in backends]
+    return Budget(min(budget.notes for budget in budgets), min(budget.tokens for budget in budgets))
 
 
 def load(dotted_path: str, **params: Any) -> Backend:

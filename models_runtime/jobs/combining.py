@@ -9,7 +9,7 @@ from annotations.domain.voting import Member, Method
 from annotations.models import AnnotationSet, Author, Document, Project, Span
 from annotations.selectors.labels import accepted_labels
 from annotations.services.errors import ServiceError
-from models_runtime.backends.base import Backend
+from models_runtime.backends.base import Backend, Budget, budget_of
 from models_runtime.backends.ensemble import EnsembleBackend, Votes
 from models_runtime.jobs.model_files import load_backend, load_model
 from models_runtime.models import OF_MODEL, Run, TrainedModel
@@ -21,8 +21,8 @@ Read = Callable[[Sequence[Document]], list[list[DomainSpan]]]
 class Combined:
     """An ensemble with members that are runs: each of `readers` gives its member's reading of a batch of notes."""
 
-    def __init__(self, votes: Votes, readers: Sequence[Read]) -> None:
-        self._votes, self._readers = votes, readers
+    def __init__(self, votes: Votes, readers: Sequence[Read], budget: Budget) -> None:
+        self._votes, self._readers, self.budget = votes, readers, budget
         self.revision = votes.revision
 
     def read(self, notes: Sequence[Document]) -> list[list[DomainSpan]]:
@@ -44,7 +44,8 @@ def combined(row: Run) -> EnsembleBackend | Combined:
     backends = [source for source in sources if not isinstance(source, Author)]
     if len(backends) == len(sources):
         return EnsembleBackend(members, backends, method=method, label_set=project.label_set.key, codes=codes)
-    return Combined(Votes(members, revisions, method=method, codes=codes), [_reader(source) for source in sources])
+    votes = Votes(members, revisions, method=method, codes=codes)
+    return Combined(votes, [_reader(source) for source in sources], budget_of(*sources))
 
 
 def models_behind(run: Run) -> list[TrainedModel]:

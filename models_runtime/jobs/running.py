@@ -1,10 +1,11 @@
 """A model run at work: batches of notes to a backend, each batch's readings and `done` in one fenced transaction."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from annotations.domain.spans import Span as DomainSpan
@@ -15,55 +16,70 @@ from annotations.selectors.labels import accepted_labels
 from annotations.services.bulk import SpanRow, insert_spans
 from annotations.services.errors import ServiceError
 from annotations.services.proposed_strings import add_strings, tally_of
-from models_runtime.backends.base import Apart, Backend, BackendError
+from models_runtime.backends.base import Apart, Backend, BackendError, budget_of
+from models_runtime.jobs.batches import batches, pending
 from models_runtime.jobs.calibrating import curves_of, newest
 from models_runtime.jobs.combining import Combined, combined
 from models_runtime.jobs.llm import llm_backend, write_usage
 from models_runtime.jobs.model_files import load_backend, load_model
 from models_runtime.models import Run, RunItem
 from models_runtime.registry import ENSEMBLE, LLM
-from models_runtime.runner import Claim
+from models_runtime.runner import Claim, settling
 
 logger = logging.getLogger("deidreview.runs")
-# A batch ends at this many notes or characters: memory stays flat, and a kill loses little.
-BATCH_NOTES = 64
-BATCH_CHARACTERS = 400_000
 
 
 def run(claim: Claim) -> dict[str, Any]:
-    """Work through the items that are not done. A killed worker's successor goes on with what is left."""
+    """Work through the items that are not done, beside whoever else does. What a killed worker had comes back."""
     row = Run.objects.select_related("project__label_set", "author", "model", "calibration").get(
         pk=claim.params["run_id"]
     )
     backend = _backend(row)
-    if row.revision != backend.revision:
-        if row.revision and RunItem.objects.filter(run=row, state=RunItem.State.DONE).exists():
-            raise ServiceError(
-                "the backend changed while this run was under way; start a new run, so that one run is one backend",
-                code="revision",
-            )
-        row.revision, row.calibration = backend.revision, newest(row.project, row.backend, backend.revision)
-        row.save(update_fields=["revision", "params", "calibration"])
+    _same_backend(claim, row, backend)
     words = _Words(row)
-    total = RunItem.objects.filter(run=row).count()
-    done = total - RunItem.objects.filter(run=row, state=RunItem.State.PENDING).count()
-    dropped = 0
-    claim.progress(done, total)
-    for items in _batches(row):
+    if claim.leads:
+        _count(claim, row)
+    for items in batches(claim, row, budget_of(backend)):
         results = _predict(backend, items)
-        with transaction.atomic():
-            claim.fence()
-            dropped += _write(row, results, words)
+        with settling(claim, len(items)):
+            dropped = _write(row, results, words)
             write_usage(row, backend)
-        done += len(items)
-        claim.progress(done, total)
+            if dropped:
+                Run.objects.filter(pk=row.pk).update(spans_without_label=F("spans_without_label") + dropped)
+    return _result(claim, row) if claim.leads else {}
+
+
+def _same_backend(claim: Claim, row: Run, backend: Backend | Combined) -> None:
+    """One run is one backend, whoever is at it. Raises ServiceError."""
+    if row.revision == backend.revision:
+        return
+    if not claim.leads or (row.revision and RunItem.objects.filter(run=row, state=RunItem.State.DONE).exists()):
+        raise ServiceError(
+            "the backend changed while this run was under way; start a new run, so that one run is one backend",
+            code="revision",
+        )
+    row.revision, row.calibration = backend.revision, newest(row.project, row.backend, backend.revision)
+    row.save(update_fields=["revision", "params", "calibration"])
+
+
+def _count(claim: Claim, row: Run) -> None:
+    """From the rows, while no helper can write. From here on `done` grows with each share."""
+    with transaction.atomic():
+        claim.fence()
+        total = RunItem.objects.filter(run=row).count()
+        claim.progress(total - pending(row).count(), total)
+
+
+def _result(claim: Claim, row: Run) -> dict[str, Any]:
     failed = RunItem.objects.filter(run=row, state=RunItem.State.FAILED).count()
+    claim.done = claim.total = RunItem.objects.filter(run=row).count()
+    row.refresh_from_db(fields=["spans_without_label"])
     return {
         "run_id": row.pk,
         "run": row.author.name,
-        "notes": total - failed,
+        "notes": claim.total - failed,
         "failed": failed,
-        "spans_without_label": dropped,
+        "spans_without_label": row.spans_without_label,
     }
 
 
@@ -78,28 +94,6 @@ def _backend(row: Run) -> Backend | Combined:
         return load_backend(row.backend, row.project, row.params)
     except (BackendError, LookupError) as error:
         raise ServiceError(str(error), code="backend") from error
-
-
-def _batches(row: Run) -> Iterator[list[RunItem]]:
-    """Items that are pending now, in order, read by growing id so that a failed one can't come round for ever."""
-    last = 0
-    while True:
-        window = (
-            RunItem.objects.filter(run=row, state=RunItem.State.PENDING, id__gt=last)
-            .order_by("id")
-            .values_list("id", "document__length")[:BATCH_NOTES]
-        )
-        ids: list[int] = []
-        characters = 0
-        for pk, length in window:
-            if ids and characters + length > BATCH_CHARACTERS:
-                break
-            ids.append(pk)
-            characters += length
-        if not ids:
-            return
-        yield list(RunItem.objects.filter(pk__in=ids).select_related("document").order_by("id"))
-        last = ids[-1]
 
 
 Result = tuple[RunItem, list[DomainSpan] | None, str]

@@ -4,6 +4,7 @@ from models_runtime.models.calibration import Calibration
 from models_runtime.models.job import Job
 from models_runtime.models.llm import LlmAnswer, RunUsage
 from models_runtime.models.run import Run, RunItem
+from models_runtime.models.share import Share
 from models_runtime.models.trained import OF_MODEL, TrainedModel
 
-__all__ = ["OF_MODEL", "Calibration", "Job", "LlmAnswer", "Run", "RunItem", "RunUsage", "TrainedModel"]
+__all__ = ["OF_MODEL", "Calibration", "Job", "LlmAnswer", "Run", "RunItem", "RunUsage", "Share", "TrainedModel"]

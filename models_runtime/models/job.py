@@ -46,9 +46,12 @@ class Job(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
-    claimed_at = models.DateTimeField(null=True, help_text="When the present worker took it; with the next, the rate.")
+    claimed_at = models.DateTimeField(
+        null=True, help_text="Since when these workers are at it; with the next, the rate."
+    )
     claimed_done = models.PositiveIntegerField(default=0, help_text="How much was done by then.")
     finished_at = models.DateTimeField(null=True)
+    no_help_until = models.DateTimeField(null=True, help_text="A helper failed at it: no other joins before.")
 
     class Meta:
         ordering = ["-id"]

@@ -21,6 +21,7 @@ class Run(models.Model):
     params = models.JSONField(default=dict)
     calibration = models.ForeignKey("Calibration", models.SET_NULL, null=True, related_name="runs")
     job = models.OneToOneField(Job, models.CASCADE, null=True, related_name="run")
+    spans_without_label = models.PositiveIntegerField(default=0, help_text="Left out: the project has no such label.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -37,7 +38,7 @@ class Run(models.Model):
 
 
 class RunItem(models.Model):
-    """One note of a run. The result and `done` are written in one transaction, fenced by the job's lease."""
+    """One note of a run. The result and `done` are written in one transaction, fenced by the worker's share."""
 
     class State(models.TextChoices):
         PENDING = "pending", "To do"

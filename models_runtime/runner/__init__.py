@@ -5,6 +5,7 @@ The database row is the truth. Whoever holds `lease_token` may write; everybody 
 
 from models_runtime.runner.claims import MAX_ATTEMPTS, Claim, HandBack, LostLease, take
 from models_runtime.runner.execute import run
+from models_runtime.runner.shares import settling, take_share
 from models_runtime.runner.stopping import stop_soon
 
-__all__ = ["MAX_ATTEMPTS", "Claim", "HandBack", "LostLease", "run", "stop_soon", "take"]
+__all__ = ["MAX_ATTEMPTS", "Claim", "HandBack", "LostLease", "run", "settling", "stop_soon", "take", "take_share"]

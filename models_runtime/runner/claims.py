@@ -4,7 +4,7 @@ import time
 import uuid
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -12,13 +12,15 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
 from annotations.services.progress import Cancelled
-from models_runtime.models import Job
+from models_runtime.models import Job, Share
 from models_runtime.runner.stopping import stopping
 
 # A job that took down this many workers is not started again.
 MAX_ATTEMPTS = 5
 # Progress is written at most this often (seconds).
 WRITE_EVERY = 0.5
+# In these states somebody goes on with a job.
+WAITING = (Job.State.QUEUED, Job.State.PAUSED)
 
 
 class LostLease(BaseException):
@@ -62,6 +64,8 @@ class Claim:
     finished: bool = False
     lost: bool = field(default=False, compare=False)
     _written: float = field(default=float("-inf"), compare=False)
+    # False of one that only helps (runner.helping).
+    leads: ClassVar[bool] = True
 
     # ── For handlers ─────────────────────────────────────────────────────────────────────────────────────────────────
     def progress(self, done: int, total: int) -> None:
@@ -77,11 +81,12 @@ class Claim:
             return
         self._written = now
         self._hold(done=done, total=total)
-        cancel, pause = self._rows().values_list("cancel_requested", "pause_requested").get()
-        if cancel:
-            raise Cancelled
-        if pause and done < total:
-            raise HandBack(paused=True)
+        self._obey(finishing=done >= total)
+
+    def check(self) -> None:
+        """Raises Cancelled, LostLease or HandBack when the work is to stop here. Writes nothing."""
+        self._check(finishing=False)
+        self._obey(finishing=False)
 
     def fence(self) -> None:
         """Call inside the transaction that writes data: it commits only while this worker holds the lease.
@@ -92,6 +97,17 @@ class Claim:
             raise RuntimeError("fence() belongs inside the transaction whose data it guards")
         self._check(finishing=True)
         self._hold()
+
+    def hold_share(self) -> None:
+        """The fence of what is in hand (runner.shares). Raises LostLease where it went to another worker."""
+        self._check(finishing=True)
+        if not self._prolong_share():
+            self.lost = True
+            raise LostLease
+
+    def advance(self, done: int) -> None:
+        """So many more are done, by this worker. Raises LostLease."""
+        self._hold(done=F("done") + done)
 
     def finish(self, result: dict[str, Any]) -> None:
         """Write the result and the state `done` at once. A handler may call it inside its own last transaction.
@@ -121,7 +137,22 @@ class Claim:
         """Prolong the lease. False, once and for all, when it is gone."""
         if not self._rows().update(lease_until=Now() + lease()):
             self.lost = True
+        self._prolong_share()
         return not self.lost
+
+    def _prolong_share(self) -> int:
+        return Share.objects.filter(token=self.token).update(lease_until=Now() + lease())
+
+    def _obey(self, *, finishing: bool) -> None:
+        orders = self._rows().values_list("cancel_requested", "pause_requested").first()
+        if orders is None:
+            self.lost = True
+            raise LostLease
+        cancel, pause = orders
+        if cancel:
+            raise Cancelled
+        if pause and not finishing:
+            raise HandBack(paused=True)
 
     def _check(self, *, finishing: bool) -> None:
         if self.lost:
@@ -139,9 +170,18 @@ class Claim:
         if not self._rows().update(**values):
             self.lost = True
             raise LostLease
+        # What is in hand goes to the next one at once; of a job that ended nothing is in anybody's hands.
+        release(Share.objects.filter(**({"token": self.token} if values["state"] in WAITING else {"job": self.job_id})))
 
     def _rows(self) -> QuerySet[Job]:
         return Job.objects.filter(pk=self.job_id, state=Job.State.RUNNING, lease_token=self.token)
+
+
+def release(shares: QuerySet[Share]) -> None:
+    """What these had in hand is free. Skipped while a worker is writing: it then ends by itself, or is refused."""
+    with transaction.atomic():
+        unlocked = list(shares.select_for_update(skip_locked=True).values_list("pk", flat=True))
+        Share.objects.filter(pk__in=unlocked).delete()
 
 
 def take(job_id: int) -> Claim | None:

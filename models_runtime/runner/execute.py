@@ -16,6 +16,8 @@ from models_runtime.models import Job
 from models_runtime.registry import JobKind, kind_of, load
 from models_runtime.runner.claims import MAX_ATTEMPTS, Claim, HandBack, LostLease, take
 from models_runtime.runner.heartbeat import Heartbeat
+from models_runtime.runner.helping import Helper, join, send_away
+from models_runtime.runner.shares import drop_share
 
 logger = logging.getLogger("deidreview.jobs")
 ERROR_LENGTH = 1000
@@ -28,13 +30,16 @@ class _Failed(Exception):
 
 
 def run(job_id: int) -> None:
-    """Do the job if it is free. A second call with the same id, from a second push, finds it taken and does nothing."""
+    """Do the job if it is free, or help at it. Called again, by a second push, it finds that it is not needed."""
     try:
-        claim = take(job_id)
+        claim = take(job_id) or join(job_id)
         if claim is None:
             return
         with _bounded_idle_transactions(), Heartbeat(claim):
-            _attempt(claim)
+            if isinstance(claim, Helper):
+                _help(claim)
+            else:
+                _attempt(claim)
     except LostLease:
         logger.warning("job %s: the lease went to another worker; this one's work was refused", job_id)
     except (DatabaseError, InterfaceError) as error:
@@ -82,6 +87,21 @@ def _work(claim: Claim, kind: JobKind) -> None:
     except Exception as error:
         logger.error("job %s (%s) failed: %s at %s", claim.job_id, claim.kind, type(error).__name__, _place(error))
         raise _Failed(f"Something went wrong inside ({type(error).__name__}). The server's log says where.") from None
+
+
+def _help(claim: Helper) -> None:
+    """Do shares of another worker's job. Whatever goes wrong here is not the job's: what was in hand goes back."""
+    try:
+        load(kind_of(claim.kind).handler)(claim)
+    except (HandBack, LostLease):
+        pass  # it is over, or needs this one no longer
+    except TRANSIENT as error:
+        logger.warning("job %s: its helper was interrupted by the database (%s)", claim.job_id, type(error).__name__)
+        connection.close()
+    except Exception as error:
+        logger.error("job %s: its helper failed: %s at %s", claim.job_id, type(error).__name__, _place(error))
+        send_away(claim.job_id)
+    drop_share(claim)
 
 
 def _take_back(claim: Claim, kind: JobKind, state: Job.State, words: str) -> None:

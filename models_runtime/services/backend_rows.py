@@ -58,7 +58,7 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
 
 def _of_model(model: TrainedModel, workers: Workers) -> BackendRow:
     kind = trainable_kind(model.backend)
-    health = workers.health(model.backend, kind, "cpu")
+    health = workers.health(model.backend, kind, kind.queue)
     if trouble := trouble_of(model):
         health = Health(State.LABELS if model.stored_file_id else State.WEIGHTS, trouble)
     learned = (
@@ -66,7 +66,7 @@ def _of_model(model: TrainedModel, workers: Workers) -> BackendRow:
         if model.gold_version
         else _("%(kind)s, brought in as a file") % {"kind": kind.title}
     )
-    return BackendRow(f"{OF_MODEL}{model.pk}", model.name, learned, "cpu", health, model)
+    return BackendRow(f"{OF_MODEL}{model.pk}", model.name, learned, kind.queue, health, model)
 
 
 def _with_runs(project: Project, rows: list[BackendRow]) -> Iterator[BackendRow]:

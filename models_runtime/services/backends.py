@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from annotations.models import Project
 from annotations.services.errors import ServiceError
 from models_runtime.jobs.model_files import missing_labels
-from models_runtime.models import OF_MODEL, TrainedModel
-from models_runtime.registry import BACKENDS, ENSEMBLE, LLM
+from models_runtime.models import OF_MODEL, Job, Run, TrainedModel
+from models_runtime.registry import BACKENDS, ENSEMBLE, LLM, backend_kind, trainable_kind
+
+# Who has a GPU can call an LLM server too; not the other way round.
+DEMANDING = (Job.Queue.GPU, Job.Queue.LLM)
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,19 @@ def ready_models(project: Project) -> list[TrainedModel]:
     """Models that can be run, by name."""
     rows = TrainedModel.objects.filter(project=project, state=TrainedModel.State.READY)
     return list(rows.select_related("gold_version").order_by("name"))
+
+
+def queue_of(run: Run) -> str:
+    """The queue that a run goes to: its backend's; an ensemble's is that of its most demanding member."""
+    if run.model is not None:
+        return trainable_kind(run.model.backend).queue
+    if run.backend != ENSEMBLE:
+        return backend_kind(run.backend).queue
+    keys = [each["backend"] for each in run.params["members"] if "backend" in each]
+    models = TrainedModel.objects.filter(pk__in=[key.removeprefix(OF_MODEL) for key in keys if OF_MODEL in key])
+    queues = {trainable_kind(key).queue for key in models.values_list("backend", flat=True)}
+    queues |= {backend_kind(key).queue for key in keys if OF_MODEL not in key}
+    return next((queue for queue in DEMANDING if queue in queues), Job.Queue.CPU)
 
 
 def chosen(project: Project, word: str) -> Chosen:

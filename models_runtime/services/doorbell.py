@@ -15,8 +15,9 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 from rq import Queue, Worker
+from rq.worker import WorkerStatus
 
-__all__ = ["RedisError", "connection", "ring", "waiting", "worker_keys", "workers_alive"]
+__all__ = ["RedisError", "connection", "idle_workers", "ring", "states", "waiting", "worker_keys", "workers_alive"]
 
 # A finished RQ job leaves nothing; one whose worker process died leaves a line for this long (seconds).
 TRACE_SECONDS = 60
@@ -67,7 +68,19 @@ def worker_keys(queue: str) -> list[str]:
 def workers_alive(queue: str) -> int | None:
     """How many workers listen on a queue, by their heartbeats of the last seconds; None where Redis can't be asked."""
     try:
-        keys = worker_keys(queue)
-        return int(connection().exists(*keys)) if keys else 0
+        return len(states(queue))
     except RedisError:
         return None
+
+
+def idle_workers(queue: str) -> int:
+    """How many of them have nothing in hand. Raises RedisError."""
+    return states(queue).count(WorkerStatus.IDLE.value)
+
+
+def states(queue: str) -> list[str]:
+    """What each living worker on a queue does: "idle", "busy", "started". Raises RedisError."""
+    asked = connection().pipeline(transaction=False)
+    for key in worker_keys(queue):
+        asked.hget(key, "state")
+    return [state.decode() for state in asked.execute() if state is not None]

@@ -11,8 +11,9 @@ from django.db.models.functions import Now
 
 from annotations.models import Project, User
 from annotations.services.errors import ServiceError
-from models_runtime.models import Job
+from models_runtime.models import Job, Share
 from models_runtime.registry import kind_of, load
+from models_runtime.runner.claims import release
 from models_runtime.services.doorbell import RedisError, ring
 
 logger = logging.getLogger("deidreview.jobs")
@@ -21,11 +22,19 @@ HELD_UP = (Job.State.QUEUED, Job.State.PAUSED)
 
 
 def enqueue(
-    *, kind: str, project: Project, params: dict[str, Any], key: str, actor: User | None, total: int = 0
+    *,
+    kind: str,
+    project: Project,
+    params: dict[str, Any],
+    key: str,
+    actor: User | None,
+    total: int = 0,
+    queue: str = "",
 ) -> Job:
     """Make a job in the caller's transaction, or return the one that `key` made before: a double click is one job.
 
-    `params` holds ids and choices, never note text. Works with Redis away: the relay rings when it is back.
+    `params` holds ids and choices, never note text. `queue`: where it is not the kind's own. Works with Redis away: the
+    relay rings when it is back.
     """
     job, made = Job.objects.get_or_create(
         key=key,
@@ -33,7 +42,7 @@ def enqueue(
             "kind": kind,
             "project": project,
             "params": params,
-            "queue": kind_of(kind).queue,
+            "queue": queue or kind_of(kind).queue,
             "total": total,
             "created_by": actor,
         },
@@ -122,8 +131,10 @@ def retry(job: Job) -> Job:
             claimed_at=None,
             claimed_done=0,
             finished_at=None,
+            no_help_until=None,
         )
         if again:
+            release(Share.objects.filter(job=job))
             if redo := kind_of(job.kind).redo:
                 load(redo)(job.params)
             push_on_commit(job.pk)

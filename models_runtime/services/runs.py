@@ -11,7 +11,7 @@ from annotations.models import AnnotationSet, Author, Document, Project, Review,
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from models_runtime.models import Job, Run, RunItem, TrainedModel
-from models_runtime.services.backends import Chosen, chosen
+from models_runtime.services.backends import Chosen, chosen, queue_of
 from models_runtime.services.queue import enqueue
 
 SUBMITTED: Final = str(AnnotationSet.State.SUBMITTED)
@@ -69,7 +69,13 @@ def started(
             if not count:
                 raise ServiceError(_nothing(read_by), code="empty")
             run.job = enqueue(
-                kind="run", project=project, params={"run_id": run.pk}, key=f"run-{key}", actor=actor, total=count
+                kind="run",
+                project=project,
+                params={"run_id": run.pk},
+                key=f"run-{key}",
+                actor=actor,
+                total=count,
+                queue=queue_of(run),
             )
             run.save(update_fields=["job"])
             record(
@@ -172,6 +178,7 @@ def retry_failed(*, run: Run, actor: User | None) -> int:
             key=f"run-{run.pk}-again-{times + 1}",
             actor=actor,
             total=RunItem.objects.filter(run=run).count(),
+            queue=queue_of(held),
         )
         held.save(update_fields=["job"])
     return count

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -20,7 +21,7 @@ TELLING = 1.0
 class Status:
     """`live`: it may change by itself, so the page looks again. `undone`: what it had written was taken back.
 
-    `rate` is in units (notes) per second.
+    `rate` is in units (notes) per second; `workers`: how many are at a job that several may share.
     """
 
     job: Job
@@ -34,6 +35,7 @@ class Status:
     took: str
     no_worker: str
     undone: bool
+    workers: int
     can_cancel: bool
     can_pause: bool
     can_resume: bool
@@ -46,19 +48,21 @@ def status_of(job: Job, access: Access) -> Status:
     may = kind is not None and access.can(kind.right)
     state = Job.State
     going = job.state in (state.QUEUED, state.RUNNING)
+    workers = _workers(job, kind)
     rate = _rate(job)
     return Status(
         job=job,
         title=kind.title if kind else job.kind,
         unit=kind.unit if kind else _("steps"),
-        words=_words(job),
-        live=going,
+        words=_words(job, workers),
+        live=going or (job.state == state.PAUSED and workers > 0),
         percent=min(100, job.done * 100 // job.total) if job.total else None,
         rate=rate,
         left=_left(job, rate) if job.state == state.RUNNING else "",
         took=duration((job.finished_at - job.started_at).total_seconds()) if job.finished_at and job.started_at else "",
         no_worker=_no_worker(job),
         undone=bool(kind and kind.undo) and job.state in (state.FAILED, state.CANCELLED),
+        workers=workers,
         can_cancel=may and not job.cancel_requested and (going or job.state == state.PAUSED),
         can_pause=may and _may_pause(job, kind),
         can_resume=may and (job.state == state.PAUSED or (job.state == state.RUNNING and job.pause_requested)),
@@ -71,7 +75,16 @@ def _may_pause(job: Job, kind: JobKind | None) -> bool:
     return kind is not None and kind.can_pause and going and not (job.cancel_requested or job.pause_requested)
 
 
-def _words(job: Job) -> str:
+def _workers(job: Job, kind: JobKind | None) -> int:
+    """Those with something in hand; after a pause that is what they still finish."""
+    if kind is None or not kind.shared or job.state not in (Job.State.RUNNING, Job.State.PAUSED):
+        return 0
+    return job.shares.filter(lease_until__gt=Now()).count()
+
+
+def _words(job: Job, workers: int) -> str:
+    if job.state == Job.State.PAUSED and workers:
+        return _("Pausing")
     if job.state in (Job.State.QUEUED, Job.State.RUNNING):
         if job.cancel_requested:
             return _("Stopping")
@@ -93,12 +106,15 @@ def _no_worker(job: Job) -> str:
     alive = workers_alive(job.queue)
     if alive is None:
         return _("The queue (Redis) does not answer. The work is kept and starts by itself once the queue is back.")
-    if alive == 0:
-        return _(
-            "No worker is running for the queue “%(queue)s”. The work is kept and starts by itself once there is one: "
-            "manage.py work --queue %(queue)s"
-        ) % {"queue": job.queue}
-    return ""
+    return missing(job.queue) if alive == 0 else ""
+
+
+def missing(queue: str) -> str:
+    """What to do where no worker of the kind that a queue needs is alive."""
+    return _(
+        "No %(queue)s worker is running. The work is kept and starts by itself once there is one: "
+        "manage.py work --queue %(queue)s"
+    ) % {"queue": queue}
 
 
 def _rate(job: Job) -> float | None:

@@ -1,4 +1,4 @@
-"""What the relay does every second: rings again for what waits unheard, puts back what lost its worker."""
+"""What the relay does every second: puts back what lost its worker, rings for what waits unheard, calls helpers."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -9,11 +9,12 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from models_runtime.models import Job
+from models_runtime.models import Job, Share
 from models_runtime.registry import JOBS
-from models_runtime.runner.claims import MAX_ATTEMPTS
+from models_runtime.runner.claims import MAX_ATTEMPTS, release
 from models_runtime.runner.execute import gave_up
-from models_runtime.services.doorbell import RedisError, ring, waiting
+from models_runtime.runner.helping import wants_help
+from models_runtime.services.doorbell import RedisError, idle_workers, ring, waiting
 
 # A job rung for this long ago and still waiting may have been lost with Redis: look whether it still lies there.
 UNHEARD = timedelta(seconds=5)
@@ -24,11 +25,12 @@ UNDO_ATTEMPTS = 3
 
 @dataclass
 class Swept:
-    """Job ids by what happened to them; `redis_away` when nothing could be rung."""
+    """Job ids by what happened to them; `called`: others were rung to help. `redis_away` when nothing could be rung."""
 
     rung: list[int] = field(default_factory=list)
     put_back: list[int] = field(default_factory=list)
     failed: list[int] = field(default_factory=list)
+    called: list[int] = field(default_factory=list)
     redis_away: bool = False
 
 
@@ -46,6 +48,10 @@ def sweep() -> Swept:
             swept.rung += _ring_missing(queue, jobs)
         except RedisError:
             swept.redis_away = True
+    try:
+        swept.called = _call_helpers()
+    except RedisError:
+        swept.redis_away = True
     return swept
 
 
@@ -67,6 +73,10 @@ def _recover(job: Job) -> str | None:
         if job.attempt >= _attempts_of(job.kind):
             values = {"state": Job.State.FAILED, "finished_at": Now(), "error": gave_up(job.attempt)}
         mine.update(lease_token=None, lease_until=None, **values)
+        shares = Share.objects.filter(job=job)
+        if values["state"] == Job.State.QUEUED:
+            shares = shares.filter(token__in=[job.lease_token])
+        release(shares)
         return str(values["state"])
 
 
@@ -99,3 +109,25 @@ def _ring_missing(queue: str, jobs: list[Job]) -> list[int]:
     if heard:
         Job.objects.filter(pk__in=heard, state=Job.State.QUEUED).update(pushed_at=Now())
     return missing
+
+
+def _call_helpers() -> list[int]:
+    """Ring the idle workers of a queue for its jobs that want more hands. Raises RedisError.
+
+    Not while an earlier ring still lies there. Whether a worker that comes is of use is for the runner to say.
+    """
+    shared = [name for name, kind in JOBS.items() if kind.shared]
+    running = Job.objects.filter(state=Job.State.RUNNING, kind__in=shared).defer("params", "result").order_by("id")
+    queues: dict[str, list[int]] = defaultdict(list)
+    for job in running[:AT_ONCE]:
+        if wants_help(job):
+            queues[job.queue].append(job.pk)
+    called = []
+    for queue, jobs in queues.items():
+        idle = idle_workers(queue)
+        there = waiting(queue) if idle else set()
+        for pk in jobs:
+            if idle and pk not in there:
+                ring(queue, [pk] * idle)
+                called.append(pk)
+    return called

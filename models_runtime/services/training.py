@@ -56,6 +56,7 @@ def start_training(
                 params={"model_id": row.pk, "newest": newest},
                 key=f"train-{key}",
                 actor=actor,
+                queue=trainable_kind(backend).queue,
             )
             row.save(update_fields=["job"])
             record(

@@ -20,9 +20,10 @@ from rq.exceptions import StopRequested
 from rq.job import Job as RQJob
 from rq.serializers import JSONSerializer
 from rq.timeouts import HorseMonitorTimeoutException
-from rq.worker import WorkerStatus
+from rq.worker import DequeueStrategy, WorkerStatus
 
 from models_runtime.runner import stop_soon
+from models_runtime.runner.helping import serve
 from models_runtime.services.abilities import report
 
 logger = logging.getLogger("deidreview.worker")
@@ -56,6 +57,7 @@ class DurableWorker(Worker):
         registering: Any = pipeline if pipeline is not None else self.connection
         worker_registration.register(self, registering)
         report(registering, self.key, seconds=BEAT * 3)
+        self.set_state(self.get_state(), registering)
 
     def register_birth(self) -> None:
         super().register_birth()  # type: ignore[no-untyped-call]
@@ -148,7 +150,8 @@ class DurableWorker(Worker):
 
 
 def work(queues: list[str]) -> None:
-    """Work on the queues until SIGTERM or SIGINT. Redis may be away at the start or at any time."""
+    """Work on the queues, each in its turn, until SIGTERM or SIGINT. Redis may be away at the start or at any time."""
+    serve(queues)
     wait = 0.25
     with suppress(StopRequested):
         while True:
@@ -168,7 +171,8 @@ def work(queues: list[str]) -> None:
 def _worked(queues: list[str]) -> bool:
     """One life of an RQ worker. True when it ended because it was told to."""
     worker: Any = django_rq.get_worker(*queues, worker_class=DurableWorker, serializer=JSONSerializer)
-    worker.work(logging_level="WARNING", with_scheduler=False)
+    # RQ's own way empties the first queue first: jobs on the others might wait for ever.
+    worker.work(logging_level="WARNING", with_scheduler=False, dequeue_strategy=DequeueStrategy.ROUND_ROBIN)
     return bool(worker.stopped)
 
 

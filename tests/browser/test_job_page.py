@@ -46,7 +46,7 @@ def test_the_page_follows_the_job(staged: Any, page_of: Any, live: Any, axe: Any
     assert axe(page) == []
 
     monkeypatch.setattr(status, "workers_alive", lambda queue: 0)
-    expect(page.get_by_text("No worker is running")).to_be_visible()
+    expect(page.get_by_text("No cpu worker is running")).to_be_visible()
 
     claim = take(job.pk)
     claim.progress(1, 4)

@@ -1,13 +1,14 @@
 import hashlib
 import time
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.characters import is_digit, is_word
-from annotations.domain.tokens import Token, snap, split_at, tokenize
+from annotations.domain.tokens import Token, estimated, snap, split_at, tokenize
 from annotations.domain.whitespace import WHITE_SPACE, is_white
 from tests.domain.strategies import cases, texts
 
@@ -108,3 +109,12 @@ def timed(text: str) -> float:
     start = time.process_time()
     tokenize(text)
     return time.process_time() - start
+
+
+def test_the_estimate_is_near_and_rather_too_many() -> None:
+    """On the demo's notes as a whole; batches are cut by it."""
+    texts = [file.read_text() for file in sorted(Path("fixtures/demo/notes").rglob("*.txt"))]
+    exact, guess = sum(len(tokenize(text)) for text in texts), sum(estimated(len(text)) for text in texts)
+    assert texts
+    assert exact <= guess <= 1.2 * exact
+    assert estimated(0) == 1

@@ -4,14 +4,16 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from annotations.domain.spans import Span
-from models_runtime.backends.base import BackendError
+from models_runtime.backends.base import BackendError, Budget
 
 
 class FakeBackend:
     name = "fake"
 
-    def __init__(self, label_set: str, label: str = "PATIENT", slow: float = 0.0, revision: str = "1") -> None:
-        self.label, self.slow, self.revision = label, slow, revision
+    def __init__(
+        self, label_set: str, label: str = "PATIENT", slow: float = 0.0, revision: str = "1", **budget: int
+    ) -> None:
+        self.label, self.slow, self.revision, self.budget = label, slow, revision, Budget(**budget)
         self.label_set, self.labels = label_set, (label,)
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:

@@ -6,12 +6,13 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations.domain.agreement import Unit
+from annotations.domain.agreement import Unit, bootstrap
 from annotations.models import Figures
 from annotations.services import agreement as service
 from annotations.services.agreement import kept_figures
 from models_runtime.jobs import perform
 from models_runtime.models import Job
+from models_runtime.runner import claims
 from models_runtime.services.agreement import start_agreement
 from tests import factories as make
 from tests.pages.checks import check_page
@@ -77,6 +78,25 @@ def test_one_that_failed_is_shown_and_not_started_over_and_over(world):
     assert "It fell over." in html and "Start again" in html
     assert "hx-get" not in html
     assert Job.objects.count() == 1
+
+
+def test_it_can_be_cancelled_while_the_intervals_are_drawn(world, monkeypatch):
+    job = start_agreement(project=world.project, unit=Unit.TOKEN, actor=world.viewer)
+    drawn, draws = [], bootstrap._draws
+
+    def cancelled_meanwhile(*args):
+        for piece in draws(*args):
+            drawn.append(piece)
+            Job.objects.update(cancel_requested=True)
+            yield piece
+
+    monkeypatch.setattr(bootstrap, "CELLS", 20)
+    monkeypatch.setattr(bootstrap, "_draws", cancelled_meanwhile)
+    monkeypatch.setattr(claims, "WRITE_EVERY", 0)
+    perform(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.done, len(drawn)) == (Job.State.CANCELLED, 2, 1), "not after the first of 100 pieces"
+    assert not Figures.objects.exists()
 
 
 def test_figures_that_have_gone_are_made_anew(world):

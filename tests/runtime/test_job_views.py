@@ -132,7 +132,7 @@ def test_no_worker_is_said_plainly(world, job, monkeypatch):
     client = client_of(world.manager)
     assert "does not answer" in client.get(url_of(job)).content.decode(), "Redis is away"
     monkeypatch.setattr(status, "workers_alive", lambda queue: 0)
-    assert "No worker is running for the queue “cpu”" in client.get(url_of(job)).content.decode()
+    assert "No cpu worker is running" in client.get(url_of(job)).content.decode()
     monkeypatch.setattr(status, "workers_alive", lambda queue: 1)
     assert "notice warn" not in client.get(url_of(job)).content.decode()
 

@@ -10,7 +10,7 @@ from annotations.models import Document
 from annotations.services.staged import pack, stage_import
 from models_runtime.models import Job
 from models_runtime.services.doorbell import workers_alive
-from models_runtime.services.queue import cancel, pause, resume
+from models_runtime.services.queue import cancel, pause, push, resume
 from models_runtime.services.starting import start_import
 from tests.factories import make_project, make_user
 from tests.runtime.conftest import LEASE, state_of, wait_for
@@ -224,6 +224,18 @@ def test_two_workers_share_the_jobs(make_job, processes):
     for job in jobs:
         wait_for(lambda job=job: state_of(job) == Job.State.DONE, timeout=60, what="all jobs")
         assert results(job.pk) == [(item, 1) for item in range(20)]
+
+
+def test_a_worker_on_all_queues_gives_each_its_turn(make_job, processes, redis_server):
+    jobs = [make_job("count", total=1) for _ in range(5)]
+    for job, queue in zip(jobs, ("cpu", "cpu", "cpu", "gpu", "llm"), strict=True):
+        Job.objects.filter(pk=job.pk).update(queue=queue)
+    redis_server.client().flushall()
+    push([job.pk for job in jobs])
+    processes("work")
+    wait_for(lambda: not Job.objects.exclude(state=Job.State.DONE).exists(), what="all jobs")
+    served = list(Job.objects.order_by("started_at").values_list("queue", flat=True))
+    assert served == ["cpu", "gpu", "llm", "cpu", "cpu"]
 
 
 def test_nothing_but_ids_lies_in_redis(make_job, redis_server, processes):

@@ -1,16 +1,22 @@
 """Model runs: every note once, one note's error its own, resumed after a kill, never doubled."""
 
+from datetime import timedelta
+
 import pytest
+from django.db.models.functions import Now
 
 from annotations.models import AnnotationSet, Author, Document, Span
 from annotations.services.errors import ServiceError
 from annotations.services.labels import merge_labels
 from models_runtime import registry
+from models_runtime.backends.base import Budget, budget_of
 from models_runtime.jobs import running
 from models_runtime.models import Job, Run, RunItem
 from models_runtime.runner import run as work
 from models_runtime.services import runs
+from models_runtime.services.sweep import sweep
 from tests.factories import label_of, make_note, make_project
+from tests.runtime.fake_backend import FakeBackend
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -106,8 +112,6 @@ def test_a_hopeless_backend_stops_the_run_with_its_word(project):
 
 
 def test_a_killed_run_goes_on_where_it_stopped(project, monkeypatch):
-    monkeypatch.setattr(running, "BATCH_NOTES", 3)
-
     class Killed(BaseException):
         pass
 
@@ -120,12 +124,13 @@ def test_a_killed_run_goes_on_where_it_stopped(project, monkeypatch):
         return write(*args)
 
     monkeypatch.setattr(running, "_write", die)
-    run = started(project)
+    run = started(project, params={"notes": 3})
     with pytest.raises(Killed):
         work(run.job_id)
     assert AnnotationSet.objects.count() == 6
     monkeypatch.setattr(running, "_write", write)
-    Job.objects.update(state=Job.State.QUEUED, lease_token=None, lease_until=None)
+    Job.objects.update(lease_until=Now() - timedelta(seconds=1))
+    assert sweep().put_back == [run.job_id]
     assert finished(run).state == Job.State.DONE
     assert AnnotationSet.objects.count() == 10
     assert set(RunItem.objects.values_list("attempt", flat=True)) == {1}
@@ -141,3 +146,23 @@ def test_a_label_the_project_lacks_is_counted_not_hidden(project):
     job = finished(started(project, params={"label": "PLANET"}))
     assert job.result["spans_without_label"] == 20
     assert not Span.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("budget", "sizes"), [({"notes": 4}, [4, 4, 2]), ({"tokens": 12}, [3, 3, 3, 1]), ({"tokens": 1}, [1] * 10)]
+)
+def test_a_batch_is_what_the_backend_takes_at_once(project, monkeypatch, budget, sizes):
+    """By notes, by estimated tokens (four in each note), and one note at least."""
+    predict, seen = running._predict, []
+
+    def watched(backend, items):
+        seen.append(len(items))
+        return predict(backend, items)
+
+    monkeypatch.setattr(running, "_predict", watched)
+    assert finished(started(project, params=budget)).state == Job.State.DONE
+    assert seen == sizes
+
+
+def test_an_ensemble_takes_as_much_at_once_as_its_least_member():
+    assert budget_of(FakeBackend("x", notes=4), FakeBackend("x", tokens=9), object()) == Budget(4, 9)

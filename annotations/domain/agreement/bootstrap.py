@@ -4,7 +4,7 @@ Everything is a sum over notes, so that all samples together are one matrix prod
 note, times what each note adds. numpy comes in with the first interval; who asks for none doesn't pay for it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +26,14 @@ CELLS: Final = 1_000_000
 DEFINED: Final = 0.95
 
 
+Between = Callable[[], None]
+"""Called between two pieces of work, each of a second at most; what it raises comes out."""
+
+
+def nothing() -> None:
+    """For callers that do not watch."""
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """The 95 % percentile interval; None where there is none, and `why` then says why."""
@@ -35,12 +43,15 @@ class Interval:
     why: str = ""
 
 
-def resample(added: "Array", samples: int = SAMPLES) -> "Array":
+def resample(added: "Array", samples: int = SAMPLES, between: Between = nothing) -> "Array":
     """Sums of each sample: `added` is notes × columns, what comes back samples × columns. The seed is fixed."""
     import numpy as np
 
     notes = len(added)
-    pieces = [piece.astype(float) @ added for piece in _draws(np, notes, samples)]
+    pieces = []
+    for piece in _draws(np, notes, samples):
+        between()
+        pieces.append(piece.astype(float) @ added)
     result: Array = np.concatenate(pieces)
     return result
 
@@ -88,14 +99,18 @@ NO_INTERVALS = Intervals(Interval(), Interval(), Interval(), Interval(), Interva
 
 
 def intervals(
-    facts: Sequence[Facts], notes: Sequence[Sequence[tuple[int, int]]], values: Sequence[str], samples: int = SAMPLES
+    facts: Sequence[Facts],
+    notes: Sequence[Sequence[tuple[int, int]]],
+    values: Sequence[str],
+    samples: int = SAMPLES,
+    between: Between = nothing,
 ) -> Intervals:
     """`notes`: of each note which patterns (places in `facts`) occur how often. `values`: all but `O`."""
     if len(notes) < 2:
         return Intervals(FEW, FEW, FEW, FEW, FEW, FEW, dict.fromkeys(values, FEW))
     import numpy as np
 
-    sums = _Sums(np, resample(_added(np, facts, notes, values), samples), values)
+    sums = _Sums(np, resample(_added(np, facts, notes, values), samples, between), values)
     with np.errstate(divide="ignore", invalid="ignore"):
         return Intervals(
             observed=interval(sums.agreeing / sums.units),
@@ -175,7 +190,11 @@ class RecallIntervals:
 
 
 def recall_intervals(
-    groups: Mapping[tuple[str, ...], Group], notes: int, names: Sequence[str], samples: int = SAMPLES
+    groups: Mapping[tuple[str, ...], Group],
+    notes: int,
+    names: Sequence[str],
+    samples: int = SAMPLES,
+    between: Between = nothing,
 ) -> RecallIntervals:
     """Of the shares that readers find, over `notes` notes in all."""
     if notes < 2:
@@ -187,7 +206,7 @@ def recall_intervals(
     ends = np.cumsum(widths)
     for group, end, width in zip(groups.values(), ends, widths, strict=True):
         added[np.array(group.notes), end - width : end] = np.hstack([group.found_by, group.alone, group.found])
-    sums = resample(added, samples)
+    sums = resample(added, samples, between)
     found = Found()
     for group, end, width in zip(groups.values(), ends, widths, strict=True):
         columns = list(sums[:, end - width : end].T)

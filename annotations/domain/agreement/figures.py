@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from annotations.domain.agreement import bootstrap
-from annotations.domain.agreement.bootstrap import NO_INTERVALS, Interval, Intervals, intervals
+from annotations.domain.agreement.bootstrap import NO_INTERVALS, Between, Interval, Intervals, intervals, nothing
 from annotations.domain.agreement.capture import Captures
 from annotations.domain.agreement.coefficients import (
     NOTHING_MARKED,
@@ -124,10 +124,12 @@ def figures(
     wanted: Sequence[Granularity] | None = None,
     samples: int = bootstrap.SAMPLES,
     tokenizer: Tokenizer = tokenize,
+    between: Between = nothing,
 ) -> Json:
     """All figures over one unit, at every granularity it has (or those `wanted`), ready for JSON.
 
-    `samples` is the number of bootstrap samples; with 0 there are no intervals. Raises ValueError for a granularity
+    `samples` is the number of bootstrap samples; with 0 there are no intervals. `between` is called while these are
+    drawn, so that long work can be stopped. Raises ValueError for a granularity
     that the unit hasn't.
     """
     wanted = granularities(unit) if wanted is None else wanted
@@ -143,16 +145,18 @@ def figures(
         "annotators": list(setup.annotators),
         "mixed": sum(note.mixed for note in tally.notes),
         "interval": {"level": bootstrap.LEVEL, "samples": samples, "seed": bootstrap.SEED, "over": "notes"},
-        "granularities": {str(granularity): _Report(tally, granularity, samples).all() for granularity in wanted},
-        "recall": recall(tally.captures, setup.annotators, samples),
+        "granularities": {
+            str(granularity): _Report(tally, granularity, samples, between).all() for granularity in wanted
+        },
+        "recall": recall(tally.captures, setup.annotators, samples, between),
     }
 
 
 class _Report:
     """The figures at one granularity."""
 
-    def __init__(self, tally: Tally, granularity: Granularity, samples: int) -> None:
-        self.tally, self.granularity, self.samples = tally, granularity, samples
+    def __init__(self, tally: Tally, granularity: Granularity, samples: int, between: Between) -> None:
+        self.tally, self.granularity, self.samples, self.between = tally, granularity, samples, between
         merged = compared(tally.patterns, granularity, tally.setup.category_of)
         self.facts: list[Facts] = []
         self.patterns: list[Pattern] = []
@@ -207,7 +211,7 @@ class _Report:
         if not self.samples:
             return NO_INTERVALS
         entries = [[(self.place_of[pattern], times) for pattern, times in note.entries] for note in notes]
-        return intervals(self.facts, entries, self.values, self.samples)
+        return intervals(self.facts, entries, self.values, self.samples, self.between)
 
     def _labels(self, counted: Mapping[Pattern, int], sums: Sums, found: Intervals) -> list[Json]:
         """Each value that anybody gave, against the rest; in the order of the labels."""

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-from annotations.domain.agreement.bootstrap import RecallIntervals, recall_intervals
+from annotations.domain.agreement.bootstrap import Between, RecallIntervals, nothing, recall_intervals
 from annotations.domain.agreement.capture import READERS, Captures, Found, Matching, found_in
 from annotations.domain.agreement.shown import shown
 
 
-def recall(captures: Captures, annotators: Sequence[str], samples: int) -> dict[str, Any]:
+def recall(captures: Captures, annotators: Sequence[str], samples: int, between: Between = nothing) -> dict[str, Any]:
     """By matching: what was found, what nobody found, and the share that one, two and three readers find."""
     result: dict[str, Any] = {}
     for matching in Matching:
         groups = captures.groups[matching]
         found = found_in(groups)
-        around = recall_intervals(groups, captures.notes, annotators, samples) if samples else None
+        around = recall_intervals(groups, captures.notes, annotators, samples, between) if samples else None
         result[str(matching)] = _figures(found, around, annotators)
     return result
 

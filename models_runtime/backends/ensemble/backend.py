@@ -7,7 +7,7 @@ from typing import Final
 
 from annotations.domain.spans import Span, renamed
 from annotations.domain.voting import Member, Method, vote
-from models_runtime.backends.base import Backend, BackendError
+from models_runtime.backends.base import Backend, BackendError, budget_of
 
 VERSION: Final = "1"
 
@@ -54,6 +54,7 @@ class EnsembleBackend:
         self._backends = list(backends)
         self._votes = Votes(members, [backend.revision for backend in backends], method=method, codes=codes or {})
         self.label_set, self.revision = label_set, self._votes.revision
+        self.budget = budget_of(*backends)
         self.labels = tuple(sorted({self._votes.codes.get(code, code) for each in backends for code in each.labels}))
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:

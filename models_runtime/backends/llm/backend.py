@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from annotations.domain.spans import Span
-from models_runtime.backends.base import BackendError
+from models_runtime.backends.base import BackendError, Budget
 from models_runtime.backends.llm.asking import Completion, Meter
 from models_runtime.backends.llm.chunks import chunks
 from models_runtime.backends.llm.driver import Talk, hold
@@ -46,6 +46,8 @@ class LlmBackend:
         self.prompt = prompt or system_prompt(params.strategy, params.language, labels)
         self._params = params
         self._completion = completion or _completion(server, params.model, self.meter)
+        # A few rounds of requests: a worker that is lost takes little with it, and several share a run of few notes.
+        self.budget = Budget(notes=4 * self._completion.at_once)
         asking = digest(VERSION, _CODE, server.name, params.model, self.prompt)
         shape = f"{params.omega}x{params.passes}" if params.strategy == "extract" else str(REWRITE_WORDS)
         self.revision = f"{VERSION}-{asking[:16]}-{params.strategy}-{shape}-{label_set}"[:120]

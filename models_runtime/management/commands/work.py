@@ -18,8 +18,8 @@ class Command(BaseCommand):
             action="append",
             dest="queues",
             choices=Job.Queue.values,
-            help="A queue to work on; may be given more than once, the first one first. Default: cpu.",
+            help="a queue to work on; may be given more than once, each has its turn. Default: all of them.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        work(options["queues"] or [Job.Queue.CPU.value])
+        work(options["queues"] or Job.Queue.values)
