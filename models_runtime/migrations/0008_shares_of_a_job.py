@@ -7,8 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('models_runtime', '0006_language_models'),
-        ('models_runtime', '0006_training_by_epoch'),
+        ('models_runtime', '0007_language_models'),
     ]
 
     operations = [
