@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotations.access import Access, Can
 from annotations.models import AnnotationSet, Assignment, Author, Document, Event, Flag, Label, Span, User, Verb
 from annotations.models.prepared import PreparedRead, columns_of, object_of
-from annotations.selectors.flags import flaggers
+from annotations.selectors.flags import flaggers, open_flags
 from annotations.selectors.projects import own_work
 
 # How many notes the list shows before and after the open one.
@@ -149,7 +149,7 @@ def work_list(access: Access, note: Document) -> WorkList:
     done, total = work.done.n, work.total.n
     found, following = _assigned_around(access, note.pk) if total else ({}, None)
     if note.pk not in found and access.can(Can.READ_NOTES):
-        found |= {note.pk: (note.name, "", False)} if total else _project_around(access, note.pk)
+        found |= {note.pk: (note.name, "", _is_flagged(access, note))} if total else _project_around(access, note.pk)
     order = sorted(found)
     at = order.index(note.pk) if note.pk in found else -1
     return WorkList(
@@ -161,6 +161,10 @@ def work_list(access: Access, note: Document) -> WorkList:
         next=order[at + 1] if 0 <= at < len(order) - 1 else None,
         next_open=following,
     )
+
+
+def _is_flagged(access: Access, note: Document) -> bool:
+    return open_flags(access).filter(document_id=note.pk).exists()
 
 
 def _assigned(project_id: int, user_id: int) -> QuerySet[Assignment]:

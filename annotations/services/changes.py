@@ -76,6 +76,16 @@ class Change:
     quote: str | None = None
     spans: tuple[Wanted, ...] = ()
 
+    @property
+    def asked(self) -> list[int]:
+        """The labels that it gives."""
+        return [self.label, *(wanted.label for wanted in self.spans)]
+
+    @property
+    def named(self) -> list[int]:
+        """The labels that it gives or has seen."""
+        return [*self.asked, *([] if self.seen is None else self.seen[2:])]
+
 
 def read_change(data: object) -> Change:
     """A change from JSON. Raises Refused (`malformed`), naming the field."""

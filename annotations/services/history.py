@@ -96,10 +96,10 @@ def _now(place: list[int] | None) -> Place | None:
     if place is None:
         return None
     start, end, label = place
-    return start, end, _labels_of_today([label]).get(label, label)
+    return start, end, labels_of_today([label]).get(label, label)
 
 
-def _labels_of_today(labels: Sequence[int]) -> dict[int, int]:
+def labels_of_today(labels: Sequence[int]) -> dict[int, int]:
     """By the label of the log, the label that it is now; one that is gone is missing."""
     rows = Label.objects.filter(pk__in=set(labels)).values_list("pk", "merged_into")
     return {pk: merged_into or pk for pk, merged_into in rows}
@@ -133,7 +133,7 @@ def _moved(
 def _several(annotation_set_id: int, event: Event) -> Opposite | None:
     """Spans that were changed since, or that can't come back, are left out; None where all of them are."""
     listed: list[list[int]] = event.data["spans"]
-    today = _labels_of_today([label for *_, label in listed])
+    today = labels_of_today([label for *_, label in listed])
     # A label that is gone is in no span.
     spans = [(pk, (start, end, today[label])) for pk, start, end, label in listed if label in today]
     now = {span["id"]: (span["start"], span["end"], span["label"]) for span in spans_of(annotation_set_id)}

@@ -6,7 +6,7 @@ be what the page saw, which the UPDATE itself checks.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -65,7 +65,7 @@ def apply_change(*, document: Document, user: User, change: Change, blind: bool 
     Raises Refused; a conflict (409) carries the reading as it is.
     """
     try:
-        answer = _once(document, user, change, blind)
+        answer = _as_of_today(document, user, change, blind)
     except Refused as refused:
         # A replay can look like a conflict: its span is gone because it was deleted the first time.
         replayed = _replay(document, user, change)
@@ -76,6 +76,35 @@ def apply_change(*, document: Document, user: User, change: Change, blind: bool 
         raise
     # So can it look like spans that were there before.
     return (_replay(document, user, change) or answer) if answer.already else answer
+
+
+def _as_of_today(document: Document, user: User, change: Change, blind: bool) -> Answer:
+    """A page may name labels that were merged since it was loaded: they mean what they became, as in an undo."""
+    try:
+        return _once(document, user, change, blind)
+    except Refused as refused:
+        if refused.code not in ("label", "changed"):
+            raise
+        today = _with_labels_of_today(change)
+        if today == change:
+            raise
+    answer = _once(document, user, today, blind)
+    message = "" if today.asked == change.asked else "That label was merged into another: the span has the new one."
+    return answer if answer.message else replace(answer, message=message)
+
+
+def _with_labels_of_today(change: Change) -> Change:
+    now = history.labels_of_today(change.named)
+
+    def of(label: int) -> int:
+        return now.get(label, label)
+
+    return replace(
+        change,
+        label=of(change.label),
+        seen=None if change.seen is None else (change.seen[0], change.seen[1], of(change.seen[2])),
+        spans=tuple(replace(wanted, label=of(wanted.label)) for wanted in change.spans),
+    )
 
 
 def _once(document: Document, user: User, change: Change, blind: bool) -> Answer:

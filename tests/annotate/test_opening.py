@@ -115,6 +115,9 @@ def test_flagged_notes_are_marked_as_far_as_one_may_know(world: SimpleNamespace)
 
     assert flagged(world.ann) == [world.note.pk]
     assert flagged(world.rev) == [world.note.pk, second.pk]
+    # Also of a note that isn't theirs, beside those that are.
+    make.make_note(world.project, readers=[world.rev])
+    assert flagged(world.rev) == [world.note.pk]
     page = client_of(world.ann).get(url(world, "annotate")).content.decode()
     assert page.count('<span class="flagged">') == 2  # the note's, and the one that the script copies
 

@@ -182,10 +182,34 @@ def test_a_label_of_another_project_is_refused(world: SimpleNamespace) -> None:
     assert refused(world, alter("relabel", made, label=label)).code == "label"
 
 
-def test_a_merged_label_is_refused(world: SimpleNamespace) -> None:
+def merge(world: SimpleNamespace) -> None:
     city, hospital = make.label_of(world.project, "CITY"), make.label_of(world.project, "HOSPITAL")
     label_services.merge_labels(source=city, target=hospital, actor=world.mia)
-    assert refused(world, create(world.note, world.labels, "Torino", "CITY")).code == "label"
+
+
+def test_a_merged_label_means_what_it_became(world: SimpleNamespace) -> None:
+    """A page that was offline meanwhile loses none of its spans."""
+    shown = do(world, create(world.note, world.labels, "54", "AGE")).span
+    merge(world)
+    data = create(world.note, world.labels, "Torino", "CITY")
+    made = do(world, data)
+    assert "merged" in made.message
+    assert do(world, data).span == made.span
+    assert "merged" in do(world, alter("relabel", shown, label=world.labels["CITY"])).message
+    many = [create(world.note, world.labels, part, "CITY") for part in ("Torino", "Bianchi", "visto")]
+    assert len(do(world, step("create_many", spans=many)).made) == 2
+    assert {span.label.name for span in Span.objects.select_related("label")} == {"HOSPITAL"}
+
+
+@pytest.mark.parametrize("kind", ["relabel", "resize", "delete"])
+def test_a_span_whose_label_was_merged_is_the_one_that_the_page_saw(world: SimpleNamespace, kind: str) -> None:
+    shown = do(world, create(world.note, world.labels, "Torino", "CITY")).span
+    merge(world)
+    start, end = shown["start"], shown["end"]
+    over = {"relabel": {"label": world.labels["AGE"]}, "resize": {"start": start, "end": end - 1, "quote": "Torin"}}
+    answer = do(world, alter(kind, shown, **over.get(kind, {})))
+    assert not answer.message
+    assert places() == {"relabel": [(start, end, "AGE")], "resize": [(start, end - 1, "HOSPITAL")], "delete": []}[kind]
 
 
 @pytest.mark.parametrize(

@@ -186,6 +186,16 @@ def test_a_page_of_one_person_never_saves_as_another(world: SimpleNamespace) -> 
     assert not AnnotationSet.objects.exists()
 
 
+def test_a_change_id_is_its_persons(world: SimpleNamespace) -> None:
+    """Sent by somebody else it is their own change, and tells them nothing of the first."""
+    data = create(world.note, world.labels, "Torino", "CITY")
+    mine, others = (post(client_of(who), url(world, "changes"), data).json() for who in (world.ann, world.ben))
+    assert mine["span"]["id"] != others["span"]["id"]
+    again = post(client_of(world.ben), url(world, "changes"), data).json()
+    assert again["span"] == others["span"]
+    assert Span.objects.count() == 2
+
+
 def test_the_form_token_is_asked_for(world: SimpleNamespace) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(world.ann)

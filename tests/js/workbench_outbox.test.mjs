@@ -5,17 +5,13 @@ import { Api, outcomeOf } from "../../static/js/workbench/api.js";
 import { Outbox, backOff } from "../../static/js/workbench/outbox.js";
 
 /** An outbox whose server gives these outcomes in turn ("ok" after that); waiting takes no time. */
-function outbox(changes, outcomes = [], renewed = { kind: "ok" }) {
-  const it = { sent: [], states: [], waits: [], accepted: [], refused: [], renewals: 0 };
+function outbox(changes, outcomes = []) {
+  const it = { sent: [], states: [], waits: [], accepted: [], refused: [] };
   it.outbox = new Outbox({
     queue: () => changes[0] ?? null,
     post: async (change) => {
       it.sent.push(change);
       return { kind: "ok", data: { to: change }, ...outcomes.shift() };
-    },
-    renew: async () => {
-      it.renewals += 1;
-      return renewed;
     },
     accepted: (answer) => it.accepted.push([changes.shift(), answer.to]),
     refused: () => it.refused.push(changes.shift()),
@@ -59,7 +55,6 @@ test("when the connection may be back, the next wait is short again, also if a r
       if (waits.length === 3) it.poke();
       return waits.length < 5 ? { kind: "lost" } : { kind: "ok", data: {} };
     },
-    renew: async () => ({ kind: "ok" }),
     accepted: () => changes.shift(),
     refused: () => {},
     show: () => {},
@@ -89,7 +84,6 @@ test("waiting for a connection ends when somebody pokes", async () => {
   const patient = new Outbox({
     queue: () => (it.done ? null : "a"),
     post: async () => (it.sent.push("a"), it.sent.length === 1 ? { kind: "lost" } : { kind: "ok", data: {} }),
-    renew: async () => ({ kind: "ok" }),
     accepted: () => (it.done = true),
     refused: () => {},
     show: () => {},
@@ -108,15 +102,12 @@ test("drained says false as soon as it has to wait", async () => {
   assert.equal(await it.outbox.drained(), false);
 });
 
-test("an out-of-date form token is renewed once, then it is as if the answer was lost", async () => {
-  const it = outbox(["a"], [{ kind: "token" }]);
-  assert.equal(await it.outbox.drained(), true);
-  assert.equal(it.renewals, 1);
-  const again = outbox(["a"], [{ kind: "token" }, { kind: "token" }]);
-  assert.equal(await again.outbox.drained(), false);
-  const out = outbox(["a"], [{ kind: "token" }], { kind: "signed-out" });
-  assert.equal(await out.outbox.drained(), false);
-  assert.ok(out.states.includes("signed-out"));
+test("what only a person can end is waited for, and dropped by nobody", async () => {
+  const it = outbox(["a", "b"], [{ kind: "no-access" }, { kind: "signed-out" }, { kind: "other-person" }]);
+  it.outbox.poke();
+  while (it.accepted.length < 2) await new Promise((done) => setImmediate(done));
+  assert.deepEqual([it.sent, it.refused], [["a", "a", "a", "a", "b"], []]);
+  assert.deepEqual(it.waits, [5000, 5000, 5000]);
 });
 
 test("what is refused is dropped, and the rest goes on", async () => {
@@ -144,7 +135,9 @@ test("what an answer means", async () => {
   assert.equal(await kind(401), "signed-out");
   assert.equal(await kind(403), "token");
   assert.equal(await kind(403, { error: "stale-page" }), "token");
-  assert.equal(await kind(403, { error: "forbidden", message: "no" }), "refused");
+  assert.equal(await kind(403, { error: "forbidden", message: "no" }), "no-access");
+  assert.equal(await kind(404, { error: "not-found", message: "no" }), "no-access");
+  assert.equal(await kind(404), "refused", "an address that is none");
   assert.equal(await kind(409, { error: "person" }), "other-person");
   assert.equal(await kind(409, { error: "changed" }), "refused");
   const { data } = await outcomeOf(response(400));
@@ -163,6 +156,22 @@ test("requests carry token and person, and never put a body into the address", a
   assert.deepEqual(JSON.parse(calls[0][1].body), { quote: "Mario", person: 5 });
   assert.deepEqual(calls.map(([, { headers }]) => headers["X-CSRFToken"]), ["t1", undefined, "t2"]);
   assert.ok(calls.every(([url, options]) => !url.includes("Mario") && options.redirect === "manual"));
+});
+
+test("an out-of-date form token is renewed once, then it is as if the answer was lost", async () => {
+  const asked = [];
+  const api = (good, renewed) =>
+    new Api({ token: "t1", person: 5, renewal: () => "/fresh" }, async (url, { headers }) => {
+      asked.push([url, headers["X-CSRFToken"]]);
+      if (url === "/fresh") return renewed;
+      return headers["X-CSRFToken"] === good ? response(200, {}) : response(403, { error: "stale-page" });
+    });
+  const fresh = response(200, { person: 5, csrf: "t2" });
+  assert.equal((await api("t2", fresh).post("/changes", {})).kind, "ok");
+  assert.deepEqual(asked, [["/changes", "t1"], ["/fresh", undefined], ["/changes", "t2"]]);
+  assert.equal((await api("t3", fresh).post("/changes", {})).kind, "lost");
+  assert.equal((await api("t2", response(401)).post("/changes", {})).kind, "signed-out");
+  assert.equal((await api("t2", response(200, { person: 6, csrf: "t2" })).post("/changes", {})).kind, "other-person");
 });
 
 test("a token that was given to somebody else is not used", async () => {

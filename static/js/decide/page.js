@@ -24,7 +24,11 @@ export function begin(id) {
     quote: ({ start, end }) => index.slice(start, end),
     cursor: new Cursor(stopsOf(index, tokens)),
     places: new Places(root, index),
-    api: new Api({ token: document.querySelector("#close-form [name=csrfmiddlewaretoken]").value, person: data.person }),
+    api: new Api({
+      token: document.querySelector("#close-form [name=csrfmiddlewaretoken]").value,
+      person: data.person,
+      renewal: () => data.urls.state,
+    }),
   };
 }
 

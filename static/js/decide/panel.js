@@ -1,7 +1,7 @@
 /** The parts of the page around the note that review and adjudication share: the bar, notices, lists, what is chosen. */
 
 import { byId, el } from "../workbench/dom.js";
-import { words as saveWords } from "../workbench/words.js";
+import { saveWords, words as shared } from "../workbench/words.js";
 
 const UNKNOWN = { name: "?", hue: 0 };
 
@@ -55,13 +55,7 @@ export class Panel {
 
   save(state, waiting) {
     const node = byId("save-state");
-    const shown = {
-      saved: saveWords.saved,
-      saving: saveWords.saving,
-      offline: saveWords.offline(waiting),
-      "signed-out": saveWords.signedOut(waiting),
-      "other-person": saveWords.otherPerson(waiting),
-    }[state];
+    const shown = saveWords(state, waiting);
     if (node.dataset.save === state && node.textContent === shown) return;
     node.dataset.save = state;
     node.textContent = shown;
@@ -75,7 +69,7 @@ export class Panel {
       root.replaceChildren();
       return;
     }
-    const close = el("button", { type: "button", class: "btn quiet small" }, saveWords.close);
+    const close = el("button", { type: "button", class: "btn quiet small" }, shared.close);
     close.addEventListener("click", () => this.tell(""));
     root.replaceChildren(el("div", { class: `notice ${kind}`, role: "status" }, el("span", {}, message), close));
   }

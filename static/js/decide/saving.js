@@ -2,9 +2,7 @@
 
 import { Outbox } from "../workbench/outbox.js";
 import { byId } from "../workbench/dom.js";
-import { words as saveWords } from "../workbench/words.js";
-
-const TOLD = { offline: saveWords.toldOffline, "signed-out": saveWords.toldSignedOut, "other-person": saveWords.toldOtherPerson };
+import { TOLD, words as shared } from "../workbench/words.js";
 
 export class Saving {
   #api;
@@ -42,7 +40,6 @@ export class Saving {
     this.#outbox = new Outbox({
       queue: () => note.next,
       post: (change) => page.post(change),
-      renew: () => api.get(urls.state),
       accepted: (answer) => this.#accepted(answer),
       refused: (answer) => this.#refused(answer),
       show: (state) => this.#show(state),
@@ -79,7 +76,7 @@ export class Saving {
       this.#panel.tell(TOLD[state]);
     } else if (state === "saved" && this.#troubled) {
       this.#troubled = false;
-      this.#panel.tell(saveWords.toldSavedAgain, "ok");
+      this.#panel.tell(shared.toldSavedAgain, "ok");
     }
   }
 
@@ -97,6 +94,7 @@ export class Saving {
     // A refusal that says what others decided needs no second sentence about it.
     const more = this.#wordsOf(answer.error === "moved" ? { ...news, elsewhere: false } : news);
     this.#panel.tell([answer.message, more].filter(Boolean).join(" "));
+    this.#troubled = false; // so that "all is saved again" doesn't take its place
   }
 
   #wordsOf(news) {

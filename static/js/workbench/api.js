@@ -5,7 +5,8 @@
  *   ok            made; `data` is the answer
  *   refused       not made, for good; `data` has `message`, and of a conflict the reading as it is now
  *   lost          no answer, or one that says nothing about the change: to be sent again
- *   token         the form token is out of date (somebody signed in again)
+ *   token         the form token is out of date (somebody signed in again); never what `post` and `get` give
+ *   no-access     the note is not this person's to change any more, but may be again; `data` has `message`
  *   signed-out    nobody is signed in
  *   other-person  somebody else is signed in
  */
@@ -31,21 +32,35 @@ export async function outcomeOf(response) {
   const data = await json(response);
   if (response.ok) return data === null ? { kind: "lost" } : { kind: "ok", data };
   if (response.status === 403 && data?.error !== "forbidden") return { kind: "token" };
+  if (["forbidden", "not-found"].includes(data?.error)) return { kind: "no-access", data };
   if (data?.error === "person") return { kind: "other-person" };
   return { kind: "refused", data: { error: "refused", message: words.refused(response.status), ...data } };
 }
 
 export class Api {
   #person;
+  #renewal;
   #fetch;
 
-  constructor({ token, person }, fetcher = (...args) => fetch(...args)) {
+  /** @param {{token: string, person: number, renewal: () => string}} about  `renewal`: an address whose answer brings a fresh token */
+  constructor({ token, person, renewal }, fetcher = (...args) => fetch(...args)) {
     this.token = token;
     this.#person = person;
+    this.#renewal = renewal;
     this.#fetch = fetcher;
   }
 
-  post(url, body) {
+  /** A form token that is out of date is renewed, once: signing in again in another tab is no reason to lose anything. */
+  async post(url, body) {
+    const outcome = await this.#post(url, body);
+    if (outcome.kind !== "token") return outcome;
+    const renewed = await this.get(this.#renewal());
+    if (renewed.kind !== "ok") return renewed;
+    const again = await this.#post(url, body);
+    return again.kind === "token" ? { kind: "lost" } : again;
+  }
+
+  #post(url, body) {
     return this.#request(url, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-CSRFToken": this.token },
@@ -56,6 +71,7 @@ export class Api {
   /** The answer counts only if it is this person who is signed in; it may bring a fresh form token. */
   async get(url) {
     const outcome = await this.#request(url, { method: "GET", headers: {} });
+    if (outcome.kind === "token") return { kind: "lost" };
     if (outcome.kind !== "ok") return outcome;
     if (outcome.data.person !== this.#person) return { kind: "other-person" };
     if (outcome.data.csrf) this.token = outcome.data.csrf;

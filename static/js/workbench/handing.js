@@ -1,8 +1,7 @@
 /** Handing a note in, and taking it back to change it; both without leaving the page. */
 
-import { TOLD } from "./saving.js";
 import { byId } from "./dom.js";
-import { words } from "./words.js";
+import { TOLD, words } from "./words.js";
 
 export class Handing {
   #workbench;

@@ -2,12 +2,14 @@
  * Sends changes one after another, in order, until each is answered for good. A lost connection only makes it wait: the
  * changes stay where they are, and their ids make a second sending harmless.
  *
- * States: saved · saving · offline · signed-out · other-person. What is shown is never better than what is known.
+ * States: saved · saving · offline · signed-out · other-person · no-access. What is shown is never better than what is known.
  */
 
 const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 15_000;
-const SIGNED_OUT_WAIT = 5000;
+const PERSON_WAIT = 5000;
+// What only a person can end: somebody signs in, or gives the note back.
+const BY_PERSON = ["signed-out", "other-person", "no-access"];
 
 export function backOff(failures) {
   return Math.min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT);
@@ -16,7 +18,6 @@ export function backOff(failures) {
 export class Outbox {
   #queue;
   #post;
-  #renew;
   #accepted;
   #refused;
   #show;
@@ -31,16 +32,14 @@ export class Outbox {
    * @param {object} parts
    * @param {() => object|null} parts.queue  the change to send next, null when there is none
    * @param {(change: object) => Promise<{kind: string, data?: object}>} parts.post  see api.js for the kinds
-   * @param {() => Promise<{kind: string}>} parts.renew  get a fresh form token; "ok" if that worked
    * @param {(answer: object) => void} parts.accepted  must take the change off the queue
    * @param {(answer: object) => void} parts.refused  must take the change off the queue
    * @param {(state: string) => void} parts.show
    * @param {(ms: number) => Promise<void>} [parts.sleep]
    */
-  constructor({ queue, post, renew, accepted, refused, show, sleep }) {
+  constructor({ queue, post, accepted, refused, show, sleep }) {
     this.#queue = queue;
     this.#post = post;
-    this.#renew = renew;
     this.#accepted = accepted;
     this.#refused = refused;
     this.#show = show;
@@ -77,27 +76,18 @@ export class Outbox {
   }
 
   async #run() {
-    let tokens = 0;
     for (let change = this.#queue(); change !== null; change = this.#queue()) {
       if (!this.#stuck) this.#set("saving");
-      let outcome = await this.#post(change);
-      if (outcome.kind === "token" && tokens === 0) {
-        tokens += 1;
-        outcome = await this.#renew();
-        if (outcome.kind === "ok") continue;
-      }
+      const outcome = await this.#post(change);
       if (outcome.kind === "ok" || outcome.kind === "refused") {
         this.#failures = 0;
-        tokens = 0;
         if (outcome.kind === "ok") this.#accepted(outcome.data);
         else this.#refused(outcome.data);
         this.#set(this.#queue() === null ? "saved" : "saving");
-      } else if (outcome.kind === "signed-out" || outcome.kind === "other-person") {
-        tokens = 0;
-        await this.#pause(outcome.kind, SIGNED_OUT_WAIT);
+      } else if (BY_PERSON.includes(outcome.kind)) {
+        await this.#pause(outcome.kind, PERSON_WAIT);
       } else {
         this.#failures += 1;
-        tokens = 0;
         await this.#pause("offline", backOff(this.#failures));
       }
     }

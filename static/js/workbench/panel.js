@@ -1,7 +1,7 @@
 /** The right-hand column and the bar: what is selected, how many spans each label has, whether all is saved. */
 
 import { byId, el } from "./dom.js";
-import { words } from "./words.js";
+import { saveWords, words } from "./words.js";
 
 const QUOTE_LENGTH = 160;
 // Milliseconds after which what may take long is looked up: the gesture is on the screen by then.
@@ -120,13 +120,7 @@ export class Panel {
 
   save(state, waiting) {
     const node = byId("save-state");
-    const shown = {
-      saved: words.saved,
-      saving: words.saving,
-      offline: words.offline(waiting),
-      "signed-out": words.signedOut(waiting),
-      "other-person": words.otherPerson(waiting),
-    }[state];
+    const shown = saveWords(state, waiting);
     if (node.dataset.save === state && node.textContent === shown) return;
     node.dataset.save = state;
     node.textContent = shown;

@@ -2,15 +2,13 @@
 
 import { Outbox } from "./outbox.js";
 import { takeOverKeys } from "./label_keys.js";
-import { words } from "./words.js";
+import { TOLD, words } from "./words.js";
 
-/** What is said of an outcome that keeps changes waiting. */
-export const TOLD = { offline: words.toldOffline, "signed-out": words.toldSignedOut, "other-person": words.toldOtherPerson };
 // A note that was opened without the server is asked about again after this many milliseconds.
 const AGAIN = 5000;
 const FRAME = 17;
 // The worst first.
-const STATES = ["other-person", "signed-out", "offline", "saving", "saved"];
+const STATES = ["other-person", "signed-out", "no-access", "offline", "saving", "saved"];
 
 /** What is true of all notes together: the worst of their states. */
 export function worst(states) {
@@ -21,6 +19,8 @@ export class Saving {
   #workbench;
   #refreshing = null; // the visit about which the server is being asked
   #troubled = false;
+  #refusal = ""; // what was said of changes that were refused since all was saved last
+  #lost = 0; // how many these are
 
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench) {
@@ -35,7 +35,6 @@ export class Saving {
     visit.outbox = new Outbox({
       queue: () => reading.next,
       post: (change) => api.post(urls.changes, reading.body(change, (start, end) => index.slice(start, end))),
-      renew: () => api.get(`${urls.spans}?version=${reading.version}`),
       accepted: (answer) => this.#accepted(visit, answer),
       refused: (answer) => this.#refused(visit, answer),
       show: () => this.#show(),
@@ -94,9 +93,11 @@ export class Saving {
     if (TOLD[state] && !this.#troubled) {
       this.#troubled = true;
       panel.tell(TOLD[state]);
-    } else if (state === "saved" && this.#troubled) {
+    } else if (state === "saved") {
+      if (this.#troubled && !this.#lost) panel.tell(words.toldSavedAgain, "ok");
       this.#troubled = false;
-      panel.tell(words.toldSavedAgain, "ok");
+      this.#lost = 0;
+      this.#refusal = "";
     }
   }
 
@@ -105,9 +106,13 @@ export class Saving {
     if (!this.#troubled) this.#workbench.panel.tell("");
   }
 
-  /** Say something about a note: with its name where another is open. */
-  tell(visit, message, kind) {
-    this.#workbench.panel.tell(visit === this.#visit ? message : words.inNote(visit.name, message), kind);
+  /** Say something about a note: with its name where another is open. What was refused just before stays to be read. */
+  tell(visit, message) {
+    this.#workbench.panel.tell(`${this.#refusal} ${this.#named(visit, message)}`.trim());
+  }
+
+  #named(visit, message) {
+    return visit === this.#visit ? message : words.inNote(visit.name, message);
   }
 
   #redraw(visit) {
@@ -127,12 +132,17 @@ export class Saving {
   #refused(visit, answer) {
     const { dropped, elsewhere } = visit.reading.refused(answer);
     this.#redraw(visit);
+    const more = elsewhere ? words.elsewhere(elsewhere) : "";
     if (answer.error === "nothing") {
       this.#workbench.say(answer.message);
-      if (!elsewhere) return;
+      if (more) this.tell(visit, more);
+      return;
     }
-    const more = elsewhere ? ` ${words.elsewhere(elsewhere)}` : "";
-    this.tell(visit, `${answer.message}${words.dropped(dropped)}${more}`);
+    this.#lost += dropped;
+    this.#refusal = "";
+    const refusal = words.refusedMany(answer.message, this.#lost);
+    this.tell(visit, `${refusal} ${more}`.trim());
+    this.#refusal = this.#named(visit, refusal);
   }
 
   /** Somebody came back to this page: another tab may have changed the note, or the connection may be there again. */
@@ -152,9 +162,9 @@ export class Saving {
     if (kind === "ok") visit.confirmed = true;
     if (kind === "ok" && data.labels) takeOverKeys(this.#workbench, data);
     if (kind === "ok" && !visit.reading.waiting) this.#refreshed(visit, data);
+    else if (kind === "no-access" && !this.waiting) window.location.assign(visit.urls.annotate);
     else if (TOLD[kind]) this.#show(kind);
     else if (kind === "lost" && !visit.confirmed) setTimeout(() => visit === this.#visit && this.confirm(), AGAIN);
-    else if (kind === "refused" && !this.waiting) window.location.assign(visit.urls.annotate);
   }
 
   #refreshed(visit, answer) {

@@ -34,7 +34,6 @@ export const talk = {
   troubles: {
     lost: "The server can't be reached. Nothing was lost: your words are still here, try again.",
     "signed-out": "You are signed out. Sign in again in another tab, then try again; your words are still here.",
-    token: "This page is out of date. Sign in again in another tab, then try again; your words are still here.",
     "other-person": "Somebody else is signed in now in this browser. Sign in as yourself in another tab, then try again.",
   },
   unread: "The comments of this note could not be read; they are tried again when you come back to this page.",

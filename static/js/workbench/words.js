@@ -2,16 +2,28 @@
 
 const plural = (count, one, many) => `${count} ${count === 1 ? one : many}`;
 
-export const words = {
-  saved: "Saved",
-  saving: "Saving…",
-  offline: (waiting) => `Offline, ${waiting} waiting`,
-  signedOut: (waiting) => `Signed out, ${waiting} waiting`,
-  otherPerson: (waiting) => `Another person is signed in, ${waiting} waiting`,
-  toldOffline: "The server can't be reached. Your work is kept in this page and is sent when it is back; leave the page open.",
-  toldSignedOut: "You are signed out. Your work is kept in this page: sign in again in another tab and it will be saved.",
-  toldOtherPerson:
+/** How far the changes of the page are saved. @param {number} waiting how many are not */
+export const saveWords = (state, waiting) =>
+  ({
+    saved: "Saved",
+    saving: "Saving…",
+    offline: `Offline, ${waiting} waiting`,
+    "signed-out": `Signed out, ${waiting} waiting`,
+    "other-person": `Another person is signed in, ${waiting} waiting`,
+    "no-access": `No access, ${waiting} waiting`,
+  })[state];
+
+/** What is said of an outcome that keeps changes waiting. */
+export const TOLD = {
+  offline: "The server can't be reached. Your work is kept in this page and is sent when it is back; leave the page open.",
+  "signed-out": "You are signed out. Your work is kept in this page: sign in again in another tab and it will be saved.",
+  "other-person":
     "Somebody else is signed in now in this browser. Your work is kept in this page: sign in as yourself in another tab and it will be saved.",
+  "no-access":
+    "This note is not yours to change any more: it was taken back, or you left the project. What is not saved is kept in this page: ask a manager to give you the note again, and it will be saved.",
+};
+
+export const words = {
   toldSavedAgain: "Everything is saved again.",
   elsewhere: ({ added, removed, changed }) => {
     const parts = [
@@ -21,7 +33,7 @@ export const words = {
     ].filter(Boolean);
     return `This note was changed in another tab: ${parts.join(", ")}. What you see now is what is saved.`;
   },
-  dropped: (count) => (count > 1 ? ` ${count - 1} later ${count === 2 ? "change" : "changes"} to it went with it.` : ""),
+  refusedMany: (message, count) => (count > 1 ? `${message} ${count} changes were not saved.` : message),
   closed: "This note is submitted. Reopen it to change it.",
   keysChanged: "The keys of your labels have changed.",
   labelsChanged: "The labels of this project have changed. Load the page again to see them.",

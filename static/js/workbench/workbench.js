@@ -41,7 +41,11 @@ export class Workbench {
     /** Of the labels as this page knows them: a note that was fetched with others can't be shown. */
     this.stamp = data.labels_stamp;
     this.project = { ...data.project, person: data.person };
-    this.api = new Api({ token: document.querySelector("#submit-form [name=csrfmiddlewaretoken]").value, person: data.person });
+    this.api = new Api({
+      token: document.querySelector("#submit-form [name=csrfmiddlewaretoken]").value,
+      person: data.person,
+      renewal: () => `${this.note.urls.spans}?version=${this.note.reading.version}`,
+    });
     this.panel = new Panel(this.labels);
     this.note = new Visit(data);
     this.note.adopt(this.labels);

@@ -5,7 +5,9 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from annotations.models import AnnotationSet, Event, Span
+from annotations.models import AnnotationSet, Assignment, Event, Span
+from annotations.services.reading import submit
+from tests import factories as make
 from tests.browser.annotate.steps import open_note, painted, press, quotes, saved
 from tests.browser.conftest import session_cookie
 
@@ -73,10 +75,19 @@ def test_leaving_unsaved_work_warns(opened: Page) -> None:
     saved(opened)
 
 
+def sign_in_anew(page: Page, live: Any, user: Any) -> None:
+    """Through the form: the form tokens that other tabs have are worth nothing then."""
+    page.context.clear_cookies()
+    page.goto(live("account_login"))
+    page.fill("input[name=login]", user.username)
+    page.fill("input[name=password]", make.PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(live("projects"))
+
+
 def test_signed_out_work_waits_for_signing_in_again(
-    opened: Page, world: SimpleNamespace, live: Any, live_server: Any
+    opened: Page, world: SimpleNamespace, page_of: Any, live: Any, live_server: Any
 ) -> None:
-    cookie = opened.context.cookies()[0]
     opened.context.clear_cookies()
     press(opened, "ArrowRight", "1")
     expect(opened.locator("#save-state")).to_have_text("Signed out, 1 waiting")
@@ -86,11 +97,41 @@ def test_signed_out_work_waits_for_signing_in_again(
     opened.evaluate("window.dispatchEvent(new Event('online'))")
     expect(opened.locator("#save-state")).to_have_text("Another person is signed in, 1 waiting")
     assert Span.objects.count() == 0
-    opened.context.add_cookies([session_cookie(world.ann, live_server.url)])
+    other = page_of(beside=opened)
+    sign_in_anew(other, live, world.ann)
     opened.evaluate("window.dispatchEvent(new Event('online'))")
     saved(opened)
     assert quotes(world.ann, world.note) == [("PATIENT", "Paziente")]
-    assert cookie["value"]
+    # Handing in is no change that waits: it asks for a fresh token too.
+    sign_in_anew(other, live, world.ann)
+    opened.get_by_role("button", name="Submit").click()
+    opened.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
+
+
+def test_work_on_a_note_that_was_taken_back_waits(opened: Page, world: SimpleNamespace) -> None:
+    mine = Assignment.objects.filter(document=world.note, user=world.ann)
+    mine.update(state="released")
+    press(opened, "ArrowRight", "1", "ArrowRight", "2")
+    expect(opened.locator("#save-state")).to_have_text("No access, 2 waiting")
+    expect(opened.locator("#told")).to_contain_text("ask a manager to give you the note again")
+    assert painted(opened) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
+    mine.update(state="open")
+    opened.evaluate("window.dispatchEvent(new Event('online'))")
+    saved(opened)
+    assert quotes(world.ann, world.note) == painted(opened) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
+
+
+def test_what_was_refused_is_told_to_the_end(opened: Page, world: SimpleNamespace) -> None:
+    """Not said over by "everything is saved again"."""
+    opened.context.set_offline(True)
+    press(opened, "ArrowRight", "1", "ArrowRight", "2")
+    expect(opened.locator("#save-state")).to_have_text("Offline, 2 waiting")
+    submit(document=world.note, user=world.ann)
+    opened.context.set_offline(False)
+    saved(opened)
+    message = "This note is submitted. Reopen it to change it. 2 changes were not saved."
+    expect(opened.locator("#told")).to_contain_text(message)
+    assert painted(opened) == []
 
 
 def test_two_tabs_tell_each_other(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
