@@ -11,6 +11,7 @@ export class NotesList {
   #asked = 0;
   #states = new Map(); // note id -> {state, at}: when it was submitted or reopened here
   #flagged = new Map(); // note id -> whether it was flagged here
+  #isNarrow = window.matchMedia("(max-width: 1100px)").matches;
 
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench) {
@@ -29,10 +30,9 @@ export class NotesList {
   /** Closed where there is no room, else as it was left. */
   #fold() {
     const list = byId("notes-list");
-    const narrow = window.matchMedia("(max-width: 1100px)").matches;
-    list.open = !narrow && sessionStorage.getItem(KEY) !== "closed";
+    list.open = !this.#isNarrow && sessionStorage.getItem(KEY) !== "closed";
     list.addEventListener("toggle", () => {
-      if (!narrow) sessionStorage.setItem(KEY, list.open ? "open" : "closed");
+      if (!this.#isNarrow) sessionStorage.setItem(KEY, list.open ? "open" : "closed");
     });
   }
 
@@ -53,6 +53,7 @@ export class NotesList {
     const { previous, next } = note.data.work;
     const isDrawn = this.#here()?.getAttribute("href") === note.urls.annotate; // by the server
     if (!isDrawn) this.#list(note);
+    if (this.#isNarrow) byId("notes-list").open = false; // the text needs the room
     this.#near("previous-note", previous);
     this.#near("next-note", next);
     this.#counts(note);

@@ -88,7 +88,7 @@ export const words = {
   relabel: "Relabel",
   mentions: "Label other mentions",
   mentionsKey: "Give its label to the other mentions of the same text",
-  allOthers: (count) => `All ${plural(count, "other", "others")}`,
+  allOthers: (count) => (count === 1 ? "The other one" : `All ${count} others`),
   noMentions: "This text stands nowhere else without this label.",
   anyCase: "Capital or small, all the same",
   applyTo: (count) => (count === 0 ? "None ticked" : `Label ${count}`),
