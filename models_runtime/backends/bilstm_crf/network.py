@@ -1,0 +1,116 @@
+"""The network of 002: stacked word, sub-word and character vectors, a bidirectional LSTM, a CRF."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import nn
+
+from models_runtime.backends.bilstm_crf.vocabulary import BUCKETS, COLUMNS, UNSEEN, Rows
+from models_runtime.backends.neural.crf import Crf
+from models_runtime.backends.neural.tags import Tags
+
+# Width of the vector of each column.
+WIDTHS: Final[dict[str, int]] = {
+    "word": 100, "shape": 25, "short": 15, "rule": 25, "field": 40, "since": 8, "memory": 30, "known": 30,
+    "into": 8, "top": 10, "bottom": 6, "glued": 4,
+}  # fmt: skip
+CHARACTER: Final = 30
+FILTERS: Final = 50
+GRAM: Final = 60
+# So many words are taken for unseen in training that the vector for unseen ones is learned too.
+WORD_DROPOUT: Final = 0.15
+
+
+@dataclass(frozen=True)
+class Shape:
+    """`sizes` is how many numbers each column holds; `hidden` the units of the LSTM in each direction."""
+
+    sizes: dict[str, int]
+    hidden: int = 200
+    dropout: float = 0.4
+
+
+class BiLstmCrf(nn.Module):
+    """Scores [items, tokens, tags] of items that `batch` laid side by side."""
+
+    def __init__(self, shape: Shape, tags: Tags) -> None:
+        super().__init__()
+        self.columns = nn.ModuleList(
+            nn.Embedding(shape.sizes[name], WIDTHS[name], padding_idx=0 if name == "word" else None) for name in COLUMNS
+        )
+        self.characters = nn.Embedding(shape.sizes["character"], CHARACTER, padding_idx=0)
+        self.filters = nn.Conv1d(CHARACTER, FILTERS, 3, padding=1)
+        self.grams = nn.EmbeddingBag(BUCKETS, GRAM, mode="mean", padding_idx=0)
+        width = sum(WIDTHS.values()) + FILTERS + GRAM
+        self.dropout = shape.dropout
+        # One for each direction: torch's own two-way LSTM needs packed sequences, and is six times slower on a CPU.
+        self.onward = nn.LSTM(width, shape.hidden, batch_first=True)
+        self.behind = nn.LSTM(width, shape.hidden, batch_first=True)
+        self.out = nn.Linear(2 * shape.hidden, len(tags))
+        self.crf = Crf(tags)
+
+    def forward(self, batch: Mapping[str, Any]) -> Any:
+        columns, lengths = batch["columns"], batch["lengths"]
+        if self.training:
+            gone = (torch.rand(columns.shape[:2], device=columns.device) < WORD_DROPOUT) & (columns[:, :, 0] > 0)
+            columns = torch.cat([columns[:, :, :1].masked_fill(gone[:, :, None], UNSEEN), columns[:, :, 1:]], dim=2)
+        vectors = [table(columns[:, :, at]) for at, table in enumerate(self.columns)]
+        shown = self._locked(torch.cat([*vectors, *self._spelling(batch)], dim=2))
+        turned = _turned(lengths, columns.shape[1])
+        onward = self.onward(shown)[0]
+        back = self.behind(_taken(shown, turned))[0]
+        hidden = torch.cat([onward, _taken(back, turned)], dim=2)
+        return self.out(self._locked(hidden))
+
+    def _spelling(self, batch: Mapping[str, Any]) -> list[Any]:
+        """Vectors from characters and sub-words, each distinct form of the batch computed once."""
+        forms = self.filters(self.characters(batch["characters"]).transpose(1, 2))
+        empty = batch["characters"][:, None, :] == 0
+        forms = torch.relu(forms.masked_fill(empty, float("-inf")).amax(dim=2).clamp(min=-1e4))
+        grams = self.grams(batch["grams"])
+        return [forms[batch["form"]], grams[batch["form"]]]
+
+    def _locked(self, values: Any) -> Any:
+        """Variational dropout: one mask for all tokens of an item (Y. Gal, Z. Ghahramani, 2016)."""
+        if not self.training or not self.dropout:
+            return values
+        kept = torch.empty(values.shape[0], 1, values.shape[2], device=values.device).bernoulli_(1 - self.dropout)
+        return values * kept / (1 - self.dropout)
+
+
+def _turned(lengths: Any, width: int) -> Any:
+    """For each item the places of its tokens from the last to the first, then those of the padding."""
+    at = torch.arange(width, device=lengths.device)[None, :]
+    return torch.where(at < lengths[:, None], lengths[:, None] - 1 - at, at)
+
+
+def _taken(values: Any, places: Any) -> Any:
+    return values.gather(1, places[:, :, None].expand(-1, -1, values.shape[2]))
+
+
+def batch(items: Sequence[Rows], device: str) -> dict[str, Any]:
+    """Items side by side, the shorter ones padded with 0; distinct forms once. `mask`: True for a token."""
+    lengths = [len(item.columns) for item in items]
+    columns = np.zeros((len(items), max(lengths), len(COLUMNS)), dtype=np.int64)
+    for at, item in enumerate(items):
+        columns[at, : lengths[at]] = item.columns
+    spelt = np.concatenate([np.concatenate([item.characters, item.grams], axis=1) for item in items])
+    spelt = np.concatenate([np.zeros((1, spelt.shape[1]), dtype=spelt.dtype), spelt])
+    distinct, inverse = np.unique(spelt, axis=0, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    form = np.full(columns.shape[:2], inverse[0], dtype=np.int64)
+    at = 1
+    for row, length in enumerate(lengths):
+        form[row, :length] = inverse[at : at + length]
+        at += length
+    width = items[0].characters.shape[1]
+    made = {
+        "columns": columns, "form": form, "characters": distinct[:, :width].astype(np.int64),
+        "grams": distinct[:, width:].astype(np.int64), "lengths": np.array(lengths, dtype=np.int64),
+    }  # fmt: skip
+    found = {name: torch.from_numpy(np.ascontiguousarray(value)).to(device) for name, value in made.items()}
+    mask = torch.arange(columns.shape[1], device=device)[None, :] < found["lengths"][:, None]
+    return found | {"mask": mask}

@@ -1,0 +1,72 @@
+"""The linear-chain CRF layer (G. Lample et al., Neural Architectures for Named Entity Recognition, 2016), in torch."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from models_runtime.backends.neural.tags import Tags, best_path
+
+# What is barred has this share at least, so that its logarithm is a number.
+TINY = 1e-37
+
+
+class Crf(nn.Module):
+    """Transitions between the tags; those that spell no span are barred. Batches are [items, tokens, tags], `mask` is
+    [items, tokens], True where there is a token; every item begins with one.
+    """
+
+    def __init__(self, tags: Tags) -> None:
+        super().__init__()
+        first, steps = tags.barred()
+        self.first = nn.Parameter(torch.zeros(len(tags)))
+        self.steps = nn.Parameter(torch.zeros(len(tags), len(tags)))
+        self.last = nn.Parameter(torch.zeros(len(tags)))
+        self.register_buffer("barred_first", torch.from_numpy(first), persistent=False)
+        self.register_buffer("barred_steps", torch.from_numpy(steps), persistent=False)
+
+    def loss(self, scores: Any, mask: Any, target: Any) -> Any:
+        """The negative log-likelihood of `target` [items, tokens], summed over the items."""
+        scores = scores.float()
+        return (self._normaliser(scores, mask) - self._score(scores, mask, target)).sum()
+
+    def _score(self, scores: Any, mask: Any, target: Any) -> Any:
+        """The score of the given tags, [items]."""
+        target = target.clamp(min=0)
+        own = scores.gather(2, target[:, :, None])[:, :, 0]
+        step = self.steps[target[:, :-1], target[:, 1:]]
+        ends = target.gather(1, mask.sum(1, keepdim=True) - 1)[:, 0]
+        inside = (own * mask).sum(1) + (step * mask[:, 1:]).sum(1)
+        return inside + self.first[target[:, 0]] + self.last[ends]
+
+    def _normaliser(self, scores: Any, mask: Any) -> Any:
+        """The log of the sum over all paths, [items]."""
+        # As a product of matrices: the logarithm is taken once for a token, not for each of its ways.
+        steps = (self.steps + self.barred_steps).exp()
+        total = scores[:, 0] + self.first + self.barred_first
+        for at, row in enumerate(scores.unbind(1)[1:], start=1):
+            most = total.amax(1, keepdim=True).detach()
+            on = ((total - most).exp() @ steps + TINY).log() + most + row
+            total = torch.where(mask[:, at, None], on, total)
+        return torch.logsumexp(total + self.last, dim=1)
+
+    def marginals(self, scores: Any, mask: Any) -> Any:
+        """The probability of each tag at each token, [items, tokens, tags]: the gradient of the log-normaliser."""
+        with torch.enable_grad():
+            leaf = scores.detach().float().requires_grad_()
+            (found,) = torch.autograd.grad(self._normaliser(leaf, mask).sum(), leaf)
+        return found
+
+    def paths(self, scores: Any, lengths: Sequence[int]) -> list[list[int]]:
+        """The best tags of each item (Viterbi)."""
+        first = (self.first + self.barred_first).detach().cpu().numpy()
+        steps = (self.steps + self.barred_steps).detach().cpu().numpy()
+        last = self.last.detach().cpu().numpy()
+        found = []
+        for row, length in zip(scores.detach().float().cpu().numpy(), lengths, strict=True):
+            own = np.array(row[:length])
+            own[-1] += last
+            found.append(best_path(own, first, steps))
+        return found

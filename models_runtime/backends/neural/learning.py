@@ -1,0 +1,136 @@
+"""One training loop for networks of torch: seeds, weights of classes, a schedule, checkpoints that go on exactly.
+
+The optimiser, its schedule and the class weights are those of seed 003, section 6.
+"""
+
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from models_runtime.backends.neural.device import Device
+
+IGNORED: Final = -100
+"""The target of a piece that teaches nothing: the rest of a word, padding, what another window reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`epochs` over all items; `rate` rises for `warm_up` steps and falls to nothing in a straight line."""
+
+    epochs: int
+    rate: float
+    warm_up: int
+    decay: float = 0.01
+    clip: float = 1.0
+    seed: int = 7
+
+
+def class_weights(counts: Mapping[int, int], number: int) -> Any:
+    """wᵢ = Σf / (n·fᵢ) over the n classes that occur (003, section 6); a class that doesn't occur weighs 1."""
+    there = {at: count for at, count in counts.items() if count}
+    total = sum(there.values())
+    return torch.tensor([total / (len(there) * there[at]) if at in there else 1.0 for at in range(number)])
+
+
+def seeded(seed: int) -> None:
+    """The same numbers every time, on a CPU to the last bit."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+
+
+Loss = Callable[[Sequence[int]], Any]
+"""The loss of a batch of items, by their numbers, as a tensor that can be gone back from."""
+
+
+class Loop:
+    """Learns batch by batch. `network` is changed in place."""
+
+    def __init__(self, network: Any, loss: Loss, plan: Plan, device: Device, *, steps_each: int) -> None:
+        """`steps_each`: batches in an epoch."""
+        self.network = network
+        self._loss = loss
+        self._plan = plan
+        self._device = device
+        total, warm = plan.epochs * steps_each, min(plan.warm_up, max(1, plan.epochs * steps_each // 10))
+        self._optimizer = torch.optim.AdamW(_groups(network, plan.decay), lr=plan.rate)
+        self._schedule = torch.optim.lr_scheduler.LambdaLR(
+            self._optimizer, lambda step: min((step + 1) / warm, max(0.0, (total - step) / max(1, total - warm)))
+        )
+
+    def epoch(self, batches: Sequence[Sequence[int]]) -> Iterator[float]:
+        """Learn from the batches in the order given; gives each one's loss."""
+        self.network.train()
+        for batch in batches:
+            with self._device.precise():
+                loss = self._loss(batch)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._plan.clip)
+            self._optimizer.step()
+            self._schedule.step()
+            self._optimizer.zero_grad(set_to_none=True)
+            yield float(loss.detach())
+        self.network.eval()
+
+    # ── Checkpoints: one safetensors file, what is no tensor as JSON in its header; no pickle ────────────────────────
+
+    def save(self, path: Path, said: Mapping[str, Any]) -> None:
+        """Write everything that the next epoch depends on, at once or not at all. `restore` hands `said` back."""
+        state = self._optimizer.state_dict()
+        tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
+        for number, values in state["state"].items():
+            tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items()}
+        tensors["random.torch"] = torch.get_rng_state()
+        if self._device.is_gpu:
+            tensors["random.cuda"] = torch.cuda.get_rng_state()
+        rest = {
+            "said": dict(said),
+            "step": self._schedule.last_epoch,
+            "groups": state["param_groups"],
+        }
+        part = path.with_suffix(".part")
+        plain = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+        save_file(plain, part, metadata={"rest": json.dumps(rest)})
+        part.replace(path)
+
+    def restore(self, path: Path) -> dict[str, Any]:
+        """Go back to what `save` wrote; returns its `said`. Raises ValueError for a file of another network's."""
+        try:
+            with safe_open(path, "pt") as file:
+                rest = json.loads(file.metadata()["rest"])
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
+            self.network.load_state_dict(_part(tensors, "network."))
+            values: dict[int, dict[str, Any]] = {}
+            for name, value in _part(tensors, "optimizer.").items():
+                number, _, key = name.partition(".")
+                values.setdefault(int(number), {})[key] = value
+            self._optimizer.load_state_dict({"state": values, "param_groups": rest["groups"]})
+            self._schedule.last_epoch = rest["step"]
+            torch.set_rng_state(tensors["random.torch"])
+            if self._device.is_gpu:
+                torch.cuda.set_rng_state(tensors["random.cuda"])
+        except (OSError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+            raise ValueError(f"this checkpoint can't be used ({type(error).__name__})") from None
+        said: dict[str, Any] = rest["said"]
+        return said
+
+
+def _part(tensors: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def _groups(network: Any, decay: float) -> list[dict[str, Any]]:
+    """Weights decay; biases and the scales of normalisation don't."""
+    named = [(name, value) for name, value in network.named_parameters() if value.requires_grad]
+    heavy = [value for name, value in named if value.ndim > 1]
+    light = [value for name, value in named if value.ndim <= 1]
+    return [{"params": heavy, "weight_decay": decay}, {"params": light, "weight_decay": 0.0}]

@@ -1,0 +1,73 @@
+"""A transformer from a folder that the operator put there: somebody else's model in the words of our label set."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from annotations.domain.spans import Span
+from models_runtime.backends.neural.device import chosen
+from models_runtime.backends.token_classification.encoding import Pieces
+from models_runtime.backends.token_classification.foreign import Columns
+from models_runtime.backends.token_classification.network import (
+    CONFIG,
+    TOKENIZER,
+    check_folder,
+    read_config,
+    read_network,
+    room,
+)
+from models_runtime.backends.token_classification.reading import Reader
+from models_runtime.backends.token_classification.tagger import Tagger
+
+VERSION: Final = "1"
+# Neighbouring windows share this many pieces, so that each piece is read with at least half of it around it.
+OVERLAP: Final = 128
+
+
+class TokenClassificationBackend:
+    """Reads with the weights in `folder` (safetensors, never code of its own).
+
+    `labels` gives each label of theirs its code in `label_set`, or None where it is nothing personal. Raises
+    BackendError (permanent) for a folder that lacks something, or a map that does.
+    """
+
+    name = "token-classification"
+
+    def __init__(self, folder: str, label_set: str, labels: Mapping[str, str | None], device: str = "auto") -> None:
+        place = Path(folder)
+        check_folder(place)
+        config = read_config(place)
+        columns = Columns([config.id2label[number] for number in range(config.num_labels)], labels)
+        self.label_set = label_set
+        self.labels = tuple(sorted({label for label in labels.values() if label}))
+        self.device = chosen(device)
+        digest = _digest(place)
+        self.revision = f"{VERSION}-{digest}-{_short(repr(sorted(labels.items())))}"
+        pieces = Pieces(place / TOKENIZER)
+        network = read_network(place).to(self.device.name)
+        pad = getattr(config, "pad_token_id", None) or 0
+        reader = Reader(network, pieces.around, most=room(config), overlap=OVERLAP, pad=pad)
+        self._tagger = Tagger(pieces, reader, columns.tags, columns, f"{place.name[:60]}-{digest[:8]}")
+
+    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
+        """The spans of each text: sorted, trimmed, none overlapping another."""
+        return list(self.stream(texts))
+
+    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
+        """The spans of each text, a block of texts at a time."""
+        return self._tagger.stream(texts, self.device)
+
+
+def _digest(folder: Path) -> str:
+    """Of everything that its output depends on."""
+    names = [CONFIG, TOKENIZER, *sorted(path.name for path in folder.glob("*.safetensors"))]
+    whole = hashlib.sha256()
+    for name in names:
+        with (folder / name).open("rb") as file:
+            whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()[:12]
+
+
+def _short(words: str) -> str:
+    return hashlib.sha256(words.encode()).hexdigest()[:8]
