@@ -91,6 +91,9 @@ class Rows:
     characters: Any
     grams: Any
 
+    def part(self, first: int, past: int) -> "Rows":
+        return Rows(self.columns[first:past], self.characters[first:past], self.grams[first:past])
+
 
 def rows(note: Note, said: Sequence[str], known: Mapping[str, Sequence[str]], vocabulary: Vocabulary) -> Rows:
     """`said` are the rules' tags; `known` are the header fields in which a word stands in the project's notes."""

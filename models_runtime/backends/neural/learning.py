@@ -23,14 +23,12 @@ IGNORED: Final = -100
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`epochs` over all items; `rate` rises for `warm_up` steps and falls to nothing in a straight line."""
+    """`rate` rises for `warm_up` steps and falls to nothing in a straight line; gradients are cut at `clip`."""
 
-    epochs: int
     rate: float
     warm_up: int
     decay: float = 0.01
     clip: float = 1.0
-    seed: int = 7
 
 
 def class_weights(counts: Mapping[int, int], number: int) -> Any:
@@ -55,16 +53,16 @@ Loss = Callable[[Sequence[int]], Any]
 class Loop:
     """Learns batch by batch. `network` is changed in place."""
 
-    def __init__(self, network: Any, loss: Loss, plan: Plan, device: Device, *, steps_each: int) -> None:
+    def __init__(self, network: Any, loss: Loss, plan: Plan, device: Device, *, steps: int) -> None:
         """`steps_each`: batches in an epoch."""
         self.network = network
         self._loss = loss
         self._plan = plan
         self._device = device
-        total, warm = plan.epochs * steps_each, min(plan.warm_up, max(1, plan.epochs * steps_each // 10))
+        warm = min(plan.warm_up, max(1, steps // 10))
         self._optimizer = torch.optim.AdamW(_groups(network, plan.decay), lr=plan.rate)
         self._schedule = torch.optim.lr_scheduler.LambdaLR(
-            self._optimizer, lambda step: min((step + 1) / warm, max(0.0, (total - step) / max(1, total - warm)))
+            self._optimizer, lambda step: min((step + 1) / warm, max(0.0, (steps - step) / max(1, steps - warm)))
         )
 
     def epoch(self, batches: Sequence[Sequence[int]]) -> Iterator[float]:
@@ -83,7 +81,7 @@ class Loop:
 
     # ── Checkpoints: one safetensors file, what is no tensor as JSON in its header; no pickle ────────────────────────
 
-    def save(self, path: Path, said: Mapping[str, Any]) -> None:
+    def save(self, path: Path, key: str, said: Any) -> None:
         """Write everything that the next epoch depends on, at once or not at all. `restore` hands `said` back."""
         state = self._optimizer.state_dict()
         tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
@@ -102,11 +100,13 @@ class Loop:
         save_file(plain, part, metadata={"rest": json.dumps(rest)})
         part.replace(path)
 
-    def restore(self, path: Path) -> dict[str, Any]:
-        """Go back to what `save` wrote; returns its `said`. Raises ValueError for a file of another network's."""
+    def restore(self, path: Path, key: str) -> Any:
+        """Go back to what `save` wrote; returns its `said`. Raises ValueError for any other file."""
         try:
             with safe_open(path, "pt") as file:
                 rest = json.loads(file.metadata()["rest"])
+                if rest["key"] != key:
+                    raise ValueError("this checkpoint is another lesson's")
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
             self.network.load_state_dict(_part(tensors, "network."))
             values: dict[int, dict[str, Any]] = {}
@@ -120,8 +120,7 @@ class Loop:
                 torch.cuda.set_rng_state(tensors["random.cuda"])
         except (OSError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
             raise ValueError(f"this checkpoint can't be used ({type(error).__name__})") from None
-        said: dict[str, Any] = rest["said"]
-        return said
+        return rest["said"]
 
 
 def _part(tensors: Mapping[str, Any], prefix: str) -> dict[str, Any]:

@@ -1,0 +1,51 @@
+"""Notes as the network takes them: numbers for each token, in groups of sentences."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from annotations.domain.bio import decode
+from annotations.domain.spans import Span
+from models_runtime.backends.bilstm_crf.grouping import groups
+from models_runtime.backends.bilstm_crf.vocabulary import Rows, Vocabulary, rows
+from models_runtime.backends.neural.tags import Tags
+from models_runtime.backends.notes.note import Note, read
+from models_runtime.backends.notes.said import rule_tags
+from models_runtime.backends.rules import RulesBackend
+
+
+@dataclass(frozen=True)
+class Item:
+    """One sequence: the tokens `first`-`past` of its note."""
+
+    first: int
+    past: int
+    rows: Rows
+
+    def __len__(self) -> int:
+        return self.past - self.first
+
+
+class Reader:
+    """`known` are the header fields in which a word stands in the project's notes; `grouped` sentences are one item."""
+
+    def __init__(self, rules: RulesBackend, known: Mapping[str, Sequence[str]], grouped: int) -> None:
+        self._rules = rules
+        self._known = known
+        self._grouped = grouped
+
+    def said(self, text: str) -> tuple[Note, list[str]]:
+        """A note and the rules' tags of its tokens."""
+        note = read(text)
+        return note, rule_tags(note, self._rules.predict([text])[0])
+
+    def items(self, note: Note, said: Sequence[str], vocabulary: Vocabulary) -> list[Item]:
+        whole = rows(note, said, self._known, vocabulary)
+        return [Item(first, past, whole.part(first, past)) for first, past in groups(note, self._grouped)]
+
+
+def spans_of(note: Note, items: Sequence[Item], paths: Sequence[Sequence[int]], tags: Tags) -> list[Span]:
+    """What the paths spell, one for each item. A span never goes on from one item into the next."""
+    found: list[Span] = []
+    for item, path in zip(items, paths, strict=True):
+        found += decode(note.tokens[item.first : item.past], [tags.names[tag] for tag in path])
+    return found

@@ -1,0 +1,170 @@
+"""Training a BiLSTM-CRF from nothing but gold notes."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from annotations.domain.bio import encode_tokens
+from annotations.domain.spans import Span
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.bilstm_crf.model import Card, save_model
+from models_runtime.backends.bilstm_crf.network import BiLstmCrf, Shape, batch
+from models_runtime.backends.bilstm_crf.reading import Item, Reader, spans_of
+from models_runtime.backends.bilstm_crf.vocabulary import Vocabulary
+from models_runtime.backends.learner import Lesson, Step, lesson_key
+from models_runtime.backends.neural.device import chosen
+from models_runtime.backends.neural.learning import Loop, Plan, seeded
+from models_runtime.backends.neural.tags import Tags
+from models_runtime.backends.notes.lexicon import learn as learn_words
+from models_runtime.backends.notes.note import Note
+from models_runtime.backends.notes.said import rules_for
+
+SEED: Final = 7
+# A batch, in tokens with padding. Small ones teach more in an epoch.
+BUDGET: Final = 2500
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How an algorithm learns. `grouped` sentences are one sequence."""
+
+    epochs: int
+    grouped: int = 8
+    hidden: int = 200
+    rate: float = 0.002
+
+
+# Chosen on MEDDOCAN train by cross-validation.
+ALGORITHMS: Final[dict[str, Way]] = {"bilstm": Way(epochs=14), "quick": Way(epochs=4)}
+
+
+def learn(lesson: Lesson, path: Path) -> str:
+    """Learn and write the model to `path`; returns its sha256.
+
+    On one kind of machine the same lesson gives the same file, also where a killed attempt's checkpoint was gone on
+    from. Raises BackendError (permanent) with nothing to learn from.
+    """
+    name, way = _way(lesson)
+    labels = tuple(sorted({span.label for _, spans in lesson.notes for span in spans}))
+    if not labels:
+        raise BackendError(
+            f"{len(lesson.notes)} notes without a single span: there is nothing to learn", permanent=True
+        )
+    seeded(SEED)
+    lexicon = learn_words([*(text for text, _ in lesson.notes), *lesson.unlabelled])
+    rules = rules_for(lesson.label_set)
+    pupil = _Pupil(lesson, way, Reader(rules, lexicon, way.grouped), Tags.of(labels))
+    done = pupil.taught(lesson_key(lesson, str(way), torch.__version__, pupil.device.name))
+    card = Card(lesson.label_set, labels, name, rules.label_set, way.grouped, way.hidden, len(lesson.notes), done)
+    return save_model(path, card, pupil.network, pupil.vocabulary, lexicon)
+
+
+def _way(lesson: Lesson) -> tuple[str, Way]:
+    name = lesson.algorithm or next(iter(ALGORITHMS))
+    if name not in ALGORITHMS:
+        raise BackendError(f"algorithm {name!r}: there are {', '.join(ALGORITHMS)}", permanent=True)
+    way = ALGORITHMS[name]
+    return name, replace(way, epochs=lesson.iterations) if lesson.iterations else way
+
+
+class _Pupil:
+    """The network while it learns. Epochs are the steps; after each, where it stands is kept."""
+
+    def __init__(self, lesson: Lesson, way: Way, reader: Reader, tags: Tags) -> None:
+        self.lesson, self.way, self.reader, self.tags = lesson, way, reader, tags
+        read = [reader.said(text) for text, _ in lesson.notes]
+        self.vocabulary = Vocabulary.learned([note for note, _ in read], [said for _, said in read])
+        self.items: list[Item] = []
+        self.targets: list[Any] = []
+        numbers = {tag: number for number, tag in enumerate(tags.names)}
+        for (note, said), (_, spans) in zip(read, lesson.notes, strict=True):
+            right = torch.tensor([numbers[tag] for tag in encode_tokens(note.tokens, spans).tags])
+            for item in reader.items(note, said, self.vocabulary):
+                self.items.append(item)
+                self.targets.append(right[item.first : item.past])
+        self.device = chosen()
+        self.network = BiLstmCrf(Shape(self.vocabulary.sizes(), hidden=way.hidden), tags).to(self.device.name)
+        self.steps: list[Step] = []
+        self.held_out = [(*reader.said(text), set(spans)) for text, spans in lesson.held_out]
+        self.orders = [self._order(number) for number in range(way.epochs)]
+        plan = Plan(way.rate, warm_up=200, clip=5.0)
+        self.loop = Loop(self.network, self._loss, plan, self.device, steps=sum(map(len, self.orders)))
+
+    def taught(self, key: str) -> int:
+        """Go through all epochs, or to the end of the one in which it was said to be enough. Returns how many."""
+        path, done = self.lesson.checkpoint, 0
+        if path is not None and path.exists():
+            done = self._restored(path, key)
+        while done < self.way.epochs:
+            losses = list(self.loop.epoch(self.orders[done]))
+            done += 1
+            step = Step(done, self.way.epochs, round(sum(losses) / len(losses), 6), self._f1())
+            self.steps.append(step)
+            self.lesson.report(step)
+            if self.lesson.enough():
+                break
+            if path is not None and done < self.way.epochs:
+                self.loop.save(path, key, [asdict(step) for step in self.steps])
+        return done
+
+    def _restored(self, path: Path, key: str) -> int:
+        """Take up what an attempt at this very lesson left; how many epochs that were. 0: a fresh start."""
+        try:
+            said = self.loop.restore(path, key)
+        except ValueError:
+            return 0
+        self.steps = [Step(**step) for step in said]
+        for step in self.steps:
+            self.lesson.report(step)
+        return len(self.steps)
+
+    def _order(self, epoch: int) -> list[list[int]]:
+        """Batches of items of similar length, other ones in each epoch; both depend on its number alone."""
+        chance = random.Random(epoch)  # noqa: S311 - an order of notes
+        longer = [len(item) * (1 + 0.2 * chance.random()) for item in self.items]
+        found = _cut(sorted(range(len(self.items)), key=longer.__getitem__), [len(item) for item in self.items])
+        chance.shuffle(found)
+        return found
+
+    def _loss(self, numbers: Sequence[int]) -> Any:
+        shown = batch([self.items[number].rows for number in numbers], self.device.name)
+        right = torch.zeros(shown["mask"].shape, dtype=torch.long)
+        for row, number in enumerate(numbers):
+            right[row, : len(self.items[number])] = self.targets[number]
+        scores = self.network(shown)
+        return self.network.crf.loss(scores, shown["mask"], right.to(self.device.name)) / len(numbers)
+
+    def _f1(self) -> float | None:
+        """Exact spans on the notes held out. It decides nothing: no epoch is chosen by it."""
+        if not self.held_out:
+            return None
+        right = told = gold = 0
+        for note, said, spans in self.held_out:
+            found = set(self._read(note, said))
+            right, told, gold = right + len(found & spans), told + len(found), gold + len(spans)
+        return round(2 * right / (told + gold), 4) if told + gold else None
+
+    def _read(self, note: Note, said: Sequence[str]) -> list[Span]:
+        items = self.reader.items(note, said, self.vocabulary)
+        paths: list[list[int]] = []
+        for start in range(0, len(items), 8):
+            part = items[start : start + 8]
+            with torch.inference_mode():
+                scores = self.network(batch([item.rows for item in part], self.device.name))
+            paths += self.network.crf.paths(scores, [len(item) for item in part])
+        return spans_of(note, items, paths, self.tags)
+
+
+def _cut(order: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
+    """Runs of the order (by growing length) that fit the budget, padding included."""
+    found: list[list[int]] = []
+    for number in order:
+        if found and max(lengths[at] for at in (*found[-1], number)) * (len(found[-1]) + 1) <= BUDGET:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return found
