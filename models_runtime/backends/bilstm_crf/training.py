@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,15 +10,15 @@ import torch
 
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
-from models_runtime.backends.base import BackendError
 from models_runtime.backends.bilstm_crf.model import Card, save_model
 from models_runtime.backends.bilstm_crf.network import BiLstmCrf, Shape, batch
 from models_runtime.backends.bilstm_crf.reading import Item, Reader, spans_of
 from models_runtime.backends.bilstm_crf.vocabulary import Vocabulary
-from models_runtime.backends.learner import Lesson, Step, lesson_key
+from models_runtime.backends.learner import Lesson, lesson_key
 from models_runtime.backends.neural.device import chosen
 from models_runtime.backends.neural.learning import Loop, Plan, seeded
 from models_runtime.backends.neural.tags import Tags
+from models_runtime.backends.neural.teaching import f1, labels_of, taught, way_of
 from models_runtime.backends.notes.lexicon import learn as learn_words
 from models_runtime.backends.notes.note import Note
 from models_runtime.backends.notes.said import rules_for
@@ -48,27 +48,16 @@ def learn(lesson: Lesson, path: Path) -> str:
     On one kind of machine the same lesson gives the same file, also where a killed attempt's checkpoint was gone on
     from. Raises BackendError (permanent) with nothing to learn from.
     """
-    name, way = _way(lesson)
-    labels = tuple(sorted({span.label for _, spans in lesson.notes for span in spans}))
-    if not labels:
-        raise BackendError(
-            f"{len(lesson.notes)} notes without a single span: there is nothing to learn", permanent=True
-        )
+    name, way = way_of(lesson, ALGORITHMS)
+    labels = labels_of(lesson)
     seeded(SEED)
     lexicon = learn_words([*(text for text, _ in lesson.notes), *lesson.unlabelled])
     rules = rules_for(lesson.label_set)
     pupil = _Pupil(lesson, way, Reader(rules, lexicon, way.grouped), Tags.of(labels))
-    done = pupil.taught(lesson_key(lesson, str(way), torch.__version__, pupil.device.name))
+    key = lesson_key(lesson, str(way), torch.__version__, pupil.device.name)
+    done = taught(lesson, pupil.loop, pupil.orders, key, pupil.f1)
     card = Card(lesson.label_set, labels, name, rules.label_set, way.grouped, way.hidden, len(lesson.notes), done)
     return save_model(path, card, pupil.network, pupil.vocabulary, lexicon)
-
-
-def _way(lesson: Lesson) -> tuple[str, Way]:
-    name = lesson.algorithm or next(iter(ALGORITHMS))
-    if name not in ALGORITHMS:
-        raise BackendError(f"algorithm {name!r}: there are {', '.join(ALGORITHMS)}", permanent=True)
-    way = ALGORITHMS[name]
-    return name, replace(way, epochs=lesson.iterations) if lesson.iterations else way
 
 
 class _Pupil:
@@ -88,39 +77,10 @@ class _Pupil:
                 self.targets.append(right[item.first : item.past])
         self.device = chosen()
         self.network = BiLstmCrf(Shape(self.vocabulary.sizes(), hidden=way.hidden), tags).to(self.device.name)
-        self.steps: list[Step] = []
         self.held_out = [(*reader.said(text), set(spans)) for text, spans in lesson.held_out]
         self.orders = [self._order(number) for number in range(way.epochs)]
         plan = Plan(way.rate, warm_up=200, clip=5.0)
         self.loop = Loop(self.network, self._loss, plan, self.device, steps=sum(map(len, self.orders)))
-
-    def taught(self, key: str) -> int:
-        """Go through all epochs, or to the end of the one in which it was said to be enough. Returns how many."""
-        path, done = self.lesson.checkpoint, 0
-        if path is not None and path.exists():
-            done = self._restored(path, key)
-        while done < self.way.epochs:
-            losses = list(self.loop.epoch(self.orders[done]))
-            done += 1
-            step = Step(done, self.way.epochs, round(sum(losses) / len(losses), 6), self._f1())
-            self.steps.append(step)
-            self.lesson.report(step)
-            if self.lesson.enough():
-                break
-            if path is not None and done < self.way.epochs:
-                self.loop.save(path, key, [asdict(step) for step in self.steps])
-        return done
-
-    def _restored(self, path: Path, key: str) -> int:
-        """Take up what an attempt at this very lesson left; how many epochs that were. 0: a fresh start."""
-        try:
-            said = self.loop.restore(path, key)
-        except ValueError:
-            return 0
-        self.steps = [Step(**step) for step in said]
-        for step in self.steps:
-            self.lesson.report(step)
-        return len(self.steps)
 
     def _order(self, epoch: int) -> list[list[int]]:
         """Batches of items of similar length, other ones in each epoch; both depend on its number alone."""
@@ -138,15 +98,9 @@ class _Pupil:
         scores = self.network(shown)
         return self.network.crf.loss(scores, shown["mask"], right.to(self.device.name)) / len(numbers)
 
-    def _f1(self) -> float | None:
-        """Exact spans on the notes held out. It decides nothing: no epoch is chosen by it."""
-        if not self.held_out:
-            return None
-        right = told = gold = 0
-        for note, said, spans in self.held_out:
-            found = set(self._read(note, said))
-            right, told, gold = right + len(found & spans), told + len(found), gold + len(spans)
-        return round(2 * right / (told + gold), 4) if told + gold else None
+    def f1(self) -> float | None:
+        """Exact spans on the notes held out; no epoch is chosen by it."""
+        return f1((self._read(note, said), spans) for note, said, spans in self.held_out)
 
     def _read(self, note: Note, said: Sequence[str]) -> list[Span]:
         items = self.reader.items(note, said, self.vocabulary)

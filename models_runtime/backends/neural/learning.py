@@ -54,7 +54,7 @@ class Loop:
     """Learns batch by batch. `network` is changed in place."""
 
     def __init__(self, network: Any, loss: Loss, plan: Plan, device: Device, *, steps: int) -> None:
-        """`steps_each`: batches in an epoch."""
+        """`steps`: batches in all epochs. Where these are few, the rate rises for a tenth of them only."""
         self.network = network
         self._loss = loss
         self._plan = plan

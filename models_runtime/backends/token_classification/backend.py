@@ -7,22 +7,21 @@ from typing import Final
 
 from annotations.domain.spans import Span
 from models_runtime.backends.neural.device import chosen
-from models_runtime.backends.token_classification.encoding import Pieces
+from models_runtime.backends.token_classification.encoding import FILE
 from models_runtime.backends.token_classification.foreign import Columns
 from models_runtime.backends.token_classification.network import (
     CONFIG,
-    TOKENIZER,
     check_folder,
+    padding,
     read_config,
     read_network,
+    read_pieces,
     room,
 )
 from models_runtime.backends.token_classification.reading import Reader
 from models_runtime.backends.token_classification.tagger import Tagger
 
 VERSION: Final = "1"
-# Neighbouring windows share this many pieces, so that each piece is read with at least half of it around it.
-OVERLAP: Final = 128
 
 
 class TokenClassificationBackend:
@@ -44,10 +43,9 @@ class TokenClassificationBackend:
         self.device = chosen(device)
         digest = _digest(place)
         self.revision = f"{VERSION}-{digest}-{_short(repr(sorted(labels.items())))}"
-        pieces = Pieces(place / TOKENIZER)
+        pieces = read_pieces(place)
         network = read_network(place).to(self.device.name)
-        pad = getattr(config, "pad_token_id", None) or 0
-        reader = Reader(network, pieces.around, most=room(config), overlap=OVERLAP, pad=pad)
+        reader = Reader(network, pieces.around, most=room(config), pad=padding(config))
         self._tagger = Tagger(pieces, reader, columns.tags, columns, f"{place.name[:60]}-{digest[:8]}")
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
@@ -61,7 +59,7 @@ class TokenClassificationBackend:
 
 def _digest(folder: Path) -> str:
     """Of everything that its output depends on."""
-    names = [CONFIG, TOKENIZER, *sorted(path.name for path in folder.glob("*.safetensors"))]
+    names = [CONFIG, FILE, *sorted(path.name for path in folder.glob("*.safetensors"))]
     whole = hashlib.sha256()
     for name in names:
         with (folder / name).open("rb") as file:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from pathlib import Path
 from typing import Any, Final
 
 from tokenizers import Tokenizer
@@ -14,6 +13,7 @@ from tokenizers import Tokenizer
 from annotations.domain.tokens import Token, tokenize
 from models_runtime.backends.base import BackendError
 
+FILE: Final = "tokenizer.json"
 # What tokenizers drop, and nothing is lost by: controls, format characters, marks, separators, surrogates, unassigned.
 SILENT: Final = frozenset("CMZ")
 
@@ -33,14 +33,15 @@ class Encoded:
 
 
 class Pieces:
-    """The tokenizer of a folder, by its tokenizer.json alone; truncation and padding of its own are switched off."""
+    """A tokenizer, by its tokenizer.json alone; truncation and padding of its own are switched off."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, content: str) -> None:
+        """`content` is a tokenizer.json. Raises BackendError (permanent) where it is none."""
         try:
-            self._tokenizer = Tokenizer.from_file(str(path))
+            self._tokenizer = Tokenizer.from_str(content)
         except Exception as error:  # the library raises plain Exception, whatever is wrong
             raise BackendError(
-                f"{path.name} can't be read as a tokenizer ({type(error).__name__})", permanent=True
+                f"{FILE} can't be read as a tokenizer ({type(error).__name__})", permanent=True
             ) from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()

@@ -8,9 +8,9 @@ import torch
 from transformers import AutoConfig, AutoModelForTokenClassification
 
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.token_classification.encoding import FILE, Pieces
 
 CONFIG: Final = "config.json"
-TOKENIZER: Final = "tokenizer.json"
 WEIGHTS: Final = "model.safetensors"
 # What a window holds at most (003, section 6), whatever longer texts a model could read.
 MOST: Final = 512
@@ -22,7 +22,7 @@ def check_folder(folder: Path) -> None:
     """Raises BackendError (permanent) that names what is missing, and what is there that is never opened."""
     if not folder.is_dir():
         raise BackendError(f"there is no folder of weights {folder.name!r}: put it there", permanent=True)
-    missing = [name for name in (CONFIG, TOKENIZER) if not (folder / name).is_file()]
+    missing = [name for name in (CONFIG, FILE) if not (folder / name).is_file()]
     if not list(folder.glob("*.safetensors")):
         missing.append(WEIGHTS)
     if missing:
@@ -72,3 +72,15 @@ def read_network(folder: Path, **changes: Any) -> Any:
             f"the weights in {folder.name} can't be read ({type(error).__name__})", permanent=True
         ) from None
     return network.eval()
+
+
+def read_pieces(folder: Path) -> Pieces:
+    try:
+        return Pieces((folder / FILE).read_text())
+    except (OSError, ValueError) as error:
+        raise BackendError(f"{folder.name}: {FILE} can't be read ({type(error).__name__})", permanent=True) from None
+
+
+def padding(config: Any) -> int:
+    """The number of the piece that fills up a batch; some models count positions by it."""
+    return int(getattr(config, "pad_token_id", None) or 0)

@@ -1,25 +1,29 @@
 """A transformer reads texts: windows, batches by length, and one row of scores for each piece, none left out."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.device import Device
+from models_runtime.backends.neural.learning import IGNORED
 from models_runtime.backends.neural.windows import Window, batches, windows
 from models_runtime.backends.token_classification.encoding import Encoded
 
+# Neighbouring windows share this many pieces, so that each is read with at least half of them around it.
+OVERLAP: Final = 128
+
 
 class Reader:
-    """`most` pieces fit into the model at once, its special ones included; `overlap` is shared by neighbours."""
+    """`most` pieces fit into the model at once, its special ones included; `pad` fills up a batch."""
 
-    def __init__(self, network: Any, around: tuple[list[int], list[int]], *, most: int, overlap: int, pad: int) -> None:
+    def __init__(self, network: Any, around: tuple[list[int], list[int]], *, most: int, pad: int) -> None:
         self._network = network
         self._before, self._after = around
         self._room = most - len(self._before) - len(self._after)
-        self._overlap = min(overlap, self._room - 1)
+        self._overlap = min(OVERLAP, self._room // 4)
         self._pad = pad
 
     def windows(self, encoded: Encoded) -> list[Window]:
@@ -45,12 +49,28 @@ class Reader:
         return [np.zeros((0, 1), dtype=np.float32) if scores is None else scores for scores in rows]
 
     def _batch(self, shown: Sequence[tuple[Window, Encoded]], device: Device) -> list[Any]:
-        inputs = [[*self._before, *text.pieces[window.start : window.past], *self._after] for window, text in shown]
-        width = max(map(len, inputs))
-        pieces = torch.tensor([[*each, *[self._pad] * (width - len(each))] for each in inputs], device=device.name)
-        mask = torch.tensor([[1] * len(each) + [0] * (width - len(each)) for each in inputs], device=device.name)
         with torch.inference_mode(), device.precise():
-            found = self._network(input_ids=pieces, attention_mask=mask).logits
+            found = self._network(**self.inputs(shown, device)).logits
         scores = torch.log_softmax(found.float(), dim=-1).cpu().numpy()
         lead = len(self._before)
         return [row[lead : lead + len(window)] for row, (window, _) in zip(scores, shown, strict=True)]
+
+    def inputs(self, shown: Sequence[tuple[Window, Encoded]], device: Device) -> dict[str, Any]:
+        """What the network takes: pieces with the special ones around them [windows, pieces], and which count."""
+        rows = [[*self._before, *text.pieces[window.start : window.past], *self._after] for window, text in shown]
+        width = max(map(len, rows))
+        pieces = [[*row, *[self._pad] * (width - len(row))] for row in rows]
+        mask = [[1] * len(row) + [0] * (width - len(row)) for row in rows]
+        return {
+            "input_ids": torch.tensor(pieces, device=device.name),
+            "attention_mask": torch.tensor(mask, device=device.name),
+        }
+
+    def targets(self, shown: Sequence[tuple[Window, Sequence[int]]], device: Device) -> Any:
+        """Beside `inputs` of the same windows: the right tags of the pieces that each reads, IGNORED for all others."""
+        width = max(len(window) for window, _ in shown) + len(self._before) + len(self._after)
+        found = torch.full((len(shown), width), IGNORED)
+        for row, (window, tags) in zip(found, shown, strict=True):
+            at = len(self._before) + window.reads - window.start
+            row[at : at + window.reads_past - window.reads] = torch.tensor(tags[window.reads : window.reads_past])
+        return found.to(device.name)

@@ -1,0 +1,20 @@
+"""Transformers in a process of their own: see models_runtime.backends.child."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from models_runtime.backends import files
+from models_runtime.backends.learner import SAMPLE, Learner
+from models_runtime.backends.token_classification.model import load_model
+from models_runtime.backends.token_classification.trained import TransformerBackend
+from models_runtime.backends.token_classification.training import learn
+
+
+def check(path: Path) -> dict[str, Any]:
+    card = files.outline(asdict(load_model(path).card))
+    TransformerBackend(str(path), device="cpu").predict([SAMPLE])
+    return card
+
+
+LEARNER: Final = Learner(learn, check)

@@ -1,0 +1,82 @@
+"""A trained transformer on disk (models_runtime.backends.files): one safetensors file, with the configuration and the
+tokenizer in its header. The network is the library's own of the named kind; nothing in the file is ever run.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from transformers import CONFIG_MAPPING, AutoModelForTokenClassification
+
+from models_runtime.backends import files
+from models_runtime.backends.neural.tags import Tags
+from models_runtime.backends.token_classification.encoding import Pieces
+
+FORMAT: Final = "deidreview-transformer-1"
+WEIGHTS: Final = "weights.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a model says of itself. `base` is the folder of weights that it began with."""
+
+    label_set: str
+    labels: tuple[str, ...]
+    algorithm: str
+    base: str
+    notes: int
+    iterations: int
+    format: str = FORMAT
+
+
+def save_model(path: Path, card: Card, network: Any, tokenizer: str) -> str:
+    """Write a model; returns the sha256 of its file. The same content gives the same file."""
+    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in network.state_dict().items()}
+    config = json.dumps(network.config.to_diff_dict() | {"model_type": network.config.model_type}, sort_keys=True)
+    return files.pack(
+        path,
+        {
+            files.CARD: files.as_json(asdict(card)),
+            files.LEXICON: files.as_json({}),
+            WEIGHTS: save(tensors, {"config": config, "tokenizer": tokenizer}),
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A loaded model; `revision` changes with every byte of it."""
+
+    card: Card
+    tags: Tags
+    pieces: Pieces
+    network: Any
+    revision: str
+
+
+def load_model(path: Path) -> Loaded:
+    """Raises BackendError (permanent) for what is missing, no model of this kind, or damaged."""
+    data, _, content = files.unpack(path, FORMAT, WEIGHTS)
+    card = _card(path, data)
+    tags = Tags.of(card.labels)
+    try:
+        said = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+        config = json.loads(said["config"])
+        made = CONFIG_MAPPING[config.pop("model_type")](**config | {"num_labels": len(tags)})
+        network = AutoModelForTokenClassification.from_config(made, attn_implementation="sdpa")
+        network.load_state_dict(load(content))
+    except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
+        raise files.refused(path, FORMAT, f"its weights don't fit its configuration ({type(error).__name__})") from None
+    return Loaded(card, tags, Pieces(said["tokenizer"]), network.eval(), files.digest(path)[:12])
+
+
+def _card(path: Path, data: dict[str, Any]) -> Card:
+    try:
+        card = Card(**data | {"labels": tuple(data["labels"])})
+    except (TypeError, KeyError):
+        raise files.refused(path, FORMAT, "its card has other fields than a model's") from None
+    files.check_words(path, FORMAT, (card.label_set, card.algorithm, card.base), card.labels)
+    return card
