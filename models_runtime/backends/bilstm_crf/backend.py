@@ -63,7 +63,7 @@ class BiLstmCrfBackend:
         """For each item its best tags, and the probability of each of them."""
         shown = batch([item.rows for item in items], self.device.name)
         lengths = [len(item) for item in items]
-        with torch.inference_mode(), self.device.precise():
+        with torch.no_grad(), self.device.precise():
             scores = self._network(shown).float()
         paths = self._network.crf.paths(scores, lengths)
         if not any(any(path) for path in paths):  # nothing but O: nothing to be sure of

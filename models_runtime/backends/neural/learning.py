@@ -91,7 +91,8 @@ class Loop:
         if self._device.is_gpu:
             tensors["random.cuda"] = torch.cuda.get_rng_state()
         rest = {
-            "said": dict(said),
+            "key": key,
+            "said": said,
             "step": self._schedule.last_epoch,
             "groups": state["param_groups"],
         }
