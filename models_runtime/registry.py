@@ -186,6 +186,18 @@ TRAINABLE: dict[str, TrainableKind] = {
         needs="spacy",
         by_epoch=True,
     ),
+    "bilstm": TrainableKind(
+        title="BiLSTM-CRF",
+        factory="models_runtime.backends.bilstm_crf.backend.BiLstmCrfBackend",
+        child="models_runtime.backends.bilstm_crf.child",
+        format="deidreview-bilstm-crf-1",
+        algorithms={
+            "bilstm": "Recurrent network with a CRF: a third opinion; half an hour on a CPU, minutes on a GPU",
+            "quick": "The same in fewer epochs",
+        },
+        needs="torch",
+        by_epoch=True,
+    ),
 }
 
 

@@ -1,5 +1,7 @@
 """What a learned backend's own process can do: learn a lesson, and look at a file from outside."""
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +35,8 @@ class Lesson:
 
     `unlabelled` are the project's other notes; `held_out` are only ever scored on. `checkpoint` is a file of the
     learner's own: what it leaves there, a later attempt at the same lesson goes on from. `enough()` turns true when
-    somebody wants the training to end with what it has learned so far.
+    somebody wants the training to end with what it has learned so far. `base` is the folder of weights to begin with,
+    for a learner that needs some.
     """
 
     notes: Sequence[Note]
@@ -41,11 +44,25 @@ class Lesson:
     algorithm: str = ""
     iterations: int | None = None
     language: str = ""
+    base: str = ""
     unlabelled: Sequence[str] = ()
     held_out: Sequence[Note] = ()
     checkpoint: Path | None = None
     report: Report = field(default=lambda step: None)
     enough: Callable[[], bool] = field(default=lambda: False)
+
+
+def lesson_key(lesson: Lesson, *more: str) -> str:
+    """A sha256 over everything that a training depends on: another lesson never goes on from this one's checkpoint.
+
+    `more`: what the learner adds, such as its settings and the versions of its libraries.
+    """
+    notes = [
+        [[text, [[span.start, span.end, span.label] for span in spans]] for text, spans in side]
+        for side in (lesson.notes, lesson.held_out)
+    ]
+    said = [*notes, list(lesson.unlabelled), lesson.label_set, lesson.algorithm, lesson.language, lesson.base, *more]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ import pytest
 
 pytest.importorskip("torch")
 
-from models_runtime.backends import Backend, BackendError  # noqa: E402 - needs torch
-from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend  # noqa: E402
-from models_runtime.backends.bilstm_crf.training import learn  # noqa: E402
-from models_runtime.backends.learner import Lesson, Step  # noqa: E402
-from tests.backends.contract import BackendContract  # noqa: E402
-from tests.backends.test_crf import made_notes  # noqa: E402
+from models_runtime.backends import Backend, BackendError
+from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
+from models_runtime.backends.bilstm_crf.training import learn
+from models_runtime.backends.learner import Lesson, Step
+from tests.backends.contract import BackendContract
+from tests.backends.test_crf import made_notes
 
 
 @pytest.fixture(scope="module")

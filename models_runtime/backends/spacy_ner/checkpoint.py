@@ -3,7 +3,6 @@
 Random numbers and the order of the notes depend on the epoch's number alone, so nothing of them needs keeping.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -16,10 +15,8 @@ from spacy.pipeline.ner import EntityRecognizer
 from thinc.api import Optimizer
 
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.learner import Lesson, Step
+from models_runtime.backends.learner import Step
 from models_runtime.backends.spacy_ner import weights
-
-VERSION: Final = 1
 
 
 @dataclass
@@ -30,17 +27,6 @@ class Progress:
     seen: int = 0
     updates: int = 0
     steps: list[Step] = field(default_factory=list)
-
-
-def lesson_key(lesson: Lesson, *more: Any) -> str:
-    """A sha256 over everything that a training depends on: another lesson never goes on from this one's checkpoint."""
-    notes = ([[text, [[s.start, s.end, s.label] for s in spans]] for text, spans in n] for n in _sides(lesson))
-    said = [VERSION, *notes, list(lesson.unlabelled), lesson.label_set, lesson.algorithm, lesson.language, *more]
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-
-
-def _sides(lesson: Lesson) -> tuple[Any, Any]:
-    return lesson.notes, lesson.held_out
 
 
 def write(path: Path, key: str, ner: EntityRecognizer, optimizer: Optimizer, progress: Progress) -> None:

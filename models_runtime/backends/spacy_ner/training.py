@@ -12,7 +12,7 @@ from spacy.training import Example
 from thinc.api import Adam, Optimizer, fix_random_seed
 
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.learner import Lesson, Step
+from models_runtime.backends.learner import Lesson, Step, lesson_key
 from models_runtime.backends.notes.lexicon import learn as learn_words
 from models_runtime.backends.notes.said import rules_for
 from models_runtime.backends.spacy_ner import checkpoint, weights
@@ -74,7 +74,7 @@ def learn(lesson: Lesson, path: Path) -> str:
     fix_random_seed(SEED)
     nlp = blank(language, labels, sizes)
     pupil = _Pupil(lesson, way, Reader(nlp, rules, lexicon))
-    tensors = pupil.taught(checkpoint.lesson_key(lesson, str(pupil.way), str(sizes), version("spacy")))
+    tensors = pupil.taught(lesson_key(lesson, str(pupil.way), str(sizes), version("spacy")))
     done = pupil.progress.epochs
     card = Card(lesson.label_set, labels, _name(lesson), rules.label_set, language, sizes, len(lesson.notes), done)
     return save(path, card, tensors, lexicon)
