@@ -2,6 +2,7 @@
 
 import random
 import zipfile
+from itertools import cycle
 from pathlib import Path
 
 from annotations.domain.spans import Span
@@ -29,6 +30,14 @@ def made_notes(count: int = 40) -> list[tuple[str, list[Span]]]:
             text += value + (".\n" if label != "NOMBRE_PERSONAL_SANITARIO" else "")
         notes.append((text, spans))
     return notes
+
+
+def moved_notes(count: int) -> list[tuple[str, list[Span]]]:
+    """The same behind some lines of their own, so that what is learned doesn't hang on where a note begins."""
+    return [
+        (lead + text, [Span(span.start + len(lead), span.end + len(lead), span.label) for span in spans])
+        for (text, spans), lead in zip(made_notes(count), cycle(["\n\n", "x\n", "\ufeff\r\n\r\n", "a b\n\n"]))
+    ]
 
 
 def damaged(path: Path, made: Path, **members: bytes) -> Path:

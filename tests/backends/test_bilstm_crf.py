@@ -6,22 +6,24 @@ import pytest
 
 pytest.importorskip("torch")
 
+from annotations.domain.spans import Span
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
 from models_runtime.backends.bilstm_crf.training import learn
 from models_runtime.backends.learner import Lesson, Step
 from tests.backends.contract import BackendContract
-from tests.backends.test_crf import made_notes
+from tests.backends.made import made_notes, moved_notes
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Backend:
     made = tmp_path_factory.mktemp("bilstm") / "model.zip"
-    learn(Lesson(made_notes(24), "meddocan", iterations=10), made)
+    learn(Lesson([*made_notes(16), *moved_notes(16)], "meddocan", iterations=12), made)
     return BiLstmCrfBackend(path=str(made))
 
 
 class TestBiLstmCrfContract(BackendContract):
+    seconds_per_megabyte = 90.0
     words = made_notes(1)[0][0]
 
     @pytest.fixture
@@ -33,7 +35,7 @@ def test_it_learns_a_long_note_by_heart(tmp_path: Path) -> None:
     """Much longer than any one sequence: groups, numbers, training and the way back to offsets all have to be right."""
     text, spans = "", []
     for each, marked in made_notes(12):
-        spans += [type(span)(span.start + len(text), span.end + len(text), span.label) for span in marked]
+        spans += [Span(span.start + len(text), span.end + len(text), span.label) for span in marked]
         text += each + "\n"
     made = tmp_path / "model.zip"
     told: list[Step] = []

@@ -47,6 +47,8 @@ class Way:
 ALGORITHMS: Final[dict[str, Way]] = {
     "weighted": Way(epochs=8, weighted=True),
     "plain": Way(epochs=8, weighted=False),
+    # For a network that knows nothing yet.
+    "quick": Way(epochs=30, weighted=False, batch=512, rate=2e-3, warm_up=20),
 }
 
 
