@@ -63,7 +63,7 @@ def lesson(folder: Path, notes: list[tuple[str, list[Span]]], epochs: int, **mor
 def by_heart(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[TransformerBackend, list[Step]]:
     made = tmp_path_factory.mktemp("transformer") / "model.zip"
     told: list[Step] = []
-    learn(lesson(folder, [long_note()] * 2, 40, held_out=[long_note()], report=told.append), made)
+    learn(lesson(folder, [long_note()] * 2, 60, held_out=[long_note()], report=told.append), made)
     return TransformerBackend(str(made)), told
 
 

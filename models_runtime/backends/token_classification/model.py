@@ -35,13 +35,15 @@ class Card:
 def save_model(path: Path, card: Card, network: Any, tokenizer: str) -> str:
     """Write a model; returns the sha256 of its file. The same content gives the same file."""
     tensors = {name: value.detach().cpu().contiguous().clone() for name, value in network.state_dict().items()}
-    config = json.dumps(network.config.to_diff_dict() | {"model_type": network.config.model_type}, sort_keys=True)
+    config = network.config.to_diff_dict() | {"model_type": network.config.model_type}
+    # One word: safetensors writes several in any order, and the same model is to be the same file.
+    said = json.dumps({"config": config, "tokenizer": tokenizer}, sort_keys=True)
     return files.pack(
         path,
         {
             files.CARD: files.as_json(asdict(card)),
             files.LEXICON: files.as_json({}),
-            WEIGHTS: save(tensors, {"config": config, "tokenizer": tokenizer}),
+            WEIGHTS: save(tensors, {"said": said}),
         },
     )
 
@@ -63,8 +65,9 @@ def load_model(path: Path) -> Loaded:
     card = _card(path, data)
     tags = Tags.of(card.labels)
     try:
-        said = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-        config = json.loads(said["config"])
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        said = json.loads(header["__metadata__"]["said"])
+        config = said["config"]
         made = CONFIG_MAPPING[config.pop("model_type")](**config | {"num_labels": len(tags)})
         network = AutoModelForTokenClassification.from_config(made, attn_implementation="sdpa")
         network.load_state_dict(load(content))
