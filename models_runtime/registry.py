@@ -120,6 +120,14 @@ BACKENDS: dict[str, BackendKind] = {
 }
 # Not in the list: it is made of members, so it can't be run by its name alone (models_runtime.services.ensembles).
 ENSEMBLE = "ensemble"
+# Nor this: it is a pipeline of this machine, and a map of its labels (models_runtime.services.pipelines).
+PIPELINE = "spacy-pipeline"
+PIPELINE_KIND = BackendKind(
+    title="spaCy pipelines",
+    factory="models_runtime.backends.spacy_pipeline.backend.PipelineBackend",
+    description="Pipelines of others: installed packages, and folders in DEIDREVIEW_DATA/pipelines.",
+    needs="spacy",
+)
 
 
 # Not in the list either: it wants a server and a model, so it has a form of its own (models_runtime.services.llm).

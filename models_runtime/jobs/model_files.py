@@ -14,9 +14,10 @@ from annotations.models import Project
 from annotations.selectors.labels import accepted_labels
 from annotations.services.errors import ServiceError
 from annotations.services.staging import read_chunks
-from models_runtime.backends.base import Backend, load
+from models_runtime.backends.base import Backend, BackendError, load
+from models_runtime.jobs.pipelines import pipeline_named
 from models_runtime.models import TrainedModel
-from models_runtime.registry import backend_kind, trainable_kind
+from models_runtime.registry import PIPELINE, PIPELINE_KIND, backend_kind, trainable_kind
 from models_runtime.registry import load as load_factory
 
 # What a killed worker left half-written goes after this long (seconds).
@@ -33,8 +34,18 @@ def load_model(model: TrainedModel) -> Backend:
 
 def load_backend(key: str, project: Project, params: dict[str, Any]) -> Backend:
     """A backend that needs no model of the project's. Raises LookupError, BackendError."""
+    if key == PIPELINE:
+        return _pipeline(project, params)
     backend: Backend = load_factory(backend_kind(key).factory)(label_set=project.label_set.key, **params)
     return backend
+
+
+def _pipeline(project: Project, params: dict[str, Any]) -> Backend:
+    found = pipeline_named(params["pipeline"])
+    if found is None:
+        raise BackendError(f"this worker has no pipeline {params['pipeline']}", permanent=True)
+    labels, label_set = params["labels"], project.label_set.key
+    return load(PIPELINE_KIND.factory, path=found.path, labels=labels, label_set=label_set)
 
 
 def missing_labels(model: TrainedModel, labels: tuple[str, ...] | list[str]) -> str:

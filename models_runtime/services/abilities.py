@@ -10,7 +10,17 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from models_runtime.registry import BACKENDS, LLM, LLM_KIND, TRAINABLE, BackendKind, TrainableKind, installed
+from models_runtime.registry import (
+    BACKENDS,
+    LLM,
+    LLM_KIND,
+    PIPELINE,
+    PIPELINE_KIND,
+    TRAINABLE,
+    BackendKind,
+    TrainableKind,
+    installed,
+)
 from models_runtime.services.doorbell import connection, worker_keys
 
 LIBRARY, WEIGHTS = "library", "weights"
@@ -31,7 +41,7 @@ def lacking(kind: BackendKind | TrainableKind) -> str:
 
 def lacks_here() -> Lacks:
     """Of every kind that lacks something on this machine."""
-    kinds: dict[str, BackendKind | TrainableKind] = {**BACKENDS, LLM: LLM_KIND, **TRAINABLE}
+    kinds: dict[str, BackendKind | TrainableKind] = {**BACKENDS, LLM: LLM_KIND, PIPELINE: PIPELINE_KIND, **TRAINABLE}
     return {key: lack for key, kind in kinds.items() if (lack := lacking(kind))}
 
 

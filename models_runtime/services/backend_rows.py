@@ -8,8 +8,18 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotations.models import Project
+from models_runtime.jobs.pipelines import pipelines
 from models_runtime.models import OF_MODEL, Run, TrainedModel
-from models_runtime.registry import BACKENDS, ENSEMBLE, LLM, LLM_KIND, BackendKind, trainable_kind
+from models_runtime.registry import (
+    BACKENDS,
+    ENSEMBLE,
+    LLM,
+    LLM_KIND,
+    PIPELINE,
+    PIPELINE_KIND,
+    BackendKind,
+    trainable_kind,
+)
 from models_runtime.services.backends import ready_models
 from models_runtime.services.calibrations import Standing, standing
 from models_runtime.services.health import Health, State, Workers
@@ -52,6 +62,9 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
             workers.health(ENSEMBLE, BackendKind("", "", ""), "cpu"),
         )
     )
+    if pipelines():
+        health = workers.health(PIPELINE, PIPELINE_KIND, PIPELINE_KIND.queue)
+        rows.append(BackendRow(PIPELINE, PIPELINE_KIND.title, PIPELINE_KIND.description, "cpu", health))
     rows += [_of_model(model, workers) for model in ready_models(project)]
     return list(_with_runs(project, rows))
 

@@ -16,6 +16,7 @@ from annotations.forms.refusals import sentence
 from annotations.models import AnnotationSet, Author, Review
 from annotations.services.errors import ServiceError
 from annotations.views.requests import Request, number
+from models_runtime.jobs.pipelines import pipelines
 from models_runtime.models import Run, RunItem
 from models_runtime.registry import BACKENDS
 from models_runtime.services.backends import ready_models
@@ -39,6 +40,7 @@ def runs(request: Request, slug: str) -> HttpResponse:
         "access": access,
         "backends": BACKENDS,
         "models": ready_models(access.project),
+        "pipelines": pipelines() if access.can(Can.MANAGE) else [],
         "page": page,
         "rows": [(row, status_of(row.job, access) if row.job else None) for row in run_rows(page)],
         "imported": _imported(access) if page.number == 1 else [],

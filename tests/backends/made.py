@@ -50,3 +50,16 @@ def damaged(path: Path, made: Path, **members: bytes) -> Path:
             if value:
                 copy.writestr(name, value)
     return made
+
+
+def made_pipeline(folder: Path) -> Path:
+    """A small spaCy pipeline on disk, as somebody else's: it knows a few names (PER), towns (LOC) and a word (MISC)."""
+    import spacy
+
+    nlp = spacy.blank("it")
+    ruler = nlp.add_pipe("entity_ruler")
+    words = {"PER": ["Rita Neri", "Julián Otero", "Rossi"], "LOC": ["Madrid", "Torino"], "MISC": ["Covid"]}
+    ruler.add_patterns([{"label": label, "pattern": form} for label, forms in words.items() for form in forms])
+    nlp.meta["description"] = "A few names & towns."
+    nlp.to_disk(folder)
+    return folder

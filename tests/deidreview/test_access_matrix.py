@@ -29,6 +29,7 @@ from annotations.models import (
     User,
 )
 from annotations.services.staged import stage_import
+from models_runtime.jobs.pipelines import Pipeline
 from models_runtime.models import Job, Run, TrainedModel
 from tests.factories import (
     label_of,
@@ -176,6 +177,7 @@ TABLE: dict[str, dict[str, str]] = {
     # No server is listed in tests: the form says so.
     "run_llm": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_combine": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "run_pipeline": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_retry": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
 
     # Trained models
@@ -302,6 +304,12 @@ def routes() -> dict[str, str]:
 
 
 ROUTES = routes()
+PIPELINE = Pipeline("small", "small", ("PER",), "it", "1.0", "", folder=True)
+
+
+@pytest.fixture(autouse=True)
+def one_pipeline(monkeypatch):
+    monkeypatch.setattr("models_runtime.jobs.pipelines.pipelines", lambda: [PIPELINE])
 
 
 @dataclass
@@ -441,6 +449,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "search": ids["search"],
         "bulk": ids["bulk"],
         "format": "csv",
+        "name": PIPELINE.name,
         "start": 0,
         "end": 11,
         "object_id": ids[model[1]] if model and "object_id" in ROUTES[name] else 0,

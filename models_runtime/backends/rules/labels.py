@@ -24,7 +24,7 @@ def table(label_set: str) -> dict[Kind, str | None]:
     kinds = [kind for kind in Kind if kind is not Kind.TRAP]
     if all(label_set in row for row in rows.values()):
         return {kind: rows[kind][label_set] for kind in kinds}
-    through = _mapping(label_set)
+    through = mapping_from_home(label_set)
     found: dict[Kind, str | None] = {}
     for kind in kinds:
         row, home = rows[kind], rows[kind][HOME]
@@ -32,7 +32,8 @@ def table(label_set: str) -> dict[Kind, str | None]:
     return found
 
 
-def _mapping(label_set: str) -> dict[str, str | None]:
+def mapping_from_home(label_set: str) -> dict[str, str | None]:
+    """What each label of HOME is in a shipped label set, None where it has none. Raises BackendError (permanent)."""
     known = {m["to"]: m["labels"] for m in json.loads(MAPPINGS.read_text(encoding="utf-8")) if m["from"] == HOME}
     if label_set not in known:
         choices = ", ".join(sorted({HOME, "redactor-33", *known}))

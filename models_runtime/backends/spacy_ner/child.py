@@ -1,13 +1,8 @@
 """spaCy's NER in a process of its own: see models_runtime.backends.child."""
-# ruff: noqa: E402 - torch is kept out first
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
-
-# thinc imports torch where it is installed, which takes seconds and memory; nothing here needs it.
-sys.modules.setdefault("torch", None)  # type: ignore[arg-type]
 
 from models_runtime.backends import files
 from models_runtime.backends.learner import SAMPLE, Learner

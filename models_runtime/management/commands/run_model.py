@@ -12,9 +12,10 @@ from models_runtime.backends.llm.params import OMEGA, PASSES, STRATEGIES
 from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.management.waiting import wait_for
 from models_runtime.models import Job, Run
-from models_runtime.registry import BACKENDS, ENSEMBLE, LLM
+from models_runtime.registry import BACKENDS, ENSEMBLE, LLM, PIPELINE
 from models_runtime.services.ensembles import Asked, start_ensemble, weight_of
 from models_runtime.services.llm import start_llm_run, usage_of
+from models_runtime.services.pipelines import choices_of, find_pipeline, start_pipeline
 from models_runtime.services.runs import run_counts, start_run
 
 OF_LLM = ("server", "model", "strategy", "language", "omega", "passes")
@@ -28,7 +29,7 @@ class Command(JourneyCommand):
         parser.add_argument(
             "backend",
             metavar="BACKEND",
-            help=f"{', '.join(BACKENDS)}, a trained model (its name or model:ID), {ENSEMBLE} or {LLM}",
+            help=f"{', '.join(BACKENDS)}, a trained model (its name or model:ID), {ENSEMBLE}, {LLM} or {PIPELINE}",
         )
         parser.add_argument("--members", default="", metavar="A,B", help="of an ensemble: backends, models, run:NAME")
         parser.add_argument("--method", choices=list(Method), help="of an ensemble")
@@ -42,6 +43,10 @@ class Command(JourneyCommand):
         parser.add_argument("--omega", metavar="N", help=f"words of a piece of a note; default: {OMEGA}")
         parser.add_argument("--passes", metavar="N", help=f"how often a piece is read; default: {PASSES}")
         parser.add_argument("--may-leave", action="store_true", help="the notes may be sent to another machine")
+        parser.add_argument("--pipeline", default="", metavar="NAME", help=f"of {PIPELINE}: a package or a folder")
+        parser.add_argument(
+            "--map", default="", metavar="PER=PATIENT,MISC=", help="the pipeline's labels here; nothing: not taken over"
+        )
         parser.add_argument("--name", default="", help="of the run, for --set run:NAME")
         parser.add_argument("--wait", action="store_true")
 
@@ -72,6 +77,8 @@ class Command(JourneyCommand):
             )
         if given:
             raise ServiceError(f"{', '.join(f'--{word}' for word in given)}: only for {LLM}", code="llm")
+        if options["backend"] == PIPELINE:
+            return self._of_pipeline(project, actor, options)
         if options["backend"] != ENSEMBLE:
             if options["members"] or options["method"] or options["weights"]:
                 raise ServiceError(f"--members, --method and --weights belong to {ENSEMBLE}", code="members")
@@ -83,6 +90,18 @@ class Command(JourneyCommand):
         members = [Asked(word, weight) for word, weight in zip_longest(words, weights)]
         method = options["method"] or Method.MAJORITY
         return start_ensemble(project=project, members=members, method=method, actor=actor, name=name, key=key)
+
+    def _of_pipeline(self, project: Project, actor: User | None, options: dict[str, Any]) -> Run:
+        """What --map says; for labels that it leaves out, what the last run or spaCy's usual labels say."""
+        pipeline = find_pipeline(options["pipeline"])
+        labels = {row.label: row.ours for row in choices_of(project, pipeline) if row.ours is not None}
+        for word in filter(None, options["map"].split(",")):
+            theirs, equals, ours = word.partition("=")
+            if not equals:
+                raise ServiceError(f"--map: {word!r} is no LABEL=OURS", code="map")
+            labels[theirs.strip()] = ours.strip()
+        name, key = options["name"], uuid.uuid4().hex
+        return start_pipeline(project=project, pipeline=pipeline.name, labels=labels, actor=actor, name=name, key=key)
 
     def say(self, result: dict[str, Any]) -> str:
         return (

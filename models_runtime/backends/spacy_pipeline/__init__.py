@@ -1,0 +1,1 @@
+"""spaCy pipelines that others trained: installed packages, and folders on this machine."""

@@ -1,0 +1,102 @@
+"""A spaCy pipeline that somebody else trained, as a backend: an installed package, or a folder on this machine."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import spacy
+from spacy.tokens import Doc
+
+from annotations.domain.spans import Span
+from annotations.domain.whitespace import trim
+from models_runtime.backends.base import BackendError
+
+VERSION: Final = "1"
+# Characters of a text that are read at once; cut at a line's end, else at white space, else anywhere.
+MOST: Final = 20_000
+# spaCy's tokenizer takes very long over long runs without white space.
+RUN: Final = re.compile(r"\S{200}(?=\S)")
+BATCH: Final = 16
+
+
+class PipelineBackend:
+    """Reads with the pipeline at `path`, the name of a package or a folder.
+
+    `labels` says what each of its labels is called here; None: not taken over. spaCy's `ner` tells no confidence, so
+    its spans have none; those of a `spancat` have its scores. Raises BackendError (permanent).
+    """
+
+    name = "spacy-pipeline"
+
+    def __init__(self, path: str, labels: Mapping[str, str | None], label_set: str) -> None:
+        try:
+            self._nlp = spacy.load(path)
+        except (OSError, ValueError, ImportError, KeyError) as error:
+            raise BackendError(
+                f"the pipeline {Path(path).name} can't be loaded ({type(error).__name__})", permanent=True
+            ) from None
+        self._map = dict(labels)
+        self._source = f"spacy-pipeline-{self._nlp.meta['name']}"[:80]
+        self.label_set = label_set
+        self.labels = tuple(sorted({label for label in self._map.values() if label}))
+        said = hashlib.sha256(f"{sorted(self._map.items())}{label_set}".encode()).hexdigest()
+        self.revision = f"{VERSION}-{spacy.about.__version__}-{_digest(Path(self._nlp.path))[:12]}-{said[:8]}"
+
+    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
+        """The spans of each text: sorted, trimmed; those of a spancat may overlap."""
+        return list(self.stream(texts))
+
+    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
+        """The spans of each text; a few are read at once."""
+        parts = ((text[start:end], (text, start, end)) for text in texts for start, end in _parts(text))
+        found: list[Span] = []
+        for doc, (text, start, end) in self._nlp.pipe(parts, as_tuples=True, batch_size=BATCH):
+            found += self._spans(doc, text, start)
+            if end == len(text):
+                yield sorted(set(found))
+                found = []
+
+    def _spans(self, doc: Doc, text: str, offset: int) -> Iterator[Span]:
+        for first, past, label, sure in _entities(doc):
+            if label not in self._map:
+                raise BackendError(f"the pipeline says {label!r}, which its label map doesn't name", permanent=True)
+            start, end = trim(text, offset + first, offset + past)
+            if (ours := self._map[label]) and start < end:
+                yield Span(start, end, ours, sure, self._source)
+
+
+def _entities(doc: Doc) -> Iterator[tuple[int, int, str, float | None]]:
+    """Code points of the document, end-exclusive; entities, and the spans of span categorizers with their scores."""
+    for ent in doc.ents:
+        yield ent.start_char, ent.end_char, ent.label_, None
+    for group in doc.spans.values():
+        scores = group.attrs.get("scores")
+        for at, span in enumerate(group):
+            sure = round(min(max(float(scores[at]), 0.0), 1.0), 4) if scores is not None else None
+            yield span.start_char, span.end_char, span.label_, sure
+
+
+def _parts(text: str) -> Iterator[tuple[int, int]]:
+    """The stretches of a text that are read one by one; an empty text is one empty stretch."""
+    cuts = {match.end() for match in RUN.finditer(text)}
+    at = 0
+    while len(text) - at > MOST:
+        end = max(text.rfind("\n", at, at + MOST), text.rfind("\r", at, at + MOST)) + 1
+        if end <= at:
+            end = text.rfind(" ", at, at + MOST) + 1
+        at = end if end > at else at + MOST
+        cuts.add(at)
+    ends = sorted(cuts | {len(text)})
+    yield from zip([0, *ends], ends, strict=False)
+
+
+def _digest(path: Path) -> str:
+    """A sha256 over the names and content of the pipeline's files."""
+    sha256 = hashlib.sha256()
+    for file in sorted(file for file in path.rglob("*") if file.is_file() and file.suffix != ".pyc"):
+        sha256.update(f"{file.relative_to(path)}\0{file.stat().st_size}\0".encode())
+        with file.open("rb") as content:
+            sha256.update(hashlib.file_digest(content, "sha256").digest())
+    return sha256.hexdigest()

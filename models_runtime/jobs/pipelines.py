@@ -1,0 +1,106 @@
+"""spaCy pipelines on this machine: installed packages, and folders under DATA_DIR/pipelines. spaCy is never imported.
+
+An operator puts them there, by pip or by hand; nothing that is uploaded ever becomes one.
+"""
+
+import configparser
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+GROUP = "spacy_models"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
+# Factories of components whose labels are those of entities or spans.
+FINDERS = ("ner", "beam_ner", "entity_ruler", "span_ruler", "spancat", "spancat_singlelabel")
+LARGEST = 10 << 20
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """`labels` are those that its spans may carry; `path` is what spaCy loads it by; `told` its own description."""
+
+    name: str
+    path: str
+    labels: tuple[str, ...]
+    language: str
+    version: str
+    told: str
+    folder: bool
+
+
+def home() -> Path:
+    """Where folders are put."""
+    return Path(settings.DATA_DIR / "pipelines")
+
+
+def pipelines() -> list[Pipeline]:
+    """All that can be read, by name; a folder wins over a package of its name."""
+    found = {pipeline.name: pipeline for pipeline in (*_packages(), *_folders())}
+    return [found[name] for name in sorted(found)]
+
+
+def pipeline_named(name: str) -> Pipeline | None:
+    return next((pipeline for pipeline in pipelines() if pipeline.name == name), None)
+
+
+def _packages() -> Iterator[Pipeline]:
+    for point in entry_points(group=GROUP):
+        if point.dist is None or not NAME.fullmatch(point.name):
+            continue
+        folder = Path(str(point.dist.locate_file(point.module.replace(".", "/"))))
+        # The package's own data lies one folder further down, named with its version.
+        meta = _json(folder / "meta.json")
+        inner = folder / f"{meta.get('lang')}_{meta.get('name')}-{meta.get('version')}"
+        yield from _read(point.name, point.name, inner if inner.is_dir() else folder, folder=False)
+
+
+def _folders() -> Iterator[Pipeline]:
+    if not home().is_dir():
+        return
+    for folder in sorted(home().iterdir()):
+        if NAME.fullmatch(folder.name) and folder.is_dir():
+            yield from _read(folder.name, str(folder), folder, folder=True)
+
+
+def _read(name: str, path: str, data: Path, *, folder: bool) -> Iterator[Pipeline]:
+    """The pipeline whose meta.json and config.cfg lie in `data`; nothing where they can't be read."""
+    meta, factories = _json(data / "meta.json"), _factories(data / "config.cfg")
+    labels = meta.get("labels")
+    if not isinstance(labels, dict) or not factories:
+        return
+    spoken = {
+        str(label)
+        for component, factory in factories.items()
+        if factory in FINDERS and isinstance(labels.get(component), list)
+        for label in labels[component]
+    }
+    language, version, told = (str(meta.get(key, ""))[:200] for key in ("lang", "version", "description"))
+    yield Pipeline(name, path, tuple(sorted(spoken)), language, version, told, folder=folder)
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_bytes()) if file.stat().st_size <= LARGEST else None
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _factories(file: Path) -> dict[str, str]:
+    """Each component's factory, as the pipeline's configuration has it."""
+    config = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        config.read_string(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, configparser.Error):
+        return {}
+    return {
+        section.removeprefix("components."): config[section].get("factory", "").strip('"')
+        for section in config.sections()
+        if section.startswith("components.") and section.count(".") == 1
+    }

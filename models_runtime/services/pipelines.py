@@ -1,0 +1,103 @@
+"""Runs of spaCy pipelines that are installed here: what their labels are called in a project, all of them decided."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from annotations.models import Project, User
+from annotations.selectors.labels import accepted_labels
+from annotations.services.errors import ServiceError
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.rules.labels import HOME, mapping_from_home
+from models_runtime.jobs.pipelines import Pipeline, home, pipeline_named, pipelines
+from models_runtime.models import Run
+from models_runtime.registry import PIPELINE
+from models_runtime.services.backends import Chosen
+from models_runtime.services.runs import started
+
+USUAL = Path(settings.BASE_DIR / "fixtures" / "label_sets" / "spacy.json")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A pipeline's label: what it becomes here as far as is known, empty for nothing, None where nobody has said."""
+
+    label: str
+    ours: str | None
+
+
+def find_pipeline(name: str) -> Pipeline:
+    """Raises ServiceError naming the choices."""
+    found = pipeline_named(name)
+    if found is None:
+        choices = ", ".join(row.name for row in pipelines()) or f"none: install a package, or put a folder in {home()}"
+        raise ServiceError(f"there is no pipeline {name!r}; there are: {choices}", code="pipeline")
+    if not found.labels:
+        raise ServiceError(f"the pipeline {name} marks nothing: it has no entity or span labels", code="pipeline")
+    return found
+
+
+def choices_of(project: Project, pipeline: Pipeline) -> list[Choice]:
+    """As its last run here had them; else as spaCy's usual labels are read; else open."""
+    last = Run.objects.filter(project=project, backend=PIPELINE, params__pipeline=pipeline.name).order_by("-pk").first()
+    known = last.params["labels"] if last else usual_labels(project)
+    accepted, _ = accepted_labels(project)
+    return [Choice(label, _still_there(known, label, accepted)) for label in pipeline.labels]
+
+
+def _still_there(known: Mapping[str, str | None], label: str, accepted: Mapping[str, str]) -> str | None:
+    if label not in known:
+        return None
+    ours = known[label]
+    return accepted.get(ours) if ours else ""
+
+
+def usual_labels(project: Project) -> dict[str, str | None]:
+    """Labels that spaCy's own pipelines have, in the project's label set; through i2b2-2014, as the rules' are."""
+    rows: dict[str, str | None] = json.loads(USUAL.read_text(encoding="utf-8"))
+    key = project.label_set.key
+    if key == HOME:
+        return rows
+    try:
+        through = mapping_from_home(key)
+    except BackendError:  # a label set of the project's own
+        return {label: home for label, home in rows.items() if not home}
+    return {label: through[home] if home else None for label, home in rows.items()}
+
+
+def start_pipeline(
+    *, project: Project, pipeline: str, labels: Mapping[str, str], actor: User | None, name: str = "", key: str
+) -> Run:
+    """A run of an installed pipeline. `labels`: what each of its labels becomes, empty for nothing.
+
+    The map is total: a label that nobody decided on is an error here, never a silent loss later. Raises ServiceError.
+    """
+    there = Run.objects.filter(job__key=f"run-{key}").first()
+    if there is not None:
+        return there
+    found = find_pipeline(pipeline)
+    params: dict[str, Any] = {"pipeline": found.name, "labels": _decided(project, found, labels)}
+    choice = Chosen(PIPELINE, None, found.name)
+    return started(project=project, choice=choice, actor=actor, name=name, params=params, key=key)
+
+
+def _decided(project: Project, pipeline: Pipeline, labels: Mapping[str, str]) -> dict[str, str | None]:
+    if open_ones := [label for label in pipeline.labels if label not in labels]:
+        raise ServiceError(
+            f"say what becomes of {', '.join(open_ones)}: a label of this project, or nothing", code="map"
+        )
+    if strange := sorted(set(labels) - set(pipeline.labels)):
+        raise ServiceError(
+            f"the pipeline has no label {', '.join(strange)}; it has {', '.join(pipeline.labels)}", code="map"
+        )
+    accepted, _ = accepted_labels(project)
+    if unknown := sorted({ours for ours in labels.values() if ours and ours not in accepted}):
+        raise ServiceError(f"this project has no label {', '.join(unknown)}", code="map")
+    decided = {label: accepted[labels[label]] if labels[label] else None for label in pipeline.labels}
+    if not any(decided.values()):
+        raise ServiceError("with every label becoming nothing there is nothing to run for", code="map")
+    return decided

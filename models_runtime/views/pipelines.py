@@ -1,0 +1,59 @@
+"""A run of an installed spaCy pipeline: the page on which each of its labels is given one of the project's."""
+
+import uuid
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from annotations.access import Can, enter
+from annotations.forms.refusals import sentence
+from annotations.selectors.labels import labels_of
+from annotations.services.errors import ServiceError
+from annotations.views.requests import Request
+from models_runtime.jobs.pipelines import pipeline_named
+from models_runtime.services.pipelines import choices_of, start_pipeline
+from models_runtime.views.tokens import form_key
+
+UNDECIDED = "?"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def run_pipeline(request: Request, slug: str, name: str) -> HttpResponse:
+    """The form; POST `label:LABEL` for each label of the pipeline (a code, or empty), `name` and the form's `token`.
+
+    What is refused is said above the form, which keeps what was chosen.
+    """
+    access = enter(request.user, slug, Can.MANAGE)
+    pipeline = pipeline_named(name)
+    if pipeline is None:
+        raise Http404("no such pipeline")
+    asked = request.POST
+    given = {label: asked.get(f"label:{label}", UNDECIDED) for label in pipeline.labels}
+    refused = ""
+    if request.method == "POST":
+        try:
+            run = start_pipeline(
+                project=access.project,
+                pipeline=name,
+                labels={label: ours for label, ours in given.items() if ours != UNDECIDED},
+                actor=access.user,
+                name=asked.get("name", "")[:80],
+                key=form_key(request, access),
+            )
+            return redirect("run", slug, run.pk)
+        except ServiceError as error:
+            refused = sentence(error)
+    context = {
+        "access": access,
+        "pipeline": pipeline,
+        "refused": refused,
+        "rows": [
+            (choice.label, given[choice.label] if refused else choice.ours)
+            for choice in choices_of(access.project, pipeline)
+        ],
+        "labels": labels_of(access.project),
+        "name": asked.get("name", "")[:80],
+        "token": uuid.uuid4(),
+    }
+    return render(request, "runs/pipeline.html", context, status=422 if refused else 200)
