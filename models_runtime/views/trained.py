@@ -23,7 +23,9 @@ from annotations.services.sources import megabytes
 from annotations.services.staging import read_chunks
 from annotations.views.requests import Request, number
 from models_runtime.models import TrainedModel
-from models_runtime.registry import TRAINABLE, installed, trainable_kind
+from models_runtime.registry import TRAINABLE, TrainableKind, trainable_kind
+from models_runtime.services.abilities import lacking
+from models_runtime.services.health import State, Workers
 from models_runtime.services.model_cards import headline
 from models_runtime.services.status import status_of
 from models_runtime.services.trained import model_rows, rename_model, retire_model, trouble_of, upload_model
@@ -46,7 +48,7 @@ def models(request: Request, slug: str) -> HttpResponse:
         "page": page,
         "rows": [(row, headline(row.model.card)) for row in model_rows(page)],
         "versions": access.project.gold_versions.filter(span_count__gt=0).order_by("-number"),
-        "kinds": [(key, kind, installed(kind)) for key, kind in TRAINABLE.items()],
+        "kinds": _kinds(),
         "token": uuid.uuid4(),
         "limit_words": megabytes(settings.UPLOAD_MAX_BYTES),
     }
@@ -171,6 +173,16 @@ def model_file(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
     response.headers["Content-Disposition"] = content_disposition_header(True, stored.name) or "attachment"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+def _kinds() -> list[tuple[str, TrainableKind, str]]:
+    """Key, kind, and what its trainings would fail for: a library that no worker has, nor this machine."""
+    workers = Workers()
+    healths = [(key, kind, workers.health(key, kind, "cpu")) for key, kind in TRAINABLE.items()]
+    return [
+        (key, kind, health.words if health.state is State.LIBRARY or lacking(kind) else "")
+        for key, kind, health in healths
+    ]
 
 
 def _algorithm(row: TrainedModel) -> str:
