@@ -128,8 +128,6 @@ PIPELINE_KIND = BackendKind(
     description="Pipelines of others: installed packages, and folders in DEIDREVIEW_DATA/pipelines.",
     needs="spacy",
 )
-
-
 # Not in the list either: it wants a server and a model, so it has a form of its own (models_runtime.services.llm).
 LLM = "llm"
 LLM_KIND = BackendKind(
@@ -141,12 +139,14 @@ LLM_KIND = BackendKind(
 )
 
 
+# Backends that are set up on pages of their own.
+SET_UP = {LLM: LLM_KIND, PIPELINE: PIPELINE_KIND}
+
+
 def backend_kind(name: str) -> BackendKind:
     """The backend called `name`. Raises LookupError naming the choices."""
-    if name == LLM:
-        return LLM_KIND
     try:
-        return BACKENDS[name]
+        return SET_UP[name] if name in SET_UP else BACKENDS[name]
     except KeyError:
         raise LookupError(f"unknown backend {name!r}; there are: {', '.join(sorted(BACKENDS))}") from None
 

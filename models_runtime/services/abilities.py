@@ -12,10 +12,7 @@ from django.utils.translation import gettext as _
 
 from models_runtime.registry import (
     BACKENDS,
-    LLM,
-    LLM_KIND,
-    PIPELINE,
-    PIPELINE_KIND,
+    SET_UP,
     TRAINABLE,
     BackendKind,
     TrainableKind,
@@ -41,7 +38,7 @@ def lacking(kind: BackendKind | TrainableKind) -> str:
 
 def lacks_here() -> Lacks:
     """Of every kind that lacks something on this machine."""
-    kinds: dict[str, BackendKind | TrainableKind] = {**BACKENDS, LLM: LLM_KIND, PIPELINE: PIPELINE_KIND, **TRAINABLE}
+    kinds: dict[str, BackendKind | TrainableKind] = {**BACKENDS, **SET_UP, **TRAINABLE}
     return {key: lack for key, kind in kinds.items() if (lack := lacking(kind))}
 
 
