@@ -14,8 +14,9 @@ from annotations.templatetags.plots import Scale
 register = template.Library()
 
 Groups = Sequence[Mapping[str, Any]]
-LEFT, TOP, SIDE, RIGHT, FOOT = 44, 12, 280, 16, 46
-TICKS = 5
+LEFT, TOP, SIDE, RIGHT, FOOT = 44, 12, 250, 16, 46
+# Between two lines, by how long the scale may be at most.
+STEPS = ((0.3, 0.05), (0.5, 0.1), (1.0, 0.2))
 
 
 @register.simple_tag
@@ -48,7 +49,8 @@ def _words(groups: Groups) -> str:
 
 
 def _grid(across: Scale, up: Scale, lowest: float) -> SafeString:
-    places = [lowest + (1 - lowest) * step / TICKS for step in range(TICKS + 1)]
+    step = next(step for most, step in STEPS if 1 - lowest <= most + 1e-9)
+    places = [1 - step * n for n in range(int((1 - lowest) / step + 1e-9) + 1)]
     lines = format_html_join(
         "",
         '<line class="plot-grid" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>'

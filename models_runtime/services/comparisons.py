@@ -1,12 +1,15 @@
 """Runs side by side, as rows of figures: what each reader has, which is the best, and how fast it was."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext_lazy
 
 from annotations.models import Project
+from annotations.services.side_by_side import Together
+from models_runtime.jobs.calibrating import learned_from
+from models_runtime.jobs.combining import models_behind
 from models_runtime.models import Job, Run
 
 # A job shorter than this says nothing about speed (seconds).
@@ -95,6 +98,17 @@ def pace_rows(project: Project, authors: Sequence[int]) -> list[Row]:
         Row("notes_per_second", (gettext_lazy("Notes per second"), ""), "pace", _cells([pace for pace, _ in found])),
         Row("seconds", (gettext_lazy("Seconds in all"), ""), "seconds", [Cell(took, best=False) for _, took in found]),
     ]
+
+
+def learned_here(wish: Together, notes: Collection[int]) -> dict[int, int]:
+    """Of how many of these notes the model behind an author's run has learned: its figures there flatter."""
+    runs = Run.objects.filter(author__in=[author.pk for author in wish.authors])
+    found = {}
+    for run in runs.select_related("project", "author", "model__gold_version"):
+        learned = {note for model in models_behind(run) for note in learned_from(model)}
+        if shared := len(learned.intersection(notes)):
+            found[run.author_id] = shared
+    return found
 
 
 def _value(table: Mapping[str, Any], path: tuple[str | tuple[str, str], ...]) -> float | None:

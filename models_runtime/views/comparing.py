@@ -34,7 +34,7 @@ from annotations.services.side_by_side import (
     together,
 )
 from annotations.views.requests import Request, number
-from models_runtime.services.comparisons import figure_rows, label_rows, pace_rows
+from models_runtime.services.comparisons import figure_rows, label_rows, learned_here, pace_rows
 from models_runtime.services.starting import start_comparison
 
 PAGE = 25
@@ -119,6 +119,7 @@ def _result(access: Access, wish: Together) -> dict[str, Any]:
         return {"wish": wish, "late": True, "notes": notes.notes, "token": uuid.uuid4()}
     table = side_by_side(wish, notes=notes)
     looks = label_looks(access.project)
+    learned = learned_here(wish, notes.of[0].readings)
     places = reverse("compare_places", args=[access.project.slug])
     return {
         "wish": wish,
@@ -126,6 +127,7 @@ def _result(access: Access, wish: Together) -> dict[str, Any]:
         "notes": table["notes"],
         "rows": figure_rows(table) + pace_rows(access.project, [author.pk for author in wish.authors]),
         "labels": [(looks.get(row.key) or LabelLook(row.key, row.key), row) for row in label_rows(table)],
+        "learned": [(author.name, learned[author.pk]) for author in wish.authors if author.pk in learned],
         "missed_url": places + _query(wish, kind=MISSED),
         "untouched_url": places + _query(wish, kind=UNTOUCHED),
         "touched": table["missed_by_all"] - table["untouched"],

@@ -13,6 +13,7 @@ from annotations.selectors import projects as projects_selector
 from annotations.services.gold import freeze, make_gold
 from annotations.services.staging import store_file
 from models_runtime.backends.llm.servers import read_servers
+from models_runtime.models import Calibration, Run
 from tests import factories as make
 
 ROSSI = (0, 11, "PATIENT")
@@ -32,6 +33,11 @@ def world(transactional_db: None, settings: Any) -> SimpleNamespace:
     make.make_set(notes[0], ben, [(13, 15, "AGE")], submitted=True)
     make_gold(document=notes[1], annotation_set=sets[1], actor=rev)
     freeze(project=project, actor=rev, reason="First")
+    run = Run.objects.create(
+        project=project, author=make.make_author(project, kind="run", name="rules-1"), backend="rules", revision="1"
+    )
+    make.make_set(notes[1], run.author, [ROSSI, (44, 50, "CITY")], submitted=True)
+    make.make_calibration(run, project.gold_versions.get())
     store_file(project=project, kind="export", name="covid-gold.zip", content=io.BytesIO(b"zip"), actor=rev)
     return SimpleNamespace(project=project, notes=notes, ann=ann, ben=ben, mia=mia, rev=rev)
 
@@ -46,6 +52,11 @@ def test_every_page_is_accessible_and_fits(
     if who == "mia":
         urls = [live("projects"), live("project_new"), *(live(name, "covid") for name in PAGES)]
         urls += [live("note", "covid", note.pk) for note in world.notes[:3]] + [live("gold_version", "covid", 1)]
+        run = Run.objects.get()
+        urls += [live(name, "covid") for name in ("backends", "runs_compare")] + [live("run", "covid", run.pk)]
+        urls += [live("calibration", "covid", Calibration.objects.get().pk)]
+        both = f"?gold=1&a={run.author_id}&a={Author.objects.get(name='ann').pk}"
+        urls += [live(name, "covid") + both + "&kind=missed" for name in ("runs_compare", "compare_places")]
         urls += [live("notes", "covid") + "?after=999999", live("file_download", "covid", 999999)]
     found = []
     for url in urls:

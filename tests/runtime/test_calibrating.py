@@ -113,8 +113,8 @@ def test_another_revision_of_the_backend_is_not_calibrated_by_it(project, versio
 
 def test_a_run_under_way_stays_as_it_began(project, version, monkeypatch):
     ran(project)
-    run = runs.start_run(project=project, backend="fake", actor=None, key="half")
-    with patch("models_runtime.jobs.running.BATCH_NOTES", 10), monkeypatch.context() as m:
+    run = runs.start_run(project=project, backend="fake", actor=None, key="half", params={"notes": 10})
+    with monkeypatch.context() as m:
         m.setattr("models_runtime.jobs.running._predict", stops_after(1))
         work(run.job_id)
     calibrated()

@@ -5,8 +5,8 @@ from django.core.management.base import CommandParser
 from annotations.domain.splits import Side
 from annotations.management.journey import JourneyCommand, find_project
 from annotations.models import User
-from annotations.services.side_by_side import side_by_side, together
-from models_runtime.services.comparisons import Row, figure_rows, label_rows, pace_rows
+from annotations.services.side_by_side import common, side_by_side, together
+from models_runtime.services.comparisons import Row, figure_rows, label_rows, learned_here, pace_rows
 
 
 class Command(JourneyCommand):
@@ -25,13 +25,17 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         names = [name.strip() for name in options["runs"].split(",") if name.strip()]
-        table = side_by_side(together(project, version=options["gold"], names=names, split=options["split"]))
+        wish = together(project, version=options["gold"], names=names, split=options["split"])
+        notes = common(wish)
+        table = side_by_side(wish, notes=notes)
+        learned = learned_here(wish, notes.of[0].readings)
         readers = table["readers"]
         rows = figure_rows(table) + pace_rows(project, [reader["author_id"] for reader in readers])
         labels = label_rows(table)
         return {key: table[key] for key in ("project", "gold", "content_hash", "split", "notes")} | {
             "runs": [
                 {"run": reader["author"], "kind": reader["kind"], "found_only_here": reader["only"]}
+                | {"notes_learned_from": learned.get(reader["author_id"], 0)}
                 | {row.key: row.cells[at].value for row in rows}
                 | {"labels": {row.key: row.cells[at].value for row in labels}}
                 for at, reader in enumerate(readers)
@@ -54,6 +58,11 @@ class Command(JourneyCommand):
             f"gold spans missed by all: {result['missed_by_all']}; nobody marked any of it: {result['untouched']}"
         )
         lines += [f"found only by {run['run']}: {run['found_only_here']}" for run in runs]
+        lines += [
+            f"the model of {run['run']} learned from {run['notes_learned_from']} of the notes: its figures flatter"
+            for run in runs
+            if run["notes_learned_from"]
+        ]
         return "\n".join(lines)
 
 

@@ -1,8 +1,11 @@
 """What a training holds out also tells how sure its model may be; what it learned from never does."""
 
+import io
+import json
 from unittest.mock import patch
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 
 from annotations.models import GoldVersionNote, Span
@@ -11,6 +14,7 @@ from models_runtime.jobs.calibrating import calibration_by
 from models_runtime.models import Calibration, Run
 from models_runtime.runner import run as work
 from models_runtime.services.runs import start_run
+from tests import factories as make
 from tests.pages.checks import check_page
 
 
@@ -63,3 +67,17 @@ def test_notes_that_it_learned_from_never_count(world, trained, few, card_knows)
     with patch.dict(run.model.card, {"held_out_notes": []}), pytest.raises(ServiceError, match="its model learned"):
         calibration_by(run, world.version)
     assert GoldVersionNote.objects.filter(version=world.version).count() == 20
+
+
+def test_a_comparison_on_notes_that_a_model_learned_from_says_so(world, trained, client):
+    model, _ = trained()
+    run = ran(world, model)
+    other = make.make_author(world.project, kind="run", name="x")
+    for note in GoldVersionNote.objects.select_related("document"):
+        make.make_set(note.document, other, submitted=True)
+    out = io.StringIO()
+    call_command("compare_runs", "ward", "--gold", "1", "--runs", f"run:{run.author.name},run:x", "--json", stdout=out)
+    assert [one["notes_learned_from"] for one in json.loads(out.getvalue())["runs"]] == [16, 0]
+    client.force_login(world.viewer)
+    there = reverse("runs_compare", args=["ward"]) + f"?gold=1&a={run.author_id}&a={other.pk}"
+    assert "learned from 16 of these notes" in check_page(client.get(there))
