@@ -35,7 +35,9 @@ RUNNING = {"ops", "journey", "runtime"}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--only-database", action="store_true", help="leave out tests that touch no database: they ran on the other one"
+        "--only-database",
+        action="store_true",
+        help="leave out tests that touch no database, or whose database is beside the point: they ran on the other one",
     )
 
 
@@ -44,7 +46,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     apart: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
-        apart[_touches_database(item)].append(item)
+        apart[_touches_database(item) and not item.get_closest_marker("one_database")].append(item)
     items[:] = apart[True]
     config.hook.pytest_deselected(items=apart[False])
 

@@ -1,8 +1,8 @@
 """`make test`: the browser code's tests under Node, then pytest on SQLite and, beside it, on PostgreSQL.
 
 Both at once, since a test mostly waits: for a browser, a worker, a disk. What PostgreSQL's run says comes last.
-Tests that touch no database run once. Words after the command go to pytest: `python -m deidreview.run.testing
-tests/services -k gold`.
+Tests that touch no database run once, and so do those of what the browser does by itself. Words after the command go
+to pytest: `python -m deidreview.run.testing tests/services -k gold`.
 """
 
 import os

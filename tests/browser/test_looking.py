@@ -16,6 +16,8 @@ from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import Calibration, Run
 from tests import factories as make
 
+pytestmark = pytest.mark.one_database
+
 ROSSI = (0, 11, "PATIENT")
 PAGES = ["project", "notes", "gold", "export", "audit", "run_llm"]
 
