@@ -19,6 +19,7 @@ from tests.bench import (
     pages,
     plans,
     queueing,
+    readers,
     remembering,
     rules,
     scoring,
@@ -47,7 +48,7 @@ PARTS: dict[str, Part] = {
         disagreeing,
         scoring,
     )
-} | {rules.PART: lambda bench: rules.figures()}
+} | {rules.PART: lambda bench: rules.figures(), readers.PART: lambda bench: readers.figures(bench.rounds)}
 # It needs no running product, but a PostgreSQL of its own.
 PLANS = "plans"
 # Parts that need the project with its people.

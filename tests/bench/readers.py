@@ -1,0 +1,61 @@
+"""Notes a second of each backend on one core, on the same notes in the same run, with Presidio's patterns beside ours.
+
+Only where MEDDOCAN is beside the repository. The CRF learns from a part of train first; how fast it reads depends on
+how much it knows, so `make quality` says what all of train gives.
+"""
+
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from models_runtime.backends.base import Backend
+from models_runtime.backends.crf import CrfBackend
+from models_runtime.backends.crf.training import train
+from models_runtime.backends.rules import RulesBackend
+from tests.bench.figures import Figure, over_rounds
+from tests.bench.presidio import PresidioBackend, installed
+from tests.bench.rules import meddocan, score
+
+PART: Final = "readers"
+LEARNED: Final = 200
+STEPS: Final = 40
+AIMS: Final = {"rules": 300.0, "crf": 100.0}
+
+
+def figures(rounds: int = 3) -> list[Figure]:
+    """Rounds are taken in turn, so that whatever else the machine does falls on all alike."""
+    learned, read = meddocan("train")[:LEARNED], meddocan("dev")
+    if not learned or not read:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.zip"
+        notes = [(note.text, note.spans or []) for note in learned]
+        train(notes, path, label_set="meddocan", iterations=STEPS)
+        backends: dict[str, Backend] = {"rules": RulesBackend("meddocan"), "crf": CrfBackend(str(path))}
+        if installed():
+            backends["presidio"] = PresidioBackend("es")
+        speeds = _speeds(backends, [note.text for note in read], rounds)
+    found = [
+        over_rounds(PART, f"{name}, one core", speeds[name], "notes/s", aim=AIMS.get(name), at_least=True)
+        for name in backends
+    ]
+    if "presidio" in backends:
+        said = score(backends["presidio"], read)
+        found.append(Figure(PART, "presidio's patterns: character precision", 100 * said.precision, "%"))
+        found.append(Figure(PART, "presidio's patterns: character recall", 100 * said.recall, "%"))
+    return found
+
+
+def _speeds(backends: Mapping[str, Backend], texts: Sequence[str], rounds: int) -> dict[str, list[float]]:
+    """Of this process's own processor time, which is one core's; the first round warms up and isn't counted."""
+    speeds: dict[str, list[float]] = {name: [] for name in backends}
+    for turn in range(rounds + 1):
+        for name, backend in backends.items():
+            began = time.process_time()
+            for _ in backend.stream(texts):
+                pass
+            if turn:
+                speeds[name].append(len(texts) / (time.process_time() - began))
+    return speeds
