@@ -26,6 +26,8 @@ class Kind(StrEnum):
     PROFESSION = "profession"
     SEX = "sex"
     FAMILY = "family"
+    # "raza blanca", "viuda", "lactante": what describes the patient.
+    TRAIT = "trait"
 
     STREET = "place.street"
     ZIP = "place.zip"
@@ -37,6 +39,8 @@ class Kind(StrEnum):
     HOSPITAL = "org.hospital"
     CARE_CENTRE = "org.centre"
     ORGANIZATION = "org.other"
+    # Who makes a drug or a device.
+    MAKER = "org.maker"
 
     RECORD = "id.record"
     NATIONAL = "id.national"
@@ -63,7 +67,7 @@ class Kind(StrEnum):
 VARIANTS = frozenset({Kind.AGE, Kind.AGE_UNIT, Kind.YEAR, Kind.YEAR_WORDS})
 """Two ways each to mark the same thing."""
 
-SOFT = frozenset({Kind.SEX, Kind.FAMILY})
+SOFT = frozenset({Kind.SEX, Kind.FAMILY, Kind.TRAIT, Kind.MAKER})
 """Kinds that mustn't crowd out others where a label set doesn't want them."""
 
 NAMES = frozenset({Kind.PATIENT, Kind.RELATIVE, Kind.STAFF, Kind.PERSON})

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from models_runtime.backends.rules.gazetteers import either, listed
 from models_runtime.backends.rules.institutions import ended, exact, headed
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.reading import LETTER, UP
@@ -111,5 +112,13 @@ RULES: Final = (
         exact(Kind.ORGANIZATION, rf"(?P<name>{_KNOWN})(?!{LETTER})"),
         0.75,
         rank=45,
+    ),
+    Rule(
+        "org.maker",
+        frozenset(re.split(r"[ -]", maker)[0].lower() for maker in listed("makers")),
+        exact(Kind.MAKER, rf"(?P<name>{either('makers')})(?!{LETTER}|-)"),
+        0.75,
+        rank=44,
+        capital=True,
     ),
 )

@@ -20,9 +20,22 @@ _SEX_BEFORE: Final = re.compile(
 )
 
 
+# "El niño presentaba": who is spoken of in a note on a child is the patient.
+_CHILD: Final = frozenset({"niño", "niña"})
+_CHILD_BEFORE: Final = re.compile(r"(?:el|la|del|al|este|esta|dich[oa])[ ]\Z", re.IGNORECASE)
+
+
 def _sex(text: str, start: int, end: int) -> Iterator[Found]:
-    if _SEX_AFTER.match(after(text, end, 40)) or _SEX_BEFORE.search(before(text, start)):
+    behind = before(text, start)
+    child = text[start:end] in _CHILD and _CHILD_BEFORE.search(behind)
+    if child or _SEX_AFTER.match(after(text, end, 40)) or _SEX_BEFORE.search(behind):
         yield start, end, Kind.SEX
+
+
+_TRAIT: Final = (
+    r"(?i)(?P<trait>raza[ ](?:blanca|negra|cauc[aá]sica|asi[aá]tica|gitana|mestiza)|"
+    r"(?:casad|solter|viud|divorciad)[oa]|lactante|hij[oa][ ]únic[oa])(?![a-zà-ÿ])"
+)
 
 
 _COUNT: Final = re.compile(r"(?<![a-zà-ÿ])(?:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|[0-9]{1,2})[ ]\Z")
@@ -77,6 +90,14 @@ RULES: Final = (
         strong=True,
     ),
     Rule("sex.word", frozenset(listed("sexes_es")), _sex, 0.95, rank=35, languages=frozenset({"es"})),
+    Rule(
+        "trait.word",
+        words("raza casado casada soltero soltera viudo viuda divorciado divorciada lactante hijo hija"),
+        pattern(_TRAIT, trait=Kind.TRAIT),
+        0.8,
+        rank=36,
+        languages=frozenset({"es"}),
+    ),
     Rule("family.word", frozenset(listed("family_es")), _family, 0.7, rank=33, languages=frozenset({"es"})),
     Rule("work.word", frozenset(listed("work_es", "work_it", "work_en")), _work, 0.75, rank=34),
     Rule("work.driver", words("school bus truck taxi delivery"), pattern(_DRIVER, work=Kind.PROFESSION), 0.8, rank=37),

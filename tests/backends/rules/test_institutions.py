@@ -64,3 +64,14 @@ def test_family_and_sex_are_marked_where_a_set_wants_them() -> None:
     )
     check(row + "{FAMILIARES_SUJETO_ASISTENCIA|dos hermanos}. Sin antecedentes familiares.", "meddocan")
     check("Mujer de {AGE|40} años. Su madre y dos hermanos.")
+
+
+def test_makers_and_traits_are_marked_where_a_set_wants_them() -> None:
+    check("Stent ({INSTITUCION|Boston Scientific}) y toxina ({INSTITUCION|Allergan}).", "meddocan")
+    check("Toxina (Allergan) y Nestlé.")
+    check(
+        "{ID_SUJETO_ASISTENCIA|Viuda}, de {ID_SUJETO_ASISTENCIA|raza blanca}; en el {SEXO_SUJETO_ASISTENCIA|niño}.",
+        "meddocan",
+    )
+    check("Viuda, de raza blanca; en el niño. Es la casada del pueblo.")
+    check("Ingresa en el {HOSPITAL|Hospital Niño Jesús}.", "meddocan")
