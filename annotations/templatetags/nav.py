@@ -28,7 +28,9 @@ TABS: list[tuple[str, str, str, frozenset[str]]] = [
         "Runs",
         "runs",
         "READ_NOTES",
-        frozenset({"run", "review", "review_next", "backends", "calibration", "runs_compare", "compare_places"}),
+        frozenset(
+            {"run", "run_combine", "review", "review_next", "backends", "calibration", "runs_compare", "compare_places"}
+        ),
     ),
     (
         "Review",
