@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from annotations.models import AnnotationSet, Author, Document, Project, Review
+from annotations.models import AnnotationSet, Author, Decision, Document, Project, Review, User
 from annotations.models.prepared import PreparedRead, columns_of, object_of
 
 # The largest key a database can hold; a longer number in a URL is no note and no run.
@@ -93,6 +93,14 @@ def proposed_note(author: Author, pk: int) -> Document | None:
     """The note, if the run has read it; without its text, which is read when somebody asks for it."""
     row = _NOTE.first(pk, author.pk, AnnotationSet.State.SUBMITTED.value) if pk <= MAX_ID else None
     return object_of(Document, _NOTE_COLUMNS, row) if row else None
+
+
+def last_decided(author: Author, user: User, besides: Document, most: int = 5) -> list[Decision]:
+    """The notes in which this person last decided on the run's proposals one by one; a note once, the last first."""
+    rows = Decision.objects.filter(reviewer=user, cause__isnull=True, review__author=author)
+    rows = rows.exclude(review__document=besides).select_related("review__document").order_by("-pk")
+    last = {row.review_id: row for row in reversed(rows.defer("review__document__text")[: 10 * most])}
+    return sorted(last.values(), key=lambda row: -row.pk)[:most]
 
 
 def neighbours(author: Author, pk: int) -> tuple[int | None, int | None]:

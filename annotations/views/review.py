@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -16,9 +17,17 @@ from annotations.access import Access, Can, enter
 from annotations.domain.labels import RESERVED_HOTKEYS
 from annotations.forms.refusals import sentence
 from annotations.models import Author, Document, Verb
+from annotations.selectors.misses import hints_of
 from annotations.selectors.personal import own_labels
 from annotations.selectors.review import Seen, review_state
-from annotations.selectors.reviewing import neighbours, next_to_review, proposed_note, review_progress, run_author
+from annotations.selectors.review_order import Queue, next_in_queue, rates_of
+from annotations.selectors.reviewing import (
+    last_decided,
+    neighbours,
+    proposed_note,
+    review_progress,
+    run_author,
+)
 from annotations.services.changes import MAX_NUMBER
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
@@ -32,7 +41,10 @@ View = Callable[..., HttpResponse]
 ON_A_PROPOSAL = (Act.ACCEPT, Act.REJECT, Act.CORRECT)
 WITH_A_PLACE = (Act.CORRECT, Act.ADD, Act.REMOVE)
 QUOTED = (Act.CORRECT, Act.ADD)
-OWN_KEYS = RESERVED_HOTKEYS | set("aejk")
+OWN_KEYS = RESERVED_HOTKEYS | set("aejkv")
+# Choices that go along from note to note; what is looked for in a text does not.
+KEPT = ("order", "label", "source", "state", "least", "most")
+LONGEST = 80
 
 
 def json_answers(view: View) -> View:
@@ -68,16 +80,23 @@ def _entered(request: Request, slug: str, author: int, pk: int) -> tuple[Access,
 
 @require_safe
 def review_next(request: Request, slug: str, author: int) -> HttpResponse:
-    """The next note to review after ?after=ID, or a page that says that all are."""
+    """The next note to review after ?after=ID in the order of ?order=, or a page that says that all are."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     run = run_author(access.project, author)
     if run is None:
         raise Http404("no such run")
-    found = next_to_review(run, number(request.GET, "after") or 0)
+    found = next_in_queue(run, access.project, Queue.of(request.GET), number(request.GET, "after") or 0)
     if found is not None:
-        return redirect("review", slug, run.pk, found)
+        return redirect(f"{reverse('review', args=[slug, run.pk, found])}{kept(request)}")
     context = {"access": access, "run": run, "progress": review_progress(run)}
     return render(request, "annotations/review_done.html", context)
+
+
+def kept(request: Request, **more: object) -> str:
+    """The choices of this address for the next one: choices only, never text."""
+    pairs = [(name, str(value)) for name, value in more.items()]
+    pairs += [(name, request.GET[name][:LONGEST]) for name in KEPT if request.GET.get(name)]
+    return f"?{urlencode(pairs)}" if pairs else ""
 
 
 @require_safe
@@ -101,6 +120,9 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
         "before": before,
         "after": after,
         "closed": state["closed"],
+        "kept": kept(request),
+        "next": kept(request, after=note.pk),
+        "recent": last_decided(run, access.user, note),
         "nothing": [],  # the script paints the proposals with their states
         "data": {
             "text": note.text,
@@ -108,6 +130,8 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
             "person": access.user.pk,
             "name": access.user.username,
             "urls": {name: reverse(f"review_{name}", args=args) for name in ("decide", "close", "state")},
+            "rates": [[*key, rate.right, rate.decided] for key, rate in rates_of(run).items()],
+            "hints": hints_of(note, run),
             **state,
         },
     }
@@ -136,7 +160,7 @@ def review_state_json(request: Request, access: Access, run: Author, note: Docum
 @json_answers
 def review_close(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
     """End the review of this note. The script gets JSON; without it, the next note."""
-    following = f"{reverse('review_next', args=[access.project.slug, run.pk])}?after={note.pk}"
+    following = f"{reverse('review_next', args=[access.project.slug, run.pk])}{kept(request, after=note.pk)}"
     if request.content_type == "application/json":
         same_person(access, body_of(request))
         close_review(document=note, author=run, user=access.user)

@@ -21,6 +21,7 @@ from tests.bench import (
     queueing,
     readers,
     remembering,
+    reviewing,
     rules,
     scoring,
     spans,
@@ -47,6 +48,7 @@ PARTS: dict[str, Part] = {
         agreeing,
         disagreeing,
         scoring,
+        reviewing,
     )
 } | {rules.PART: lambda bench: rules.figures(), readers.PART: lambda bench: readers.figures(bench.rounds)}
 # It needs no running product, but a PostgreSQL of its own.

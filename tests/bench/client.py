@@ -10,6 +10,7 @@ import socket
 import time
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 _TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 _DATA = re.compile(r'<script id="[^"]+" type="application/json">(.*?)</script>', re.DOTALL)
@@ -111,9 +112,13 @@ class Browser:
         form = _TOKEN.search(self.get(path).text)
         if form is None:
             raise RuntimeError("the sign-in page has no form")
-        fields = f"csrfmiddlewaretoken={form[1]}&login={username}&password={password}"
-        answer = self._send("POST", path, fields.encode(), "Content-Type: application/x-www-form-urlencoded\r\n")
-        _expected(answer, 302, path)
+        self.post_form(path, {"csrfmiddlewaretoken": form[1], "login": username, "password": password}, expect=302)
+
+    def post_form(self, path: str, fields: dict[str, str], *, expect: int) -> Answer:
+        """Where the person is signed in, the form's token is sent along by itself."""
+        head = "Content-Type: application/x-www-form-urlencoded\r\n"
+        head += f"X-CSRFToken: {self.cookies.get('deidreview-csrf', '')}\r\n"
+        return _expected(self._send("POST", path, urlencode(fields).encode(), head), expect, path)
 
 
 def _expected(answer: Answer, status: int, path: str) -> Answer:

@@ -440,12 +440,12 @@ def test_queries_don_t_grow(proposed, sign_in, decide, django_assert_max_num_que
     decide("accept")
     gold = Author.objects.get(kind="gold")
     reading = proposed.name.annotation_set
-    with django_assert_max_num_queries(27):
+    with django_assert_max_num_queries(28):
         decide("reject", seen=["accepted", 0, 11, proposed.labels["PATIENT"]])
     for start in range(20, 40):
         make.make_span(reading, start, start + 1, "DATE")
         make.make_span(gold.annotation_sets.get(), start, start + 1, "CITY")
-    with django_assert_max_num_queries(27):
+    with django_assert_max_num_queries(28):
         decide("accept", seen=["rejected"])
-    with django_assert_max_num_queries(21):
+    with django_assert_max_num_queries(24):
         client.get(url(proposed, "review"))

@@ -36,11 +36,11 @@ export class Panel {
   }
 
   /** Where the chosen one stands in its list, and what is left. */
-  count({ words, at, open, total, before, after }) {
+  count({ words, at, open, total, listed = total, before, after }) {
     byId("left").textContent = words.left(open, total);
-    byId("place").textContent = at < 0 ? "" : words.place(at + 1, total);
-    byId(before).disabled = total === 0 || at === 0;
-    byId(after).disabled = total === 0 || at === total - 1;
+    byId("place").textContent = at < 0 ? "" : words.place(at + 1, listed);
+    byId(before).disabled = listed === 0 || at === 0;
+    byId(after).disabled = listed === 0 || at === listed - 1;
     // What to do next stands out: deciding, then closing.
     byId("close").classList.toggle("primary", open === 0);
   }

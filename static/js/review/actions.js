@@ -27,6 +27,7 @@ export function actions(work, labels) {
     },
     { keys: ["e"], group: decide, what: "Take the selected words as its ends", run: () => work.takeEnds() },
     ...takingBack(work, decide),
+    { keys: ["v"], group: note, what: "Original text, or masked as it would be given away", run: () => work.mask() },
     { keys: ["m"], group: missed, what: "Choose words: arrow keys move, Shift extends, a label's key adds", run: () => work.mark() },
     ...selecting(work, missed),
     { keys: ["Backspace", "Delete"], group: missed, what: "Take an added span out of gold", run: () => work.remove() },

@@ -6,6 +6,7 @@ import { NoteView } from "../workbench/render.js";
 import { Palette } from "../workbench/palette.js";
 import { begin, listen } from "../decide/page.js";
 import { byId, el } from "../workbench/dom.js";
+import { Filters } from "./filters.js";
 import { Review } from "./model.js";
 import { ReviewPanel } from "./panel.js";
 import { ReviewWork } from "./work.js";
@@ -19,7 +20,7 @@ const panel = new ReviewPanel({
   person: data.name,
   quote,
   acts: {
-    choose: (id) => work.selectSpan(`p${id}`),
+    choose: (key) => work.selectSpan(key),
     walk: (step) => work.walk(step),
     accept: () => work.accept(),
     reject: () => work.reject(),
@@ -29,7 +30,15 @@ const panel = new ReviewPanel({
   },
 });
 const work = new ReviewWork({ note, view: new NoteView(root, index, labels), panel, labels, index, cursor, places });
-work.saving = reviewSaving({ api, urls: data.urls, note, panel, work, quote });
+// What was chosen in the address goes along to the next note.
+const urls = { ...data.urls, get close() { return `${data.urls.close}${window.location.search}`; } };
+work.saving = reviewSaving({ api, urls, note, panel, work, quote });
+work.others = data.hints;
+note.facts = {
+  quote,
+  rates: new Map(data.rates.map(([label, source, right, decided]) => [`${label} ${source}`, [right, decided]])),
+  places: new Map(data.labels.map(({ id }, place) => [id, place])),
+};
 
 // The palette also offers the selection as the ends of the chosen proposal: a button that is no label.
 work.palette = new Palette(
@@ -43,6 +52,11 @@ work.endsButton = el("button", { type: "button", class: "btn small", id: "palett
 const keys = new Keys(actions(work, data.labels));
 work.sheet = new KeySheet(byId("keys"), byId("keys-list"), keys);
 listen({ work, root, handle: (event) => keys.handle(event) });
+
+byId("masked").addEventListener("click", () => work.mask());
+const filters = new Filters(data.proposals, (filter, order) => work.look(filter, order));
+note.filter = filters.filter;
+note.order = filters.order;
 
 work.redraw();
 if (!note.closed) work.walk(1, { open: true });

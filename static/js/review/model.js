@@ -5,7 +5,8 @@
  * accepted one stands in gold at `place`, `[start, end, label]`. Offsets are code points, end-exclusive.
  */
 
-import { Decisions, around, beside } from "../decide/queue.js";
+import { Decisions, around } from "../decide/queue.js";
+import { NOTHING, ordered, passes } from "./filter.js";
 
 const same = (a, b) => a.start === b.start && a.end === b.end && a.label === b.label;
 const bare = ({ start, end, label }) => ({ start, end, label });
@@ -26,6 +27,10 @@ export function seenOf(proposal) {
 
 export class Review extends Decisions {
   #shown;
+  filter = NOTHING;
+  order = "note";
+  /** What filters and orders need to know: quote(proposal), rates (see filter.js), and the labels' places. */
+  facts = { quote: () => "", rates: new Map(), places: new Map() };
 
   constructor(...given) {
     super(...given);
@@ -84,11 +89,32 @@ export class Review extends Decisions {
     return other ? { key, other } : null;
   }
 
-  /** The proposal after (or, with step -1, before) this one; the next open one, going round, when `open` is set. */
+  /** In the order wanted, those that the filter lets through. */
+  listed() {
+    return ordered(this.proposals(), this.order, this.facts).filter((proposal) => this.#passes(proposal));
+  }
+
+  #passes(proposal) {
+    return passes(proposal, this.filter, this.facts.quote);
+  }
+
+  /**
+   * The proposal after (or, with step -1, before) this one, of those listed; the next open one, going round, when `open` is set.
+   * One that the filter no longer lets through keeps its place in the order.
+   */
   after(id, step, { open = false } = {}) {
-    const list = this.proposals();
+    const list = ordered(this.proposals(), this.order, this.facts);
     const from = list.findIndex((proposal) => proposal.id === id);
-    return open ? around(list, from, step, ({ state }) => state === "open") : beside(list, from, step);
+    if (open) return around(list, from, step, (proposal) => proposal.state === "open" && this.#passes(proposal));
+    const ahead = step > 0 ? list.slice(from + 1) : list.slice(0, from < 0 ? list.length : from).reverse();
+    return ahead.find((proposal) => this.#passes(proposal)) ?? null;
+  }
+
+  /** What this person decided in the note, the last first. */
+  recent() {
+    const own = this.proposals().filter(({ by, state }) => by === this.person && state !== "open");
+    const at = (proposal) => proposal.at ?? "~"; // what still waits to be sent is the newest
+    return own.sort((a, b) => (at(a) < at(b) ? 1 : at(a) > at(b) ? -1 : 0));
   }
 
   // ── Acts: each returns the change that was queued, or null where it would change nothing. ──────────────────────────

@@ -6,6 +6,9 @@ import { shorten } from "../workbench/panel.js";
 import { placeOf } from "./model.js";
 import { words } from "./words.js";
 
+// So many of the last decisions stay listed.
+const RECENT = 8;
+
 export class ReviewPanel extends Panel {
   /**
    * @param {object} parts  see Panel
@@ -13,27 +16,45 @@ export class ReviewPanel extends Panel {
    */
   constructor({ acts, ...parts }) {
     super(parts);
-    this.listen(byId("proposals"), "proposal", (button) => acts.choose(Number(button.dataset.proposal)));
+    for (const list of ["proposals", "recent"]) {
+      this.listen(byId(list), "proposal", (button) => acts.choose(`p${button.dataset.proposal}`));
+    }
+    this.listen(byId("hints"), "hint", (button) => acts.choose(button.dataset.hint));
     this.listen(byId("chosen"), "act", (button) => acts[button.dataset.act]());
     byId("before-proposal").addEventListener("click", () => acts.walk(-1));
     byId("after-proposal").addEventListener("click", () => acts.walk(1));
   }
 
   /** @param {object|null} chosen see Review.find @param {string|null} text what is selected in the note */
-  show(review, chosen, text) {
-    const proposals = review.proposals();
+  show(review, chosen, text, hints) {
+    const proposals = review.listed();
     const at = chosen?.proposal ? proposals.findIndex(({ id }) => id === chosen.proposal.id) : -1;
-    this.count({ words, at, open: review.open, total: proposals.length, before: "before-proposal", after: "after-proposal" });
-    byId("chosen-title").textContent = text !== null ? words.titles.text : chosen?.other ? words.titles.gold : words.titles.proposal;
+    this.count({ words, at, open: review.open, total: review.proposals().length, listed: proposals.length, before: "before-proposal", after: "after-proposal" });
+    const kind = text !== null ? "text" : chosen?.other ? "gold" : chosen?.hint ? "hint" : "proposal";
+    byId("chosen-title").textContent = words.titles[kind];
     fill(byId("chosen"), this.#chosen(review, chosen, text), "act");
     fill(byId("proposals"), proposals.map((proposal) => this.#row(proposal, chosen?.proposal)), "proposal");
     byId("proposals").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    this.#lists(review, chosen, hints);
     this.state(review.closed, "reopen-form");
+  }
+
+  #lists(review, chosen, hints) {
+    byId("hints-box").hidden = review.open > 0 || review.closed;
+    byId("hints-left").textContent = words.hintsLeft(hints.length);
+    fill(byId("hints"), hints.map((hint) => this.#hintRow(hint, chosen?.hint)), "hint");
+    fill(byId("recent"), review.recent().slice(0, RECENT).map((proposal) => this.#row(proposal, null)), "proposal");
+  }
+
+  /** Whether the note is shown masked. */
+  view(masked) {
+    byId("masked").setAttribute("aria-pressed", String(masked));
   }
 
   #chosen(review, chosen, text) {
     if (text !== null) return this.#text(review, chosen, text);
     if (chosen?.other) return this.#gold(review, chosen.other);
+    if (chosen?.hint) return this.#hint(review, chosen.hint);
     if (chosen) return this.#proposal(review, chosen.proposal);
     const { none, closedNote, nothing, allDone } = words;
     const said = review.closed ? closedNote : !review.proposals().length ? none : review.open ? nothing : allDone;
@@ -56,6 +77,15 @@ export class ReviewPanel extends Panel {
       this.#line(span),
       history && el("p", { class: "mute small" }, history),
       this.#buttons(review, [["remove", words.remove, "danger", "Del"]]),
+    ];
+  }
+
+  #hint(review, hint) {
+    return [
+      this.#line(hint),
+      el("p", { class: "mute small" }, words.why(hint)),
+      this.#buttons(review, [["accept", words.addIt, "primary", "A"], ["reject", words.notOne, "", "X"]]),
+      el("p", { class: "mute small rv-hint" }, words.hintOther),
     ];
   }
 
@@ -107,6 +137,18 @@ export class ReviewPanel extends Panel {
 
   #line(place) {
     return el("p", { class: "wb-quote" }, ...this.#parts(place));
+  }
+
+  #hintRow(hint, chosen) {
+    const label = this.label(hint.label);
+    return row({
+      look: "is-hint",
+      data: ["hint", hint.key],
+      current: hint.key === chosen?.key,
+      mark: el("span", { class: `chip hue-${label.hue}` }, label.name),
+      quote: shorten(this.quote(hint), 60),
+      state: words.whyTag(hint),
+    });
   }
 
   #row(proposal, chosen) {

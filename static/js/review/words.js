@@ -4,11 +4,11 @@ import { plural, when, words as shared } from "../decide/words.js";
 
 export const words = {
   ...shared,
-  states: { open: "proposed", accepted: "accepted", rejected: "rejected", added: "in gold" },
+  states: { open: "proposed", accepted: "accepted", rejected: "rejected", added: "in gold", hint: "possible miss" },
   stateTags: { open: "open", accepted: "accepted", rejected: "rejected" },
-  titles: { proposal: "Chosen proposal", gold: "Chosen gold span", text: "Selected text" },
+  titles: { proposal: "Chosen proposal", gold: "Chosen gold span", text: "Selected text", hint: "Possible miss" },
   none: "This run proposed nothing here. Read the note, mark what it missed, and close it.",
-  allDone: "Nothing is open. Read the note once more for what was missed, then close it.",
+  allDone: "Nothing is open. Read the note once more, as it would be given away, for what was missed; then close it.",
   nothing: "No proposal is chosen. J goes to the next one; a click on one chooses it.",
   closedNote: "This note is reviewed. Reopen it to change a decision.",
   confidence: (value) => (value === null ? "" : `confidence ${Math.round(value * 100)} %`),
@@ -37,6 +37,13 @@ export const words = {
   ticked: (count, total) => `${count} of ${total} open places on this page ticked. What is not ticked stays open.`,
   accept: "Accept",
   reject: "Reject",
+  filtered: "Only some proposals are listed; the note closes when none of all of them is open.",
+  hintsLeft: (count) => (count ? `${count} to look at` : "none"),
+  why: ({ why, runs }) => (why === "string" ? "The same words are in gold elsewhere in this note." : `Found by ${runs.join(", ")}, and not by this run.`),
+  whyTag: ({ why, runs }) => (why === "string" ? "same words" : runs.join(", ")),
+  addIt: "Add",
+  notOne: "Not one",
+  hintOther: "Another label's key adds it with that label.",
   remove: "Take out of gold",
   groups: { move: "Move", decide: "Decide", missed: "What was missed", note: "Note", labels: "Labels: accept with it, or add the selection" },
 };

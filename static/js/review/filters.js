@@ -1,0 +1,82 @@
+/** The filters beside the note: read from the address, kept there (choices, never text), and carried to the next note. */
+
+import { byId, el } from "../workbench/dom.js";
+import { NOTHING, narrows } from "./filter.js";
+import { words } from "./words.js";
+
+const CHOICES = ["order", "label", "source", "state", "least", "most"];
+const percent = (value) => (value === "" ? null : Math.min(Math.max(Number(value) / 100, 0), 1));
+
+export class Filters {
+  #form = byId("filters");
+  #changed;
+
+  /** @param {(filter: object, order: string) => void} changed */
+  constructor(proposals, changed) {
+    this.#changed = changed;
+    const sources = [...new Set(proposals.map(({ source }) => source).filter(Boolean))].sort();
+    this.#form.elements.source.append(...sources.map((source) => el("option", { value: source }, source)));
+    this.#read();
+    this.#form.addEventListener("input", () => this.#take());
+    this.#form.addEventListener("submit", (event) => event.preventDefault());
+    byId("no-filters").addEventListener("click", () => {
+      this.#form.reset();
+      for (const name of CHOICES) this.#form.elements[name].value = "";
+      this.#take();
+    });
+  }
+
+  #read() {
+    const asked = new URLSearchParams(window.location.search);
+    for (const name of CHOICES) {
+      const field = this.#form.elements[name];
+      const value = asked.get(name) ?? "";
+      if (name === "source" && value && ![...field.options].some((option) => option.value === value)) {
+        field.append(el("option", { value }, value)); // of another note: it stays chosen
+      }
+      field.value = value;
+      if (field.value !== value) field.value = "";
+    }
+    if (narrows(this.filter)) byId("filters-box").open = true;
+  }
+
+  get filter() {
+    const { label, source, state, least, most, text } = this.#form.elements;
+    return {
+      ...NOTHING,
+      label: label.value === "" ? null : Number(label.value),
+      source: source.value,
+      state: state.value,
+      least: percent(least.value),
+      most: percent(most.value),
+      text: text.value.trim(),
+    };
+  }
+
+  get order() {
+    return this.#form.elements.order.value || "note";
+  }
+
+  /** The choices as a query, to go along to another note. */
+  get query() {
+    const pairs = CHOICES.map((name) => [name, this.#form.elements[name].value]).filter(([, value]) => value !== "");
+    return new URLSearchParams(pairs).toString();
+  }
+
+  #take() {
+    const { query } = this;
+    window.history.replaceState(null, "", `${window.location.pathname}${query ? `?${query}` : ""}`);
+    for (const link of document.querySelectorAll("a[data-keeps]")) carry(link, query);
+    this.#changed(this.filter, this.order);
+    byId("filtered").textContent = narrows(this.filter) ? words.filtered : "";
+  }
+}
+
+/** The link with these choices; what else it says (after which note) stays. */
+function carry(link, query) {
+  const url = new URL(link.href);
+  const after = url.searchParams.get("after");
+  url.search = query;
+  if (after) url.searchParams.set("after", after);
+  link.href = url.href;
+}
