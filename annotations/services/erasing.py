@@ -8,7 +8,7 @@ from django.db.models import F, QuerySet
 from annotations.models import Document, GoldVersion, GoldVersionNote, Import, Project, Span, StoredFile, User, Verb
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
-from annotations.services.proposed_strings import remove_strings
+from annotations.services.proposed_strings import remove_strings, tally_of
 from annotations.services.searching import forget_searches
 
 
@@ -53,8 +53,9 @@ def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> d
         _passing_files(project).delete()
         # Comments and flags go with their notes; what was searched for may be the patient's name.
         forget_searches(project=project)
-        remove_strings(Span.objects.filter(annotation_set__document__in=ids))
+        gone = tally_of(Span.objects.filter(annotation_set__document__in=ids))
         Document.objects.filter(pk__in=ids).delete()
+        remove_strings(gone)
         record(verb=Verb.PATIENT_ERASED, actor=actor, project_id=project.pk, data=preview | {"documents": ids})
         transaction.on_commit(_empty_write_ahead_log)
     return preview

@@ -241,8 +241,9 @@ def undo_import(*, import_id: int, state: str = Import.State.CANCELLED) -> int:
         row = Import.objects.select_for_update().get(pk=import_id)
         if row.state == Import.State.DONE:
             return 0
-        remove_strings(Span.objects.filter(annotation_set__imported_by=row))
+        gone = tally_of(Span.objects.filter(annotation_set__imported_by=row))
         AnnotationSet.objects.filter(imported_by=row).delete()
+        remove_strings(gone)
         worked_on = AnnotationSet.objects.filter(document=OuterRef("pk"))
         notes = Document.objects.filter(imported_by=row).filter(~Exists(worked_on))
         removed = notes.count()

@@ -11,7 +11,7 @@ from annotations.services.comparing import expect_relabelling
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.label_lock import change_labels
-from annotations.services.proposed_strings import relabel_strings, remove_strings
+from annotations.services.proposed_strings import relabel_strings, remove_strings, tally_of
 
 EDITABLE = ("name", "hotkey", "description", "placeholder")
 
@@ -129,8 +129,10 @@ def merge_labels(*, source: Label, target: Label, actor: User | None) -> dict[st
         AnnotationSet.objects.filter(spans__label=source).update(version=F("version") + 1)
         twins = list(_twins(source, target).values_list("pk", flat=True))
         for at in range(0, len(twins), 500):
-            remove_strings(Span.objects.filter(pk__in=twins[at : at + 500]))
-            Span.objects.filter(pk__in=twins[at : at + 500]).delete()
+            spans = Span.objects.filter(pk__in=twins[at : at + 500])
+            gone = tally_of(spans)
+            spans.delete()
+            remove_strings(gone)
         Span.objects.filter(label=source).update(label=target)
         relabel_strings(source.pk, target.pk)
         Decision.objects.filter(label_id=source.pk).update(label_id=target.pk)

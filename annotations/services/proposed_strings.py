@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotations.models import AnnotationSet, Author, ProposedString, Span
 
@@ -76,21 +76,25 @@ def tally_of(spans: "QuerySet[Span]") -> dict[Key, Tally]:
     return found
 
 
-def remove_strings(spans: "QuerySet[Span]") -> None:
-    """These spans are about to go. A row that nothing is left of goes too."""
-    gone = tally_of(spans)
+def remove_strings(gone: dict[Key, Tally]) -> None:
+    """Proposals that were counted by `tally_of` are deleted now. A row that nothing is left of goes too.
+
+    After the deletion: who decides holds the note's gold first and a string's row last, and this must not be the other
+    way round.
+    """
     with connection.cursor() as cursor:
         cursor.executemany(
             f"UPDATE {_TABLE} SET count = count - %s, open = open - %s, scored = scored - %s, "  # noqa: S608
             "confidence_sum = confidence_sum - %s WHERE author_id = %s AND string_key = %s AND label_id = %s",
             [(t.count, t.open, t.scored, t.confidence_sum, *key) for key, t in sorted(gone.items())],
         )
-    ProposedString.objects.filter(author_id__in={author for author, _, _ in gone}, count__lte=0).delete()
-    for row in ProposedString.objects.filter(sample__in=spans.order_by().values("pk")):
-        others = Span.objects.filter(
+    rows = ProposedString.objects.filter(author_id__in={author for author, _, _ in gone})
+    rows.filter(count__lte=0).delete()
+    for row in rows.exclude(Exists(Span.objects.filter(pk=OuterRef("sample")))):
+        same = Span.objects.filter(
             annotation_set__author=row.author_id, string_key=row.string_key, label_id=row.label_id
         )
-        row.sample = others.exclude(pk__in=spans.order_by().values("pk")).values_list("pk", flat=True)[0]
+        row.sample = same.values_list("pk", flat=True)[0]
         row.save(update_fields=["sample"])
 
 

@@ -33,7 +33,7 @@ def rate(figure: Rate) -> SafeString:
     counted = ngettext("%(n)d decision", "%(n)d decisions", figure.decided) % {"n": figure.decided}
     few = format_html(" <span class='tag'>{}</span>", _("too few to tell")) if figure.few else ""
     return format_html(
-        '{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span> '
-        '<span class="mute small">{}</span>{}',
+        '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span> '
+        '<span class="mute small">{}</span>{}</span>',
         percent(figure.share), _("95 % interval"), percent(low), percent(high), counted, few,
     )  # fmt: skip
