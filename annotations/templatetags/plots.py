@@ -166,12 +166,15 @@ CURVE_LEFT, CURVE_WIDTH, CURVE_TICKS = 72, 560, 4
 
 
 @register.simple_tag
-def loss_curve(losses: Sequence[float], title: str) -> SafeString:
-    """A loss for each iteration, from the first on. The title and its ends are its words for screen readers."""
+def loss_curve(losses: Sequence[float], title: str, top: float = 0.0) -> SafeString:
+    """A loss or another figure for each iteration, from the first on; up to `top`, else to the highest.
+
+    The title and its ends are its words for screen readers.
+    """
     known = [loss for loss in losses if isfinite(loss)]
     if len(known) < 2:
         return NOTHING
-    top = max(known) or 1.0
+    top = top or max(known) or 1.0
     down, across = Scale(0.0, top, TOP + HEIGHT, TOP), Scale(1, len(known), CURVE_LEFT, CURVE_WIDTH - RIGHT)
     lines = [top * step / CURVE_TICKS for step in range(CURVE_TICKS + 1)]
     grid = format_html_join(

@@ -1,11 +1,13 @@
 """Projects, notes, gold, export and audit in Chromium: axe-core, small screens, and what htmx adds."""
 
 import io
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Author
@@ -13,20 +15,25 @@ from annotations.selectors import projects as projects_selector
 from annotations.services.gold import freeze, make_gold
 from annotations.services.staging import store_file
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.models import Calibration, Run
+from models_runtime.jobs.pipelines import Pipeline
+from models_runtime.models import Calibration, Job, Run, TrainedModel
+from models_runtime.services.training import start_training
 from tests import factories as make
 
 pytestmark = pytest.mark.one_database
 
+HOUR = timedelta(hours=1)
 ROSSI = (0, 11, "PATIENT")
-PAGES = ["project", "notes", "gold", "export", "audit", "run_llm"]
+PAGES = ["project", "notes", "gold", "export", "audit", "run_llm", "runs", "models"]
+PIPELINE = Pipeline("small", "small", ("LOC", "PER"), "it", "1.0", "Somebody's names & towns.", folder=True)
 
 
 @pytest.fixture
-def world(transactional_db: None, settings: Any) -> SimpleNamespace:
+def world(transactional_db: None, settings: Any, monkeypatch: Any) -> SimpleNamespace:
     """Sixty notes: two pages of the list. The first two are read by ann, the first also by ben; the second is gold."""
     listed = {"SERVERS": "a=http://127.0.0.1:9/v1 b=http://llm.example.org/v1", "A_MODELS": "m", "B_MODELS": "m"}
     settings.LLM_SERVERS = read_servers({f"DEIDREVIEW_LLM_{name}": value for name, value in listed.items()})
+    monkeypatch.setattr("models_runtime.jobs.pipelines.pipelines", lambda: [PIPELINE])
     project = make.make_project("covid", name="Covid ward")
     ann, ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
     mia, rev = make.make_member(project, "manager", "mia"), make.make_member(project, "reviewer", "rev")
@@ -41,7 +48,18 @@ def world(transactional_db: None, settings: Any) -> SimpleNamespace:
     make.make_set(notes[1], run.author, [ROSSI, (44, 50, "CITY")], submitted=True)
     make.make_calibration(run, project.gold_versions.get())
     store_file(project=project, kind="export", name="covid-gold.zip", content=io.BytesIO(b"zip"), actor=rev)
-    return SimpleNamespace(project=project, notes=notes, ann=ann, ben=ben, mia=mia, rev=rev)
+    model = in_training(project)
+    return SimpleNamespace(project=project, model=model, notes=notes, ann=ann, ben=ben, mia=mia, rev=rev)
+
+
+def in_training(project: Any) -> TrainedModel:
+    """A spaCy model after three epochs of ten."""
+    model = start_training(project=project, gold=1, actor=None, key="k", backend="spacy")
+    TrainedModel.objects.filter(pk=model.pk).update(losses=[0.4, 0.2, 0.1], hold_out=[0.5, 0.7, 0.75])
+    Job.objects.filter(pk=model.job_id).update(
+        state=Job.State.RUNNING, done=3, total=11, started_at=timezone.now(), lease_until=timezone.now() + HOUR
+    )
+    return model
 
 
 @pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
@@ -53,6 +71,7 @@ def test_every_page_is_accessible_and_fits(
     urls = [live("projects"), live("project", "covid"), live("notes", "covid")]
     if who == "mia":
         urls = [live("projects"), live("project_new"), *(live(name, "covid") for name in PAGES)]
+        urls += [live("run_pipeline", "covid", "small"), live("model", "covid", world.model.pk)]
         urls += [live("note", "covid", note.pk) for note in world.notes[:3]] + [live("gold_version", "covid", 1)]
         run = Run.objects.get()
         urls += [live(name, "covid") for name in ("backends", "runs_compare")] + [live("run", "covid", run.pk)]
