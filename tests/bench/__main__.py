@@ -16,6 +16,7 @@ from tests.bench import (
     disagreeing,
     exporting,
     importing,
+    many,
     pages,
     plans,
     queueing,
@@ -49,6 +50,7 @@ PARTS: dict[str, Part] = {
         disagreeing,
         scoring,
         reviewing,
+        many,
     )
 } | {rules.PART: lambda bench: rules.figures(), readers.PART: lambda bench: readers.figures(bench.rounds)}
 # It needs no running product, but a PostgreSQL of its own.

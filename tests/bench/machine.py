@@ -47,6 +47,12 @@ def command_line(pid: int) -> str:
     return "".join(_lines(f"/proc/{pid}/cmdline")).replace("\0", " ").strip()
 
 
+def environment(pid: int) -> dict[str, str]:
+    """What a process was started with."""
+    words = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+    return dict(word.split("=", 1) for word in words if "=" in word)
+
+
 @dataclass(frozen=True)
 class Memory:
     """MiB. `pss` counts a page that n processes share as 1/n in each, so that it may be summed."""

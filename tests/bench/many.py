@@ -1,0 +1,116 @@
+"""A run of the rules over 100,000 short notes, by one worker and by two: notes a second, and memory that stays flat.
+
+Meanwhile a browser looks at the list of runs every second, as a manager would.
+"""
+
+import contextlib
+import random
+import subprocess
+import sys
+import time
+import zipfile
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from tests.bench import corpus
+from tests.bench.client import Browser
+from tests.bench.figures import Figure
+from tests.bench.machine import command_line, environment, memory, tree
+from tests.bench.people import MANAGER, PASSWORD, Bench, new_member, new_project
+from tests.bench.product import ROOT, Product
+
+PART = "many"
+NOTES = 100_000
+PROJECT = "many"
+ROLES = {"gunicorn": "web", "manage work": "worker"}
+# PSS may go up and down by what others share; what grows with the notes would be far above this (MiB).
+FLAT = 16.0
+
+
+def measure(bench: Bench) -> list[Figure]:
+    product = bench.product
+    new_project(product, PROJECT)
+    new_member(product, PROJECT, MANAGER, "manager")
+    product.manage("import_documents", PROJECT, _notes(bench.data), "--format", "text", "--language", "es")
+    browser = product.signed_in(MANAGER, PASSWORD)
+    figures = []
+    with contextlib.closing(browser):
+        for workers in (1, 2):
+            with _further_workers(product, workers - 1) as pids:
+                figures += _run(product, browser, workers, pids)
+    return figures
+
+
+def _notes(folder: Path) -> Path:
+    """A zip of NOTES short notes, no two alike."""
+    file = folder / "many.zip"
+    chance, vocabulary = random.Random(6), corpus.VOCABULARY.split()
+    with zipfile.ZipFile(file, "w") as packed:
+        for number in range(NOTES):
+            words = " ".join(chance.choices(vocabulary, k=20))
+            day = f"{chance.randint(1, 28):02}/{chance.randint(1, 12):02}/20{chance.randint(10, 24)}"
+            text = f"Nombre: Mario Rossi. NHC: {number:07}. Fecha: {day}. {words}. Médico: Ana Pérez."
+            packed.writestr(f"n{number:06}.txt", text)
+    return file
+
+
+@contextlib.contextmanager
+def _further_workers(product: Product, count: int) -> Iterator[list[int]]:
+    """Workers beside the product's own, with its environment."""
+    assert product.process is not None
+    own = next(pid for pid in tree(product.process.pid) if "manage work" in command_line(pid))
+    command = [sys.executable, "-m", "manage", "work"]
+    started = [subprocess.Popen(command, cwd=ROOT, env=environment(own)) for _ in range(count)]
+    try:
+        yield [each.pid for each in started]
+    finally:
+        for each in started:
+            each.terminate()
+            each.wait(60)
+
+
+@dataclass
+class Watched:
+    """PSS by role, MiB, one sample a second, of all processes of a role together."""
+
+    samples: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def sample(self, roots: list[int]) -> None:
+        now: dict[str, float] = defaultdict(float)
+        for pid in (pid for root in roots for pid in tree(root)):
+            line = command_line(pid)
+            for word, role in ROLES.items():
+                if word in line:
+                    now[role] += memory(pid).pss
+        for role, size in now.items():
+            self.samples[role].append(size)
+
+    def growth(self, role: str) -> float:
+        """From the second fifth of the time to the last: by then all is loaded."""
+        sizes = self.samples[role]
+        fifth = max(1, len(sizes) // 5)
+        return median(sizes[-fifth:]) - median(sizes[fifth : 2 * fifth] or sizes)
+
+
+def _run(product: Product, browser: Browser, workers: int, pids: list[int]) -> list[Figure]:
+    assert product.process is not None
+    watched, roots = Watched(), [product.process.pid, *pids]
+    with ThreadPoolExecutor(1) as beside:
+        run = beside.submit(product.manage, "run_model", PROJECT, "rules", "--wait")
+        while not run.done():
+            browser.get(f"/projects/{PROJECT}/runs/")
+            watched.sample(roots)
+            time.sleep(1)
+        report = run.result()
+    if report["done"] != NOTES:
+        raise RuntimeError(f"{report['done']} notes were done")
+    by = f"{workers} worker{'s' if workers > 1 else ''}"
+    figures = [Figure(PART, f"{NOTES:,} short notes, {by}", NOTES / float(report["seconds"]), "notes/s")]
+    for role, sizes in watched.samples.items():
+        figures.append(Figure(PART, f"{role}, {by}, highest PSS", max(sizes), "MiB"))
+        figures.append(Figure(PART, f"{role}, {by}, growth of PSS", watched.growth(role), "MiB", aim=FLAT))
+    return figures
