@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from models_runtime.registry import BackendKind, TrainableKind
 from models_runtime.services.abilities import WEIGHTS, Lacks, lacking, remedy, reports
 from models_runtime.services.doorbell import RedisError
+from models_runtime.services.status import missing
 
 
 class State(StrEnum):
@@ -63,8 +64,7 @@ class Workers:
             words = _("The queue (Redis) does not answer, so it is not known whether a worker could run it.")
             return Health(State.UNKNOWN, _joined(words, remedy(kind, here) if here else ""))
         if not alive:
-            words = _("No worker is running for the queue “%(queue)s”: manage.py work --queue %(queue)s")
-            return Health(State.NO_WORKER, _joined(words % {"queue": queue}, remedy(kind, here) if here else ""))
+            return Health(State.NO_WORKER, _joined(missing(queue), remedy(kind, here) if here else ""))
         lacks = [said.get(key, "") for said in alive]
         if "" in lacks:
             return Health(State.READY)

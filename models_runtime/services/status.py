@@ -106,15 +106,14 @@ def _no_worker(job: Job) -> str:
     alive = workers_alive(job.queue)
     if alive is None:
         return _("The queue (Redis) does not answer. The work is kept and starts by itself once the queue is back.")
-    return missing(job.queue) if alive == 0 else ""
+    if alive == 0:
+        return missing(job.queue) + ". " + _("The work is kept and starts by itself once there is one.")
+    return ""
 
 
 def missing(queue: str) -> str:
-    """What to do where no worker of the kind that a queue needs is alive."""
-    return _(
-        "No %(queue)s worker is running. The work is kept and starts by itself once there is one: "
-        "manage.py work --queue %(queue)s"
-    ) % {"queue": queue}
+    """What to do where no worker of the kind that a queue needs is alive; without the full stop, as it is a command."""
+    return _("No %(queue)s worker is running: manage.py work --queue %(queue)s") % {"queue": queue}
 
 
 def _rate(job: Job) -> float | None:

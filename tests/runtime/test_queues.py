@@ -2,18 +2,22 @@
 
 import json
 from dataclasses import replace
+from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
 from models_runtime import registry
-from models_runtime.models import Job, TrainedModel
+from models_runtime.models import Job, Share, TrainedModel
 from models_runtime.runner import take
 from models_runtime.services import runs
 from models_runtime.services.ensembles import Asked, start_ensemble
 from tests import factories as make
+from tests.pages.checks import check_page
 from tests.runtime.probes.kinds import FAKE
 from tests.runtime.test_shares import idle
 
@@ -72,6 +76,25 @@ def test_the_run_s_page_says_which_worker_is_missing(run, redis_server):
     assert "No gpu worker" not in client.get(page).content.decode()
 
 
+def test_the_run_s_page_tells_how_many_are_at_it_and_that_a_pause_is_not_over(run, no_redis):
+    client = Client()
+    client.force_login(make.make_member(run.project, "manager"))
+    page = reverse("run", args=["covid", run.pk])
+    take(run.job_id)
+    live, late = Now() + timedelta(minutes=1), Now() - timedelta(minutes=1)
+    for number, until in enumerate((live, live, late)):
+        Share.objects.create(job_id=run.job_id, token=uuid4(), first=number, last=number, lease_until=until)
+    assert "2 workers" in check_page(client.get(page))
+    Job.objects.update(state=Job.State.PAUSED)
+    html = check_page(client.get(page))
+    assert "Pausing" in html, "two still finish what they have in hand"
+    assert "hx-trigger" in html
+    Share.objects.all().delete()
+    html = check_page(client.get(page))
+    assert "Paused" in html
+    assert "hx-trigger" not in html
+
+
 def test_the_command_says_how_each_queue_is_and_fails_where_work_waits_for_nobody(run, redis_server, capsys):
     idle(redis_server.client(), "a"), idle(redis_server.client(), "b", "busy")
     with pytest.raises(CommandError, match=r"no worker is running: gpu \(1\)"):
@@ -80,7 +103,7 @@ def test_the_command_says_how_each_queue_is_and_fails_where_work_waits_for_nobod
     said = queues(capsys)
     assert "cpu: 2 workers, 1 idle; jobs: 0 running, 0 waiting\n" in said
     assert "gpu: 1 worker, 1 idle; jobs: 0 running, 1 waiting (the oldest for " in said
-    assert "llm: no worker is running: manage.py work --queue llm; jobs: 0 running, 0 waiting" in said
+    assert "llm: No llm worker is running: manage.py work --queue llm; jobs: 0 running, 0 waiting" in said
     take(run.job_id)
     _, gpu, _ = json.loads(queues(capsys, "--json"))["queues"]
     assert gpu == {

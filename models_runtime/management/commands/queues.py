@@ -3,6 +3,7 @@ from typing import Any
 from annotations.management.journey import JourneyCommand
 from annotations.models import User
 from models_runtime.services.queues import QueueRow, queue_rows
+from models_runtime.services.status import missing
 
 
 class Command(JourneyCommand):
@@ -30,5 +31,5 @@ def _workers(row: QueueRow) -> str:
     if row.workers is None:
         return "Redis does not answer, so its workers are not known"
     if row.workers == 0:
-        return f"no worker is running: manage.py work --queue {row.queue}"
+        return missing(row.queue)
     return f"{row.workers} worker{'s' if row.workers > 1 else ''}, {row.idle} idle"
