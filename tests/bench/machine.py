@@ -55,15 +55,20 @@ def environment(pid: int) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Memory:
-    """MiB. `pss` counts a page that n processes share as 1/n in each, so that it may be summed."""
+    """MiB. `pss` counts a page that n processes share as 1/n in each, so that it may be summed.
+
+    `own` is the part of it that no file backs: SQLite maps the database, which the system gives back when it needs room.
+    """
 
     rss: float
     pss: float
+    own: float
 
 
 def memory(pid: int) -> Memory:
     fields = dict(line.split()[:2] for line in _lines(f"/proc/{pid}/smaps_rollup")[1:])
-    return Memory(int(fields.get("Rss:", 0)) / 1024, int(fields.get("Pss:", 0)) / 1024)
+    rss, pss, own = (int(fields.get(name, 0)) / 1024 for name in ("Rss:", "Pss:", "Pss_Anon:"))
+    return Memory(rss, pss, own)
 
 
 # ── What else the machine did ────────────────────────────────────────────────────────────────────────────────────────
