@@ -57,7 +57,7 @@ def environment(pid: int) -> dict[str, str]:
 class Memory:
     """MiB. `pss` counts a page that n processes share as 1/n in each, so that it may be summed.
 
-    `own` is the part of it that no file backs: SQLite maps the database, which the system gives back when it needs room.
+    `own` is the part of it that no file backs: the database is mapped, too, and given back where room is needed.
     """
 
     rss: float
