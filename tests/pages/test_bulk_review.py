@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import random
 import uuid
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotations.models import BulkAct, Decision, Event, ProposedString, Span, Verb
+from annotations.selectors.proposed_strings import strings
 from annotations.services import bulk_review, review
 from annotations.services.erasing import erase_patient
 from annotations.services.labels import merge_labels
@@ -173,6 +175,33 @@ def test_strings_are_listed_by_what_is_open_and_by_uncertainty(proposed, sign_in
         assert client.get(url("review_strings") + nonsense).status_code == 200
     empty = client.get(url("review_strings") + f"?label={proposed.labels['AGE']}")
     assert "Nothing here is open" in check_page(empty)
+
+
+@pytest.mark.parametrize("order", ["open", "uncertainty"])
+def test_the_first_strings_over_several_runs_are_the_first_of_all(world, order):
+    """However their counts are spread: against adding up everything. Page by page nothing is lost or doubled."""
+    chance = random.Random(4)
+    runs = [make.make_author(world.project, kind="run", name=f"run-{n}") for n in range(3)]
+    label = make.label_of(world.project, "CITY").pk
+    sums: dict[int, list[float]] = {}
+    for run in runs:
+        for key in chance.sample(range(400), 250):
+            count, doubt = int(300 * chance.random() ** 4), round(chance.random(), 2)
+            ProposedString.objects.create(
+                author=run, string_key=key, label_id=label, count=count, open=count, uncertainty=doubt, sample=key
+            )
+            if count:
+                found = sums.setdefault(key, [0, 0])
+                found[0], found[1] = found[0] + count, max(found[1], doubt)
+    best = sorted((figures[order == "uncertainty"] for figures in sums.values()), reverse=True)
+    listed, more, number = [], True, 0
+    while more:
+        number += 1
+        page = strings([run.pk for run in runs], order=order, number=number)
+        listed, more = listed + page.rows, page.more
+    assert len({row.pk for row in listed}) == len(listed) == len(sums)
+    keys = dict(ProposedString.objects.values_list("pk", "string_key"))
+    assert [sums[keys[row.pk]][order == "uncertainty"] for row in listed] == best
 
 
 def test_a_string_is_decided_wherever_it_stands_but_for_the_exceptions(proposed, sign_in):
