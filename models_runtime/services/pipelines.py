@@ -19,7 +19,7 @@ from models_runtime.registry import PIPELINE
 from models_runtime.services.backends import Chosen
 from models_runtime.services.runs import started
 
-USUAL = Path(settings.BASE_DIR / "fixtures" / "label_sets" / "spacy.json")
+USUAL = Path(settings.FIXTURES_DIR / "pipeline_labels.json")
 
 
 @dataclass(frozen=True)
