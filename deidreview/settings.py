@@ -247,6 +247,8 @@ ACCOUNT_RATE_LIMITS = {"login_failed": None, "login": None}
 EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "deidreview"
+# A code may be typed as its half minute ends: one step more is what RFC 6238 (5.2) allows for.
+MFA_TOTP_TOLERANCE = 1
 MFA_FORMS = {
     "authenticate": "deidreview.accounts.Code",
     "reauthenticate": "deidreview.accounts.CodeAgain",
