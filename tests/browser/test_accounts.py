@@ -15,7 +15,8 @@ LOOKS = [(width, scheme) for width in (1440, 390) for scheme in ("light", "dark"
 
 
 def sign_in(page: Page) -> None:
-    """By keyboard alone: the first field has the focus."""
+    """By keyboard alone: the first field has the focus, once the page has settled."""
+    expect(page.get_by_label("Username")).to_be_focused()
     page.keyboard.type("ada")
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
