@@ -12,12 +12,15 @@ from tests.runtime.conftest import state_of, wait_for
 pytestmark = pytest.mark.processes
 
 
+# Passes of the perceptron, which makes all that it is told to: long enough to be killed in the middle on any machine.
+PASSES = 4000
+
+
 def trained(world, key):
-    # The perceptron makes all the passes that it is told to: long enough to be killed in the middle.
-    return start_training(project=world.project, gold=1, actor=None, key=key, algorithm="ap", iterations=1000)
+    return start_training(project=world.project, gold=1, actor=None, key=key, algorithm="ap", iterations=PASSES)
 
 
-def finished(model, steps=1000):
+def finished(model, steps=PASSES):
     wait_for(lambda: state_of(model.job) == Job.State.DONE, timeout=240, what="the training to end")
     model.refresh_from_db()
     assert (model.state, len(model.losses)) == (TrainedModel.State.READY, steps)
@@ -46,7 +49,8 @@ def test_a_killed_training_of_epochs_goes_on_and_gives_the_same_model(world, red
     assert finished(start(key="whole"), steps=6) == killed
 
 
-def test_a_killed_training_begins_again_and_gives_the_same_model(world, redis_server, processes):
+def test_a_killed_training_begins_again_and_gives_the_same_model(world, redis_server, processes, monkeypatch):
+    monkeypatch.setattr("models_runtime.services.training.MOST_ITERATIONS", PASSES)
     processes("relay")
     worker = processes("work")
     model = trained(world, "killed")
