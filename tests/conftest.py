@@ -35,20 +35,29 @@ RUNNING = {"ops", "journey", "runtime"}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--only-database",
-        action="store_true",
-        help="leave out tests that touch no database, or whose database is beside the point: they ran on the other one",
+        "--part",
+        choices=["all", "plain", "first", "second"],
+        default="all",
+        help="plain: tests that touch no database; first: those that do; second: of those, the ones that are of "
+        "interest on another database too",
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--only-database"):
+    part = config.getoption("--part")
+    if part == "all":
         return
     apart: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
-        apart[_touches_database(item) and not item.get_closest_marker("one_database")].append(item)
+        apart[_is_in(part, item)].append(item)
     items[:] = apart[True]
     config.hook.pytest_deselected(items=apart[False])
+
+
+def _is_in(part: str, item: pytest.Item) -> bool:
+    if part == "plain":
+        return not _touches_database(item)
+    return _touches_database(item) and (part == "first" or item.get_closest_marker("one_database") is None)
 
 
 def _touches_database(item: pytest.Item) -> bool:

@@ -1,8 +1,8 @@
-"""`make test`: the browser code's tests under Node, then pytest on SQLite and, beside it, on PostgreSQL.
+"""`make test`: the browser code's tests under Node, then pytest on SQLite, on PostgreSQL, and without either.
 
-Both at once, since a test mostly waits: for a browser, a worker, a disk. What PostgreSQL's run says comes last.
-Tests that touch no database run once, and so do those of what the browser does by itself. Words after the command go
-to pytest: `python -m deidreview.run.testing tests/services -k gold`.
+All at once, since a test mostly waits: for a browser, a worker, a disk. What the other runs say comes last. Tests that
+touch no database run once, and so do those of what the browser does by itself. Words after the command go to pytest:
+`python -m deidreview.run.testing tests/services -k gold`.
 """
 
 import os
@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import IO
 
 from deidreview.run.environment import ROOT, StartError
@@ -29,25 +30,34 @@ NO_TESTS = 5
 def main(words: Sequence[str]) -> int:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     results = [] if words else [("JavaScript", _node(environ))]
-    with ThreadPoolExecutor(1) as beside, tempfile.TemporaryFile() as output:
-        postgres = beside.submit(_on_postgres, environ, words, output)
+    # A part of the tests may be found in one run and not in another.
+    fine = (0, NO_TESTS) if words else (0,)
+    beside = {"PostgreSQL": _on_postgres, "no database": _without_database}
+    with ThreadPoolExecutor(len(beside)) as pool, ExitStack() as files:
+        outputs = {name: files.enter_context(tempfile.TemporaryFile()) for name in beside}
+        runs = {name: pool.submit(run, environ, words, outputs[name], fine) for name, run in beside.items()}
         _title("pytest on SQLite")
-        results.append(("SQLite", _timed([*PYTEST, *words], environ)))
-        results.append(("PostgreSQL", postgres.result()))
-        _title("pytest on PostgreSQL")
-        output.seek(0)
-        sys.stdout.buffer.write(output.read())
+        results.append(("SQLite", _timed([*PYTEST, "--part=first", *words], environ, fine=fine)))
+        for name, run in runs.items():
+            results.append((name, run.result()))
+            _title(f"pytest, {name}")
+            outputs[name].seek(0)
+            sys.stdout.buffer.write(outputs[name].read())
+            sys.stdout.flush()
     print()
     for name, line in results:
         print(f"{name:12}{line or 'failed'}")
     return 0 if all(line.startswith("ok") for _, line in results) else 1
 
 
-def _on_postgres(environ: Mapping[str, str], words: Sequence[str], output: IO[bytes]) -> str:
+def _without_database(environ: Mapping[str, str], words: Sequence[str], output: IO[bytes], fine: Sequence[int]) -> str:
+    return _timed([*PYTEST, "--part=plain", *words], environ, output, fine)
+
+
+def _on_postgres(environ: Mapping[str, str], words: Sequence[str], output: IO[bytes], fine: Sequence[int]) -> str:
     try:
         with private_postgres() as url:
-            command = [*PYTEST, "--only-database", *words]
-            return _timed(command, {**environ, "DATABASE_URL": url}, output, fine=(0, NO_TESTS) if words else (0,))
+            return _timed([*PYTEST, "--part=second", *words], {**environ, "DATABASE_URL": url}, output, fine)
     except StartError as error:
         return str(error)
 
