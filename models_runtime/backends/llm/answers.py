@@ -28,15 +28,6 @@ class Mention(BaseModel):
     context: str = ""
 
 
-class Verdict(BaseModel):
-    """A judge's word on the entity that was shown to it under this number (000, 3.3)."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    id: int
-    counted_as: str
-
-
 @dataclass(frozen=True)
 class Listed(Generic[M]):
     """The entries that could be read, and how many could not."""

@@ -30,7 +30,7 @@ class LabelWord:
 
 
 def system_prompt(task: str, language: str, labels: Sequence[LabelWord]) -> str:
-    """What the model is told before the note. `task` is extract, rewrite or judge."""
+    """What the model is told before the note. `task` is extract or rewrite."""
     tagged = task == "rewrite"
     lines = [
         f"- {label.placeholder if tagged else label.code}: {': '.join(filter(None, (_name(label), label.description)))}"

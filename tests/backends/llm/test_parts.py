@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from annotations.domain.spans import Span
 from annotations.domain.tokens import covered, tokenize
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.llm.answers import Mention, Verdict, listed
+from models_runtime.backends.llm.answers import Mention, listed
 from models_runtime.backends.llm.chunks import chunks
 from models_runtime.backends.llm.masking import mask
 from models_runtime.backends.llm.placing import place
@@ -122,7 +122,7 @@ def test_answers_are_read_as_far_as_they_go(answer: str, texts: list[str], broke
 @pytest.mark.parametrize("answer", ["", "I can't help with that.", "[]", '{"found": []}', '{"entities": null}'])
 def test_no_list_is_no_answer(answer: str) -> None:
     with pytest.raises(BackendError, match="not the JSON") as caught:
-        listed(answer, Verdict)
+        listed(answer, Mention)
     assert not caught.value.permanent
 
 
