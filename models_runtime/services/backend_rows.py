@@ -23,6 +23,7 @@ from models_runtime.registry import (
 from models_runtime.services.backends import ready_models
 from models_runtime.services.calibrations import Standing, standing
 from models_runtime.services.health import Health, State, Workers
+from models_runtime.services.llm import servers
 from models_runtime.services.trained import trouble_of
 
 
@@ -49,8 +50,9 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
     workers = Workers()
     rows = [
         BackendRow(key, kind.title, kind.description, kind.queue, workers.health(key, kind, kind.queue))
-        for key, kind in {**BACKENDS, LLM: LLM_KIND}.items()
+        for key, kind in BACKENDS.items()
     ]
+    rows.append(BackendRow(LLM, LLM_KIND.title, LLM_KIND.description, LLM_KIND.queue, _of_servers(workers)))
     if project is None:
         return rows
     rows.append(
@@ -67,6 +69,13 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
         rows.append(BackendRow(PIPELINE, PIPELINE_KIND.title, PIPELINE_KIND.description, "cpu", health))
     rows += [_of_model(model, workers) for model in ready_models(project)]
     return list(_with_runs(project, rows))
+
+
+def _of_servers(workers: Workers) -> Health:
+    """Without a server in the settings there is nothing to ask, whatever the workers have."""
+    if servers():
+        return workers.health(LLM, LLM_KIND, LLM_KIND.queue)
+    return Health(State.NO_SERVER, _("No server is listed; the administrator names them in DEIDREVIEW_LLM_SERVERS."))
 
 
 def _of_model(model: TrainedModel, workers: Workers) -> BackendRow:

@@ -17,6 +17,7 @@ class State(StrEnum):
     LIBRARY = "library"
     WEIGHTS = "weights"
     LABELS = "labels"
+    NO_SERVER = "no server"
     NO_WORKER = "no worker"
     UNKNOWN = "unknown"
 
@@ -36,6 +37,7 @@ class Health:
             State.LIBRARY: _("Library missing"),
             State.WEIGHTS: _("Weights missing"),
             State.LABELS: _("Labels missing"),
+            State.NO_SERVER: _("No server"),
             State.NO_WORKER: _("No worker"),
             State.UNKNOWN: _("Not known"),
         }[self.state]

@@ -11,7 +11,7 @@ from tests import factories as make
 from tests.pages.checks import check_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
-URL = "/projects/covid/runs/combine"
+URL = "/projects/covid/runs/combine/"
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from rq.serializers import JSONSerializer
 from annotations.models import StoredFile
 from annotations.services.gold import freeze
 from models_runtime import registry
+from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import Run, TrainedModel
 from models_runtime.registry import BackendKind
 from models_runtime.services import abilities
@@ -70,7 +71,7 @@ def health(*words):
 
 def test_with_redis_away_nothing_is_claimed(no_redis, kinds):
     rows = listed()
-    assert {row["health"] for row in rows.values()} == {"unknown"}
+    assert {row["health"] for key, row in rows.items() if key != "llm"} == {"unknown"}
     assert "Redis" in rows["rules"]["words"] and "make setup-models" in rows["lib"]["words"]
 
 
@@ -152,3 +153,14 @@ def test_looking_for_libraries_imports_none():
         "lacks_here(); print([m for m in ('spacy', 'torch', 'transformers', 'pycrfsuite') if m in sys.modules])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_a_language_model_wants_a_server(no_redis, settings):
+    settings.LLM_SERVERS = {}
+    row = listed()["llm"]
+    assert row["health"] == "no server"
+    assert "DEIDREVIEW_LLM_SERVERS" in row["words"]
+    settings.LLM_SERVERS = read_servers(
+        {"DEIDREVIEW_LLM_SERVERS": "near=http://127.0.0.1:9/v1", "DEIDREVIEW_LLM_NEAR_MODELS": "small"}
+    )
+    assert listed()["llm"]["health"] != "no server"
