@@ -15,7 +15,7 @@ help:
 	@echo "make test          all tests, on SQLite and on PostgreSQL"
 	@echo "make lint          ruff, mypy, import contracts"
 	@echo "make bench         speed and memory, measured here"
-	@echo "make quality       quality of the learned models"
+	@echo "make quality       quality of the learned models, and review's effort as gold grows"
 	@echo "make lock          pin the newest versions that pyproject.toml allows"
 
 run: setup
@@ -44,6 +44,7 @@ bench: setup-dev
 
 quality: $(STAMPS)/dev
 	@$(PY) -m tests.quality
+	@$(PY) -m tests.quality.effort
 
 lock:
 	@.ci/lock

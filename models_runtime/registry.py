@@ -57,6 +57,15 @@ JOBS: dict[str, JobKind] = {
     "agreement": JobKind(title="Agreement", handler="models_runtime.jobs.agreement.run", right=Can.READ_NOTES),
     "score": JobKind(title="Score", handler="models_runtime.jobs.scoring.run", right=Can.READ_NOTES),
     "compare": JobKind(title="Comparison", handler="models_runtime.jobs.comparing.run", right=Can.READ_NOTES),
+    "judge": JobKind(
+        title="Judges",
+        handler="models_runtime.jobs.judging.run",
+        right=Can.MANAGE,
+        unit="answers",
+        queue="llm",
+        redo="models_runtime.jobs.judging.ready_again",
+        can_pause=True,
+    ),
     "calibrate": JobKind(
         title="Calibration", handler="models_runtime.jobs.calibrating.run", right=Can.MANAGE, can_retry=True
     ),
@@ -120,13 +129,24 @@ BACKENDS: dict[str, BackendKind] = {
 }
 # Not in the list: it is made of members, so it can't be run by its name alone (models_runtime.services.ensembles).
 ENSEMBLE = "ensemble"
-# Nor this: it is a pipeline of this machine, and a map of its labels (models_runtime.services.pipelines).
+# The one method of an ensemble that is no vote: all that its members, finished runs, propose (domain.merging).
+MERGED = "merged"
+# Nor this: it is a pipeline of this machine, and a map of its labels (models_runtime.services.foreign).
 PIPELINE = "spacy-pipeline"
 PIPELINE_KIND = BackendKind(
     title="spaCy pipelines",
     factory="models_runtime.backends.spacy_pipeline.backend.PipelineBackend",
     description="Pipelines of others: installed packages, and folders in DEIDREVIEW_DATA/pipelines.",
     needs="spacy",
+)
+# Nor this: a transformer of somebody else's in a folder of this machine, and a map of its labels.
+TAGGER = "token-classification"
+TAGGER_KIND = BackendKind(
+    title="Transformers",
+    factory="models_runtime.backends.token_classification.backend.TokenClassificationBackend",
+    description="Models of others that label tokens: folders in DEIDREVIEW_DATA/weights, safetensors only.",
+    queue="gpu",
+    needs="transformers",
 )
 # Not in the list either: it wants a server and a model, so it has a form of its own (models_runtime.services.llm).
 LLM = "llm"
@@ -139,8 +159,15 @@ LLM_KIND = BackendKind(
 )
 
 
+# No backends, as they read nothing: language models that judge what others made of a note, and what they are shown.
+JUDGE = "models_runtime.backends.llm.judging.LlmJudge"
+CASE = "models_runtime.backends.llm.judging.Case"
+
+
 # Backends that are set up on pages of their own.
-SET_UP = {LLM: LLM_KIND, PIPELINE: PIPELINE_KIND}
+SET_UP = {LLM: LLM_KIND, PIPELINE: PIPELINE_KIND, TAGGER: TAGGER_KIND}
+# Of these: what others made, with labels of their own.
+FOREIGN = (PIPELINE, TAGGER)
 
 
 def backend_kind(name: str) -> BackendKind:
@@ -158,7 +185,8 @@ class TrainableKind:
     `algorithms` by key, the default first. `format` is what its files say they are. `needs`: as a BackendKind's.
     `by_epoch`: it is scored after each, goes on from the last one after a kill, and can end early with what it has;
     the others begin again after a kill, which gives the same model.
-    `queue`: of its trainings, and of its models' runs.
+    `queue`: of its trainings, and of its models' runs. `based`: it begins with a folder of DATA_DIR/weights, or with a
+    model of its kind, and can learn the notes' language first. `grouped`: it reads up to 32 sentences as one (002).
     """
 
     title: str
@@ -169,6 +197,8 @@ class TrainableKind:
     needs: str = ""
     by_epoch: bool = False
     queue: str = "cpu"
+    based: bool = False
+    grouped: bool = False
 
 
 TRAINABLE: dict[str, TrainableKind] = {
@@ -205,6 +235,23 @@ TRAINABLE: dict[str, TrainableKind] = {
         },
         needs="torch",
         by_epoch=True,
+        queue="gpu",
+        grouped=True,
+    ),
+    "transformer": TrainableKind(
+        title="Transformer",
+        factory="models_runtime.backends.token_classification.trained.TransformerBackend",
+        child="models_runtime.backends.token_classification.child",
+        format="deidreview-transformer-1",
+        algorithms={
+            "weighted": "Fine-tuned from weights at hand, rare labels weighing more; wants a GPU",
+            "plain": "The same, every token weighing alike",
+            "fresh": "For small weights that know nothing yet: a high rate, many epochs",
+        },
+        needs="transformers",
+        by_epoch=True,
+        queue="gpu",
+        based=True,
     ),
 }
 

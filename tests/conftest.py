@@ -12,6 +12,9 @@ import pytest
 
 # Playwright's event loop runs in the thread of the test, where Django would refuse the ORM.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+# Several runs share the machine: threads of one model that wait for each other would cost more than they bring.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 # A test never waits for a Redis that somebody else runs.
 os.environ.pop("REDIS_URL", None)
 
@@ -29,17 +32,21 @@ def pytest_unconfigure() -> None:
 
 
 # What a test asks for when it touches a database. Tests of the running product begin one of their own.
-TOUCHES = {"db", "transactional_db", "django_db_setup", "live_server", "live"}
-RUNNING = {"ops", "journey", "runtime"}
+TOUCHES = {"db", "transactional_db", "django_db_setup", "live_server", "live", "start", "running"}
+BROWSER, RUNTIME = {"browser", "journey"}, "runtime"
+RUNNING = {"ops", RUNTIME}
+# Their databases are those of tests elsewhere; of these the ones marked `both_databases` run on both.
+ONCE = BROWSER | {"ops", "training"}
+HERE = Path(__file__).parent
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--part",
-        choices=["all", "plain", "first", "second"],
+        choices=["all", "plain", "browser", "first", "first-running", "second", "second-running"],
         default="all",
-        help="plain: tests that touch no database; first: those that do; second: of those, the ones that are of "
-        "interest on another database too",
+        help="plain: tests that touch no database; browser: those in a browser; first: the others; second: those that "
+        "are of interest on another database; -running: of those two, the tests of what runs in processes",
     )
 
 
@@ -55,15 +62,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_in(part: str, item: pytest.Item) -> bool:
-    if part == "plain":
-        return not _touches_database(item)
-    return _touches_database(item) and (part == "first" or item.get_closest_marker("one_database") is None)
+    folders = set(item.path.relative_to(HERE).parts)
+    if not _touches_database(item, folders):
+        return part == "plain"
+    database, _, apart = part.partition("-")
+    if database == "second":
+        twice = not folders & ONCE or item.get_closest_marker("both_databases") is not None
+        return twice and bool(apart) == bool(folders & RUNNING)
+    if folders & BROWSER:
+        return part == "browser"
+    return database == "first" and bool(apart) == bool(folders & RUNNING)
 
 
-def _touches_database(item: pytest.Item) -> bool:
-    if RUNNING & set(item.path.relative_to(Path(__file__).parent).parts):
+def _touches_database(item: pytest.Item, folders: set[str]) -> bool:
+    if RUNTIME in folders or item.get_closest_marker("django_db") is not None:
         return True
-    return item.get_closest_marker("django_db") is not None or bool(TOUCHES & set(getattr(item, "fixturenames", ())))
+    return bool(TOUCHES & set(getattr(item, "fixturenames", ())))
 
 
 def pytest_report_header() -> str:

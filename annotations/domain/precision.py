@@ -1,6 +1,7 @@
 """How often proposals are right, from what was decided so far."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 # Fewer decisions than these say little; the pages then say so in words.
@@ -36,6 +37,39 @@ class Rate:
         reach = _Z * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
         scale = 1 + _Z**2 / n
         return max(0.0, (middle - reach) / scale), min(1.0, (middle + reach) / scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A share over whole notes with its interval of 95 %; None where nothing was counted. `few` notes say little."""
+
+    share: float | None
+    low: float
+    high: float
+    notes: int
+    counted: int
+
+    @property
+    def few(self) -> bool:
+        return self.notes < FEW
+
+
+def by_notes(counts: Sequence[tuple[int, int]]) -> Estimate:
+    """Of (right, all) in each note of a sample of notes: the ratio estimate (Cochran 1977, section 2.11).
+
+    What stands in one note is alike, so that the notes are what is counted by; the interval is never narrower than that
+    of as many single decisions (`Rate.interval`), which also holds where every one is right.
+    """
+    right, counted, notes = sum(r for r, _ in counts), sum(n for _, n in counts), len(counts)
+    whole = Rate(right, counted)
+    if whole.share is None or whole.interval is None:
+        return Estimate(None, 0.0, 1.0, notes, 0)
+    low, high = whole.interval
+    if notes > 1:
+        spread = sum((r - whole.share * n) ** 2 for r, n in counts) * notes / (notes - 1)
+        reach = _Z * math.sqrt(spread) / counted
+        low, high = min(low, max(0.0, whole.share - reach)), max(high, min(1.0, whole.share + reach))
+    return Estimate(whole.share, low, high, notes, counted)
 
 
 def likely_right(rate: Rate, confidence: float | None) -> float:

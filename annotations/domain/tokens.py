@@ -105,6 +105,10 @@ class Parts:
         """How many tokens the part has, without making them."""
         return len(_TOKEN.findall(self._kinds, start, end))
 
+    def inside_token(self, at: int) -> bool:
+        """Whether a cut at this place would go through a token."""
+        return at > 0 and self._kinds[at - 1 : at + 1] in ("WW", "DD")
+
     def whole(self, cuts: Iterable[int]) -> int:
         """How many tokens the text has when it is cut at these places."""
         kinds = self._kinds

@@ -182,12 +182,17 @@ def _meet(one: Place, two: Place) -> bool:
 
 def source_of(method: Method, names: Sequence[str]) -> str:
     """`majority:rules+ours`; names are cut where all of it would be longer than SOURCE."""
-    whole = f"{method}:{'+'.join(names)}"
-    if len(whole) <= SOURCE:
+    return f"{method}:{joined(names, SOURCE - len(method) - 1)}"
+
+
+def joined(names: Sequence[str], most: int) -> str:
+    """`rules+ours`; names are cut where all of it would be longer than `most`."""
+    whole = "+".join(names)
+    if len(whole) <= most:
         return whole
-    room = max(2, (SOURCE - len(method) - len(names)) // len(names))
+    room = max(2, (most - len(names) + 1) // len(names))
     short = (name if len(name) <= room else name[: room - 1] + "…" for name in names)
-    return f"{method}:{'+'.join(short)}"[:SOURCE]
+    return "+".join(short)[:most]
 
 
 def _settled(spans: Sequence[Span], *, keep_partial: bool) -> list[Span]:

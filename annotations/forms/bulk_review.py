@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.access import Access
 from annotations.models import Author, BulkAct
-from annotations.selectors.bulk_rules import Rule
+from annotations.selectors.bulk_rules import Kind, Rule
 from annotations.selectors.workbench import labels_of
 
 SOURCE_LENGTH = 80
@@ -44,9 +44,15 @@ class BulkForm(forms.Form):
 
     def __init__(self, *args: Any, access: Access, runs: Sequence[Author], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._choose("runs", [(run.pk, run.name) for run in runs])
+        self._merged = {run.pk: len(run.merged_from) for run in runs if run.merged_from is not None}
+        self._choose("runs", [(run.pk, self._name(run)) for run in runs])
         names = [(label["id"], label["name"]) for label in labels_of(access.project.pk)]
         self._choose("label", [("", _("Any label")), *names])
+
+    def _name(self, run: Author) -> str:
+        if run.pk not in self._merged:
+            return run.name
+        return _("%(name)s (a merged list of %(n)d runs)") % {"name": run.name, "n": self._merged[run.pk]}
 
     def _choose(self, field: str, choices: list[tuple[Any, Any]]) -> None:
         self.fields[field].choices = choices  # type: ignore[attr-defined]
@@ -56,16 +62,23 @@ class BulkForm(forms.Form):
         if cleaned.get("kind") == "threshold" and cleaned.get("least") is None and "least" not in self.errors:
             raise ValidationError({"least": _("Say how sure the run must be.")})
         if cleaned.get("kind") == "agreed" and "runs" in cleaned:
-            wanted = cleaned.get("agree") or 2
-            if len(cleaned["runs"]) < wanted:
-                raise ValidationError({"runs": _("Choose at least as many runs as are to agree.")})
+            self._check_agreeing(cleaned["runs"], cleaned.get("agree") or 2)
         return cleaned
+
+    def _check_agreeing(self, runs: Sequence[int], wanted: int) -> None:
+        merged = [self._merged[run] for run in runs if run in self._merged]
+        if merged and len(merged) < len(runs):
+            words = _("A merged list holds what its runs propose: choose merged lists alone, or runs alone.")
+            raise ValidationError({"runs": words})
+        if (max(merged) if merged else len(runs)) < wanted:
+            raise ValidationError({"runs": _("Choose at least as many runs as are to agree.")})
 
     @property
     def rule(self) -> Rule:
         data = self.cleaned_data
         if data["kind"] == "agreed":
-            return Rule("agreed", sorted(data["runs"]), label=data["label"], agree=data["agree"] or 2)
+            kind: Kind = "merged" if set(data["runs"]) <= set(self._merged) else "agreed"
+            return Rule(kind, sorted(data["runs"]), label=data["label"], agree=data["agree"] or 2)
         return Rule(
             "threshold",
             sorted(data["runs"]),

@@ -4,6 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotations.domain.splits import Side
+from annotations.services.rounds import HOLD_OUT
 from annotations.services.splitting import SEED_LENGTH
 
 
@@ -17,6 +18,21 @@ class FreezeForm(forms.Form):
         help_text=_("Shown with the version, for good. No personal data here."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
+
+
+class HoldOutForm(forms.Form):
+    """How much the first round of the loop holds out; later rounds hold out the same notes."""
+
+    share = forms.IntegerField(
+        label=_("Hold out, percent of the notes"),
+        min_value=1,
+        max_value=90,
+        initial=HOLD_OUT,
+        help_text=_("By patient, and the same notes in every round, so that all models are scored alike."),
+    )
+
+    def clean_share(self) -> int:
+        return int(self.cleaned_data["share"])
 
 
 class SplitForm(forms.Form):

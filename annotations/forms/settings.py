@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.forms.projects import LANGUAGE
 from annotations.models import Author, Project, User
+from annotations.models.project import SecondReview
 
 MOST_READERS = 20
 
@@ -64,6 +65,17 @@ class SettingsForm(forms.Form):
     )
     show_outcome = forms.BooleanField(
         label=_("Annotators see what became of their spans once a note is adjudicated"), required=False
+    )
+
+    second_review = forms.ChoiceField(
+        label=_("Who reviews a note's proposals"),
+        choices=SecondReview.choices,
+        widget=forms.RadioSelect,
+        help_text=_(
+            "With two, a note is gold once both have closed it. The second is never somebody who decided in the first "
+            "review, in bulk or one by one. Where a blind second differs from the first, they then see both and settle "
+            "it. A change here holds for notes that are closed from now on; notes that wait for a second keep waiting."
+        ),
     )
 
     def __init__(self, *args: Any, runs: QuerySet[Author], **kwargs: Any) -> None:

@@ -7,11 +7,12 @@ from annotations.models.comparison import Comparison, Difference, Stale
 from annotations.models.document import Document
 from annotations.models.event import Event, Verb
 from annotations.models.gold import GoldVersion, GoldVersionNote
+from annotations.models.handover import Handover
 from annotations.models.imports import Import
 from annotations.models.label import Category, Label, LabelSet
 from annotations.models.personal import PersonalKey, Search
 from annotations.models.project import Membership, Project, Role
-from annotations.models.review import BulkAct, Decision, ProposedString, Review
+from annotations.models.review import BulkAct, Decision, ProposedNote, ProposedString, Review
 from annotations.models.sets import AnnotationSet, Span
 from annotations.models.stored_file import StoredChunk, StoredFile
 from annotations.models.talk import Comment, Flag
@@ -36,12 +37,14 @@ __all__ = [
     "Flag",
     "GoldVersion",
     "GoldVersionNote",
+    "Handover",
     "Import",
     "Label",
     "LabelSet",
     "Membership",
     "PersonalKey",
     "Project",
+    "ProposedNote",
     "ProposedString",
     "Resolution",
     "Review",

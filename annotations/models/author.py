@@ -22,6 +22,7 @@ class Author(models.Model):
     kind = models.CharField(max_length=12, choices=Kind)
     name = models.CharField(max_length=150)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="authors")
+    merged_from = models.JSONField(null=True, help_text="A merged list of proposals: the authors of its runs, by id.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

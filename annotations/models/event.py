@@ -56,6 +56,7 @@ class Verb(models.TextChoices):
     RUN_STARTED = "run.started", "started a model run"
     CALIBRATED = "backend.calibrated", "calibrated a backend"
     CALIBRATION_WITHDRAWN = "calibration.withdrawn", "took a calibration out of use"
+    JUDGING_STARTED = "judging.started", "had models judge de-identified notes"
     MODEL_TRAINED = "model.trained", "had a model trained"
     MODEL_UPLOADED = "model.uploaded", "uploaded a model"
     MODEL_RENAMED = "model.renamed", "renamed a model"
@@ -65,6 +66,9 @@ class Verb(models.TextChoices):
     REVIEW_BULK_DONE = "review.bulk_done", "decided on many proposals"
     REVIEW_BULK_UNDONE = "review.bulk_undone", "took a bulk act back"
     REVIEW_REOPENED = "review.reopened", "reopened a note's review"
+    REVIEW_HANDED = "review.handed_on", "reviewed a note as the first of two"
+    REVIEW_TAKEN_BACK = "review.taken_back", "went on with a note that was handed on"
+    REVIEW_COMPARED = "review.compared", "reviewed a note as the second of two"
     REVIEW_CLOSED = "review.closed", "closed a note's review"
     FILE_DOWNLOADED = "file.downloaded", "downloaded a file"
 

@@ -11,6 +11,14 @@ class Role(models.TextChoices):
     VIEWER = "viewer", "Viewer"
 
 
+class SecondReview(models.TextChoices):
+    """Whether a note whose proposals a person reviewed needs a second one before it is gold."""
+
+    OFF = "off", "One reviewer is enough"
+    OPEN = "open", "A second reviewer looks through the first one's decisions"
+    BLIND = "blind", "A second reviewer decides without seeing the first one's decisions"
+
+
 class Project(models.Model):
     """One gold standard in the making: notes, a label set, people, guidelines."""
 
@@ -43,6 +51,7 @@ class Project(models.Model):
     show_outcome = models.BooleanField(
         default=True, help_text="Annotators see what became of their spans once a note is adjudicated."
     )
+    second_review = models.CharField(max_length=5, choices=SecondReview, default=SecondReview.OFF)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
 

@@ -12,11 +12,18 @@ from annotations.models.sets import Span
 class Review(models.Model):
     """A run's reading of one note under review. Closed: no proposal is open, and a person has read the note."""
 
+    class Drawn(models.TextChoices):
+        INFORMATION = "information", "For what it tells"
+        CHANCE = "chance", "By chance"
+
     document = models.ForeignKey(Document, models.CASCADE, related_name="reviews", db_index=False)
     author = models.ForeignKey(Author, models.CASCADE, related_name="reviews", db_index=False)
     closed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     closed_at = models.DateTimeField(null=True)
     found_empty = models.BooleanField(default=False, help_text="Read to the end, and nothing personal was in it.")
+    drawn = models.CharField(
+        max_length=11, choices=Drawn, blank=True, help_text="How the note was chosen; empty: by the order of the notes."
+    )
 
     class Meta:
         ordering = ["id"]
@@ -53,6 +60,7 @@ class BulkAct(models.Model):
     planned = models.PositiveIntegerField(default=0)
     decided = models.PositiveIntegerField(default=0)
     left = models.PositiveIntegerField(default=0, help_text="Somebody else was first, or the note's review was closed.")
+    beside = models.PositiveIntegerField(default=0, help_text="Rivals of what was accepted, rejected in the same act.")
     taken_back = models.PositiveIntegerField(default=0)
     kept = models.PositiveIntegerField(default=0, help_text="Not taken back: decided otherwise or closed since.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -92,6 +100,26 @@ class ProposedString(models.Model):
 
     def __str__(self) -> str:
         return f"proposed string {self.pk}"
+
+
+class ProposedNote(models.Model):
+    """A note that a run has read: how much its review was to tell, in bits, and its place in an order by chance."""
+
+    author = models.ForeignKey(Author, models.CASCADE, related_name="+", db_index=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="+")
+    information = models.FloatField()
+    place = models.FloatField(help_text="From 0 to 1, by chance.")
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["author", "document"], name="proposed_note_once")]
+        indexes = [
+            models.Index(fields=["author", "-information", "id"], name="note_by_information"),
+            models.Index(fields=["author", "place", "id"], name="note_by_chance"),
+        ]
+
+    def __str__(self) -> str:
+        return f"proposed note {self.pk}"
 
 
 class Decision(models.Model):

@@ -53,7 +53,7 @@ class Span(models.Model):
     confidence = models.FloatField(null=True)
     raw_confidence = models.FloatField(null=True, help_text="As the backend gave it, where `confidence` is calibrated.")
     source = models.CharField(max_length=80, blank=True, help_text="Rule id, model pass or prompt version.")
-    provenance = models.JSONField(null=True, help_text="Gold: proposed by, decided by, when, what was changed.")
+    provenance = models.JSONField(null=True, help_text="Gold: who proposed, who decided. Merged proposals: their runs.")
     string_key = models.BigIntegerField(null=True, help_text="Proposals: a number that equal strings share.")
 
     class Meta:

@@ -3,6 +3,7 @@
 Kinds of rule, all of them over `runs` (author ids):
     string     one string under one label: `string` (its key), `label`, and `but`, the ids of the exceptions
     agreed     the same place and label proposed by at least `agree` of the runs; `label` or None for any
+    merged     the same, of merged lists: at least `agree` of a list's runs, and more than are for any rival of it
     threshold  confidence of at least `least`; `label` and `source`, or None for any
 `to` is the label to accept with, None for the one proposed.
 """
@@ -14,9 +15,10 @@ from typing import Any, Literal
 from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from annotations.models import AnnotationSet, Author, Project, Review, Span
+from annotations.models import AnnotationSet, Author, Handover, Project, Review, Span, User
+from annotations.selectors.handovers import handed_on
 
-Kind = Literal["string", "agreed", "threshold"]
+Kind = Literal["string", "agreed", "merged", "threshold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ def proposals_of(rule: Rule) -> "QuerySet[Span]":
         spans = spans.filter(label_id=rule.label)
     if rule.kind == "string":
         return spans.filter(string_key=rule.string).exclude(pk__in=rule.but)
+    if rule.kind == "merged":
+        return spans.filter(provenance__clear__gte=rule.agree)
     if rule.kind == "agreed":
         return spans.alias(runs=_runs_alike(rule.runs)).filter(runs__gte=rule.agree)
     if rule.source is not None:
@@ -63,6 +67,8 @@ def _runs_alike(runs: Sequence[int]) -> Coalesce:
         Span.objects.filter(
             annotation_set__document=OuterRef("annotation_set__document"),
             annotation_set__author__in=runs,
+            # A merged list only says what its runs say.
+            annotation_set__author__merged_from__isnull=True,
             annotation_set__state=AnnotationSet.State.SUBMITTED,
             start=OuterRef("start"),
             end=OuterRef("end"),
@@ -75,13 +81,15 @@ def _runs_alike(runs: Sequence[int]) -> Coalesce:
     return Coalesce(Subquery(alike.values("runs")), 0)
 
 
-def open_of(rule: Rule, project: Project) -> "QuerySet[Span]":
-    """What a bulk act by the rule decides: no decision on it, not in gold as it is, its note's review not closed."""
-    return only_open(proposals_of(rule), project)
+def open_of(rule: Rule, project: Project, user: User | None) -> "QuerySet[Span]":
+    """What this person's bulk act by the rule decides: no decision on it, not in gold as it is, its note's review
+    neither closed nor handed on by them."""
+    return only_open(proposals_of(rule), project, user)
 
 
-def only_open(spans: "QuerySet[Span]", project: Project) -> "QuerySet[Span]":
-    """Of these proposals those that wait for a decision."""
+def only_open(spans: "QuerySet[Span]", project: Project, user: User | None) -> "QuerySet[Span]":
+    """Of these proposals those that wait for a decision, by this person where two have to decide."""
+    held = handed_on(user, document="annotation_set__document", author="annotation_set__author")
     closed = Review.objects.filter(
         document=OuterRef("annotation_set__document"), author=OuterRef("annotation_set__author"),
         closed_at__isnull=False,
@@ -94,4 +102,6 @@ def only_open(spans: "QuerySet[Span]", project: Project) -> "QuerySet[Span]":
         end=OuterRef("end"),
         label=OuterRef("label"),
     )
-    return spans.filter(decision__isnull=True).filter(~Exists(closed)).filter(~Exists(gold))
+    spans = spans.filter(decision__isnull=True).filter(~Exists(closed)).filter(~Exists(gold))
+    # Asked for where such a rule is, or was: it costs each proposal a look.
+    return spans.filter(~Exists(held)) if Handover.objects.exists() else spans

@@ -1,7 +1,9 @@
 """The log of review decisions, for export: who decided what on which proposal, when, by which act. Never note text.
 
 A row is one event: a decision, or the taking back of one (`reverts` is the number of the event that it takes back), so
-that the rows read from the first to the last give every state there was.
+that the rows read from the first to the last give every state there was. What was decided in the same act follows it
+under the same event, as `beside`: the rivals of a proposal that was accepted out of several runs' merged list. `pass`
+says whether it was the first review of the note, a second person's, or the settling of what the two differ in.
 """
 
 import csv
@@ -13,11 +15,13 @@ from typing import Any
 from annotations.models import Author, Document, Event, Label, Project, Span, User, Verb
 
 COLUMNS = (
-    "event", "at", "reviewer", "act", "reverts", "bulk", "over", "note", "note_id", "run", "proposal",
+    "event", "at", "reviewer", "act", "pass", "reverts", "bulk", "over", "note", "note_id", "run", "proposal",
     "proposed_start", "proposed_end", "proposed_label", "confidence", "source",
     "before", "after", "start", "end", "label", "gold_made", "gold_gone",
 )  # fmt: skip
-VERBS = (Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE)
+# Between two reviewers a note is handed on (what a blind second must not see is then set aside) and compared.
+BETWEEN = {Verb.REVIEW_HANDED: "hand on", Verb.REVIEW_TAKEN_BACK: "take back", Verb.REVIEW_COMPARED: "compare"}
+VERBS = (Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE, *BETWEEN)
 BATCH = 1_000
 Row = dict[str, Any]
 
@@ -38,39 +42,52 @@ def decisions(project: Project) -> Iterator[Row]:
 
 def _rows(events: Sequence[Event], labels: dict[int, str], runs: dict[int, str]) -> Iterator[Row]:
     names = dict(Document.objects.filter(pk__in={e.document_id for e in events}).values_list("pk", "name"))
-    spans = Span.objects.in_bulk([e.data["proposal"] for e in events if e.data["proposal"]])
+    beside = [row[0] for event in events for row in event.data.get("beside", [])]
+    spans = Span.objects.in_bulk([*beside, *(e.data["proposal"] for e in events if e.data.get("proposal"))])
     people = {e.data["over"] for e in events if e.data.get("over")}
     over = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
     for event in events:
         data = event.data
-        span = spans.get(data["proposal"])
-        after = data["after"] or {}
-        start, end, label = after.get("place") or (None, None, None)
-        yield {
+        known = {
             "event": event.pk,
             "at": event.at.isoformat(),
             "reviewer": event.actor.username if event.actor else None,
-            "act": data["act"],
+            "act": data.get("act") or BETWEEN[Verb(event.verb)],
+            "pass": data.get("pass", "first" if event.verb in (Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE) else None),
             "reverts": event.reverts,
             "bulk": data.get("cause"),
             "over": over.get(data.get("over") or 0),
             "note": names.get(event.document_id or 0),
             "note_id": event.document_id,
             "run": runs.get(data["run"]),
-            "proposal": data["proposal"],
-            "proposed_start": span.start if span else None,
-            "proposed_end": span.end if span else None,
-            "proposed_label": labels.get(span.label_id) if span else None,
-            "confidence": span.confidence if span else None,
-            "source": span.source if span else None,
-            "before": (data["before"] or {}).get("verdict") or ("open" if data["proposal"] else None),
-            "after": after.get("verdict") or ("open" if data["proposal"] else None),
-            "start": start,
-            "end": end,
-            "label": labels.get(label or 0),
-            "gold_made": _places(data["made"], labels),
-            "gold_gone": _places(data["gone"], labels),
         }
+        made, gone = (_places(data.get(rows, []), labels) for rows in ("made", "gone"))
+        gold = {"gold_made": made, "gold_gone": gone}
+        yield known | _decided(data.get("proposal"), data.get("before"), data.get("after"), spans, labels) | gold
+        for proposal, before, after in data.get("beside", []):
+            told: Row = {"act": "beside", "over": None, "gold_made": [], "gold_gone": []}
+            yield known | _decided(proposal, before, after, spans, labels) | told
+
+
+def _decided(
+    proposal: int | None, before: Row | None, after: Row | None, spans: dict[int, Span], labels: dict[int, str]
+) -> Row:
+    """One proposal (none for an act on the text): as it was proposed, its state before and after."""
+    span = spans.get(proposal or 0)
+    start, end, label = (after or {}).get("place") or (None, None, None)
+    return {
+        "proposal": proposal,
+        "proposed_start": span.start if span else None,
+        "proposed_end": span.end if span else None,
+        "proposed_label": labels.get(span.label_id) if span else None,
+        "confidence": span.confidence if span else None,
+        "source": span.source if span else None,
+        "before": (before or {}).get("verdict") or ("open" if proposal else None),
+        "after": (after or {}).get("verdict") or ("open" if proposal else None),
+        "start": start,
+        "end": end,
+        "label": labels.get(label or 0),
+    }
 
 
 def _places(rows: Sequence[Sequence[Any]], labels: dict[int, str]) -> list[list[Any]]:

@@ -13,9 +13,10 @@ MOST = 200
 
 def hints_of(document: Document, author: Author) -> list[dict[str, Any]]:
     """Places in code points, end-exclusive, with who found them; the same place and label once. The most sure first."""
-    others = Author.objects.filter(project=author.project_id, kind__in=Author.MODELS).exclude(pk=author.pk)
+    # A merged list only says what its runs say.
+    others = Author.objects.filter(project=author.project_id, kind__in=Author.MODELS, merged_from__isnull=True)
     spans = Span.objects.filter(
-        annotation_set__document=document, annotation_set__author__in=others,
+        annotation_set__document=document, annotation_set__author__in=others.exclude(pk=author.pk),
         annotation_set__state=AnnotationSet.State.SUBMITTED,
     )  # fmt: skip
     rows = spans.order_by("start", "end", "pk").values_list(

@@ -7,13 +7,15 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotations.domain.finding import around
-from annotations.models import Author, Decision, Document, Review, Span
+from annotations.models import Author, Decision, Document, Review, Span, User
+from annotations.selectors.handovers import held_pairs
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
     """A proposal where it stands (code points, end-exclusive). `state`: open, accepted, rejected, gold or closed;
-    `by` is who decided. Gold: it is there already; closed: open, in a note whose review is closed."""
+    `by` is who decided. Gold: it is there already; closed: open, in a note whose review is closed, or handed on by the
+    person who looks and now for a second one."""
 
     pk: int
     note: int
@@ -37,8 +39,8 @@ class Occurrence:
         return self.state == "open"
 
 
-def occurrences(spans: "QuerySet[Span]", project_id: int) -> list[Occurrence]:
-    """These proposals, in the order of the query. Each note's text is read once."""
+def occurrences(spans: "QuerySet[Span]", project_id: int, user: User) -> list[Occurrence]:
+    """These proposals, in the order of the query, as they are for this person. Each note's text is read once."""
     rows = list(spans.select_related("annotation_set__author", "decision__reviewer"))
     documents = {row.annotation_set.document_id for row in rows}
     notes = {
@@ -47,7 +49,7 @@ def occurrences(spans: "QuerySet[Span]", project_id: int) -> list[Occurrence]:
             "pk", "name", "language", "text"
         )
     }
-    gold, closed = _gold(documents, project_id), _closed(rows)
+    gold, closed = _gold(documents, project_id), _closed(rows) | held_pairs(user, documents)
     return [_occurrence(row, *notes[row.annotation_set.document_id], gold, closed) for row in rows]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Case, Count, F, Q, QuerySet, Value, When
 
 from annotations.domain.precision import BANDS, Rate
-from annotations.models import Author, Decision, Project, Span
+from annotations.models import Author, Decision, Project, Span, User
 from annotations.selectors.bulk_rules import Rule, open_of, proposals_of
 
 _DECIDED = Q(decision__isnull=False, decision__cause__isnull=True)
@@ -37,11 +37,11 @@ class Expected:
     rate: Rate
 
 
-def expected_of(rule: Rule, project: Project) -> list[Expected]:
+def expected_of(rule: Rule, project: Project, user: User) -> list[Expected]:
     """By label, the most first. The rate is of what the rule names and people have decided one by one."""
     right = RIGHT if rule.to is None else _ACCEPTED & Q(decision__label_id=rule.to)
     rates = rates_by(proposals_of(rule), "label_id", right=right)
-    counts = open_of(rule, project).values("label_id").annotate(count=Count("pk")).order_by("-count", "label_id")
+    counts = open_of(rule, project, user).values("label_id").annotate(count=Count("pk")).order_by("-count", "label_id")
     return [Expected(row["label_id"], row["count"], rates.get((row["label_id"],), Rate(0, 0))) for row in counts]
 
 

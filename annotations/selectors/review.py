@@ -5,8 +5,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from annotations.models import AnnotationSet, Author, Decision, Document, Review, Span
+from django.db.models import Exists, OuterRef
+
+from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Review, Span, User
 from annotations.models.prepared import PreparedRead
+from annotations.selectors.handovers import ACTIVE, Between, between
+from annotations.selectors.rivals import backing_of, rivals_among
 
 Place = tuple[int, int, int]
 """Start, end (code points, end-exclusive) and label id."""
@@ -35,43 +39,69 @@ _PROPOSALS = PreparedRead(
     lambda document, author: (
         Span.objects.filter(annotation_set__document_id=document, annotation_set__author_id=author)
         .order_by("start", "end", "id")
-        .values_list("id", "start", "end", "label_id", "confidence", "source")
+        .values_list("id", "start", "end", "label_id", "confidence", "source", "provenance")
     ),
     int,
     int,
 )
 _REVIEW = PreparedRead(
-    lambda document, author: Review.objects.filter(document_id=document, author_id=author).values_list(
-        "id", "closed_by_id"
-    )[:1],
+    lambda document, author, waiting, settling: (
+        Review.objects.filter(document_id=document, author_id=author)
+        .annotate(handed_on=Exists(Handover.objects.filter(review=OuterRef("pk"), state__in=[waiting, settling])))
+        .values_list("id", "closed_by_id", "handed_on")[:1]
+    ),
     int,
     int,
+    str,
+    str,
 )
 
 
-def review_state(*, document: Document, author: Author) -> dict[str, Any]:
+def review_state(*, document: Document, author: Author, user: User | None = None) -> dict[str, Any]:
     """Proposals with what was decided on them and by whom, gold as it stands, and how many are open.
+
+    `stage` is closed, first, or, between two reviewers, what the note is for `user`: waiting (for another person, so
+    closed to this one), second or settling. `between` is then who was first, whether the second is blind, and what the
+    first said where that may be seen.
 
     A proposal that gold holds already, span for span, counts as accepted: there is nothing left to decide.
     One whose accepted span somebody took out of gold since by other means is open again.
     """
     gold, version = _GOLD_SET.first(document.pk, Author.Kind.GOLD.value) or (0, 0)
-    review, closed_by = _REVIEW.first(document.pk, author.pk) or (0, None)
+    review, closed_by, handed_on = _REVIEW.first(document.pk, author.pk, *ACTIVE) or (0, None, False)
     spans = _GOLD.all(gold) if gold else []
     present = {(start, end, label) for start, end, label, _ in spans}
     decisions = _decisions(review) if review else {}
+    rows = _PROPOSALS.all(document.pk, author.pk)
     proposals = [
         _proposal(*shown_state(present, place, decisions.get(pk)), decisions.get(pk))
         | {"id": pk, "start": place[0], "end": place[1], "label": place[2], "confidence": confidence, "source": source}
-        for pk, *place, confidence, source in _PROPOSALS.all(document.pk, author.pk)
+        for pk, *place, confidence, source, _ in rows
     ]
+    merged = [(row[0], row[1], row[2], backing) for row in rows if (backing := backing_of(row[6]))]
+    if merged:
+        against, by_id = rivals_among(merged), {proposal["id"]: proposal for proposal in proposals}
+        for pk, _, _, backing in merged:
+            by_id[pk] |= {"runs": backing["runs"], "of": backing["of"], "rivals": against[pk]}
+    meets = between(review, user) if handed_on and closed_by is None else None
+    stage = meets.stage if meets else "first" if closed_by is None else "closed"
     return {
         "version": version,
-        "closed": closed_by is not None,
+        "closed": stage in ("closed", "waiting"),
+        "stage": stage,
+        "between": _between(meets) if meets else None,
         "open": sum(proposal["state"] == "open" for proposal in proposals),
         "proposals": proposals,
         "gold": [{"start": s, "end": e, "label": label} | _history(how) for s, e, label, how in spans],
     }
+
+
+def _between(meets: Between) -> dict[str, Any]:
+    known: dict[str, Any] = {"first": meets.first, "blind": meets.blind, "outcome": None}
+    if meets.shows_first:
+        outcome = Handover.objects.values_list("outcome", flat=True).get(pk=meets.pk)
+        known["outcome"] = {"proposals": outcome["proposals"], "others": outcome["others"]}
+    return known
 
 
 def _decisions(review: int) -> dict[int, Decision]:

@@ -8,12 +8,12 @@ from django.db.models.functions import Abs, Coalesce
 from django.http import QueryDict
 
 from annotations.domain.precision import Rate
-from annotations.models import Author, Project, Review, Span
+from annotations.models import Author, Project, Review, Span, User
 from annotations.selectors.bulk_rules import only_open
 from annotations.selectors.precision import rates_by
 from annotations.selectors.reviewing import next_to_review
 
-Order = Literal["note", "uncertainty", "false", "label"]
+Order = Literal["note", "uncertainty", "false", "label", "informative"]
 _LABEL_DIGITS = 19
 
 
@@ -37,25 +37,25 @@ class Queue:
         return self.order == "note" and self.label is None
 
 
-def next_in_queue(author: Author, project: Project, queue: Queue, after: int = 0) -> int | None:
+def next_in_queue(author: Author, project: Project, queue: Queue, user: User, after: int = 0) -> int | None:
     """The note of the first open proposal by the order, another note than `after` where there is one.
 
     Where nothing is open any more, the notes that wait to be read and closed follow by id.
     """
     if queue.plain:
-        return next_to_review(author, after)
-    spans = _ordered(_waiting(author, project, queue), author, queue.order)
+        return next_to_review(author, after, user)
+    spans = _ordered(_waiting(author, project, queue, user), author, queue.order)
     notes = spans.values_list("annotation_set__document_id", flat=True)
     found = notes.exclude(annotation_set__document_id=after).first() or notes.first()
-    return found if found is not None else next_to_review(author, after)
+    return found if found is not None else next_to_review(author, after, user)
 
 
-def _waiting(author: Author, project: Project, queue: Queue) -> "QuerySet[Span]":
+def _waiting(author: Author, project: Project, queue: Queue, user: User) -> "QuerySet[Span]":
     spans = Span.objects.filter(annotation_set__author=author, annotation_set__state="submitted")
     if queue.label is not None:
         spans = spans.filter(label_id=queue.label)
     closed = Review.objects.filter(document=OuterRef("annotation_set__document"), author=author)
-    return only_open(spans, project).exclude(Exists(closed.filter(closed_at__isnull=False)))
+    return only_open(spans, project, user).exclude(Exists(closed.filter(closed_at__isnull=False)))
 
 
 def _ordered(spans: "QuerySet[Span]", author: Author, order: Order) -> "QuerySet[Span]":

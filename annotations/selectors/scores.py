@@ -185,15 +185,17 @@ def spans_by_note(note_of: dict[int, int]) -> dict[int, list[DomainSpan]]:
 
 @dataclass(frozen=True)
 class LabelWords:
-    """The project's labels for scoring: order and categories of those in use, and what merged codes became."""
+    """The project's labels for scoring: those in use with categories and placeholders, and what merged codes became."""
 
     order: list[str]
     category_of: dict[str, str]
+    placeholder_of: dict[str, str]
     merged: dict[str, str]
 
     @property
     def key(self) -> str:
-        return text_sha256(repr((self.order, self.category_of, sorted(self.merged.items()))))
+        made_of = (self.order, self.category_of, self.placeholder_of, sorted(self.merged.items()))
+        return text_sha256(repr(made_of))
 
 
 def label_words(project: Project) -> LabelWords:
@@ -203,6 +205,7 @@ def label_words(project: Project) -> LabelWords:
     return LabelWords(
         order=[label.code for label in live],
         category_of={label.code: label.category.code for label in live},
+        placeholder_of={label.code: label.placeholder for label in live},
         merged={label.code: label.merged_into.code for label in labels if label.merged_into},
     )
 

@@ -9,12 +9,16 @@ from typing import Any
 from django.db.models import Case, IntegerField, Value, When
 from django.utils import timezone
 
-from annotations.models import AnnotationSet, BulkAct, Decision, Event, Review, Span, Verb
+from annotations.models import AnnotationSet, BulkAct, Decision, Event, Handover, Review, Span, Verb
+from annotations.models.project import SecondReview
 from annotations.selectors.bulk_rules import rule_of
+from annotations.selectors.handovers import between
+from annotations.selectors.rivals import backing_of, rivals_in, settled_by
 from annotations.services.authors import gold_author
 from annotations.services.bulk import SpanRow, insert_objects, insert_spans
 from annotations.services.proposed_strings import Key, count_open
-from annotations.services.review_log import Act, Effect, row_of, state_of
+from annotations.services.provenance import decided
+from annotations.services.review_log import Act, Effect, merged_runs, passed, row_of, state_of
 
 Place = tuple[int, int, int]
 Pair = tuple[int, int]
@@ -28,32 +32,67 @@ class Gold:
     version: int
     places: dict[Place, dict[str, Any] | None] = field(default_factory=dict)
     steps: int = 0
+    changed: bool = False
 
 
-def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> int:
-    """Decide what is open of these proposals. Returns how many that were."""
+def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> tuple[int, int]:
+    """Decide what is open of these proposals. Returns how many of them that were, and how many rivals went beside."""
     documents = sorted({document for document, _ in pairs})
     golds = _locked(bulk, documents)
     spans = _spans([proposal for _, proposal in pairs])
-    taken = set(Decision.objects.filter(proposal__in=[s.pk for s in spans]).values_list("proposal_id", flat=True))
+    wanted = {span.pk for span in spans}
+    rivals = _rivals(bulk, spans)
+    looked_at = wanted | {rival.pk for against in rivals.values() for rival in against}
+    taken = set(Decision.objects.filter(proposal__in=looked_at).values_list("proposal_id", flat=True))
     reviews = _reviews({(s.annotation_set.document_id, s.annotation_set.author_id) for s in spans})
-    writer = _Writer(bulk)
+    shut, passes = _between(bulk, reviews.values())
+    writer = _Writer(bulk, passes)
     for span in spans:
         gold = golds[span.annotation_set.document_id]
         review = reviews[span.annotation_set.document_id, span.annotation_set.author_id]
-        in_gold = (span.start, span.end, span.label_id) in gold.places
+        in_gold = _place(span) in gold.places
         # What this very batch put into gold for another run leaves nothing open, but both runs' proposals are decided.
-        if span.pk not in taken and review.closed_at is None and (not in_gold or writer.made_here(gold, span)):
-            writer.decide(span, review, gold)
+        if span.pk not in taken and review.pk not in shut and (not in_gold or writer.made_here(gold, span)):
+            open_ones = [
+                one for one in rivals.get(span.pk, []) if one.pk not in taken and _place(one) not in gold.places
+            ]
+            taken.update([span.pk, *writer.decide(span, review, gold, open_ones)])
     writer.write(golds.values())
-    return len(writer.decisions)
+    own = sum(decision.proposal_id in wanted for decision in writer.decisions)
+    return own, len(writer.decisions) - own
+
+
+def _between(bulk: BulkAct, reviews: Iterable[Review]) -> tuple[set[int], dict[int, dict[str, str]]]:
+    """Reviews that are closed to this person; and of those where they are the second of two, what the log says."""
+    shut = {review.pk for review in reviews if review.closed_at is not None}
+    passes: dict[int, dict[str, str]] = {}
+    held = Handover.objects.filter(review__in=[review.pk for review in reviews], state__in=Handover.ACTIVE)
+    for review in held.values_list("review_id", flat=True):
+        meets = between(review, bulk.user)
+        if meets is not None and meets.own:
+            shut.add(review)
+        passes[review] = passed(meets)
+    return shut, passes
+
+
+def _place(span: Span) -> Place:
+    return span.start, span.end, span.label_id
+
+
+def _rivals(bulk: BulkAct, spans: Sequence[Span]) -> dict[int, list[Span]]:
+    """Who stands against these proposals, where they are of merged lists and are to be accepted."""
+    if bulk.act != BulkAct.Act.ACCEPT:
+        return {}
+    merged = {span.annotation_set_id for span in spans if backing_of(span.provenance)}
+    return rivals_in(merged) if merged else {}
 
 
 class _Writer:
     """Collects the rows of a batch, then writes them table by table."""
 
-    def __init__(self, bulk: BulkAct) -> None:
-        self._bulk = bulk
+    def __init__(self, bulk: BulkAct, passes: dict[int, dict[str, str]] | None = None) -> None:
+        self._bulk, self._passes = bulk, passes or {}
+        self._two = bulk.project.second_review != SecondReview.OFF
         self._to = rule_of(bulk.rule).to
         self._accepts = bulk.act == BulkAct.Act.ACCEPT
         self._now = timezone.now()
@@ -64,11 +103,23 @@ class _Writer:
         self.decisions: list[Decision] = []
 
     def made_here(self, gold: Gold, span: Span) -> bool:
-        return (gold.pk, (span.start, span.end, span.label_id)) in self._made
+        return (gold.pk, _place(span)) in self._made
 
-    def decide(self, span: Span, review: Review, gold: Gold) -> None:
+    def decide(self, span: Span, review: Review, gold: Gold, rivals: Sequence[Span]) -> list[int]:
+        """Returns the ids of the rivals that are rejected beside it."""
         place = (span.start, span.end, self._to or span.label_id) if self._accepts else None
         made = self._gold_row(span, gold, place) if place else []
+        after = self._decide(span, review, span.annotation_set.author_id, place)
+        settled = settled_by(place, rivals) if place else []
+        beside = [[one.pk, None, self._decide(one, review, span.annotation_set.author_id, None)] for one in settled]
+        effect = Effect(span.pk, None, after, made, [], beside)
+        self._event(
+            Verb.REVIEW_DECIDED, span, gold, effect, self._act(span), said=self._passes.get(review.pk)
+        )  # fmt: skip
+        return [one.pk for one in settled]
+
+    def _decide(self, span: Span, review: Review, author: int, place: Place | None) -> dict[str, Any]:
+        """The row of one decision; what the log keeps as the state after it."""
         verdict = Decision.Verdict.ACCEPTED if place else Decision.Verdict.REJECTED
         start, end, label = place or (None, None, None)
         self.decisions.append(
@@ -77,11 +128,9 @@ class _Writer:
                 reviewer_id=self._bulk.user_id, cause_id=self._bulk.pk, at=self._now,
             )
         )  # fmt: skip
-        after = {"verdict": str(verdict), "place": list(place) if place else None, "cause": str(self._bulk.pk)}
-        effect = Effect(span.pk, None, after, made, [])
-        self._event(Verb.REVIEW_DECIDED, span, gold, effect, self._act(span))
         if span.string_key is not None:
-            self._strings[span.annotation_set.author_id, span.string_key, span.label_id] -= 1
+            self._strings[author, span.string_key, span.label_id] -= 1
+        return {"verdict": str(verdict), "place": list(place) if place else None, "cause": str(self._bulk.pk)}
 
     def _act(self, span: Span) -> Act:
         if not self._accepts:
@@ -92,24 +141,30 @@ class _Writer:
         if place in gold.places:
             return []
         author = span.annotation_set.author
-        provenance = {
-            "from": f"{author.kind}:{author.name}",
-            "set": span.annotation_set_id,
-            "proposal": span.pk,
-            "confidence": span.confidence,
-            "source": span.source,
-            "changed": ["label"] if place[2] != span.label_id else [],
-            "by": self._bulk.user.username,
-            "at": self._now.isoformat(timespec="seconds"),
-            "cause": str(self._bulk.pk),
-        }
+        provenance = (
+            {
+                "from": f"{author.kind}:{author.name}",
+                "set": span.annotation_set_id,
+                "proposal": span.pk,
+                "confidence": span.confidence,
+                "source": span.source,
+                "changed": ["label"] if place[2] != span.label_id else [],
+                "cause": str(self._bulk.pk),
+            }
+            | merged_runs(span)
+            | decided(self._bulk.user, self._bulk.project, self._now)
+        )
         gold.places[place] = provenance
         self._made.add((gold.pk, place))
         self._rows.append(SpanRow(gold.pk, *place, span.confidence, span.source, json.dumps(provenance)))
         return [[*place, span.confidence, span.source, provenance]]
 
-    def _event(self, verb: Verb, span: Span, gold: Gold, effect: Effect, act: Act, reverts: int | None = None) -> None:
+    def _event(
+        self, verb: Verb, span: Span, gold: Gold, effect: Effect, act: Act, *, reverts: int | None = None,
+        said: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
         gold.steps += 1
+        gold.changed = gold.changed or bool(effect.made or effect.gone)
         self._events.append(
             Event(
                 verb=verb,
@@ -118,7 +173,8 @@ class _Writer:
                 document_id=span.annotation_set.document_id,
                 annotation_set_id=gold.pk,
                 data=effect.data()
-                | {"act": str(act), "run": span.annotation_set.author_id, "cause": str(self._bulk.pk)},
+                | {"act": str(act), "run": span.annotation_set.author_id, "cause": str(self._bulk.pk)}
+                | (said or {}),
                 reverts=reverts,
             )
         )
@@ -139,6 +195,10 @@ class _Writer:
                 *(When(pk=g.pk, then=Value(g.version + g.steps)) for g in stepped), output_field=IntegerField()
             )
             AnnotationSet.objects.filter(pk__in=[g.pk for g in stepped]).update(version=steps)
+        if self._two:
+            # Until two people have closed the note, what one of them changed does not count.
+            changed = AnnotationSet.objects.filter(pk__in=[gold.pk for gold in stepped if gold.changed])
+            changed.update(state=AnnotationSet.State.DRAFT)
 
 
 # ── Taking back ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -149,14 +209,15 @@ def take_back_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> int:
     documents = sorted({document for document, _ in pairs})
     golds = _locked(bulk, documents)
     proposals = [proposal for _, proposal in pairs]
-    open_notes = Decision.objects.filter(proposal__in=proposals, cause=bulk, review__closed_at__isnull=True)
-    standing = {decision.proposal_id: decision for decision in open_notes}
+    rows = list(Decision.objects.filter(proposal__in=proposals, cause=bulk).select_related("review"))
+    shut, passes = _between(bulk, {row.review_id: row.review for row in rows}.values())
+    standing = {row.proposal_id: row for row in rows if row.review_id not in shut}
     spans = [span for span in _spans(proposals) if span.pk in standing]
     events = _events(bulk, documents)
     before = {pk: state_of(decision) for pk, decision in standing.items()}
     Decision.objects.filter(pk__in=[standing[span.pk].pk for span in spans]).delete()
     gone = _delete_gold(bulk, golds, spans, standing)
-    writer = _Writer(bulk)
+    writer = _Writer(bulk, passes)
     for span in spans:
         effect = Effect(span.pk, before[span.pk], None, [], gone.get(span.pk, []))
         writer.take_back(span, golds[span.annotation_set.document_id], events.get(span.pk), effect)
@@ -191,7 +252,10 @@ def _delete_gold(
 def _events(bulk: BulkAct, documents: Sequence[int]) -> dict[int, int]:
     """The act's decisions in these notes: the event's id by proposal."""
     made = Event.objects.filter(document_id__in=documents, verb=Verb.REVIEW_DECIDED, data__cause=str(bulk.pk))
-    return {data["proposal"]: pk for pk, data in made.order_by("id").values_list("pk", "data")}
+    found: dict[int, int] = {}
+    for pk, data in made.order_by("id").values_list("pk", "data"):
+        found |= dict.fromkeys([data["proposal"], *(row[0] for row in data.get("beside", []))], pk)
+    return found
 
 
 # ── Rows of the batch's notes ────────────────────────────────────────────────────────────────────────────────────────
@@ -216,8 +280,15 @@ def _locked(bulk: BulkAct, documents: Sequence[int]) -> dict[int, Gold]:
 
 
 def _spans(proposals: Sequence[int]) -> list[Span]:
+    """Note by note; of a merged list what most runs agree on first: its rivals go, and not the other way round."""
     rows = Span.objects.filter(pk__in=proposals).select_related("annotation_set__author")
-    return list(rows.order_by("annotation_set__document_id", "pk"))
+    return sorted(rows, key=_turn)
+
+
+def _turn(span: Span) -> tuple[int, int, float, int]:
+    backing = backing_of(span.provenance)
+    agree, sure = (backing["agree"], span.confidence or 0.0) if backing else (0, 0.0)
+    return span.annotation_set.document_id, -agree, -sure, span.pk
 
 
 def _reviews(wanted: set[Pair]) -> dict[Pair, Review]:

@@ -40,7 +40,7 @@ def plan_bulk(*, project: Project, user: User, rule: Rule, act: BulkAct.Act) -> 
             raise ServiceError("that label is not one of this project's; reload the page", code="label")
     if act == BulkAct.Act.REJECT and rule.to is not None:
         raise ServiceError("a label is for accepting; choose accept or leave it out", code="act")
-    planned = open_of(rule, project).count()
+    planned = open_of(rule, project, user).count()
     if not planned:
         raise ServiceError("nothing that is open fits this; it was decided already, or it is nowhere", code="none")
     return BulkAct.objects.create(project=project, user=user, act=act, rule=rule.data(), planned=planned)
@@ -56,7 +56,7 @@ def begin_bulk(*, bulk: BulkAct, user: User) -> bool:
 def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None = None) -> dict[str, Any]:
     """Decide what is open, in short transactions; one that was stopped goes on with what is left of it."""
     project = bulk.project
-    pairs = _pairs(open_of(rule_of(bulk.rule), project), "annotation_set__document_id")
+    pairs = _pairs(open_of(rule_of(bulk.rule), project, bulk.user), "annotation_set__document_id")
     bulk.refresh_from_db()
     done, total = bulk.decided, bulk.decided + len(pairs)
     progress(done, total)
@@ -65,8 +65,8 @@ def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None 
             keep_labels(project.pk)
             if fence is not None:
                 fence()
-            decided = decide_batch(bulk, batch)
-            _count(bulk, State.WORKING, decided=F("decided") + decided)
+            decided, beside = decide_batch(bulk, batch)
+            _count(bulk, State.WORKING, decided=F("decided") + decided, beside=F("beside") + beside)
         done += len(batch)
         progress(done, total)
     # What was open when it was planned, and somebody decided before its turn came.
@@ -95,7 +95,7 @@ def undo_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None
             _count(bulk, State.UNDOING, taken_back=F("taken_back") + taken)
         done += len(batch)
         progress(done, total)
-    BulkAct.objects.filter(pk=bulk.pk).update(kept=F("decided") - F("taken_back"))
+    BulkAct.objects.filter(pk=bulk.pk).update(kept=F("decided") + F("beside") - F("taken_back"))
     return _end(bulk, State.UNDONE, Verb.REVIEW_BULK_UNDONE)
 
 
@@ -117,7 +117,8 @@ def _end(bulk: BulkAct, state: BulkAct.State, verb: Verb) -> dict[str, Any]:
         BulkAct.objects.filter(pk=bulk.pk).update(state=state, ended_at=timezone.now())
         bulk.refresh_from_db()
         counts = {
-            "decided": bulk.decided, "left": bulk.left, "taken_back": bulk.taken_back, "kept": bulk.kept,
+            "decided": bulk.decided, "left": bulk.left, "beside": bulk.beside, "taken_back": bulk.taken_back,
+            "kept": bulk.kept,
         }  # fmt: skip
         record(
             verb=verb,

@@ -20,11 +20,13 @@ from annotations.models import (
     Verb,
 )
 from annotations.models.author import NOT_IN_BULK
+from annotations.models.project import SecondReview
 from annotations.services.authors import gold_author
 from annotations.services.bulk import SpanRow, insert_spans
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.progress import Progress
+from annotations.services.provenance import decided
 
 BATCH = 500
 
@@ -45,6 +47,10 @@ def make_gold(
             raise ServiceError("only a submitted reading can become gold; this one is still a draft", code="draft")
         if source.author.kind == Author.Kind.GOLD:
             return source
+        if source.author.kind in Author.MODELS and document.project.second_review != SecondReview.OFF:
+            raise ServiceError(
+                "in this project two people review what a model proposes; review this note instead", code="two"
+            )
         spans = list(source.spans.order_by("start", "end", "id"))
         gold, created = AnnotationSet.objects.get_or_create(
             document=document,
@@ -59,9 +65,7 @@ def make_gold(
         provenance = {
             "from": f"{source.author.kind}:{source.author.name}",
             "set": source.pk,
-            "by": actor.username if actor else None,
-            "at": timezone.now().isoformat(timespec="seconds"),
-        }
+        } | decided(actor, document.project)
         insert_spans(
             SpanRow(gold.pk, s.start, s.end, s.label_id, s.confidence, s.source, json.dumps(provenance | _decided(s)))
             for s in spans

@@ -105,6 +105,7 @@ SETTINGS = {
     "unanimous_passes",
     "anonymous_adjudication",
     "show_outcome",
+    "second_review",
 }
 
 

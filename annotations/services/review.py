@@ -9,16 +9,19 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
 from annotations.models import AnnotationSet, Author, Decision, Document, Event, Label, Review, Span, User, Verb
+from annotations.models.project import SecondReview
+from annotations.selectors.handovers import between
 from annotations.selectors.review import Seen, review_state, shown_state
-from annotations.services.authors import gold_author
+from annotations.selectors.rivals import backing_of, rivals_in, settled_by
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.label_lock import keep_labels
+from annotations.services.provenance import decided
+from annotations.services.review_lock import locked
 from annotations.services.review_log import (
     Act,
     Effect,
@@ -28,6 +31,8 @@ from annotations.services.review_log import (
     check_there,
     effect_of,
     last_decision,
+    merged_runs,
+    passed,
     rows_at,
     rows_led_to,
     rows_to_make,
@@ -60,35 +65,26 @@ def decide(*, document: Document, author: Author, user: User, request: Request) 
     try:
         with transaction.atomic():
             keep_labels(document.project_id)
-            review, gold = _locked(document, author)
+            review, gold = locked(document, author)
             if not Event.objects.filter(annotation_set_id=gold.pk, change_id=request.change_id).exists():
-                _decide(document, author, user, review, gold, request)
+                decide_locked(document, author, user, review, gold, request)
     except IntegrityError:
         # The same change at the same moment from another tab: it is made once, and this is its answer.
         if not Event.objects.filter(change_id=request.change_id).exists():
             raise
-    return review_state(document=document, author=author)
+    return review_state(document=document, author=author, user=user)
 
 
-def _locked(document: Document, author: Author) -> tuple[Review, AnnotationSet]:
-    """The review and the gold set of a note, made on first use; the gold set's row stays locked."""
-    while True:
-        locked = AnnotationSet.objects.select_for_update(of=("self",))
-        gold = locked.filter(document=document, author__kind=Author.Kind.GOLD).first()
-        if gold is not None:
-            # Read under the lock: somebody may just have closed it.
-            return Review.objects.get_or_create(document=document, author=author)[0], gold
-        # Made by whoever is first; the other then waits for the row above.
-        AnnotationSet.objects.get_or_create(
-            document=document, author=gold_author(document.project), defaults={"blind": False}
-        )
-
-
-def _decide(
-    document: Document, author: Author, user: User, review: Review, gold: AnnotationSet, request: Request
-) -> None:
+def decide_locked(
+    document: Document, author: Author, user: User, review: Review, gold: AnnotationSet, request: Request,
+    **noted: Any,
+) -> None:  # fmt: skip
+    """One decision, in a transaction that holds the note (review_lock). `noted` goes into the event besides."""
     if review.closed_at is not None:
         raise ServiceError("this note's review is closed; reopen it to change a decision", code="closed")
+    handover = between(review.pk, user)
+    if handover is not None and handover.own:
+        raise ServiceError("you reviewed this note first; now a second person does", code="waiting")
     verb, reverts = Verb.REVIEW_DECIDED, None
     if request.act in (Act.UNDO, Act.REDO):
         event = last_decision(gold, author, user, redo=request.act is Act.REDO)
@@ -102,17 +98,24 @@ def _decide(
         effect = plan
     over = _overruled(user, effect)
     apply_effect(review, gold, user, effect)
-    AnnotationSet.objects.filter(pk=gold.pk).update(version=gold.version + 1)
+    gold.version, gold.state = gold.version + 1, _counts(document, gold, effect)
+    AnnotationSet.objects.filter(pk=gold.pk).update(version=gold.version, state=gold.state)
     record(
         verb=verb,
         actor=user,
         project_id=document.project_id,
         document_id=document.pk,
         annotation_set_id=gold.pk,
-        data=effect.data() | {"act": str(request.act), "run": author.pk} | over,
+        data=effect.data() | {"act": str(request.act), "run": author.pk} | over | passed(handover) | noted,
         change_id=request.change_id,
         reverts=reverts,
     )
+
+
+def _counts(document: Document, gold: AnnotationSet, effect: Effect) -> str:
+    """Where an acceptance needs two people, gold that one changes does not count until the other has closed it."""
+    changed = effect.made or effect.gone
+    return AnnotationSet.State.DRAFT if changed and document.project.second_review != SecondReview.OFF else gold.state
 
 
 def _overruled(user: User, effect: Effect) -> dict[str, int]:
@@ -130,7 +133,7 @@ def _overruled(user: User, effect: Effect) -> dict[str, int]:
 def _plan(document: Document, author: Author, user: User, gold: AnnotationSet, request: Request) -> Effect | None:
     """What the act comes to; None where everything is so already."""
     if request.act is Act.ADD:
-        made = rows_to_make(gold, _place(document, request), _added(user))
+        made = rows_to_make(gold, _place(document, request), _added(document, user))
         return Effect(None, None, None, made, []) if made else None
     if request.act is Act.REMOVE:
         return _removal(gold, request)
@@ -150,8 +153,23 @@ def _plan(document: Document, author: Author, user: User, gold: AnnotationSet, r
     after = {"verdict": Decision.Verdict.ACCEPTED, "place": list(place)}
     if before == after and rows_at(gold, place):
         return None
-    made = rows_to_make(gold, place, _provenance(proposal, author, user, place), besides=gone)
-    return Effect(proposal.pk, before, after, made, gone)
+    made = rows_to_make(gold, place, _provenance(document, proposal, author, user, place), besides=gone)
+    return Effect(proposal.pk, before, after, made, gone, _beside(gold, proposal, place))
+
+
+def _beside(gold: AnnotationSet, proposal: Span, place: Place) -> list[list[Any]]:
+    """In a merged list, accepting one reading of a place rejects the other ones that are open."""
+    if not backing_of(proposal.provenance):
+        return []
+    rivals = settled_by(place, rivals_in([proposal.annotation_set_id]).get(proposal.pk, []))
+    decided = set(Decision.objects.filter(proposal__in=[r.pk for r in rivals]).values_list("proposal_id", flat=True))
+    there = set(gold.spans.values_list("start", "end", "label_id"))
+    rejected = {"verdict": str(Decision.Verdict.REJECTED), "place": None}
+    return [
+        [rival.pk, None, rejected]
+        for rival in rivals
+        if rival.pk not in decided and (rival.start, rival.end, rival.label_id) not in there
+    ]
 
 
 def _removal(gold: AnnotationSet, request: Request) -> Effect:
@@ -213,72 +231,25 @@ def _place(document: Document, request: Request) -> Place:
     return span.start, span.end, label
 
 
-def _provenance(proposal: Span, author: Author, user: User, place: Place) -> dict[str, Any]:
+def _provenance(document: Document, proposal: Span, author: Author, user: User, place: Place) -> dict[str, Any]:
     changed = []
     if place[:2] != (proposal.start, proposal.end):
         changed.append("bounds")
     if place[2] != proposal.label_id:
         changed.append("label")
-    return {
-        "from": f"{author.kind}:{author.name}",
-        "set": proposal.annotation_set_id,
-        "proposal": proposal.pk,
-        "confidence": proposal.confidence,
-        "source": proposal.source,
-        "changed": changed,
-    } | _decided(user)
+    return (
+        {
+            "from": f"{author.kind}:{author.name}",
+            "set": proposal.annotation_set_id,
+            "proposal": proposal.pk,
+            "confidence": proposal.confidence,
+            "source": proposal.source,
+            "changed": changed,
+        }
+        | merged_runs(proposal)
+        | decided(user, document.project)
+    )
 
 
-def _added(user: User) -> dict[str, Any]:
-    return {"from": f"reviewer:{user.username}", "changed": ["added"]} | _decided(user)
-
-
-def _decided(user: User) -> dict[str, Any]:
-    return {"by": user.username, "at": timezone.now().isoformat(timespec="seconds")}
-
-
-# ── Beginning and end ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def close_review(*, document: Document, author: Author, user: User) -> Review:
-    """End the review of a note: its gold now counts. Refused (`open`) while a proposal is undecided. Twice is once."""
-    with transaction.atomic():
-        review, gold = _locked(document, author)
-        if review.closed_at is not None:
-            return review
-        left = review_state(document=document, author=author)["open"]
-        if left:
-            are = "proposal is" if left == 1 else "proposals are"
-            raise ServiceError(f"{left} {are} still open; decide first, then close the note", code="open")
-        empty = not gold.spans.exists()
-        review.closed_by, review.closed_at, review.found_empty = user, timezone.now(), empty
-        review.save(update_fields=["closed_by", "closed_at", "found_empty"])
-        gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
-        gold.save(update_fields=["state", "submitted_at", "updated_at"])
-        record(
-            verb=Verb.REVIEW_CLOSED,
-            actor=user,
-            project_id=document.project_id,
-            document_id=document.pk,
-            annotation_set_id=gold.pk,
-            data={"run": author.pk, "spans": gold.spans.count(), "found_empty": empty},
-        )
-    return review
-
-
-def reopen_review(*, document: Document, author: Author, user: User) -> Review:
-    """Take a closed review up again. The gold stays and counts as before; what is decided now changes it at once."""
-    with transaction.atomic():
-        review, gold = _locked(document, author)
-        if review.closed_at is not None:
-            review.closed_by, review.closed_at = None, None
-            review.save(update_fields=["closed_by", "closed_at"])
-            record(
-                verb=Verb.REVIEW_REOPENED,
-                actor=user,
-                project_id=document.project_id,
-                document_id=document.pk,
-                annotation_set_id=gold.pk,
-                data={"run": author.pk},
-            )
-    return review
+def _added(document: Document, user: User) -> dict[str, Any]:
+    return {"from": f"reviewer:{user.username}", "changed": ["added"]} | decided(user, document.project)

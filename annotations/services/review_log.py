@@ -1,13 +1,15 @@
 """What a review decision did to gold, as the log keeps it, so that its opposite can be made."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from django.utils import timezone
 
 from annotations.models import AnnotationSet, Author, Decision, Event, Review, Span, User, Verb
+from annotations.selectors.handovers import Between
+from annotations.selectors.rivals import backing_of
 from annotations.services.errors import ServiceError
 from annotations.services.proposed_strings import count_open_of
 
@@ -30,25 +32,31 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A decision as the log keeps it; its opposite swaps `before` with `after` and `made` with `gone`."""
+    """A decision as the log keeps it; its opposite swaps `before` with `after` and `made` with `gone`.
+
+    `beside`: other proposals that the same act decides, each with its state before and after.
+    """
 
     proposal: int | None
     before: dict[str, Any] | None
     after: dict[str, Any] | None
     made: list[list[Any]]
     gone: list[list[Any]]
+    beside: list[list[Any]] = field(default_factory=list)
 
     def data(self) -> dict[str, Any]:
-        return {
+        known = {
             "proposal": self.proposal,
             "before": self.before,
             "after": self.after,
             "made": self.made,
             "gone": self.gone,
         }
+        return known | ({"beside": self.beside} if self.beside else {})
 
     def opposite(self) -> "Effect":
-        return Effect(self.proposal, self.after, self.before, self.gone, self.made)
+        beside = [[proposal, after, before] for proposal, before, after in self.beside]
+        return Effect(self.proposal, self.after, self.before, self.gone, self.made, beside)
 
 
 # ── Gold rows as the log keeps them: [start, end, label id, confidence, source, provenance] ──────────────────────────
@@ -56,6 +64,12 @@ class Effect:
 
 def row_of(span: Span) -> list[Any]:
     return [span.start, span.end, span.label_id, span.confidence, span.source, span.provenance]
+
+
+def merged_runs(proposal: Span) -> dict[str, Any]:
+    """What gold keeps of a merged proposal: the runs that proposed it, how sure each was, and out of how many."""
+    backing = backing_of(proposal.provenance)
+    return {"runs": backing["runs"], "of": backing["of"]} if backing else {}
 
 
 def rows_at(gold: AnnotationSet, place: Place) -> list[list[Any]]:
@@ -103,24 +117,38 @@ def state_of(decision: Decision | None) -> dict[str, Any] | None:
 
 def apply_effect(review: Review, gold: AnnotationSet, user: User, effect: Effect) -> None:
     """Write it. A gold span that another acceptance stands on stays where it is."""
-    for row in effect.gone:
-        if not accepted_elsewhere(gold, row, effect.proposal):
-            gold.spans.filter(start=row[0], end=row[1], label_id=row[2]).delete()
+    take_gold(gold, effect.gone, effect.proposal)
+    put_gold(gold, effect.made)
+    if effect.proposal is not None:
+        write_decision(review, user.pk, effect.proposal, effect.after)
+    for proposal, _, after in effect.beside:
+        write_decision(review, user.pk, proposal, after)
+
+
+def take_gold(gold: AnnotationSet, rows: list[list[Any]], proposal: int | None = None) -> list[list[Any]]:
+    """Out of gold, but for what the acceptance of another proposal stands on. Returns the rows that went."""
+    gone = [row for row in rows if not accepted_elsewhere(gold, row, proposal)]
+    for row in gone:
+        gold.spans.filter(start=row[0], end=row[1], label_id=row[2]).delete()
+    return gone
+
+
+def put_gold(gold: AnnotationSet, rows: list[list[Any]]) -> list[list[Any]]:
+    """Into gold, where it is not there already. Returns the rows."""
     Span.objects.bulk_create(
         (
             Span(
                 annotation_set=gold, start=start, end=end, label_id=label, confidence=confidence, source=source,
                 provenance=provenance,
             )
-            for start, end, label, confidence, source, provenance in effect.made
+            for start, end, label, confidence, source, provenance in rows
         ),
         ignore_conflicts=True,
     )  # fmt: skip
-    if effect.proposal is not None:
-        _write_decision(review, user, effect.proposal, effect.after)
+    return rows
 
 
-def _write_decision(review: Review, user: User, proposal: int, after: dict[str, Any] | None) -> None:
+def write_decision(review: Review, reviewer: int, proposal: int, after: dict[str, Any] | None) -> None:
     """The proposal's one decision, as it is from now on. The lock on gold makes these two steps one."""
     decided = Decision.objects.filter(proposal_id=proposal)
     if after is None:
@@ -130,17 +158,22 @@ def _write_decision(review: Review, user: User, proposal: int, after: dict[str, 
     start, end, label = after["place"] or (None, None, None)
     values: dict[str, Any] = {
         "review": review, "verdict": after["verdict"], "start": start, "end": end, "label_id": label,
-        "reviewer": user, "at": timezone.now(), "cause_id": after.get("cause"),
+        "reviewer_id": reviewer, "at": timezone.now(), "cause_id": after.get("cause"),
     }  # fmt: skip
     if not decided.update(**values):
         Decision.objects.create(proposal_id=proposal, **values)
         count_open_of(proposal, -1)
 
 
+def passed(handover: Between | None) -> dict[str, str]:
+    """For the log: a decision of the second of two reviewers says so."""
+    return {"pass": handover.stage} if handover else {}
+
+
 def effect_of(event: Event) -> Effect:
     # Through JSON, as PostgreSQL and SQLite both give it back.
     data = json.loads(json.dumps(event.data))
-    return Effect(data["proposal"], data["before"], data["after"], data["made"], data["gone"])
+    return Effect(data["proposal"], data["before"], data["after"], data["made"], data["gone"], data.get("beside", []))
 
 
 def check_there(gold: AnnotationSet, effect: Effect) -> None:
@@ -152,9 +185,10 @@ def check_there(gold: AnnotationSet, effect: Effect) -> None:
     made = [row for row in effect.made if not accepted_elsewhere(gold, row, effect.proposal)]
     if any(tuple(row[:3]) in present for row in made):
         raise moved
-    if effect.proposal is not None:
-        decision = Decision.objects.filter(proposal_id=effect.proposal).first()
-        if state_of(decision) != effect.before:
+    decided = [(effect.proposal, effect.before)] if effect.proposal is not None else []
+    for proposal, before in [*decided, *((proposal, before) for proposal, before, _ in effect.beside)]:
+        decision = Decision.objects.filter(proposal_id=proposal).first()
+        if state_of(decision) != before:
             raise moved
 
 

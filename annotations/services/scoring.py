@@ -5,7 +5,9 @@ from typing import Any
 
 from django.db import transaction
 
+from annotations.domain.masking import masked
 from annotations.domain.scoring import LabelMapping, MappingError, Scorer
+from annotations.domain.scoring.rewritten import RewrittenScore
 from annotations.domain.spans import Span
 from annotations.domain.splits import Side
 from annotations.models import Author, GoldVersion, Project
@@ -24,7 +26,7 @@ from annotations.services.kept import forget, keep, kept, key_of
 from annotations.services.progress import Progress, silent
 
 # Raise it whenever a figure is computed in another way: what was kept before is not used any more.
-REVISION = 2
+REVISION = 3
 TABLE, ERRORS = "score", "score-errors"
 # Places that are kept for looking at; of more, the first.
 MOST_ERRORS = 50_000
@@ -152,18 +154,22 @@ def _computed(
 ) -> tuple[dict[str, Any], list[list[Any]]]:
     words_of_scores = Words(wish, words)
     scorer = Scorer(words_of_scores.order, words_of_scores.category_of, has_labels=words_of_scores.has_labels)
+    rewritten = RewrittenScore(words_of_scores.placeholder_of)
     errors: list[list[Any]] = []
     total, all_errors, own = len(notes.readings), 0, 0
     progress(0, total)
     for done, pair in enumerate(note_pairs(wish.reference, wish.author, notes), start=1):
-        found = scorer.add(pair.text, words_of_scores(pair.gold), words_of_scores(pair.predicted))
+        gold, predicted = words_of_scores(pair.gold), words_of_scores(pair.predicted)
+        found = scorer.add(pair.text, gold, predicted)
+        rewritten.add(pair.text, masked(pair.text, predicted, words_of_scores.placeholder_of), gold)
         all_errors += len(found)
         own += pair.own
         errors += [[pair.pk, str(e.kind), e.gold, e.predicted] for e in found[: max(0, MOST_ERRORS - len(errors))]]
         if done % 250 == 0 or done == total:
             progress(done, total)
     table = scorer.table().as_dict()
-    return _about(wish, notes, words_of_scores) | table | {"errors": all_errors, "own_gold_spans": own}, errors
+    table |= {"rewritten": rewritten.as_dict(), "errors": all_errors, "own_gold_spans": own}
+    return _about(wish, notes, words_of_scores) | table, errors
 
 
 class Words:
@@ -173,6 +179,7 @@ class Words:
         self._merged = words.merged
         self._mapping: LabelMapping | None = None
         self.order, self.category_of, self.has_labels = words.order, words.category_of, True
+        self.placeholder_of = words.placeholder_of
         self.without: dict[str, int] = {}
         if wish.into:
             self._mapping = mappings()[wish.reference.project.label_set.key, wish.into]
@@ -181,12 +188,14 @@ class Words:
             if self._mapping.to_category:
                 self.order = [category.code for category in target.categories]
                 self.category_of = {code: code for code in self.order}
+                self.placeholder_of = {code: f"[{code}]" for code in self.order}
                 self.has_labels = False
             else:
                 self.order = [label.code for label in target.labels()]
                 self.category_of = {
                     label.code: category.code for category in target.categories for label in category.labels
                 }
+                self.placeholder_of = {label.code: label.placeholder for label in target.labels()}
 
     def __call__(self, spans: list[Span]) -> list[Span]:
         if self._merged:

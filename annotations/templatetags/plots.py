@@ -6,7 +6,7 @@ from static/css/figures.css by class.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import floor, isfinite
+from math import ceil, floor, isfinite, log10
 
 from django import template
 from django.utils.html import format_html, format_html_join
@@ -87,19 +87,19 @@ LEFT, RIGHT, TOP, HEIGHT, FOOT, STEP = 44, 24, 22, 170, 44, 96
 
 
 @register.simple_tag
-def trend_plot(points: Sequence[Point], title: str, digits: int = 2) -> SafeString:
-    """Values in order, joined by a line, with their intervals. The title is its name for screen readers."""
+def trend_plot(points: Sequence[Point], title: str, digits: int = 2, top: float = 1.0) -> SafeString:
+    """Values in order, joined by a line, with intervals; up to `top`. The title is its name for screen readers."""
     known = [n for p in points for n in (p.value, p.low) if n is not None]
-    lowest = min([0.0, *(floor(n * 5) / 5 for n in known)])
+    lowest = min([0.0, *(floor(n / top * 5) / 5 * top for n in known)])
     width = LEFT + RIGHT + STEP * max(len(points), 3)
-    scale = Scale(lowest, 1.0, TOP + HEIGHT, TOP)
+    scale = Scale(lowest, top, TOP + HEIGHT, TOP)
     places = [(LEFT + STEP * at + STEP // 2, point) for at, point in enumerate(points)]
     return format_html(
         '<svg class="plot" width="{0}" height="{1}" role="img" aria-label="{2}">{3}{4}{5}</svg>',
         width,
         TOP + HEIGHT + FOOT,
         _words_of(points, title, digits),
-        _grid(scale, lowest, width),
+        _grid(scale, lowest, width, top),
         _line(scale, places),
         format_html_join("", "{}", ((_mark(scale, x, point, digits),) for x, point in places)),
     )
@@ -107,17 +107,27 @@ def trend_plot(points: Sequence[Point], title: str, digits: int = 2) -> SafeStri
 
 def _words_of(points: Iterable[Point], title: str, digits: int) -> str:
     return f"{title}: " + "; ".join(
-        f"{p.name} {_('undefined') if p.value is None else format(p.value, f'.{digits}f')}" for p in points
+        f"{p.name} {_('undefined') if p.value is None else format(p.value, f',.{digits}f')}" for p in points
     )
 
 
-def _grid(scale: Scale, lowest: float, width: int) -> SafeString:
-    lines = [round(lowest + 0.2 * n, 1) for n in range(round((1 - lowest) / 0.2) + 1)]
+def nice_top(values: Iterable[float]) -> float:
+    """The end of a scale for them: the next 1, 2 or 5 times a power of ten."""
+    most = max(values, default=0.0)
+    if most <= 0:
+        return 1.0
+    unit = 10.0 ** floor(log10(most))
+    return next(unit * step for step in (1, 2, 5, 10) if most <= unit * step * (1 + 1e-9))
+
+
+def _grid(scale: Scale, lowest: float, width: int, top: float) -> SafeString:
+    lines = [round(lowest + top / 5 * n, 9) + 0.0 for n in range(round((top - lowest) / top * 5) + 1)]
+    places = max(0, ceil(-log10(top / 5)))
     return format_html_join(
         "",
         '<line class="plot-grid" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>'
         '<text class="plot-small" x="{3}" y="{4}" text-anchor="end">{5}</text>',
-        ((LEFT, width - RIGHT, scale(at), LEFT - 8, scale(at) + 4, f"{at:.1f}") for at in lines),
+        ((LEFT, width - RIGHT, scale(at), LEFT - 8, scale(at) + 4, f"{at:,.{places}f}") for at in lines),
     )
 
 
@@ -145,7 +155,7 @@ def _mark(scale: Scale, x: int, point: Point, digits: int) -> SafeString:
             x,
             scale(point.value),
             scale(point.value if point.high is None else point.high) - 9,
-            f"{point.value:.{digits}f}",
+            f"{point.value:,.{digits}f}",
         )
     )
     return format_html(

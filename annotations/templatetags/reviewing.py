@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.domain.precision import Rate
+from annotations.domain.precision import Estimate, Rate
 from annotations.models import Author
 from annotations.templatetags.coefficients import percent
 
@@ -36,4 +36,16 @@ def rate(figure: Rate) -> SafeString:
         '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span> '
         '<span class="mute small">{}</span>{}</span>',
         percent(figure.share), _("95 % interval"), percent(low), percent(high), counted, few,
+    )  # fmt: skip
+
+
+@register.simple_tag
+def estimate(figure: Estimate) -> SafeString:
+    """A share over whole notes with its interval; few notes are said to be few."""
+    if figure.share is None:
+        return format_html('<span class="mute">{}</span>', _("nothing to count"))
+    few = format_html(" <span class='tag'>{}</span>", _("too few notes to tell")) if figure.few else ""
+    return format_html(
+        '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span>{}</span>',
+        percent(figure.share), _("95 % interval"), percent(figure.low), percent(figure.high), few,
     )  # fmt: skip

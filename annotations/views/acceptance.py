@@ -11,10 +11,13 @@ from annotations.access import Access, Can, enter
 from annotations.domain.precision import BANDS
 from annotations.models import Span, Verb
 from annotations.selectors.decision_log import FORMATS, overruled
-from annotations.selectors.precision import Accepted, acceptance_by, proposals_by
+from annotations.selectors.drawn import drawn_of
+from annotations.selectors.handovers import pairs
+from annotations.selectors.precision import Accepted, acceptance_by, proposals_by, rates_by
 from annotations.selectors.reviewing import chosen_runs, run_authors
 from annotations.selectors.workbench import labels_of
 from annotations.services.events import record
+from annotations.services.offering import ONE_IN
 from annotations.views.requests import Request
 
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson; charset=utf-8"}
@@ -24,7 +27,7 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson; chars
 def acceptance(request: Request, slug: str) -> HttpResponse:
     """?run=ID… narrows it to some runs."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    chosen = chosen_runs(access.project, request.GET.getlist("run"))
+    chosen = chosen_runs(access.project, request.GET.getlist("run"), merged=True)
     spans = proposals_by(access.project, [run.pk for run in chosen])
     context = {
         "access": access,
@@ -32,6 +35,9 @@ def acceptance(request: Request, slug: str) -> HttpResponse:
         "chosen": chosen,
         "tables": _tables(access, spans),
         "overruled": overruled(access.project),
+        "drawn": [(each, rates_by(proposals_by(access.project, [each.run.pk]))[()]) for each in drawn_of(chosen)],
+        "one_in": ONE_IN,
+        "pairs": pairs(access.project, chosen),
     }
     return render(request, "annotations/acceptance.html", context)
 

@@ -38,7 +38,7 @@ def review_bulk_new(request: Request, slug: str) -> HttpResponse:
     chosen = chosen_runs(access.project, request.GET.getlist("run"))
     form = BulkForm(
         request.POST if request.method == "POST" else None, access=access, runs=runs,
-        initial={"runs": [run.pk for run in chosen], "kind": "agreed" if len(chosen) > 1 else "threshold"},
+        initial={"runs": [run.pk for run in chosen], "kind": "agreed" if _may_agree(chosen) else "threshold"},
     )  # fmt: skip
     if request.method == "POST" and form.is_valid():
         try:
@@ -53,6 +53,10 @@ def review_bulk_new(request: Request, slug: str) -> HttpResponse:
     return render(request, "annotations/review_bulk_new.html", context, status=422 if form.errors else 200)
 
 
+def _may_agree(runs: Sequence[Author]) -> bool:
+    return len(runs) > 1 or any(run.merged_from is not None for run in runs)
+
+
 @require_safe
 def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
     """One act: what it would decide and what to expect, or what it did; to be begun or taken back from here."""
@@ -60,7 +64,7 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
     row = get_object_or_404(BulkAct.objects.select_related("user", "project"), project=access.project, pk=bulk)
     rule = rule_of(row.rule)
     planned = row.state == BulkAct.State.PLANNED
-    expected = expected_of(rule, access.project) if planned else []
+    expected = expected_of(rule, access.project, access.user) if planned else []
     examples = _examples(access, rule) if planned else []
     labels = _looks(access)
     context = {
@@ -68,6 +72,7 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
         "bulk": row,
         "rule": rule,
         "runs": _names(access, rule.runs),
+        "beside": _rejects_rivals(access, row, rule),
         "label": labels.get(rule.label),
         "to": labels.get(rule.to),
         "text": examples[0].marked if rule.kind == "string" and examples else "",
@@ -84,7 +89,9 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
 
 
 def _examples(access: Access, rule: Rule) -> list[Occurrence]:
-    found = occurrences(open_of(rule, access.project).order_by("pk")[:EXAMPLES], access.project.pk)
+    found = occurrences(
+        open_of(rule, access.project, access.user).order_by("pk")[:EXAMPLES], access.project.pk, access.user
+    )
     _record_look(access, found)
     return found
 
@@ -134,7 +141,7 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
             return HttpResponseRedirect(request.get_full_path(), status=303)
     spans = spans_of(string, runs)
     after = min(max(number(request.GET, "page") or 1, 1), 100_000)
-    rows = occurrences(spans[(after - 1) * SHOWN : after * SHOWN + 1], access.project.pk)
+    rows = occurrences(spans[(after - 1) * SHOWN : after * SHOWN + 1], access.project.pk, access.user)
     _record_look(access, rows[:SHOWN])
     rule = Rule("string", runs, string=string.string_key, label=string.label_id)
     labels = _looks(access)
@@ -149,7 +156,7 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
         "rows": rows[:SHOWN],
         "page": after,
         "more": len(rows) > SHOWN,
-        "open": open_of(rule, access.project).count(),
+        "open": open_of(rule, access.project, access.user).count(),
         "rate": _rate_of(string, runs),
     }
     return render(request, "annotations/review_string.html", context)
@@ -194,6 +201,12 @@ def _looks(access: Access) -> dict[int | None, dict[str, Any]]:
     """Labels by id, merged ones too: an old act may name one."""
     rows = Label.objects.filter(label_set__project=access.project).select_related("category")
     return {label.pk: {"id": label.pk, "name": label.name, "hue": label.category.hue} for label in rows}
+
+
+def _rejects_rivals(access: Access, bulk: BulkAct, rule: Rule) -> bool:
+    """Whether an acceptance may reject what other runs say of the same places."""
+    merged = Author.objects.filter(project=access.project, pk__in=rule.runs, merged_from__isnull=False)
+    return bulk.act == BulkAct.Act.ACCEPT and merged.exists()
 
 
 def _names(access: Access, runs: Sequence[int]) -> list[str]:

@@ -31,8 +31,10 @@ from annotations.selectors.reviewing import (
 from annotations.services.changes import MAX_NUMBER
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
+from annotations.services.offering import ONE_IN, next_offered
 from annotations.services.review import Request as ReviewRequest
-from annotations.services.review import close_review, decide, reopen_review
+from annotations.services.review import decide
+from annotations.services.review_closing import close_review, reopen_review
 from annotations.services.review_log import Act
 from annotations.views.decisions import body_of, change_id_of, malformed, place_of, same_person, whole
 from annotations.views.requests import Request, number
@@ -43,8 +45,10 @@ WITH_A_PLACE = (Act.CORRECT, Act.ADD, Act.REMOVE)
 QUOTED = (Act.CORRECT, Act.ADD)
 OWN_KEYS = RESERVED_HOTKEYS | set("aejkv")
 # Choices that go along from note to note; what is looked for in a text does not.
-KEPT = ("order", "label", "source", "state", "least", "most")
+KEPT = ("order", "label", "source", "state", "agree", "least", "most")
 LONGEST = 80
+# Open proposals accepted by closing one note.
+MOST_REST = 10_000
 
 
 def json_answers(view: View) -> View:
@@ -63,7 +67,7 @@ def json_answers(view: View) -> View:
         except ServiceError as error:
             status = 400 if error.code == "malformed" else 409
             body = {"error": error.code, "message": sentence(error)}
-            return JsonResponse(body | review_state(document=note, author=run), status=status)
+            return JsonResponse(body | review_state(document=note, author=run, user=request.user), status=status)
 
     return wrapped
 
@@ -85,10 +89,14 @@ def review_next(request: Request, slug: str, author: int) -> HttpResponse:
     run = run_author(access.project, author)
     if run is None:
         raise Http404("no such run")
-    found = next_in_queue(run, access.project, Queue.of(request.GET), number(request.GET, "after") or 0)
+    queue, after = Queue.of(request.GET), number(request.GET, "after") or 0
+    if queue.order == "informative":
+        found = next_offered(author=run, project=access.project, after=after, user=access.user)
+    else:
+        found = next_in_queue(run, access.project, queue, access.user, after)
     if found is not None:
         return redirect(f"{reverse('review', args=[slug, run.pk, found])}{kept(request)}")
-    context = {"access": access, "run": run, "progress": review_progress(run)}
+    context = {"access": access, "run": run, "progress": review_progress(run, access.user)}
     return render(request, "annotations/review_done.html", context)
 
 
@@ -110,19 +118,22 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
         label["key"] = "" if label["key"].casefold() in OWN_KEYS else label["key"]
     before, after = neighbours(run, note.pk)
     args = [slug, run.pk, note.pk]
-    state = review_state(document=note, author=run)
+    state = review_state(document=note, author=run, user=access.user)
     context = {
         "access": access,
         "run": run,
         "note": note,
         "labels": labels,
-        "progress": review_progress(run),
+        "progress": review_progress(run, access.user),
+        "of": range(1, 1 + max((proposal.get("of", 0) for proposal in state["proposals"]), default=0)),
         "before": before,
         "after": after,
         "closed": state["closed"],
+        "stage": state["stage"],
         "kept": kept(request),
         "next": kept(request, after=note.pk),
         "recent": last_decided(run, access.user, note),
+        "one_in": ONE_IN,
         "nothing": [],  # the script paints the proposals with their states
         "data": {
             "text": note.text,
@@ -152,21 +163,28 @@ def review_decide(request: Request, access: Access, run: Author, note: Document)
 def review_state_json(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
     """The review as it stands, with a fresh form token."""
     return JsonResponse(
-        review_state(document=note, author=run) | {"person": access.user.pk, "csrf": get_token(request)}
+        review_state(document=note, author=run, user=access.user)
+        | {"person": access.user.pk, "csrf": get_token(request)}
     )
 
 
 @require_POST
 @json_answers
 def review_close(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
-    """End the review of this note. The script gets JSON; without it, the next note."""
+    """End the review of this note. The script gets JSON; without it, the next note.
+
+    JSON `rest`: ids of open proposals that are accepted by closing.
+    """
     following = f"{reverse('review_next', args=[access.project.slug, run.pk])}{kept(request, after=note.pk)}"
     if request.content_type == "application/json":
-        same_person(access, body_of(request))
-        close_review(document=note, author=run, user=access.user)
-        return JsonResponse({"next": following})
+        data = body_of(request)
+        same_person(access, data)
+        rest, stage = _rest(data.get("rest", [])), _stage(data.get("stage"))
+        close_review(document=note, author=run, user=access.user, rest=rest, stage=stage)
+        state = review_state(document=note, author=run, user=access.user)
+        return JsonResponse(state | {"next": None} if state["stage"] == "settling" else {"next": following})
     try:
-        close_review(document=note, author=run, user=access.user)
+        close_review(document=note, author=run, user=access.user, stage=_stage(request.POST.get("stage")))
     except ServiceError as error:
         messages.error(request, sentence(error))
         return redirect("review", access.project.slug, run.pk, note.pk)
@@ -176,12 +194,20 @@ def review_close(request: Request, access: Access, run: Author, note: Document) 
 @require_POST
 @json_answers
 def review_reopen(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
-    """Take the review of this note up again; then its page."""
-    reopen_review(document=note, author=run, user=access.user)
+    """Take the review of this note up again; then its page, which says why where that can't be."""
+    try:
+        reopen_review(document=note, author=run, user=access.user)
+    except ServiceError as error:
+        messages.error(request, sentence(error))
     return redirect("review", access.project.slug, run.pk, note.pk)
 
 
 # ── Reading the request ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _stage(value: object) -> str:
+    """What the page showed; a page from before there were two reviewers showed a first review."""
+    return value if isinstance(value, str) else "first"
 
 
 def _read(data: dict[str, Any]) -> ReviewRequest:
@@ -200,6 +226,12 @@ def _read(data: dict[str, Any]) -> ReviewRequest:
         quote=quote if act in QUOTED else None,
         seen=_seen(data.get("seen")) if act in ON_A_PROPOSAL else None,
     )
+
+
+def _rest(value: object) -> set[int]:
+    if not isinstance(value, list) or len(value) > MOST_REST:
+        raise malformed("rest", f"a list of at most {MOST_REST:,} proposals")
+    return {whole(each, "rest", MAX_NUMBER) for each in value}
 
 
 def _seen(value: object) -> Seen:

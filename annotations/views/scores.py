@@ -181,6 +181,7 @@ def _figures(access: Access, wish: Asked, table: dict[str, Any]) -> dict[str, An
             row | {"look": _look(looks, row["label"]), "url": _places_url(wish, label=row["label"])}
             for row in table["labels"]
         ],
+        "rewritten": [row | {"look": _look(looks, row["label"])} for row in table["rewritten"]["labels"]],
         "kinds": [(KINDS[Kind(kind)], n, _places_url(wish, kind=kind)) for kind, n in table["kinds"].items()],
         "confusion": _confusion(wish, table["confusion"]["entity"], looks),
         "published": PUBLISHED,

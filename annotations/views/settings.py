@@ -11,6 +11,7 @@ from annotations.access import Access, Can, enter
 from annotations.forms.refusals import refuse, sentence
 from annotations.forms.settings import AssignForm, SettingsForm
 from annotations.models import Document, Project
+from annotations.selectors.handovers import waiting_in
 from annotations.selectors.seeds import runs_with_notes
 from annotations.services.assigning import annotators, assign_list
 from annotations.services.errors import ServiceError
@@ -27,6 +28,7 @@ FIELDS = (
     "unanimous_passes",
     "anonymous_adjudication",
     "show_outcome",
+    "second_review",
 )
 
 
@@ -61,6 +63,7 @@ def _page(
         "by_list": project.distribution == Project.Distribution.LIST,
         "readers": readers,
         "too_few": project.distribution == Project.Distribution.SOME and len(readers) < project.readers_per_note,
+        "waiting": waiting_in(project),
         "notes": Document.objects.filter(project=project).count(),
     }
     failed = (form and form.errors) or (assigning and assigning.errors)

@@ -1,7 +1,7 @@
 """`make test`: the browser code's tests under Node, then pytest on SQLite, on PostgreSQL, and without either.
 
-All at once, since a test mostly waits: for a browser, a worker, a disk. What the other runs say comes last. Tests that
-touch no database run once, and so do those of what the browser does by itself. Words after the command go to pytest:
+All at once, since a test mostly waits: for a browser, a disk, and longest for processes. What the other runs say comes
+last. Tests that touch no database run once, and so do most of those in a browser. Words after the command go to pytest:
 `python -m deidreview.run.testing tests/services -k gold`.
 """
 
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import IO
@@ -26,13 +26,21 @@ PYTEST = [sys.executable, "-m", "pytest", "--tb=native", "--durations=15", "--du
 # Pytest's own: a run that finds no test (all of those named touch no database).
 NO_TESTS = 5
 
+Part = Callable[[Mapping[str, str], Sequence[str], IO[bytes], Sequence[int]], str]
+
 
 def main(words: Sequence[str]) -> int:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     results = [] if words else [("JavaScript", _node(environ))]
     # A part of the tests may be found in one run and not in another.
     fine = (0, NO_TESTS) if words else (0,)
-    beside = {"PostgreSQL": _on_postgres, "no database": _without_database}
+    beside = {
+        "PostgreSQL": _on_postgres("second"),
+        "browser": _part("browser"),
+        "processes": _part("first-running"),
+        "processes, PostgreSQL": _on_postgres("second-running"),
+        "no database": _part("plain"),
+    }
     with ThreadPoolExecutor(len(beside)) as pool, ExitStack() as files:
         outputs = {name: files.enter_context(tempfile.TemporaryFile()) for name in beside}
         runs = {name: pool.submit(run, environ, words, outputs[name], fine) for name, run in beside.items()}
@@ -46,20 +54,26 @@ def main(words: Sequence[str]) -> int:
             sys.stdout.flush()
     print()
     for name, line in results:
-        print(f"{name:12}{line or 'failed'}")
+        print(f"{name:24}{line or 'failed'}")
     return 0 if all(line.startswith("ok") for _, line in results) else 1
 
 
-def _without_database(environ: Mapping[str, str], words: Sequence[str], output: IO[bytes], fine: Sequence[int]) -> str:
-    return _timed([*PYTEST, "--part=plain", *words], environ, output, fine)
+def _part(name: str) -> Part:
+    def run(environ: Mapping[str, str], words: Sequence[str], output: IO[bytes], fine: Sequence[int]) -> str:
+        return _timed([*PYTEST, f"--part={name}", *words], environ, output, fine)
+
+    return run
 
 
-def _on_postgres(environ: Mapping[str, str], words: Sequence[str], output: IO[bytes], fine: Sequence[int]) -> str:
-    try:
-        with private_postgres() as url:
-            return _timed([*PYTEST, "--part=second", *words], {**environ, "DATABASE_URL": url}, output, fine)
-    except StartError as error:
-        return str(error)
+def _on_postgres(name: str) -> Part:
+    def run(environ: Mapping[str, str], words: Sequence[str], output: IO[bytes], fine: Sequence[int]) -> str:
+        try:
+            with private_postgres() as url:
+                return _part(name)({**environ, "DATABASE_URL": url}, words, output, fine)
+        except StartError as error:
+            return str(error)
+
+    return run
 
 
 def _node(environ: Mapping[str, str]) -> str:

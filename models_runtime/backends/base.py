@@ -85,6 +85,24 @@ class Apart(Protocol):
         """The spans of each text, or what went wrong with it. Raises BackendError where none would fare better."""
 
 
+class Place(Protocol):
+    """Where a network computes. `words` are for people."""
+
+    @property
+    def words(self) -> str: ...
+
+    def memory(self) -> int:
+        """Bytes at most so far: on a GPU of its tensors, on a CPU of the whole process."""
+
+
+@runtime_checkable
+class OnDevice(Protocol):
+    """A backend that computes on a GPU where there is one."""
+
+    @property
+    def device(self) -> Place: ...
+
+
 @runtime_checkable
 class Metered(Protocol):
     """A backend that counts what its work cost."""

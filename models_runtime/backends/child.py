@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,7 +75,7 @@ def _learned(module: str, path: Path, say: Say) -> dict[str, Any]:
         """Step 0 says how many there are at most; a trainer may report it many times."""
         if step.iteration or not begun:
             begun.append(step)
-            say({"iteration": step.iteration, "most": step.most, "loss": step.loss, "f1": step.f1})
+            say(asdict(step))
 
     checkpoint = options.pop("checkpoint", None)
     lesson = Lesson(

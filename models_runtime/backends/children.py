@@ -24,11 +24,14 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 EVERY: Final = 0.5
 CHECK_SECONDS: Final = 30
 CHILD: Final = "models_runtime.backends.child"
+# Which GPU, and where its libraries lie.
+OF_GPUS: Final = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
+STEADY: Final = {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0", "CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
 # Sums in one order, whatever the machine: the same notes give the same weights.
 ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Told = Callable[[dict[str, Any] | None], bool | None]
-"""Called with each step of a training ({"iteration", "most", "loss", "f1"}), and with None every EVERY seconds between.
+"""Called with each step of a training (a learner.Step's fields), and with None every EVERY seconds between.
 
 True: it is enough, the training is to end with what it has learned. What it raises stops the child and comes out.
 """
@@ -98,8 +101,8 @@ def check(modules: Mapping[str, str], path: Path) -> dict[str, Any]:
 @contextmanager
 def _child(act: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
     """The child, which is gone afterwards. It gets none of our environment, which holds secrets."""
-    env = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
-    env |= {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"} | dict.fromkeys(ONE_THREAD, "1")
+    env = {name: os.environ[name] for name in ("PATH", "TMPDIR", *OF_GPUS) if name in os.environ}
+    env |= STEADY | dict.fromkeys(ONE_THREAD, "1")
     process = subprocess.Popen(  # noqa: S603 - our own module, and paths of ours
         [sys.executable, "-m", CHILD, str(os.getpid()), act, *words],
         cwd=ROOT,

@@ -17,12 +17,16 @@ Note = tuple[str, Sequence[Span]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One iteration of `most`: its loss, and the F1 of exact spans on the notes held out, where it is known by then."""
+    """One iteration of `most`: its loss, and the F1 of exact spans on the notes held out, where it is known by then.
+
+    `adapting`: it is an epoch of learning the language of the notes, before any label; counted apart.
+    """
 
     iteration: int
     most: int
     loss: float
     f1: float | None = None
+    adapting: bool = False
 
 
 Report = Callable[[Step], None]
@@ -35,8 +39,10 @@ class Lesson:
 
     `unlabelled` are the project's other notes; `held_out` are only ever scored on. `checkpoint` is a file of the
     learner's own: what it leaves there, a later attempt at the same lesson goes on from. `enough()` turns true when
-    somebody wants the training to end with what it has learned so far. `base` is the folder of weights to begin with,
-    for a learner that needs some.
+    somebody wants the training to end with what it has learned so far. `base` is what a learner that needs some begins
+    with: a folder of weights, or a model of its own kind. `adapt`: for so many epochs it learns to fill gaps in the
+    texts first, those without labels included. `grouping`: so many sentences are one sequence, for a learner that reads
+    by sentences; 0: its own choice.
     """
 
     notes: Sequence[Note]
@@ -45,6 +51,8 @@ class Lesson:
     iterations: int | None = None
     language: str = ""
     base: str = ""
+    adapt: int = 0
+    grouping: int = 0
     unlabelled: Sequence[str] = ()
     held_out: Sequence[Note] = ()
     checkpoint: Path | None = None
@@ -61,7 +69,17 @@ def lesson_key(lesson: Lesson, *more: str) -> str:
         [[text, [[span.start, span.end, span.label] for span in spans]] for text, spans in side]
         for side in (lesson.notes, lesson.held_out)
     ]
-    said = [*notes, list(lesson.unlabelled), lesson.label_set, lesson.algorithm, lesson.language, lesson.base, *more]
+    said = [
+        *notes,
+        list(lesson.unlabelled),
+        lesson.label_set,
+        lesson.algorithm,
+        lesson.language,
+        lesson.base,
+        lesson.adapt,
+        lesson.grouping,
+        *more,
+    ]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 

@@ -1,10 +1,17 @@
-"""An ensemble at work: members that are backends read the notes, those that are runs have read them already."""
+"""An ensemble at work: members that are backends read the notes, those that are runs have read them already.
 
+So does a merged list of runs, which is no vote: its members are runs alone.
+"""
+
+import hashlib
+import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from annotations.domain.merging import merge
 from annotations.domain.spans import Span as DomainSpan
+from annotations.domain.spans import renamed
 from annotations.domain.voting import Member, Method
 from annotations.models import AnnotationSet, Author, Document, Project, Span
 from annotations.selectors.labels import accepted_labels
@@ -13,7 +20,7 @@ from models_runtime.backends.base import Backend, Budget, budget_of
 from models_runtime.backends.ensemble import EnsembleBackend, Votes
 from models_runtime.jobs.model_files import load_backend, load_model
 from models_runtime.models import OF_MODEL, Run, TrainedModel
-from models_runtime.registry import ENSEMBLE
+from models_runtime.registry import ENSEMBLE, MERGED
 
 Read = Callable[[Sequence[Document]], list[list[DomainSpan]]]
 
@@ -21,7 +28,7 @@ Read = Callable[[Sequence[Document]], list[list[DomainSpan]]]
 class Combined:
     """An ensemble with members that are runs: each of `readers` gives its member's reading of a batch of notes."""
 
-    def __init__(self, votes: Votes, readers: Sequence[Read], budget: Budget) -> None:
+    def __init__(self, votes: "Votes | Merging", readers: Sequence[Read], budget: Budget) -> None:
         self._votes, self._readers, self.budget = votes, readers, budget
         self.revision = votes.revision
 
@@ -35,17 +42,42 @@ def combined(row: Run) -> EnsembleBackend | Combined:
 
     Raises ServiceError, LookupError and BackendError as its members do.
     """
-    project, method, asked = row.project, Method(row.params["method"]), row.params["members"]
+    project, asked = row.project, row.params["members"]
     codes, _ = accepted_labels(project)
-    members = [Member(each["name"], float(each.get("weight", 1.0))) for each in asked]
     sources = [_author(project, each) if "author" in each else _backend(project, each["backend"]) for each in asked]
     revisions = [_revision(source) for source in sources]
     row.params |= {"members": [each | {"revision": said} for each, said in zip(asked, revisions, strict=True)]}
+    if row.params["method"] == MERGED:
+        return _merged(sources, revisions, codes)
+    method = Method(row.params["method"])
+    members = [Member(each["name"], float(each.get("weight", 1.0))) for each in asked]
     backends = [source for source in sources if not isinstance(source, Author)]
     if len(backends) == len(sources):
         return EnsembleBackend(members, backends, method=method, label_set=project.label_set.key, codes=codes)
     votes = Votes(members, revisions, method=method, codes=codes)
     return Combined(votes, [_reader(source) for source in sources], budget_of(*sources))
+
+
+class Merging:
+    """Makes one list of what the runs called `names` propose, each span with who proposed it."""
+
+    def __init__(self, names: Sequence[str], revisions: Sequence[str], codes: Mapping[str, str]) -> None:
+        self._names, self._codes = list(names), codes
+        said = json.dumps([list(pair) for pair in zip(names, revisions, strict=True)])
+        self.revision = f"1-{MERGED}-{hashlib.sha256(said.encode()).hexdigest()[:16]}"
+
+    def outcomes(self, columns: Sequence[Sequence[Sequence[DomainSpan]]]) -> list[list[DomainSpan]]:
+        """The list for each note; `columns[i]` holds what the i-th run proposes in each."""
+        return [
+            [*merge(self._names, [renamed(reading, self._codes) for reading in readings])]
+            for readings in zip(*columns, strict=True)
+        ]
+
+
+def _merged(sources: Sequence[Backend | Author], revisions: Sequence[str], codes: Mapping[str, str]) -> Combined:
+    authors = [source for source in sources if isinstance(source, Author)]
+    merging = Merging([author.name for author in authors], revisions, codes)
+    return Combined(merging, [_reader(author) for author in authors], budget_of(*authors))
 
 
 def models_behind(run: Run) -> list[TrainedModel]:
@@ -99,8 +131,8 @@ def _kept(author: Author, notes: Sequence[Document]) -> list[list[DomainSpan]]:
         annotation_set__state=AnnotationSet.State.SUBMITTED,
         annotation_set__document__in=notes,
     ).order_by("start", "end", "id")
-    for note, start, end, code, confidence in rows.values_list(
-        "annotation_set__document", "start", "end", "label__code", "confidence"
+    for note, start, end, code, confidence, source in rows.values_list(
+        "annotation_set__document", "start", "end", "label__code", "confidence", "source"
     ):
-        found[note].append(DomainSpan(start, end, code, confidence))
+        found[note].append(DomainSpan(start, end, code, confidence, source))
     return [found[note.pk] for note in notes]

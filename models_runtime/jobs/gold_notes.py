@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from django.db.models import Count
@@ -34,8 +34,20 @@ class Sides:
     of_version: bool
 
 
-def sides_of(version: GoldVersion) -> Sides:
-    """The version's train and dev side; without a split (or a dev side), one fifth is held out by patient."""
+def sides_of(version: GoldVersion, language: str = "") -> Sides:
+    """The version's train and dev side; without a split (or a dev side), one fifth is held out by patient.
+
+    With a `language`, the notes in it on either side: nobody changes sides by it.
+    """
+    sides = _sides(version)
+    if not language:
+        return sides
+    spoken = _speaking(version, language)
+    train, hold_out = ([pk for pk in side if pk in spoken] for side in (sides.train, sides.hold_out))
+    return replace(sides, train=train, hold_out=hold_out)
+
+
+def _sides(version: GoldVersion) -> Sides:
     rows = list(
         GoldVersionNote.objects.filter(version=version)
         .order_by("document_id")
@@ -66,11 +78,23 @@ def gold_notes(version: GoldVersion, documents: Sequence[int]) -> Iterator[Note]
 
 def language_of(version: GoldVersion) -> str:
     """The language of most of the version's notes (`it`); of those that name none, the project's. May be empty."""
+    counted = languages_of(version)
+    return max(sorted(counted), key=lambda language: counted[language], default="")
+
+
+def languages_of(version: GoldVersion) -> dict[str, int]:
+    """How many of the version's notes are in each language; those that name none are in the project's."""
     rows = GoldVersionNote.objects.filter(version=version).order_by().values_list("document__language")
     counted: Counter[str] = Counter()
     for language, count in rows.annotate(count=Count("id")):
         counted[language or version.project.language] += count
-    return max(sorted(counted), key=lambda language: counted[language], default="")
+    return dict(counted)
+
+
+def _speaking(version: GoldVersion, language: str) -> set[int]:
+    rows = GoldVersionNote.objects.filter(version=version)
+    named = ["", language] if language == version.project.language else [language]
+    return set(rows.filter(document__language__in=named).values_list("document_id", flat=True))
 
 
 def other_notes(version: GoldVersion, newest: int) -> Iterator[str]:

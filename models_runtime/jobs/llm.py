@@ -45,18 +45,17 @@ def label_words(rows: Sequence[Sequence[str]]) -> list[LabelWord]:
     return [LabelWord(*row) for row in rows]
 
 
-class KeptAnswers:
-    """Answers kept in the database for a project (models_runtime.backends.llm.reading.Answers)."""
+class _Kept:
+    """What models answered, kept in the database for a project, under hashes."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
 
-    def find(self, key: str) -> list[tuple[int, int, str]] | None:
+    def _found(self, key: str) -> Any:
         rows = LlmAnswer.objects.filter(key=key, document__project=self._project)
-        found = rows.values_list("found", flat=True).first()
-        return None if found is None else [(start, end, label) for start, end, label in found]
+        return rows.values_list("found", flat=True).first()
 
-    def keep(self, key: str, text: str, found: list[tuple[int, int, str]]) -> None:
+    def _keep(self, key: str, text: str, found: Any) -> None:
         """Under the note that has this text. One that was erased in the meantime keeps nothing."""
         notes = Document.objects.filter(project=self._project, sha256=text_sha256(text))
         note = notes.values_list("pk", flat=True).first()
@@ -65,6 +64,28 @@ class KeptAnswers:
                 LlmAnswer.objects.bulk_create(
                     [LlmAnswer(document_id=note, key=key, found=found)], ignore_conflicts=True
                 )
+
+
+class KeptAnswers(_Kept):
+    """Places that were found (models_runtime.backends.llm.reading.Answers)."""
+
+    def find(self, key: str) -> list[tuple[int, int, str]] | None:
+        found = self._found(key)
+        return None if found is None else [(start, end, label) for start, end, label in found]
+
+    def keep(self, key: str, text: str, found: list[tuple[int, int, str]]) -> None:
+        self._keep(key, text, found)
+
+
+class KeptVerdicts(_Kept):
+    """Verdicts by number (models_runtime.backends.llm.judging.Kept)."""
+
+    def find(self, key: str) -> dict[str, str] | None:
+        found: dict[str, str] | None = self._found(key)
+        return found
+
+    def keep(self, key: str, text: str, found: dict[str, str]) -> None:
+        self._keep(key, text, found)
 
 
 def write_usage(row: Run, backend: object) -> None:

@@ -15,13 +15,15 @@ from annotations.selectors.labels import accepted_labels
 from annotations.services.errors import ServiceError
 from annotations.services.staging import read_chunks
 from models_runtime.backends.base import Backend, BackendError, load
-from models_runtime.jobs.pipelines import pipeline_named
+from models_runtime.jobs.foreign import foreign_named
 from models_runtime.models import TrainedModel
-from models_runtime.registry import PIPELINE, PIPELINE_KIND, backend_kind, trainable_kind
+from models_runtime.registry import FOREIGN, PIPELINE, TAGGER, backend_kind, trainable_kind
 from models_runtime.registry import load as load_factory
 
 # What a killed worker left half-written goes after this long (seconds).
 LEFT = 3600
+# In a run's params: which of the models of others it is.
+NAMED_BY = {PIPELINE: "pipeline", TAGGER: "folder"}
 
 
 def load_model(model: TrainedModel) -> Backend:
@@ -34,18 +36,19 @@ def load_model(model: TrainedModel) -> Backend:
 
 def load_backend(key: str, project: Project, params: dict[str, Any]) -> Backend:
     """A backend that needs no model of the project's. Raises LookupError, BackendError."""
-    if key == PIPELINE:
-        return _pipeline(project, params)
+    if key in FOREIGN:
+        return _foreign(key, project, params)
     backend: Backend = load_factory(backend_kind(key).factory)(label_set=project.label_set.key, **params)
     return backend
 
 
-def _pipeline(project: Project, params: dict[str, Any]) -> Backend:
-    found = pipeline_named(params["pipeline"])
+def _foreign(key: str, project: Project, params: dict[str, Any]) -> Backend:
+    name = params[NAMED_BY[key]]
+    found = foreign_named(key, name)
     if found is None:
-        raise BackendError(f"this worker has no pipeline {params['pipeline']}", permanent=True)
+        raise BackendError(f"this worker has no {NAMED_BY[key]} {name}", permanent=True)
     labels, label_set = params["labels"], project.label_set.key
-    return load(PIPELINE_KIND.factory, path=found.path, labels=labels, label_set=label_set)
+    return load(backend_kind(key).factory, path=found.path, labels=labels, label_set=label_set)
 
 
 def missing_labels(model: TrainedModel, labels: tuple[str, ...] | list[str]) -> str:

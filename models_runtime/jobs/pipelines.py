@@ -1,18 +1,17 @@
-"""spaCy pipelines on this machine: installed packages, and folders under DATA_DIR/pipelines. spaCy is never imported.
-
-An operator puts them there, by pip or by hand; nothing that is uploaded ever becomes one.
-"""
+"""spaCy pipelines on this machine: installed packages, and folders under DATA_DIR/pipelines; without spaCy."""
 
 import configparser
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+
+from models_runtime.jobs.foreign_model import Foreign
+from models_runtime.registry import PIPELINE
 
 GROUP = "spacy_models"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
@@ -21,35 +20,18 @@ FINDERS = ("ner", "beam_ner", "entity_ruler", "span_ruler", "spancat", "spancat_
 LARGEST = 10 << 20
 
 
-@dataclass(frozen=True)
-class Pipeline:
-    """`labels` are those that its spans may carry; `path` is what spaCy loads it by; `told` its own description."""
-
-    name: str
-    path: str
-    labels: tuple[str, ...]
-    language: str
-    version: str
-    told: str
-    folder: bool
-
-
 def home() -> Path:
     """Where folders are put."""
     return Path(settings.DATA_DIR / "pipelines")
 
 
-def pipelines() -> list[Pipeline]:
+def pipelines() -> list[Foreign]:
     """All that can be read, by name; a folder wins over a package of its name."""
     found = {pipeline.name: pipeline for pipeline in (*_packages(), *_folders())}
     return [found[name] for name in sorted(found)]
 
 
-def pipeline_named(name: str) -> Pipeline | None:
-    return next((pipeline for pipeline in pipelines() if pipeline.name == name), None)
-
-
-def _packages() -> Iterator[Pipeline]:
+def _packages() -> Iterator[Foreign]:
     for point in entry_points(group=GROUP):
         if point.dist is None or not NAME.fullmatch(point.name):
             continue
@@ -60,7 +42,7 @@ def _packages() -> Iterator[Pipeline]:
         yield from _read(point.name, point.name, inner if inner.is_dir() else folder, folder=False)
 
 
-def _folders() -> Iterator[Pipeline]:
+def _folders() -> Iterator[Foreign]:
     if not home().is_dir():
         return
     for folder in sorted(home().iterdir()):
@@ -68,7 +50,7 @@ def _folders() -> Iterator[Pipeline]:
             yield from _read(folder.name, str(folder), folder, folder=True)
 
 
-def _read(name: str, path: str, data: Path, *, folder: bool) -> Iterator[Pipeline]:
+def _read(name: str, path: str, data: Path, *, folder: bool) -> Iterator[Foreign]:
     """The pipeline whose meta.json and config.cfg lie in `data`; nothing where they can't be read."""
     meta, factories = _json(data / "meta.json"), _factories(data / "config.cfg")
     labels = meta.get("labels")
@@ -81,7 +63,7 @@ def _read(name: str, path: str, data: Path, *, folder: bool) -> Iterator[Pipelin
         for label in labels[component]
     }
     language, version, told = (str(meta.get(key, ""))[:200] for key in ("lang", "version", "description"))
-    yield Pipeline(name, path, tuple(sorted(spoken)), language, version, told, folder=folder)
+    yield Foreign(PIPELINE, name, path, tuple(sorted(spoken)), language, version, told, folder=folder)
 
 
 def _json(file: Path) -> dict[str, Any]:

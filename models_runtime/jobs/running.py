@@ -1,6 +1,8 @@
 """A model run at work: batches of notes to a backend, each batch's readings and `done` in one fenced transaction."""
 
+import json
 import logging
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +10,8 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from annotations.domain.information import String
+from annotations.domain.merging import Merged
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
 from annotations.domain.strings import string_key
@@ -15,8 +19,9 @@ from annotations.models import AnnotationSet, Document, Span
 from annotations.selectors.labels import accepted_labels
 from annotations.services.bulk import SpanRow, insert_spans
 from annotations.services.errors import ServiceError
+from annotations.services.proposed_notes import add_notes
 from annotations.services.proposed_strings import add_strings, tally_of
-from models_runtime.backends.base import Apart, Backend, BackendError, budget_of
+from models_runtime.backends.base import Apart, Backend, BackendError, OnDevice, budget_of
 from models_runtime.jobs.batches import batches, pending
 from models_runtime.jobs.calibrating import curves_of, newest
 from models_runtime.jobs.combining import Combined, combined
@@ -39,6 +44,7 @@ def run(claim: Claim) -> dict[str, Any]:
     words = _Words(row)
     if claim.leads:
         _count(claim, row)
+        _tell_device(row, backend)
     for items in batches(claim, row, budget_of(backend)):
         results = _predict(backend, items)
         with settling(claim, len(items)):
@@ -46,7 +52,16 @@ def run(claim: Claim) -> dict[str, Any]:
             write_usage(row, backend)
             if dropped:
                 Run.objects.filter(pk=row.pk).update(spans_without_label=F("spans_without_label") + dropped)
+    if claim.leads:
+        _tell_device(row, backend)
     return _result(claim, row) if claim.leads else {}
+
+
+def _tell_device(row: Run, backend: Backend | Combined) -> None:
+    """Where the run's first worker computes, and with how much memory so far."""
+    if isinstance(backend, OnDevice):
+        row.params |= {"device": backend.device.words, "memory": backend.device.memory()}
+        row.save(update_fields=["params"])
 
 
 def _same_backend(claim: Claim, row: Run, backend: Backend | Combined) -> None:
@@ -165,7 +180,8 @@ class _Words:
             raw = None
         else:
             sure = self._curves(code, raw)
-        return SpanRow(annotation_set, span.start, span.end, label, sure, span.source[:80], raw_confidence=raw)
+        how = json.dumps(span.provenance) if isinstance(span, Merged) else None
+        return SpanRow(annotation_set, span.start, span.end, label, sure, span.source[:80], how, raw_confidence=raw)
 
 
 def _write(row: Run, results: Sequence[Result], words: _Words) -> int:
@@ -199,6 +215,10 @@ def _write(row: Run, results: Sequence[Result], words: _Words) -> int:
                 rows.append(made._replace(string_key=string_key(item.document.text[made.start : made.end])))
     insert_spans(rows)
     add_strings(tally_of(Span.objects.filter(annotation_set__in=sets)))
+    proposed: dict[int, list[tuple[String, float | None]]] = defaultdict(list)
+    for made in rows:
+        proposed[made.annotation_set_id].append(((made.string_key or 0, made.label_id), made.confidence))
+    add_notes(row.author_id, ((each.document_id, proposed[each.pk]) for each in sets))
     for item, found, reason in results:
         item.state = RunItem.State.DONE if found is not None else RunItem.State.FAILED
         item.attempt, item.error, item.finished_at = item.attempt + 1, reason, now

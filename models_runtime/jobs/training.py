@@ -18,11 +18,13 @@ from annotations.selectors.scores import label_words
 from annotations.services.errors import ServiceError
 from annotations.services.staging import store_file
 from models_runtime.backends import children
-from models_runtime.backends.base import Backend, BackendError
+from models_runtime.backends.base import Backend, BackendError, OnDevice
+from models_runtime.jobs import weights
 from models_runtime.jobs.calibrating import HeldOut, calibration_of, keep
 from models_runtime.jobs.checkpoints import checkpoint_of, forget, forget_stale
 from models_runtime.jobs.gold_notes import Sides, gold_notes, language_of, other_notes, sides_of
 from models_runtime.jobs.holding_out import hold_out_scores
+from models_runtime.jobs.model_files import cached
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
 from models_runtime.registry import load, trainable_kind
 from models_runtime.runner import Claim
@@ -42,7 +44,7 @@ def run(claim: Claim) -> dict[str, Any]:
         raise ServiceError(f"this model is not to be trained; it is: {row.get_state_display().lower()}", code="state")
     forget_stale()
     begun, erased = time.monotonic(), _erasures(row)
-    sides = sides_of(version)
+    sides = sides_of(version, row.params.get("language", ""))
     watch = _Watch(claim, row)
     with tempfile.TemporaryDirectory(prefix="deidreview-train-") as folder:
         path = Path(folder) / "model.zip"
@@ -61,6 +63,7 @@ def run(claim: Claim) -> dict[str, Any]:
         )
         card = _card(row, version, sides, watch) | {
             "labels": list(backend.labels),
+            **({"device": backend.device.words} if isinstance(backend, OnDevice) else {}),
             "scores": scores,
             "seconds": round(time.monotonic() - begun, 1),
             "date": timezone.now().isoformat(timespec="seconds"),
@@ -90,7 +93,7 @@ def redo(params: dict[str, Any]) -> None:
     try:
         with transaction.atomic():
             TrainedModel.objects.filter(pk=row.pk, state=State.FAILED).update(
-                state=State.TRAINING, losses=[], hold_out=[], enough=False
+                state=State.TRAINING, losses=[], hold_out=[], card={}, enough=False
             )
     except IntegrityError as error:
         raise ServiceError(
@@ -105,16 +108,20 @@ class _Watch:
         self.claim, self.row = claim, row
         self.losses: list[float] = []
         self.hold_out: list[float] = []
+        self.adapted: list[float] = []
+        self._adapt = int(row.params.get("adapt") or 0)
         self._most = int(row.params.get("iterations") or STEPS)
         self._written = float("-inf")
         self._say()
 
     def __call__(self, said: dict[str, Any] | None) -> bool:
-        if said is not None:
+        if said is not None and said["adapting"]:
+            self.adapted.append(round(float(said["loss"]), 4))
+        elif said is not None:
             self._most = int(said["most"])
-        if said is not None and said["iteration"]:
-            self.losses.append(round(float(said["loss"]), 4))
-            self.hold_out += [said["f1"]] if said["f1"] is not None else []
+            if said["iteration"]:
+                self.losses.append(round(float(said["loss"]), 4))
+                self.hold_out += [said["f1"]] if said["f1"] is not None else []
         if said is None or time.monotonic() - self._written < WRITE_EVERY:
             self._say()
         else:
@@ -125,14 +132,17 @@ class _Watch:
         self._written = time.monotonic()
         with transaction.atomic():
             self._say()  # inside a transaction it is a fence
-            TrainedModel.objects.filter(pk=self.row.pk).update(losses=self.losses, hold_out=self.hold_out)
+            TrainedModel.objects.filter(pk=self.row.pk).update(
+                losses=self.losses, hold_out=self.hold_out, card={"adapted": self.adapted} if self.adapted else {}
+            )
 
     def scoring(self) -> None:
         """The last step: the notes held out."""
-        self.claim.progress(self._most, self._most + 1)
+        most = self._adapt + self._most
+        self.claim.progress(most, most + 1)
 
     def _say(self) -> None:
-        self.claim.progress(len(self.losses), self._most + 1)
+        self.claim.progress(len(self.adapted) + len(self.losses), self._adapt + self._most + 1)
 
 
 def _learn(row: TrainedModel, version: GoldVersion, sides: Sides, path: Path, newest: int, watch: _Watch) -> str:
@@ -145,13 +155,31 @@ def _learn(row: TrainedModel, version: GoldVersion, sides: Sides, path: Path, ne
             "label_set": row.project.label_set.key,
             "algorithm": row.params["algorithm"],
             "iterations": row.params.get("iterations"),
-            "language": language_of(version),
+            "language": row.params.get("language") or language_of(version),
+            "base": str(base) if (base := _base(row)) else "",
+            "adapt": row.params.get("adapt", 0),
+            "grouping": row.params.get("grouping", 0),
             "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
         },
         unlabelled=other_notes(version, newest),
         held_out=gold_notes(version, sides.hold_out) if kind.by_epoch else (),
         told=watch,
     )
+
+
+def _base(row: TrainedModel) -> Path | None:
+    """What it begins with, on this machine. Raises ServiceError where that is gone."""
+    if pk := row.params.get("base_model"):
+        model = TrainedModel.objects.select_related("stored_file").filter(project=row.project_id, pk=pk).first()
+        if model is None:
+            raise ServiceError(f"the model {row.params['base']} to begin with is gone", code="base")
+        return cached(model)
+    if name := row.params.get("base"):
+        found = weights.weights_named(name)
+        if found is None:
+            raise ServiceError(f"this worker has no weights {name}: put them in {weights.home() / name}", code="base")
+        return found.path
+    return None
 
 
 def _card(row: TrainedModel, version: GoldVersion, sides: Sides, watch: _Watch) -> dict[str, Any]:
@@ -163,6 +191,8 @@ def _card(row: TrainedModel, version: GoldVersion, sides: Sides, watch: _Watch) 
         "split_of_version": sides.of_version,
         "label_set": row.project.label_set.key,
         "algorithm": row.params["algorithm"],
+        **{word: row.params[word] for word in ("base", "language") if word in row.params},
+        **({"adapted": watch.adapted} if watch.adapted else {}),
         "iterations": len(watch.losses),
         "notes": len(sides.train),
         "held_out": len(sides.hold_out),

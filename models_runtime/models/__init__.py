@@ -2,9 +2,24 @@
 
 from models_runtime.models.calibration import Calibration
 from models_runtime.models.job import Job
+from models_runtime.models.judging import Judge, JudgedNote, Judgement, Judging
 from models_runtime.models.llm import LlmAnswer, RunUsage
 from models_runtime.models.run import Run, RunItem
 from models_runtime.models.share import Share
 from models_runtime.models.trained import OF_MODEL, TrainedModel
 
-__all__ = ["OF_MODEL", "Calibration", "Job", "LlmAnswer", "Run", "RunItem", "RunUsage", "Share", "TrainedModel"]
+__all__ = [
+    "OF_MODEL",
+    "Calibration",
+    "Job",
+    "Judge",
+    "JudgedNote",
+    "Judgement",
+    "Judging",
+    "LlmAnswer",
+    "Run",
+    "RunItem",
+    "RunUsage",
+    "Share",
+    "TrainedModel",
+]

@@ -5,14 +5,16 @@ from models_runtime.models.run import Run
 
 
 class LlmAnswer(models.Model):
-    """What a language model was once found to say of a piece of a note: offsets and labels, never text.
+    """What a language model was once found to say of a piece of a note: offsets and labels, or verdicts; never text.
 
     `key` is a hash of server, model, prompt and piece. The row goes with its note, so an erased patient's goes too.
     """
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="+", db_index=False)
     key = models.CharField(max_length=64)
-    found = models.JSONField(help_text="[start, end, label] in code points of the piece.")
+    found = models.JSONField(
+        help_text="[start, end, label] in code points of the piece, or a judge's verdicts by number."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -8,16 +8,16 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotations.models import Project
-from models_runtime.jobs.pipelines import pipelines
+from models_runtime.jobs.foreign import FOUND
 from models_runtime.models import OF_MODEL, Run, TrainedModel
 from models_runtime.registry import (
     BACKENDS,
     ENSEMBLE,
+    FOREIGN,
     LLM,
     LLM_KIND,
-    PIPELINE,
-    PIPELINE_KIND,
     BackendKind,
+    backend_kind,
     trainable_kind,
 )
 from models_runtime.services.backends import ready_models
@@ -64,9 +64,11 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
             workers.health(ENSEMBLE, BackendKind("", "", ""), "cpu"),
         )
     )
-    if pipelines():
-        health = workers.health(PIPELINE, PIPELINE_KIND, PIPELINE_KIND.queue)
-        rows.append(BackendRow(PIPELINE, PIPELINE_KIND.title, PIPELINE_KIND.description, "cpu", health))
+    for key in FOREIGN:
+        kind = backend_kind(key)
+        if FOUND[key]():
+            health = workers.health(key, kind, kind.queue)
+            rows.append(BackendRow(key, kind.title, kind.description, kind.queue, health))
     rows += [_of_model(model, workers) for model in ready_models(project)]
     return list(_with_runs(project, rows))
 

@@ -6,7 +6,7 @@ from annotations.models import Project
 from annotations.services.errors import ServiceError
 from models_runtime.jobs.model_files import missing_labels
 from models_runtime.models import OF_MODEL, Job, Run, TrainedModel
-from models_runtime.registry import BACKENDS, ENSEMBLE, LLM, PIPELINE, backend_kind, trainable_kind
+from models_runtime.registry import BACKENDS, ENSEMBLE, FOREIGN, LLM, backend_kind, trainable_kind
 
 # Who has a GPU can call an LLM server too; not the other way round.
 DEMANDING = (Job.Queue.GPU, Job.Queue.LLM)
@@ -49,8 +49,8 @@ def chosen(project: Project, word: str) -> Chosen:
         raise ServiceError("an ensemble is made of members; say which", code="members")
     if word == LLM:
         raise ServiceError("a language model is run with a server and a model; say which", code="llm")
-    if word == PIPELINE:
-        raise ServiceError("say which pipeline, and what its labels are called here", code="pipeline")
+    if word in FOREIGN:
+        raise ServiceError("say which model of this kind, and what its labels are called here", code="pipeline")
     if word in BACKENDS:
         return Chosen(word, None, word)
     models = ready_models(project)

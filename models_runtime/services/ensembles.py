@@ -42,6 +42,11 @@ class Voter:
     author: Author | None = None
     model: TrainedModel | None = None
 
+    @property
+    def number(self) -> int:
+        """Of a run: its author's id."""
+        return self.author.pk if self.author else 0
+
     def as_params(self, weight: float | None) -> dict[str, Any]:
         """The member as the run's row keeps it."""
         kept: dict[str, Any] = {"name": self.name}
@@ -99,7 +104,9 @@ def options_of(project: Project) -> list[Option]:
     """Every backend, the models that are ready, and the newest runs whose readings can vote: ended, or imported."""
     backends = [Option(key, kind.title) for key, kind in BACKENDS.items()]
     models = [Option(f"{OF_MODEL}{row.pk}", row.name, score_of(row)) for row in ready_models(project)]
-    rows = Author.objects.filter(project=project, kind__in=Author.MODELS).exclude(run__job__state__in=LIVE)
+    # Whoever is in a merged list votes for itself.
+    rows = Author.objects.filter(project=project, kind__in=Author.MODELS, merged_from__isnull=True)
+    rows = rows.exclude(run__job__state__in=LIVE)
     read = Count("annotation_sets", filter=Q(annotation_sets__state=AnnotationSet.State.SUBMITTED))
     authors = list(rows.annotate(read=read).filter(read__gt=0).order_by("-id").values_list("pk", "name", "read")[:RUNS])
     made = {
@@ -120,13 +127,16 @@ def _voter(project: Project, word: str) -> Voter:
     if not word.startswith(OF_RUN):
         choice = chosen(project, word)
         return Voter(choice.stem, choice.backend, model=choice.model)
-    author = (
-        Author.objects.filter(project=project, kind__in=Author.MODELS, name=word.removeprefix(OF_RUN))
-        .select_related("run__job", "run__model")
-        .first()
-    )
+    return run_voter(project, word.removeprefix(OF_RUN))
+
+
+def run_voter(project: Project, name: str) -> Voter:
+    """The run called `name`, once it has ended. Raises ServiceError."""
+    author = Author.objects.filter(project=project, kind__in=Author.MODELS, name=name).first()
     if author is None:
-        raise ServiceError(f"this project has no run {word.removeprefix(OF_RUN)!r}", code="member")
+        raise ServiceError(f"this project has no run {name!r}", code="member")
+    if author.merged_from is not None:
+        raise ServiceError(f"{name} is a merged list of runs; take its runs themselves", code="member")
     run = Run.objects.filter(author=author).select_related("job", "model").first()
     if run is not None and run.job is not None and run.job.state in LIVE:
         raise ServiceError(f"the run {author.name} is still at work; wait for its end or cancel it", code="live")

@@ -3,7 +3,7 @@
 from annotations.models import Project
 from annotations.services.errors import ServiceError
 from models_runtime.models import TrainedModel
-from models_runtime.registry import BACKENDS, ENSEMBLE, LLM, PIPELINE
+from models_runtime.registry import BACKENDS, ENSEMBLE, SET_UP
 
 LONGEST = 80
 
@@ -13,7 +13,7 @@ def good_name(name: str) -> str:
     name = name.strip()
     if not name or len(name) > LONGEST or not name.isprintable():
         raise ServiceError(f"a model's name has 1 to {LONGEST} characters, all of them printable", code="name")
-    if name in (*BACKENDS, ENSEMBLE, LLM, PIPELINE) or name.startswith(("model:", "run:")):
+    if name in (*BACKENDS, ENSEMBLE, *SET_UP) or name.startswith(("model:", "run:")):
         raise ServiceError(f"{name!r} already means a backend; choose another name", code="name")
     return name
 

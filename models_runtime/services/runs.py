@@ -8,6 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Count
 
 from annotations.models import AnnotationSet, Author, Document, Project, Review, User, Verb
+from annotations.selectors.handovers import Waiting, waiting_of
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from models_runtime.models import Job, Run, RunItem, TrainedModel
@@ -25,8 +26,10 @@ def start_run(
     name: str = "",
     params: dict[str, Any] | None = None,
     key: str,
+    left: bool = False,
 ) -> Run:
-    """A run over every note of the project: its author, its items and its job in one transaction.
+    """A run over every note of the project, or with `left` over those that aren't gold: its author, its items and its
+    job in one transaction.
 
     `backend` is a backend's key, `model:ID`, or the name of one of the project's models. The same `key` gives the same
     run: a double click is one. Raises ServiceError for an unknown backend, a model that can't run here, a name that is
@@ -36,7 +39,13 @@ def start_run(
     if there is not None:
         return there
     return started(
-        project=project, choice=chosen(project, backend), actor=actor, name=name, params=params or {}, key=key
+        project=project,
+        choice=chosen(project, backend),
+        actor=actor,
+        name=name,
+        params=params or {},
+        key=key,
+        left=left,
     )
 
 
@@ -49,14 +58,20 @@ def started(
     params: dict[str, Any],
     key: str,
     read_by: Sequence[int] = (),
+    merged_from: Sequence[int] = (),
+    left: bool = False,
 ) -> Run:
-    """A run of a backend that was chosen, over every note that all the authors of `read_by` have read."""
+    """A run of a backend that was chosen, over every note that all the authors of `read_by` have read.
+
+    With `left` only over notes that aren't gold.
+    """
     try:
         with transaction.atomic():
             Project.objects.select_for_update().get(pk=project.pk)
             author = Author.objects.create(
-                project=project, kind=Author.Kind.RUN, name=name.strip() or _free_name(project, choice.stem)
-            )
+                project=project, kind=Author.Kind.RUN, name=name.strip() or _free_name(project, choice.stem),
+                merged_from=list(merged_from) or None,
+            )  # fmt: skip
             run = Run.objects.create(
                 project=project,
                 author=author,
@@ -65,9 +80,9 @@ def started(
                 params=params,
                 created_by=actor,
             )
-            count = _make_items(run, read_by)
+            count = _make_items(run, read_by, left)
             if not count:
-                raise ServiceError(_nothing(read_by), code="empty")
+                raise ServiceError(_nothing(read_by, left), code="empty")
             run.job = enqueue(
                 kind="run",
                 project=project,
@@ -97,21 +112,27 @@ def _free_name(project: Project, stem: str) -> str:
     return f"{stem}-{number}"
 
 
-def _nothing(read_by: Sequence[int]) -> str:
+def _nothing(read_by: Sequence[int], left: bool) -> str:
     if read_by:
         return "there is no note that all of these runs have read"
+    if left:
+        return "every note is gold already; there is nothing left to run on"
     return "this project has no notes to run on; import some first"
 
 
-def _make_items(run: Run, read_by: Sequence[int]) -> int:
+def _make_items(run: Run, read_by: Sequence[int], left: bool = False) -> int:
     """One row per note, by one statement: a project may have a million."""
     item, note, reading = (table._meta.db_table for table in (RunItem, Document, AnnotationSet))
     read = f" AND id IN (SELECT document_id FROM {reading} WHERE author_id = %s AND state = %s)"  # noqa: S608 - as below
+    gold = Author.objects.filter(project=run.project_id, kind=Author.Kind.GOLD).values_list("pk", flat=True)
+    without = list(gold) if left else []
+    authors = [*read_by, *without]
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {item} (run_id, document_id, pass_number, state, attempt, error) "  # noqa: S608 - names of ours
-            f"SELECT %s, id, 1, %s, 0, '' FROM {note} WHERE project_id = %s{read * len(read_by)} ORDER BY id",
-            [run.pk, RunItem.State.PENDING, run.project_id, *(word for pk in read_by for word in (pk, SUBMITTED))],
+            f"SELECT %s, id, 1, %s, 0, '' FROM {note} "
+            f"WHERE project_id = %s{read * len(read_by)}{read.replace('IN', 'NOT IN') * len(without)} ORDER BY id",
+            [run.pk, RunItem.State.PENDING, run.project_id, *(word for pk in authors for word in (pk, SUBMITTED))],
         )
         return int(cursor.rowcount)
 
@@ -124,7 +145,7 @@ def run_counts(run: Run) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class RunRow:
-    """A run as the list shows it: notes by state, and how many of its notes a person has reviewed."""
+    """A run as the list shows it: notes by state, how many a person has reviewed, and which wait for a second one."""
 
     run: Run
     job: Job | None
@@ -132,10 +153,11 @@ class RunRow:
     failed: int
     total: int
     reviewed: int
+    second: Waiting
 
 
-def run_rows(runs: Iterable[Run]) -> list[RunRow]:
-    """The list's rows by two grouped queries, however many runs."""
+def run_rows(runs: Iterable[Run], user: User) -> list[RunRow]:
+    """The list's rows, as they are for this person, by grouped queries, however many runs."""
     listed = list(runs)
     counted: dict[int, dict[str, int]] = {run.pk: {} for run in listed}
     states = RunItem.objects.filter(run__in=listed).values_list("run", "state").annotate(count=Count("id")).order_by()
@@ -143,6 +165,7 @@ def run_rows(runs: Iterable[Run]) -> list[RunRow]:
         counted[pk][state] = count
     closed = Review.objects.filter(author__in=[run.author_id for run in listed], closed_at__isnull=False)
     reviewed = dict(closed.values_list("author").annotate(count=Count("id")).order_by())
+    between = waiting_of([run.author_id for run in listed], user)
     return [
         RunRow(
             run=run,
@@ -151,6 +174,7 @@ def run_rows(runs: Iterable[Run]) -> list[RunRow]:
             failed=counted[run.pk].get(RunItem.State.FAILED, 0),
             total=sum(counted[run.pk].values()),
             reviewed=reviewed.get(run.author_id, 0),
+            second=between.get(run.author_id, Waiting()),
         )
         for run in listed
     ]

@@ -1,6 +1,7 @@
 """Trainings, asked for. The work itself is models_runtime.jobs.training."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
@@ -8,12 +9,46 @@ from django.db.models import Max
 from annotations.models import Document, GoldVersion, Project, User, Verb
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
-from models_runtime.models import Job, TrainedModel
-from models_runtime.registry import trainable_kind
+from models_runtime.jobs import weights
+from models_runtime.jobs.gold_notes import languages_of
+from models_runtime.models import OF_MODEL, Job, TrainedModel
+from models_runtime.registry import TRAINABLE, trainable_kind
 from models_runtime.services.model_names import free_name, good_name, taken
 from models_runtime.services.queue import enqueue
 
+DEFAULT = next(iter(TRAINABLE))
 MOST_ITERATIONS = 1000
+MOST_ADAPT = 100
+# The sentence grouping factors that 002 tried.
+MOST_GROUPED = 32
+
+
+class Asked(TypedDict, total=False):
+    """How a model is to learn; what is left out is the kind's own default.
+
+    `base`: a folder of weights or one of the project's models of the kind, for a kind that begins with some. `adapt`:
+    epochs of filling gaps in the notes first. `grouping`: sentences that a kind reads as one. `language`: only notes in
+    it, as 002's strategies want: a model of one language, of all, or of one after the other by `base`.
+    """
+
+    backend: str
+    algorithm: str
+    iterations: int | None
+    base: str
+    adapt: int
+    grouping: int
+    language: str
+
+
+@dataclass(frozen=True)
+class _Ask:
+    backend: str = DEFAULT
+    algorithm: str = ""
+    iterations: int | None = None
+    base: str = ""
+    adapt: int = 0
+    grouping: int = 0
+    language: str = ""
 
 
 def start_training(
@@ -22,21 +57,21 @@ def start_training(
     gold: int,
     actor: User | None,
     key: str,
-    algorithm: str = "",
     name: str = "",
-    iterations: int | None = None,
-    backend: str = "crf",
+    **asked: Unpack[Asked],
 ) -> TrainedModel:
     """A model that learns from a frozen gold version: its row and its job in one transaction.
 
-    The same `key` gives the same model: a double click is one training. Raises ServiceError for an unknown version or
-    algorithm, a version without spans, or a name that is taken.
+    The same `key` gives the same model: a double click is one training. Raises ServiceError for an unknown version,
+    algorithm or base, a version without spans to learn from, or a name that is taken.
     """
     there = TrainedModel.objects.filter(project=project, job__key=f"train-{key}").first()
     if there is not None:
         return there
-    params = _params(backend, algorithm, iterations)
-    version = _version(project, gold)
+    ask = _Ask(**asked)
+    backend = ask.backend
+    params = _params(project, ask)
+    version = _version(project, gold, params.get("language", ""))
     name = good_name(name) if name.strip() else ""
     try:
         with transaction.atomic():
@@ -89,20 +124,58 @@ def end_early(*, model: TrainedModel) -> TrainedModel:
     return model
 
 
-def _params(backend: str, algorithm: str, iterations: int | None) -> dict[str, Any]:
+def begin_with(project: Project, backend: str) -> list[TrainedModel]:
+    """The project's models that another one of the kind can begin with, by name."""
+    rows = TrainedModel.objects.filter(project=project, backend=backend, state=TrainedModel.State.READY)
+    return list(rows.exclude(stored_file=None).order_by("name"))
+
+
+def _params(project: Project, ask: _Ask) -> dict[str, Any]:
     try:
-        algorithms = trainable_kind(backend).algorithms
+        kind = trainable_kind(ask.backend)
     except LookupError as error:
         raise ServiceError(str(error), code="backend") from error
-    algorithm = algorithm or next(iter(algorithms))
-    if algorithm not in algorithms:
-        raise ServiceError(f"unknown algorithm {algorithm!r}; there are: {', '.join(algorithms)}", code="algorithm")
+    algorithm, iterations = ask.algorithm or next(iter(kind.algorithms)), ask.iterations
+    if algorithm not in kind.algorithms:
+        raise ServiceError(
+            f"unknown algorithm {algorithm!r}; there are: {', '.join(kind.algorithms)}", code="algorithm"
+        )
     if iterations is not None and not 1 <= iterations <= MOST_ITERATIONS:
         raise ServiceError(f"{iterations} iterations can't be; 1 to {MOST_ITERATIONS} can", code="iterations")
-    return {"algorithm": algorithm} | ({"iterations": iterations} if iterations else {})
+    if not 0 <= ask.adapt <= MOST_ADAPT:
+        raise ServiceError(f"{ask.adapt} epochs on the notes can't be; 0 to {MOST_ADAPT} can", code="adapt")
+    if ask.grouping and not kind.grouped:
+        raise ServiceError(f"{kind.title} does not read by sentences, so there is nothing to group", code="grouping")
+    if not 0 <= ask.grouping <= MOST_GROUPED:
+        raise ServiceError(f"{ask.grouping} sentences can't be read as one; 1 to {MOST_GROUPED} can", code="grouping")
+    params: dict[str, Any] = {"algorithm": algorithm}
+    params |= {"grouping": ask.grouping} if ask.grouping else {}
+    params |= {"iterations": iterations} if iterations else {}
+    params |= {"language": ask.language} if ask.language else {}
+    if kind.based:
+        return params | _base(project, ask) | ({"adapt": ask.adapt} if ask.adapt else {})
+    if ask.base or ask.adapt:
+        based = ", ".join(each.title for each in TRAINABLE.values() if each.based)
+        raise ServiceError(f"{kind.title} learns from nothing but gold; only {based} begins with weights", code="base")
+    return params
 
 
-def _version(project: Project, number: int) -> GoldVersion:
+def _base(project: Project, ask: _Ask) -> dict[str, Any]:
+    """`base` by its name, and the model's id where it is one of the project's own."""
+    models = begin_with(project, ask.backend)
+    model = next((row for row in models if ask.base in (f"{OF_MODEL}{row.pk}", row.name)), None)
+    if model is not None:
+        return {"base": model.name, "base_model": model.pk}
+    if weights.weights_named(ask.base) is not None:
+        return {"base": ask.base}
+    choices = ", ".join([*(row.name for row in weights.weights()), *(row.name for row in models)])
+    if not choices:
+        raise ServiceError(f"there are no weights to begin with: put a folder of them in {weights.home()}", code="base")
+    said = f"there are no weights {ask.base!r}" if ask.base else "say which weights to begin with"
+    raise ServiceError(f"{said}; there are: {choices}", code="base")
+
+
+def _version(project: Project, number: int, language: str) -> GoldVersion:
     version = GoldVersion.objects.filter(project=project, number=number).first()
     if version is None:
         numbers = project.gold_versions.order_by("number").values_list("number", flat=True)
@@ -110,4 +183,9 @@ def _version(project: Project, number: int) -> GoldVersion:
         raise ServiceError(f"there is no gold version {number}; frozen versions: {choices}", code="version")
     if not version.span_count:
         raise ServiceError(f"gold version {number} has no spans: there is nothing to learn", code="version")
+    if language and language not in (there := languages_of(version)):
+        raise ServiceError(
+            f"gold version {number} has no notes in {language!r}; its languages: {', '.join(there) or 'not given'}",
+            code="language",
+        )
     return version

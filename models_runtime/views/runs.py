@@ -14,9 +14,11 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.access import Access, Can, enter
 from annotations.forms.refusals import sentence
 from annotations.models import AnnotationSet, Author, Review
+from annotations.selectors.handovers import Waiting, waiting_of
+from annotations.selectors.seeds import runs_with_notes
 from annotations.services.errors import ServiceError
 from annotations.views.requests import Request, number
-from models_runtime.jobs.pipelines import pipelines
+from models_runtime.jobs.foreign import foreign_models
 from models_runtime.models import Run, RunItem
 from models_runtime.registry import BACKENDS
 from models_runtime.services.backends import ready_models
@@ -40,11 +42,12 @@ def runs(request: Request, slug: str) -> HttpResponse:
         "access": access,
         "backends": BACKENDS,
         "models": ready_models(access.project),
-        "pipelines": pipelines() if access.can(Can.MANAGE) else [],
+        "foreign": foreign_models() if access.can(Can.MANAGE) else [],
         "page": page,
-        "rows": [(row, status_of(row.job, access) if row.job else None) for row in run_rows(page)],
+        "rows": [(row, status_of(row.job, access) if row.job else None) for row in run_rows(page, access.user)],
         "imported": _imported(access) if page.number == 1 else [],
         "token": uuid.uuid4(),
+        "several": len(runs_with_notes(access.project)[:2]) > 1,
     }
     return render(request, "runs/runs.html", context)
 
@@ -56,6 +59,7 @@ class ImportedRun:
     author: Author
     notes: int
     reviewed: int
+    second: Waiting
 
 
 def _imported(access: Access) -> list[ImportedRun]:
@@ -67,12 +71,19 @@ def _imported(access: Access) -> list[ImportedRun]:
     notes, reviewed = (
         dict(rows.order_by().values_list("author").annotate(count=Count("id"))) for rows in (submitted, closed)
     )
-    return [ImportedRun(author, notes.get(author.pk, 0), reviewed.get(author.pk, 0)) for author in authors]
+    between = waiting_of([author.pk for author in authors], access.user)
+    return [
+        ImportedRun(author, notes.get(author.pk, 0), reviewed.get(author.pk, 0), between.get(author.pk, Waiting()))
+        for author in authors
+    ]
 
 
 @require_POST
 def run_start(request: Request, slug: str) -> HttpResponse:
-    """POST `backend`, `name` (may be empty) and a `token` that marks the form: sent twice it is one run."""
+    """POST `backend`, `name` (may be empty) and a `token` that marks the form: sent twice it is one run.
+
+    With `left` it reads only notes that aren't gold.
+    """
     access = enter(request.user, slug, Can.MANAGE)
     try:
         run = start_run(
@@ -81,6 +92,7 @@ def run_start(request: Request, slug: str) -> HttpResponse:
             actor=access.user,
             name=request.POST.get("name", "")[:80],
             key=form_key(request, access),
+            left=bool(request.POST.get("left")),
         )
     except ServiceError as error:
         messages.error(request, sentence(error))

@@ -22,6 +22,8 @@ from annotations.services.events import record
 from annotations.services.sources import megabytes
 from annotations.services.staging import read_chunks
 from annotations.views.requests import Request, number
+from models_runtime.jobs import weights
+from models_runtime.jobs.gold_notes import languages_of
 from models_runtime.models import TrainedModel
 from models_runtime.registry import TRAINABLE, TrainableKind, trainable_kind
 from models_runtime.services.abilities import lacking
@@ -29,7 +31,7 @@ from models_runtime.services.health import State, Workers
 from models_runtime.services.model_cards import headline
 from models_runtime.services.status import status_of
 from models_runtime.services.trained import model_rows, rename_model, retire_model, trouble_of, upload_model
-from models_runtime.services.training import end_early, start_training
+from models_runtime.services.training import Asked, begin_with, end_early, start_training
 from models_runtime.views.tokens import form_key
 
 ROWS = 30
@@ -43,12 +45,18 @@ def models(request: Request, slug: str) -> HttpResponse:
         "project", "gold_version", "job", "created_by"
     )
     page = Paginator(rows.defer("losses"), ROWS).get_page(number(request.GET, "page"))
+    versions = access.project.gold_versions.filter(span_count__gt=0).order_by("-number")
+    newest = versions.first()
     context = {
         "access": access,
         "page": page,
         "rows": [(row, headline(row.model.card)) for row in model_rows(page)],
-        "versions": access.project.gold_versions.filter(span_count__gt=0).order_by("-number"),
+        "versions": versions,
         "kinds": _kinds(),
+        "weights": weights.weights(),
+        "weights_home": weights.home(),
+        "begin_with": [row for key, kind in TRAINABLE.items() if kind.based for row in begin_with(access.project, key)],
+        "languages": sorted(filter(None, languages_of(newest))) if newest else [],
         "token": uuid.uuid4(),
         "limit_words": megabytes(settings.UPLOAD_MAX_BYTES),
     }
@@ -82,7 +90,8 @@ def model(request: Request, slug: str, pk: int) -> HttpResponse:
 def model_train(request: Request, slug: str) -> HttpResponse:
     """POST `gold` (a version's number), `algorithm`, `name` (may be empty) and a `token` that marks the form.
 
-    `algorithm` is `kind:algorithm`, or an algorithm of the default kind.
+    `algorithm` is `kind:algorithm`, or an algorithm of the default kind. `base` and `adapt` are for a kind that begins
+    with weights, `grouping` for one that reads by sentences, and left aside by the others; `language` may be empty.
     """
     access = enter(request.user, slug, Can.MANAGE)
     kind, _colon, algorithm = request.POST.get("algorithm", "")[:40].rpartition(":")
@@ -92,14 +101,27 @@ def model_train(request: Request, slug: str) -> HttpResponse:
             gold=number(request.POST, "gold") or 0,
             actor=access.user,
             key=form_key(request, access),
-            backend=kind or next(iter(TRAINABLE)),
-            algorithm=algorithm,
+            **_asked(request, kind or next(iter(TRAINABLE)), algorithm),
             name=request.POST.get("name", "")[:200],
         )
     except ServiceError as error:
         messages.error(request, sentence(error))
         return redirect("models", slug)
     return redirect("model", slug, row.pk)
+
+
+def _asked(request: Request, backend: str, algorithm: str) -> Asked:
+    """The form has one field of each for all kinds: it counts where the chosen kind has a use for it."""
+    kind = TRAINABLE.get(backend)
+    based, grouped = (kind.based, kind.grouped) if kind else (False, False)
+    return Asked(
+        backend=backend,
+        algorithm=algorithm,
+        base=request.POST.get("base", "")[:100] if based else "",
+        adapt=(number(request.POST, "adapt") or 0) if based else 0,
+        grouping=(number(request.POST, "grouping") or 0) if grouped else 0,
+        language=request.POST.get("language", "")[:8],
+    )
 
 
 @require_POST
@@ -178,7 +200,7 @@ def model_file(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
 def _kinds() -> list[tuple[str, TrainableKind, str]]:
     """Key, kind, and what its trainings would fail for: a library that no worker has, nor this machine."""
     workers = Workers()
-    healths = [(key, kind, workers.health(key, kind, "cpu")) for key, kind in TRAINABLE.items()]
+    healths = [(key, kind, workers.health(key, kind, kind.queue)) for key, kind in TRAINABLE.items()]
     return [
         (key, kind, health.words if health.state is State.LIBRARY or lacking(kind) else "")
         for key, kind, health in healths

@@ -4,18 +4,20 @@ import json
 from pathlib import Path
 
 import pytest
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import BertConfig, BertForTokenClassification
+import torch
 
 from annotations.domain.spans import Span
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.learner import Lesson, Step
+from models_runtime.backends.neural.learning import IGNORED
 from models_runtime.backends.token_classification import TokenClassificationBackend
+from models_runtime.backends.token_classification.adapting import Gaps
 from models_runtime.backends.token_classification.encoding import Pieces
 from models_runtime.backends.token_classification.trained import TransformerBackend
 from models_runtime.backends.token_classification.training import learn
 from tests.backends.contract import BackendContract
 from tests.backends.made import made_notes, moved_notes
+from tests.backends.made_weights import tiny_bert
 
 # A window of the small network holds 62 pieces of text.
 POSITIONS = 64
@@ -24,26 +26,9 @@ POSITIONS = 64
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Weights as somebody else's would lie there: a small BERT, a tokenizer that would cut texts, its own tags."""
-    made = tmp_path_factory.mktemp("weights") / "tiny-bert"
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
     texts = [text for text, _ in made_notes(40)]
-    tokenizer.train_from_iterator(texts, trainers.WordPieceTrainer(vocab_size=600, special_tokens=special))
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    tokenizer.enable_truncation(16)
     names = ["O", "B-PER", "I-PER", "S-CITY", "DAY"]
-    config = BertConfig(
-        vocab_size=tokenizer.get_vocab_size(), hidden_size=64, num_hidden_layers=2, num_attention_heads=4,
-        intermediate_size=128, max_position_embeddings=POSITIONS, id2label=dict(enumerate(names)),
-        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
-    )  # fmt: skip
-    BertForTokenClassification(config).save_pretrained(made)
-    tokenizer.save(str(made / "tokenizer.json"))
-    return made
+    return tiny_bert(tmp_path_factory.mktemp("weights") / "tiny-bert", texts, names, positions=POSITIONS)
 
 
 def long_note() -> tuple[str, list[Span]]:
@@ -56,15 +41,19 @@ def long_note() -> tuple[str, list[Span]]:
 
 
 def lesson(folder: Path, notes: list[tuple[str, list[Span]]], epochs: int, **more) -> Lesson:
-    return Lesson(notes, "meddocan", algorithm="quick", iterations=epochs, base=str(folder), **more)
+    return Lesson(notes, "meddocan", algorithm="fresh", iterations=epochs, base=str(folder), **more)
 
 
 @pytest.fixture(scope="module")
-def by_heart(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[TransformerBackend, list[Step]]:
-    made = tmp_path_factory.mktemp("transformer") / "model.zip"
+def made_by_heart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("transformer") / "model.zip"
+
+
+@pytest.fixture(scope="module")
+def by_heart(folder: Path, made_by_heart: Path) -> tuple[TransformerBackend, list[Step]]:
     told: list[Step] = []
-    learn(lesson(folder, [long_note()] * 2, 60, held_out=[long_note()], report=told.append), made)
-    return TransformerBackend(str(made)), told
+    learn(lesson(folder, [long_note()] * 2, 80, held_out=[long_note()], report=told.append), made_by_heart)
+    return TransformerBackend(str(made_by_heart)), told
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +98,55 @@ def test_a_killed_training_goes_on_and_gives_the_same_model(folder: Path, tmp_pa
         learn(lesson(folder, notes, 3, checkpoint=tmp_path / "two", report=report), tmp_path / "half.zip")
     assert (tmp_path / "two").exists()
     assert learn(lesson(folder, notes, 3, checkpoint=tmp_path / "two"), tmp_path / "again.zip") == whole
+
+
+def test_it_learns_the_language_first_and_goes_on_after_a_kill(folder: Path, tmp_path: Path) -> None:
+    told: list[Step] = []
+
+    def report(step: Step) -> None:
+        told.append(step)
+        if step.adapting and step.iteration == 3:
+            raise Killed
+
+    notes, more = made_notes(4), [text for text, _ in moved_notes(12)]
+    asked = {"unlabelled": more, "adapt": 4}
+    whole = learn(lesson(folder, notes, 2, checkpoint=tmp_path / "one", **asked), tmp_path / "whole.zip")
+    with pytest.raises(Killed):
+        learn(lesson(folder, notes, 2, checkpoint=tmp_path / "two", report=report, **asked), tmp_path / "half.zip")
+    assert [(step.iteration, step.most) for step in told] == [(1, 4), (2, 4), (3, 4)]
+    told.clear()
+    again = lesson(folder, notes, 2, checkpoint=tmp_path / "two", report=told.append, **asked)
+    assert learn(again, tmp_path / "again.zip") == whole
+    assert [step.adapting for step in told] == [True] * 4 + [False] * 2
+    assert told[3].loss < told[0].loss
+    assert learn(lesson(folder, notes, 2), tmp_path / "plain.zip") != whole
+
+
+def test_gaps_are_asked_of_pieces_and_of_nothing_else() -> None:
+    torch.manual_seed(3)
+    ids = torch.randint(5, 600, (200, 30))
+    there = (torch.arange(30) < torch.randint(3, 31, (200, 1))).long()
+    shown, right = Gaps(4, 600, (1, 1))(ids, there)
+    asked = right != IGNORED
+    last = there.sum(dim=1) - 1
+    assert not asked[:, 0].any() and not asked[torch.arange(200), last].any() and not (asked & (there == 0)).any()
+    assert asked.any(dim=1).all() and (shown[~asked] == ids[~asked]).all() and (right[asked] == ids[asked]).all()
+    assert 0.13 < asked.sum() / (there.sum() - 400) < 0.20
+    assert 0.7 < (shown[asked] == 4).float().mean() < 0.9
+
+
+def test_one_model_begins_where_another_ended(
+    folder: Path, by_heart: tuple[TransformerBackend, list[Step]], tmp_path: Path, made_by_heart: Path
+) -> None:
+    text, spans = long_note()
+    told: list[Step] = []
+    learn(lesson(made_by_heart, [(text, spans)], 1, held_out=[(text, spans)], report=told.append), tmp_path / "a.zip")
+    assert told[-1].f1 > 0.9  # what it knew, it knows
+    fewer = [(text, [span for span in spans if span.label == spans[0].label])]
+    learn(lesson(made_by_heart, fewer, 30, held_out=fewer, report=told.append), tmp_path / "b.zip")
+    backend = TransformerBackend(str(tmp_path / "b.zip"))
+    assert backend.labels == (spans[0].label,)
+    assert told[-1].f1 > 0.9
 
 
 def test_somebody_elses_tags_become_ours(folder: Path) -> None:

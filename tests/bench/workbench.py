@@ -5,7 +5,6 @@ Chromium runs without a screen and without its limit of 60 frames a second: wait
 of the page, and a gesture that takes less than 16.7 ms is in the very next frame.
 """
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -20,11 +19,11 @@ from playwright.sync_api import Page, sync_playwright
 from tests.bench.client import Browser
 from tests.bench.figures import Figure, over_rounds, percentile
 from tests.bench.people import PASSWORD, Bench, new_member, new_project, reading
+from tests.chromium import chromium as find_chromium
 
 PART = "workbench"
 PROJECT, PERSON = "workbench", "labeller"
 WATCH = Path(__file__).with_name("watch.js")
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 UNPACED = ("--disable-frame-rate-limit", "--disable-gpu-vsync")
 SMALL, LARGE = "3 KB", "100 KB, 2,000 spans"
 LARGE_CHARACTERS, LARGE_SPANS = 100_000, 2_000
@@ -124,7 +123,9 @@ def _label(person: Browser, path: str) -> None:
 def chromium(port: int, person: Browser, *scripts: Path, **options: Any) -> Iterator[Page]:
     """A page in which that person is signed in. `scripts` run before the page's own."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", *UNPACED])
+        browser = playwright.chromium.launch(
+            executable_path=find_chromium(window=True), args=["--no-sandbox", *UNPACED]
+        )
         context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
         context.add_cookies(
             [

@@ -5,7 +5,6 @@
 A page that logs an error, or breaks the content-security policy, fails its test.
 """
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,9 +20,9 @@ from django.urls import reverse
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from annotations.models import User
+from tests.chromium import chromium
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 
 # Both databases are tested at once, on two cores: a state that comes late is no fault, one that never comes is.
 PATIENCE = 30_000
@@ -42,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """Debian's Chromium; without its sandbox, since containers have none."""
-    return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": ["--no-sandbox"]}
+    return {**browser_type_launch_args, "executable_path": chromium(), "args": ["--no-sandbox"]}
 
 
 @pytest.fixture

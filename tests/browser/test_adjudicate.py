@@ -81,6 +81,7 @@ def states(page: Page) -> list[str]:
 # ── The whole way ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.both_databases
 def test_from_three_annotators_to_a_frozen_exported_gold_version(
     world: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
@@ -212,6 +213,7 @@ def test_own_spans_by_keys_undo_without_limit_and_a_second_look(
     page.wait_for_selector("#workbench[data-state=closed]")
 
 
+@pytest.mark.both_databases
 def test_two_adjudicators_and_anonymous_annotators(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     read_by_three(world)
     Project.objects.update(anonymous_adjudication=True)

@@ -68,6 +68,7 @@ def run(row: Import) -> None:
     run_import(import_id=row.pk, progress=silent)
 
 
+@pytest.mark.both_databases
 def test_drop_preview_and_report(opened: Page, world: SimpleNamespace, axe: Any) -> None:
     opened.evaluate(DROP, [["uno.txt", "Anna Neri"], ["uno.ann", "T1\tPATIENT 0 4\tAnna\n"], [".hidden", "x"]])
     expect(opened.locator("#chosen")).to_contain_text("2 files")
@@ -140,6 +141,7 @@ def test_a_lost_connection_keeps_the_choice(opened: Page) -> None:
     assert Import.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_a_double_click_stages_one_import(opened: Page) -> None:
     opened.evaluate(DROP, [["a.txt", "Anna"]])
     opened.get_by_role("button", name="Look at the preview").first.dblclick()

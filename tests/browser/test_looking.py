@@ -15,17 +15,17 @@ from annotations.selectors import projects as projects_selector
 from annotations.services.gold import freeze, make_gold
 from annotations.services.staging import store_file
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.jobs.pipelines import Pipeline
+from models_runtime.jobs import foreign
+from models_runtime.jobs.foreign_model import Foreign
 from models_runtime.models import Calibration, Job, Run, TrainedModel
+from models_runtime.registry import PIPELINE
 from models_runtime.services.training import start_training
 from tests import factories as make
-
-pytestmark = pytest.mark.one_database
 
 HOUR = timedelta(hours=1)
 ROSSI = (0, 11, "PATIENT")
 PAGES = ["project", "notes", "gold", "export", "audit", "run_llm", "runs", "models"]
-PIPELINE = Pipeline("small", "small", ("LOC", "PER"), "it", "1.0", "Somebody's names & towns.", folder=True)
+SMALL = Foreign(PIPELINE, "small", "small", ("LOC", "PER"), "it", "1.0", "Somebody's names & towns.")
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def world(transactional_db: None, settings: Any, monkeypatch: Any) -> SimpleName
     """Sixty notes: two pages of the list. The first two are read by ann, the first also by ben; the second is gold."""
     listed = {"SERVERS": "a=http://127.0.0.1:9/v1 b=http://llm.example.org/v1", "A_MODELS": "m", "B_MODELS": "m"}
     settings.LLM_SERVERS = read_servers({f"DEIDREVIEW_LLM_{name}": value for name, value in listed.items()})
-    monkeypatch.setattr("models_runtime.jobs.pipelines.pipelines", lambda: [PIPELINE])
+    monkeypatch.setitem(foreign.FOUND, PIPELINE, lambda: [SMALL])
     project = make.make_project("covid", name="Covid ward")
     ann, ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
     mia, rev = make.make_member(project, "manager", "mia"), make.make_member(project, "reviewer", "rev")

@@ -38,6 +38,7 @@ def check(page: Page, axe: Any) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.both_databases
 def test_train_run_review(project: Project, page_of: Any, live: Any, axe: Any, settings: Any, tmp_path: Any) -> None:
     settings.REDIS_URL = f"unix://{tmp_path}/none.sock"
     page = page_of(make.make_member(project, "manager", "boss"))

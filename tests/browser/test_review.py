@@ -144,6 +144,7 @@ def test_clicks_choose_and_undo_takes_back(opened: Page, world: SimpleNamespace)
     assert Decision.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_a_double_click_decides_once(opened: Page, world: SimpleNamespace) -> None:
     act(opened, "accept").dblclick()
     saved(opened)
@@ -386,6 +387,7 @@ def test_nobody_decides_in_another_s_name(opened: Page, world: SimpleNamespace, 
 # ── Two reviewers ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.both_databases
 def test_two_reviewers_lose_no_decision(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
     other = open_review(page_of(world.rosa), live, world)
     press(opened, "a")
@@ -414,6 +416,7 @@ def test_two_reviewers_lose_no_decision(opened: Page, world: SimpleNamespace, pa
     assert gold(world.note) == [("PATIENT", "Mario Rossi")]
 
 
+@pytest.mark.both_databases
 def test_closed_by_somebody_else(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
     other = open_review(page_of(world.rosa), live, world)
     press(other, "a", "a", "a", "a", "Enter")
@@ -425,6 +428,7 @@ def test_closed_by_somebody_else(opened: Page, world: SimpleNamespace, page_of: 
     assert len(gold(world.note)) == 4
 
 
+@pytest.mark.both_databases
 def test_two_runs_meet_in_gold(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
     second = make.make_author(world.project, kind="run", name="rules-2")
     propose(world.note, second, [("Torino", "HOSPITAL"), ("54", "AGE")])

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import BulkAct, Decision, ProposedString, Span
+from annotations.models import BulkAct, Decision, ProposedString, Review, Span
+from models_runtime.models import Run
+from models_runtime.runner import run as work
 from tests import factories as make
 from tests.browser.annotate.steps import press, saved
-from tests.browser.test_review import TEXT, act, chosen, gold, open_review, propose, world
+from tests.browser.test_review import TEXT, act, chosen, gold, open_review, propose, states, world
 
 __all__ = ["world"]  # the fixture
 
@@ -84,6 +86,33 @@ def test_a_note_by_keys_ends_with_a_masked_read_and_its_hints(sure: SimpleNamesp
     page.wait_for_url(f"**/review/{sure.run.pk}/{sure.note.pk}/")
 
 
+def test_one_key_accepts_the_rest_and_closes_unless_something_may_be_missed(
+    sure: SimpleNamespace, page_of: Any, live: Any
+) -> None:
+    second = sure.notes[1]
+    at = second.text.index("54 anni")
+    make.make_set(second, sure.other, [(at, at + 7, "AGE")], submitted=True)
+    page = open_review(page_of(sure.rita), live, sure)
+    expect(page.locator("#close-rest")).to_contain_text("Accept the rest (4) and close")
+    expect(chosen(page)).to_contain_text("Mario Rossi")
+    page.locator("#note .span", has_text="Torino").click(modifiers=["Alt"])
+    expect(chosen(page)).to_contain_text("Bianchi")
+    press(page, "Shift+Enter")
+    page.wait_for_url(f"**/review/{sure.run.pk}/{second.pk}/")
+    page.wait_for_selector("html[data-review=ready]")
+    assert [label for label, _text in gold(sure.note)] == ["PATIENT", "DATE", "DOCTOR"]
+    # Here another run found something: first that, masked as it will be given away.
+    page.locator("#close-rest").click()
+    expect(page.locator("#told")).to_contain_text("1 place may have been missed")
+    expect(page.locator("#chosen")).to_contain_text("Found by crf-1, and not by this run")
+    assert not Decision.objects.filter(review__document=second).exists(), "nothing is decided yet"
+    page.locator("#note").focus()
+    press(page, "a", "Shift+Enter")
+    page.wait_for_url(f"**/review/{sure.run.pk}/?after={second.pk}")
+    assert ("AGE", "54 anni") in gold(second) and len(gold(second)) == 5
+
+
+@pytest.mark.both_databases
 def test_a_string_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     page = page_of(sure.rita)
     page.goto(live("review_strings", "covid"))
@@ -110,6 +139,7 @@ def test_a_string_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, axe: A
     assert ProposedString.objects.get(author=sure.run, label_id=make.label_of(sure.project, "PATIENT").pk).open == 2
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
 def test_a_threshold_by_mouse(
     sure: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
@@ -136,3 +166,71 @@ def test_a_threshold_by_mouse(
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
     act(page, "reject").first.click()
     saved(page)
+
+
+def test_runs_together_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    """Ticked on the list of runs; one key settles a place that two runs read otherwise, one takes it back."""
+    at = TEXT.index("Mario")
+    for note in sure.notes:
+        make.make_set(note, sure.other, [(at, at + 5, "PATIENT")], submitted=True)
+    page = page_of(sure.rita)
+    page.goto(live("runs", "covid"))
+    assert axe(page) == []
+    for name in ("crf-1", "rules-1"):
+        page.get_by_label(f"{name} to be reviewed together").press(" ")
+    page.get_by_role("button", name="Review together").press("Enter")
+    page.wait_for_url("**/runs/*/")
+    run = Run.objects.get()
+    work(run.job_id)
+    page.goto(live("review", "covid", run.author_id, sure.note.pk))
+    page.wait_for_selector("html[data-review=ready]")
+    backing = page.locator(".rv-backing")
+    expect(backing).to_have_text("1 of 2 runs: crf-1")
+    expect(page.locator(".rv-rivals")).to_contain_text("Mario Rossi")
+    assert axe(page) == []
+    press(page, "j")
+    expect(backing).to_have_text("1 of 2 runs: rules-1 (95 %)")
+    press(page, "a")
+    assert [state.split(" · ")[1] for state in states(page)][:2] == ["rejected", "accepted"]
+    expect(chosen(page)).to_contain_text("12/03/2021")
+    saved(page)
+    assert gold(sure.note) == [("PATIENT", "Mario Rossi")]
+    press(page, "u")
+    saved(page)
+    assert [state.split(" · ")[1] for state in states(page)] == ["open"] * 5
+    page.locator("#filters-box summary").click()
+    page.get_by_label("Runs that agree").select_option("2")
+    assert listed(page) == []
+
+
+def test_two_reviewers_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    """The first closes; the second decides blind, sees what they differ in, takes one of the first's, and closes."""
+    type(sure.project).objects.update(second_review="blind")
+    first = open_review(page_of(sure.rita), live, sure)
+    press(first, "a", "a", "c", "a")
+    saved(first)
+    press(first, "Enter")
+    first.wait_for_url(f"**/{sure.notes[1].pk}/")
+    page = open_review(page_of(sure.rosa), live, sure)
+    expect(page.locator("#stage")).to_contain_text("rita reviewed this note first. You decide without seeing")
+    assert states(page) == ["open"] * 4
+    assert axe(page) == []
+    press(page, "a", "x", "x", "a")
+    saved(page)
+    press(page, "Enter")
+    expect(page.locator("#told")).to_contain_text("You and rita differ in 2 places")
+    expect(page.locator("#stage")).to_contain_text("You and rita both reviewed this note")
+    assert listed(page) == ["12/03/2021", "Torino"]
+    expect(page.locator(".rv-first")).to_have_text(re.compile("rita: accepted"))
+    assert axe(page) == []
+    press(page, "=")
+    expect(page.locator("#proposals .de-quote")).to_have_text(["Torino"])
+    saved(page)
+    press(page, "Enter")
+    page.wait_for_url(f"**/{sure.notes[1].pk}/")
+    assert gold(sure.note) == [("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("DOCTOR", "Bianchi")]
+    review = Review.objects.get(document=sure.note)
+    assert (review.closed_by, review.handovers.get().first) == (sure.rosa, sure.rita)
+    page.goto(live("acceptance", "covid"))
+    expect(page.get_by_role("heading", name="Reviewers' disagreement with each other")).to_be_visible()
+    assert axe(page) == []

@@ -47,6 +47,7 @@ def test_in_words(project):
     said = run("p", "--author", "run")
     assert "run against gold current, 1 notes" in said
     assert "entity subcategory P 1.0000 · R 0.5000 · F1 0.6667" in said
+    assert "rewritten text, counted: P 1.0000 · R 0.5000 · F1 0.6667 (1 gone, 1 left, 0 too many)" in said
     assert "1 of 1 notes show at least one span that was missed: 100.0%" in said
 
 

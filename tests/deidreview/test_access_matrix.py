@@ -29,8 +29,10 @@ from annotations.models import (
     User,
 )
 from annotations.services.staged import stage_import
-from models_runtime.jobs.pipelines import Pipeline
-from models_runtime.models import Job, Run, TrainedModel
+from models_runtime.jobs import foreign
+from models_runtime.jobs.foreign_model import Foreign
+from models_runtime.models import Job, Judging, Run, TrainedModel
+from models_runtime.registry import FOREIGN
 from tests.factories import (
     label_of,
     make_author,
@@ -169,6 +171,12 @@ TABLE: dict[str, dict[str, str]] = {
     "outcome": {"GET": "302 404 403 404 404 404 404 404", "POST": EVERYONE_405},
     "runs": {"GET": READERS, "POST": EVERYONE_405},
     "run": {"GET": READERS, "POST": EVERYONE_405},
+    "judgings": {"GET": READERS, "POST": EVERYONE_405},
+    # No server is listed in tests: the form says so.
+    "judge": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "judging": {"GET": READERS, "POST": EVERYONE_405},
+    "judging_places": {"GET": READERS, "POST": EVERYONE_405},
+    "judging_again": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "runs_compare": {"GET": READERS, "POST": EVERYONE_405},
     # One reader alone can't be compared: back to the choice, which says so.
     "compare_places": {"GET": done(READERS), "POST": EVERYONE_405},
@@ -176,11 +184,15 @@ TABLE: dict[str, dict[str, str]] = {
     "run_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     # No server is listed in tests: the form says so.
     "run_llm": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "runs_together": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "run_combine": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_pipeline": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "run_tagger": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_retry": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
 
     # Trained models
+    "loop": {"GET": READERS, "POST": EVERYONE_405},
+    "loop_freeze": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "models": {"GET": READERS, "POST": EVERYONE_405},
     "model": {"GET": READERS, "POST": EVERYONE_405},
     "model_train": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
@@ -304,12 +316,13 @@ def routes() -> dict[str, str]:
 
 
 ROUTES = routes()
-PIPELINE = Pipeline("small", "small", ("PER",), "it", "1.0", "", folder=True)
+SMALL = {backend: Foreign(backend, "small", "small", ("PER",), "it", "1.0") for backend in FOREIGN}
 
 
 @pytest.fixture(autouse=True)
-def one_pipeline(monkeypatch):
-    monkeypatch.setattr("models_runtime.jobs.pipelines.pipelines", lambda: [PIPELINE])
+def models_of_others(monkeypatch):
+    for backend, model in SMALL.items():
+        monkeypatch.setitem(foreign.FOUND, backend, lambda model=model: [model])
 
 
 @dataclass
@@ -356,9 +369,13 @@ def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
         project=project, number=number, content_hash="0" * 64, note_count=0, span_count=0, created_by=manager
     )
     calibration = make_calibration(run, version)
+    judging = Judging.objects.create(
+        project=project, author=run_author, gold_version=version, threshold=0.5, language="en", prompt_version="1"
+    )
     return {
         "note": note.pk,
         "calibration": calibration.pk,
+        "judging": judging.pk,
         "open_note": open_note.pk,
         "reading": reading.pk,
         "run": run.pk,
@@ -419,6 +436,7 @@ KINDS = {
     "string": {"review_string"},
     "model": {"model", "model_rename", "model_retire", "model_enough", "model_file"},
     "calibration": {"calibration", "calibration_withdraw"},
+    "judging": {"judging", "judging_places", "judging_again"},
     "file": {"file_download"},
     "version": {"gold_version", "gold_changes", "gold_split", "score", "score_places"},
 }
@@ -449,7 +467,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "search": ids["search"],
         "bulk": ids["bulk"],
         "format": "csv",
-        "name": PIPELINE.name,
+        "name": "small",
         "start": 0,
         "end": 11,
         "object_id": ids[model[1]] if model and "object_id" in ROUTES[name] else 0,

@@ -157,6 +157,7 @@ def review_second(page: Page) -> set[tuple[str, str]]:
     return {("PATIENT", "Bianchi")} | {one for one in proposed if one[1] != "Bianchi"}
 
 
+@pytest.mark.both_databases
 def test_from_a_run_to_gold(people: Any, command: Any) -> None:
     boss, rita = people
     start_run(boss)

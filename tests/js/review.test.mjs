@@ -157,3 +157,16 @@ test("the words leave out what is not known", () => {
   assert.equal(words.left(2, 3), "2 of 3 open");
   assert.match(words.decided.accepted("rita", "2026-11-20T12:03:00+00:00"), /^Accepted by rita, 20 Nov 2026, \d\d:\d\d$/);
 });
+
+test("accepting one reading of a place rejects the open ones that it leaves no room for", () => {
+  const merged = [
+    { ...proposal(1, 0, 11), rivals: [2, 3, 4] }, { ...proposal(2, 0, 5), rivals: [1] },
+    { ...proposal(3, 6, 11), rivals: [1] }, { ...proposal(4, 8, 11, "accepted"), rivals: [1] },
+  ];
+  const whole = make(merged, [gold(8, 11)]);
+  whole.accept(1);
+  assert.deepEqual(states(whole), ["rejected", "accepted", "rejected", "accepted"]);
+  const half = make(merged, [gold(8, 11)]);
+  half.correct(1, { start: 0, end: 5, label: 1 });
+  assert.deepEqual(states(half), ["accepted", "accepted", "open", "accepted"], "the same place is right too, the rest stays open");
+});

@@ -21,6 +21,7 @@ test("each filter lets through what it says", () => {
   assert.deepEqual(left({ least: 0.55 }), [1, 2], "none given is not enough");
   assert.deepEqual(left({ least: 0.2, most: 0.55 }), [2, 4]);
   assert.deepEqual(left({ text: "TEXT 3" }), [3]);
+  assert.deepEqual(left({ agree: 2 }), [], "a proposal of one run has no other that agrees");
   assert.equal(narrows(NOTHING), false);
   assert.equal(narrows({ ...NOTHING, most: 0 }), true);
 });

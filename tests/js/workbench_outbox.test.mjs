@@ -103,7 +103,7 @@ test("drained says false as soon as it has to wait", async () => {
 });
 
 test("what only a person can end is waited for, and dropped by nobody", async () => {
-  const it = outbox(["a", "b"], [{ kind: "no-access" }, { kind: "signed-out" }, { kind: "other-person" }]);
+  const it = outbox(["a", "b"], [{ kind: "no-access" }, { kind: "signed-out" }, { kind: "submitted" }]);
   it.outbox.poke();
   while (it.accepted.length < 2) await new Promise((done) => setImmediate(done));
   assert.deepEqual([it.sent, it.refused], [["a", "a", "a", "a", "b"], []]);

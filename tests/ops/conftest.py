@@ -1,6 +1,7 @@
 """The product as `make run` starts it: real processes in a data folder of the test's own, on the run's database."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -146,10 +147,30 @@ def environ(tmp_path: Path) -> Iterator[dict[str, str]]:
         yield clean_environ(tmp_path / "data") | database
 
 
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], None]:
+    """`prepared(folder)`: the data folder of a product that was started once, so that a start need not migrate again.
+
+    Only where the database lies in that folder.
+    """
+    made = tmp_path_factory.mktemp("prepared")
+
+    def copy(folder: Path) -> None:
+        if connection.vendor != "sqlite" or folder.exists():
+            return
+        if not (made / "data").exists():
+            product = Product(made / "data", clean_environ(made / "data"), made / "output").wait_ready()
+            assert product.stop() == 0
+        shutil.copytree(made / "data", folder)
+
+    return copy
+
+
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+def running(prepared: Callable[[Path], None], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
     """One product for all tests of a file that leave it running."""
     folder = tmp_path_factory.mktemp("running")
+    prepared(folder / "data")
     with own_database() as database:
         product = Product(folder / "data", clean_environ(folder / "data") | database, folder / "output")
         try:
@@ -160,12 +181,16 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
 
 
 @pytest.fixture
-def start(environ: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., Product]]:
-    """`start(PORT="x")`: a product, with these variables on top of the test's own."""
+def start(
+    environ: dict[str, str], prepared: Callable[[Path], None], tmp_path: Path
+) -> Iterator[Callable[..., Product]]:
+    """`start(PORT="x")`: a product, with these variables on top of the test's own. `fresh`: its very first start."""
     started: list[Product] = []
 
-    def one(**changes: str) -> Product:
+    def one(*, fresh: bool = False, **changes: str) -> Product:
         used = {**environ, **changes}
+        if not fresh and "DEIDREVIEW_DATA" not in changes:
+            prepared(Path(used["DEIDREVIEW_DATA"]))
         product = Product(Path(used["DEIDREVIEW_DATA"]), used, tmp_path / f"output-{len(started)}")
         started.append(product)
         return product

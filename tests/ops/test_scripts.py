@@ -106,7 +106,7 @@ def test_only_what_is_missing_is_asked_for(bare):
     done = bare.run(".ci/dev-packages")
 
     assert done.returncode == 1
-    assert done.stderr.endswith("On Debian: apt-get install chromium nodejs\n")
+    assert done.stderr.endswith("On Debian: apt-get install chromium-headless-shell nodejs\n")
 
 
 def test_a_python_without_venv_names_the_package(bare, tmp_path):

@@ -57,6 +57,7 @@ def test_undefined_is_said(read, sign_in):
     html = check_page(sign_in(read.rev).get(url("score", read)))
     # Nobody predicted a city: no precision, and the recall is 0.
     assert "undefined" in html and "0.0000" in html
+    assert "Counted in the rewritten text" in html and "Too many (FP)" in html
 
 
 def test_the_list_shows_who_can_be_scored(read, sign_in):

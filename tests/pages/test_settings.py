@@ -21,7 +21,8 @@ def mia(world, sign_in):
 
 
 def values(**over):
-    return {"name": "Ward", "language": "IT", "distribution": "some", "readers_per_note": 3} | over
+    known = {"name": "Ward", "language": "IT", "distribution": "some", "readers_per_note": 3, "second_review": "off"}
+    return known | over
 
 
 def test_settings_are_changed(world, mia):

@@ -16,7 +16,7 @@ from models_runtime.jobs import pipelines as found_here
 from models_runtime.jobs.pipelines import pipelines
 from models_runtime.models import Job, Run
 from models_runtime.runner import run as work
-from models_runtime.services.pipelines import usual_labels
+from models_runtime.services.foreign import usual_labels
 from tests import factories as make
 from tests.backends.made import made_pipeline
 

@@ -19,7 +19,7 @@ from annotations.models import (
 )
 from annotations.selectors.bulk_rules import Rule
 from annotations.selectors.review import review_state
-from annotations.services import bulk_review, review
+from annotations.services import bulk_review, review, review_closing
 from annotations.services.bulk_review import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
 from annotations.services.errors import ServiceError
 from annotations.services.progress import Cancelled
@@ -215,7 +215,7 @@ def test_closed_notes_are_left_alone_both_ways(world):
     world.do(least=0.8)
     for span in world.spans.filter(start=24):
         world.decide(Act.REJECT, span)
-    review.close_review(document=world.notes[0], author=world.runs[0], user=world.rosa)
+    review_closing.close_review(document=world.notes[0], author=world.runs[0], user=world.rosa)
     with pytest.raises(ServiceError, match="nothing that is open"):
         world.plan()
     bulk = BulkAct.objects.get(state="done")

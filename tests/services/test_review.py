@@ -6,10 +6,12 @@ import pytest
 
 from annotations.models import AnnotationSet, Decision, Event, Review, Role, Span, Verb
 from annotations.selectors.review import review_state
-from annotations.services import review
+from annotations.services import review, review_closing
+from annotations.services.effort import effort_between
 from annotations.services.errors import ServiceError
 from annotations.services.gold import freeze
 from annotations.services.labels import merge_labels
+from annotations.services.projects import set_guidelines
 from annotations.services.review import Request
 from annotations.services.review_log import Act
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
@@ -55,6 +57,15 @@ def test_accepting_makes_gold_that_says_how_it_came_about(world):
     assert provenance["changed"] == []
     assert provenance["at"]
     assert Event.objects.get(verb=Verb.REVIEW_DECIDED).actor == world.rita
+
+
+def test_a_gold_span_says_by_which_guidelines_it_was_decided(world):
+    world.do(Act.ACCEPT, proposal=world.name.pk)
+    set_guidelines(project=world.project, text="Names: whole.", actor=world.rita, seen_version=0)
+    world.note.project.refresh_from_db()
+    world.do(Act.ADD, place=(13, 20, world.label("AGE")), quote="54 anni")
+    gold = Span.objects.filter(annotation_set__author__kind="gold").order_by("start")
+    assert [span.provenance["guidelines"] for span in gold] == [0, 1]
 
 
 def test_rejecting_leaves_gold_without_it(world):
@@ -196,18 +207,18 @@ def test_two_proposals_may_end_in_one_gold_span(world):
 
 def test_a_note_closes_when_nothing_is_open_and_then_counts(world):
     with pytest.raises(ServiceError, match="2 proposals are still open"):
-        review.close_review(document=world.note, author=world.run, user=world.rita)
+        review_closing.close_review(document=world.note, author=world.run, user=world.rita)
     with pytest.raises(ServiceError, match="no gold to freeze"):
         world.do(Act.ACCEPT, proposal=world.name.pk)
         freeze(project=world.project, actor=None)
     world.do(Act.REJECT, proposal=world.place.pk)
     for _ in range(2):
-        review.close_review(document=world.note, author=world.run, user=world.rita)
+        review_closing.close_review(document=world.note, author=world.run, user=world.rita)
     assert Event.objects.filter(verb=Verb.REVIEW_CLOSED).count() == 1
     assert freeze(project=world.project, actor=None)[0].span_count == 1
     with pytest.raises(ServiceError, match="closed"):
         world.do(Act.UNDO)
-    review.reopen_review(document=world.note, author=world.run, user=world.rita)
+    review_closing.reopen_review(document=world.note, author=world.run, user=world.rita)
     world.do(Act.UNDO)
     assert review_state(document=world.note, author=world.run)["open"] == 1
 
@@ -215,7 +226,7 @@ def test_a_note_closes_when_nothing_is_open_and_then_counts(world):
 def test_read_and_found_empty_is_recorded(world):
     for proposal in (world.name, world.place):
         world.do(Act.REJECT, proposal=proposal.pk)
-    review.close_review(document=world.note, author=world.run, user=world.rita)
+    review_closing.close_review(document=world.note, author=world.run, user=world.rita)
     assert Review.objects.get().found_empty
     gold = AnnotationSet.objects.get(author__kind="gold")
     assert (gold.state, gold.spans.count()) == (AnnotationSet.State.SUBMITTED, 0)
@@ -261,3 +272,36 @@ def test_what_changes_nothing_leaves_no_event(world):
     assert Event.objects.filter(verb=Verb.REVIEW_DECIDED).count() == 2
     world.do(Act.UNDO)
     assert world.gold() == [(0, 11, "PATIENT")]
+
+
+# ── Closing that accepts the rest ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_closing_accepts_what_was_seen_open_as_one_act(world):
+    world.do(Act.REJECT, proposal=world.place.pk)
+    for _ in range(2):
+        close = {"document": world.note, "author": world.run, "user": world.rita, "rest": {world.name.pk}}
+        assert review_closing.close_review(**close).closed_by == world.rita
+    assert world.gold() == [(0, 11, "PATIENT")]
+    decision = Decision.objects.get(proposal=world.name)
+    assert (decision.verdict, decision.reviewer, decision.cause) == ("accepted", world.rita, None)
+    assert Event.objects.get(verb=Verb.REVIEW_DECIDED, data__act="accept").data["rest"] is True
+    assert Event.objects.get(verb=Verb.REVIEW_CLOSED).data["accepted"] == 1
+    effort = effort_between(world.project, 0, None)
+    assert (effort.acts, effort.notes, effort.spans) == (2, 1, 1), "a rejection, and one act for all the rest"
+    review_closing.reopen_review(document=world.note, author=world.run, user=world.rita)
+    assert world.do(Act.UNDO)["open"] == 1, "it can be taken back like any other"
+
+
+def test_closing_with_the_rest_overrules_nobody_and_passes_over_nothing_unseen(world):
+    rosa = make_member(world.project, Role.REVIEWER, "rosa")
+    world.do(Act.REJECT, proposal=world.name.pk, user=rosa)
+    with pytest.raises(ServiceError, match="1 proposal is still open"):
+        # The page showed only the name as open: the other came to be open since.
+        review_closing.close_review(document=world.note, author=world.run, user=world.rita, rest={world.name.pk})
+    assert not Decision.objects.filter(reviewer=world.rita).exists()
+    review_closing.close_review(
+        document=world.note, author=world.run, user=world.rita, rest={world.name.pk, world.place.pk, 10**9}
+    )
+    assert world.gold() == [(24, 30, "HOSPITAL")]
+    assert Decision.objects.get(proposal=world.name).reviewer == rosa

@@ -233,6 +233,28 @@ def test_a_double_close_is_one(world, at_once):
         assert Review.objects.get(document=note).found_empty
 
 
+@pytest.mark.parametrize("rule", ["open", "blind"])
+def test_two_people_close_one_note_at_once_and_neither_stands_for_the_other(world, at_once, rule):
+    """Both had the first review before them: one hands the note on, the other is told. As seconds, one closes it."""
+    type(world.project).objects.update(second_review=rule)
+    third = make.make_member(world.project, "reviewer", "ugo")
+    run = world.runs[0]
+    for _ in range(TRIALS // 2):
+        note = make.make_note(world.project, TEXT)
+        make.make_set(note, run, [], submitted=True)
+        close = [partial(poster(user, note, run, "review_close"), stage="first") for user in (world.rita, world.rosa)]
+        answers = sorted(at_once(*close), key=lambda answer: answer.status_code)
+        assert [answer.status_code for answer in answers] == [200, 409]
+        assert answers[1].json()["stage"] == "second"
+        assert not Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_CLOSED).exists()
+        first = Event.objects.get(document_id=note.pk, verb=Verb.REVIEW_HANDED).actor
+        seconds = [user for user in (world.rita, world.rosa, third) if user != first]
+        close = [partial(poster(user, note, run, "review_close"), stage="second") for user in seconds]
+        assert [answer.status_code for answer in at_once(*close)] == [200, 200]
+        assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_CLOSED).count() == 1
+        assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_COMPARED).count() == 1
+
+
 def planned(world: SimpleNamespace, user: User, run: Author, note: Document) -> BulkAct:
     """To accept what is open of the string that the run's first proposal in the note is."""
     first = proposals(note, run)[0]

@@ -244,3 +244,20 @@ def test_no_text_is_kept(project):
     score(asked(project, version=0, author="rules-1"))
     kept = str(list(Figures.objects.values_list("value", flat=True)))
     assert "Mario" not in kept and "Torino" not in kept
+
+
+def test_the_rewritten_text_is_counted_in_the_projects_placeholders(project):
+    Label.objects.filter(label_set__project=project, code="DOCTOR").update(placeholder="[AGE]")
+    run = Author.objects.get(project=project, kind="run")
+    note = make.make_note(project, "[PATIENT] sente Mario Rossi e Rossi, 54 anni, 54 mg.", "n4")
+    make.make_set(note, Author.objects.get(kind="gold"), [(16, 27, "PATIENT"), (30, 35, "PATIENT"), (37, 39, "AGE")],
+                  submitted=True)  # fmt: skip
+    make.make_set(note, run, [(16, 27, "PATIENT"), (37, 39, "AGE"), (46, 48, "DOCTOR")], submitted=True)
+    counted = f1(project)["rewritten"]
+    rows = {row["label"]: [row[key] for key in ("tp", "fn", "fp", "gold", "unmarked")] for row in counted["labels"]}
+    # Of the last note's two 54, gold marks one, and both were hidden behind [AGE], which the first label that has it
+    # answers for; so it does for the age of the second note, which gold doesn't mark. The first note's town is left.
+    assert rows == {
+        "PATIENT": [3, 1, 0, 4, 0], "DOCTOR": [0, 0, 2, 0, 0], "AGE": [3, 0, 0, 2, 1], "CITY": [0, 1, 0, 1, 0],
+    }  # fmt: skip
+    assert (counted["micro"]["precision"], counted["micro"]["recall"]) == (6 / 8, 6 / 8)

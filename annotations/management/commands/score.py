@@ -55,6 +55,11 @@ class Command(JourneyCommand):
                 for name, key in (("P", "precision"), ("R", "recall"), ("F1", "f1"))
             )
             lines.append(f"{level['unit']:6} {level['granularity']:11} {figures}")
+        counted = result["rewritten"]["micro"]
+        lines.append(
+            f"rewritten text, counted: P {_shown(counted['precision'])} · R {_shown(counted['recall'])} · "
+            f"F1 {_shown(counted['f1'])} ({counted['tp']} gone, {counted['fn']} left, {counted['fp']} too many)"
+        )
         residual = result["residual"]
         if residual["share"] is not None:
             lines.append(

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,6 +49,7 @@ def learn(lesson: Lesson, path: Path) -> str:
     from. Raises BackendError (permanent) with nothing to learn from.
     """
     name, way = way_of(lesson, ALGORITHMS)
+    way = replace(way, grouped=lesson.grouping or way.grouped)
     labels = labels_of(lesson)
     seeded(SEED)
     lexicon = learn_words([*(text for text, _ in lesson.notes), *lesson.unlabelled])

@@ -45,7 +45,7 @@ class LlmBackend:
         self.meter = Meter()
         self.prompt = prompt or system_prompt(params.strategy, params.language, labels)
         self._params = params
-        self._completion = completion or _completion(server, params.model, self.meter)
+        self._completion = completion or completion_of(server, params.model, self.meter)
         # A few rounds of requests: a worker that is lost takes little with it, and several share a run of few notes.
         self.budget = Budget(notes=4 * self._completion.at_once)
         asking = digest(VERSION, _CODE, server.name, params.model, self.prompt)
@@ -97,7 +97,8 @@ class LlmBackend:
         return [self._reader.extract(text, *piece, self._params.passes) for piece in chunks(text, self._params.omega)]
 
 
-def _completion(server: Server, model: str, meter: Meter) -> Completion:
+def completion_of(server: Server, model: str, meter: Meter) -> Completion:
+    """Who answers for a model of a listed server. Raises BackendError where a folder can't be loaded."""
     if server.folder:
         from models_runtime.backends.llm.local import LocalCompletion
 

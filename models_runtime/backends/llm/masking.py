@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from annotations.domain.masking import stretches
 from annotations.domain.spans import Span
 
 
@@ -31,7 +32,7 @@ def mask(text: str, spans: Iterable[Span]) -> Masked:
     parts: list[str] = []
     holes: list[tuple[int, int, int]] = []
     done = length = 0
-    for start, end, label in _covered(spans):
+    for start, end, label in stretches(spans):
         placeholder = f"[{label}]"
         parts += [text[done:start], placeholder]
         length += start - done
@@ -39,19 +40,3 @@ def mask(text: str, spans: Iterable[Span]) -> Masked:
         length += len(placeholder)
         done = end
     return Masked("".join([*parts, text[done:]]), tuple(holes))
-
-
-def _covered(spans: Iterable[Span]) -> list[tuple[int, int, str]]:
-    """Stretches of overlapping spans as one, in order."""
-    found: list[tuple[int, int, str]] = []
-    longest = 0
-    for span in sorted(spans):
-        if found and span.start < found[-1][1]:
-            start, end, label = found[-1]
-            if span.end - span.start > longest:
-                longest, label = span.end - span.start, span.label
-            found[-1] = (start, max(end, span.end), label)
-        else:
-            found.append((span.start, span.end, span.label))
-            longest = span.end - span.start
-    return found

@@ -30,14 +30,19 @@ class LabelWord:
 
 
 def system_prompt(task: str, language: str, labels: Sequence[LabelWord]) -> str:
-    """What the model is told before the note. `task` is extract or rewrite."""
+    """What the model is told before the note. `task` is extract, rewrite or judge."""
     tagged = task == "rewrite"
     lines = [
-        f"- {label.placeholder if tagged else label.code}: {': '.join(filter(None, (_name(label), label.description)))}"
-        for label in labels
+        f"- {_called(task, label)}: {': '.join(filter(None, (_name(label), label.description)))}" for label in labels
     ]
     example = labels[0].placeholder if tagged else labels[0].code
     return Template(_file(task, language)).substitute(labels="\n".join(lines), example=example)
+
+
+def _called(task: str, label: LabelWord) -> str:
+    """How the model is to know the label: by what it writes, and a judge by both that it sees."""
+    names = {"rewrite": label.placeholder, "judge": f"{label.code} {label.placeholder}"}
+    return names.get(task, label.code)
 
 
 def _name(label: LabelWord) -> str:

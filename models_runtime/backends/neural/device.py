@@ -1,5 +1,6 @@
 """Where a model computes: a GPU where there is one, else the CPU, and how exactly."""
 
+import resource
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from models_runtime.backends.base import BackendError
 # Tokens in one batch: on a CPU what stays in its cache, on a GPU what fills it.
 CPU_BUDGET = 4096
 GPU_BUDGET = 65536
+KIB = 1024
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,10 @@ class Device:
             torch.cuda.empty_cache()
 
     def memory(self) -> int:
-        """Bytes that tensors hold on the GPU; 0 on a CPU."""
-        return int(torch.cuda.memory_allocated()) if self.is_gpu else 0
+        """Bytes at most so far: on a GPU of its tensors, on a CPU of the whole process."""
+        if self.is_gpu:
+            return int(torch.cuda.max_memory_allocated())
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
 
 
 def chosen(wish: str = "auto") -> Device:

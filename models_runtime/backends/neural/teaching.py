@@ -23,12 +23,19 @@ def labels_of(lesson: Lesson) -> tuple[str, ...]:
 
 
 def taught(
-    lesson: Lesson, loop: Loop, orders: Sequence[Sequence[Sequence[int]]], key: str, score: Callable[[], float | None]
+    lesson: Lesson,
+    loop: Loop,
+    orders: Sequence[Sequence[Sequence[int]]],
+    key: str,
+    score: Callable[[], float | None],
+    *,
+    keep_last: bool = False,
 ) -> int:
     """Learn from `orders`, the batches of each epoch, or until it is said to be enough. Returns how many they were.
 
     After each epoch where the training stands goes into the lesson's checkpoint, under `key`; an attempt that finds
-    one of the same key goes on from there. `score` is what the notes held out give; it decides nothing.
+    one of the same key goes on from there. `score` is what the notes held out give; it decides nothing. `keep_last`:
+    the last epoch leaves a checkpoint too, since more follows.
     """
     steps = _earlier(lesson, loop, key)
     for step in steps:
@@ -39,7 +46,7 @@ def taught(
         lesson.report(steps[-1])
         if lesson.enough():
             break
-        if lesson.checkpoint is not None and len(steps) < len(orders):
+        if lesson.checkpoint is not None and (keep_last or len(steps) < len(orders)):
             loop.save(lesson.checkpoint, key, [asdict(step) for step in steps])
     return len(steps)
 

@@ -25,7 +25,7 @@ VERSION: Final = "1"
 
 
 class TokenClassificationBackend:
-    """Reads with the weights in `folder` (safetensors, never code of its own).
+    """Reads with the weights in the folder `path` (safetensors, never code of its own).
 
     `labels` gives each label of theirs its code in `label_set`, or None where it is nothing personal. Raises
     BackendError (permanent) for a folder that lacks something, or a map that does.
@@ -33,8 +33,8 @@ class TokenClassificationBackend:
 
     name = "token-classification"
 
-    def __init__(self, folder: str, label_set: str, labels: Mapping[str, str | None], device: str = "auto") -> None:
-        place = Path(folder)
+    def __init__(self, path: str, label_set: str, labels: Mapping[str, str | None], device: str = "auto") -> None:
+        place = Path(path)
         check_folder(place)
         config = read_config(place)
         columns = Columns([config.id2label[number] for number in range(config.num_labels)], labels)

@@ -14,6 +14,7 @@ from annotations.domain.tokens import Token, tokenize
 from models_runtime.backends.base import BackendError
 
 FILE: Final = "tokenizer.json"
+MASKS: Final = ("[MASK]", "<mask>")
 # What tokenizers drop, and nothing is lost by: controls, format characters, marks, separators, surrogates, unassigned.
 SILENT: Final = frozenset("CMZ")
 
@@ -43,8 +44,15 @@ class Pieces:
             raise BackendError(
                 f"{FILE} can't be read as a tokenizer ({type(error).__name__})", permanent=True
             ) from None
+        self.content = content
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
+
+    @property
+    def mask(self) -> int | None:
+        """The piece that stands for a gap; None where the tokenizer has none."""
+        found = (self._tokenizer.token_to_id(word) for word in MASKS)
+        return next((number for number in found if number is not None), None)
 
     @cached_property
     def around(self) -> tuple[list[int], list[int]]:

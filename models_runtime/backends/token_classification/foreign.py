@@ -1,16 +1,14 @@
 """Tags of a model from elsewhere in the words of a label set: any of BIO, IO, BIOES, BILOU."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from annotations.domain.bio import OUTSIDE
+from annotations.domain.tag_names import mark_and_label
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.tags import Tags
 
-_TAG: Final = re.compile(r"(?:([BILUESM])[-_])?(.+)")
 _MARKS: Final = {"B": "B", "U": "B", "S": "B", "I": "I", "L": "I", "E": "I", "M": "I"}
 # Without marks a run of one label is one span: going on is better than beginning anew, by very little.
 LITTLE: Final = 1e-3
@@ -48,13 +46,10 @@ class Columns:
 
 
 def _read(name: str) -> tuple[str, str]:
-    """The mark and the label of a tag: `B-PER` is ("B", "PER"), `PER` ("", "PER"), `O` ("", "")."""
-    if name == OUTSIDE:
-        return "", ""
-    found = _TAG.fullmatch(name)
-    if found is None:
-        raise BackendError(f"{name[:40]!r} is no tag", permanent=True)
-    return found[1] or "", found[2]
+    try:
+        return mark_and_label(name)
+    except ValueError as error:
+        raise BackendError(f"its configuration names {error}", permanent=True) from None
 
 
 def _sum(scores: Any, columns: Sequence[tuple[int, float]]) -> Any:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-from transformers import AutoConfig, AutoModelForTokenClassification
+from transformers import AutoConfig, AutoModelForMaskedLM, AutoModelForTokenClassification
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.token_classification.encoding import FILE, Pieces
@@ -56,8 +56,17 @@ def room(config: Any) -> int:
 
 def read_network(folder: Path, **changes: Any) -> Any:
     """The network, its weights in single precision. `changes` to the configuration: labels for a training, say."""
+    return _read(AutoModelForTokenClassification, folder, **changes)
+
+
+def read_filler(folder: Path) -> Any:
+    """The network with the head that fills gaps (masked words) instead of one that labels."""
+    return _read(AutoModelForMaskedLM, folder)
+
+
+def _read(kind: Any, folder: Path, **changes: Any) -> Any:
     try:
-        network = AutoModelForTokenClassification.from_pretrained(
+        network = kind.from_pretrained(
             folder,
             local_files_only=True,
             trust_remote_code=False,

@@ -1,4 +1,7 @@
-"""Fine-tuning a transformer on gold notes, as seed 003 does (section 6): chunks, first pieces, class weights, AdamW."""
+"""Fine-tuning a transformer on gold notes, as seed 003 does (section 6): chunks, first pieces, class weights, AdamW.
+
+Before that it may learn the language of the notes (section 5), labelled or not.
+"""
 
 import random
 from collections import Counter
@@ -12,21 +15,18 @@ import transformers
 
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
+from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Lesson, lesson_key
-from models_runtime.backends.neural.device import chosen
+from models_runtime.backends.neural.device import Device, chosen
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan, class_weights, seeded
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.neural.teaching import f1, labels_of, taught, way_of
 from models_runtime.backends.neural.windows import Window, batches
-from models_runtime.backends.token_classification.encoding import FILE, Encoded
+from models_runtime.backends.token_classification.adapting import Adapting, Gaps, adapt
+from models_runtime.backends.token_classification.beginning import Beginning, give
+from models_runtime.backends.token_classification.encoding import Encoded
 from models_runtime.backends.token_classification.model import Card, save_model
-from models_runtime.backends.token_classification.network import (
-    check_folder,
-    padding,
-    read_network,
-    read_pieces,
-    room,
-)
+from models_runtime.backends.token_classification.network import padding, room
 from models_runtime.backends.token_classification.reading import Reader
 from models_runtime.backends.token_classification.tagger import Tagger
 
@@ -48,7 +48,7 @@ ALGORITHMS: Final[dict[str, Way]] = {
     "weighted": Way(epochs=8, weighted=True),
     "plain": Way(epochs=8, weighted=False),
     # For a network that knows nothing yet.
-    "quick": Way(epochs=30, weighted=False, batch=512, rate=2e-3, warm_up=20),
+    "fresh": Way(epochs=30, weighted=False, batch=512, rate=2e-3, warm_up=20),
 }
 
 
@@ -60,13 +60,37 @@ def learn(lesson: Lesson, path: Path) -> str:
     """
     name, way = way_of(lesson, ALGORITHMS)
     labels = labels_of(lesson)
-    base = Path(lesson.base)
-    check_folder(base)
-    pupil = _Pupil(lesson, way, base, Tags.of(labels))
-    versions = (torch.__version__, transformers.__version__, pupil.device.name)
-    done = taught(lesson, pupil.loop, pupil.orders, lesson_key(lesson, str(way), *versions), pupil.f1)
-    card = Card(lesson.label_set, labels, name, base.name, len(lesson.notes), done)
-    return save_model(path, card, pupil.network, (base / FILE).read_text())
+    begin = Beginning.at(Path(lesson.base))
+    device = chosen()
+    key = lesson_key(lesson, str(way), torch.__version__, transformers.__version__, device.name)
+    filler = _adapted(lesson, way, begin, key, device) if lesson.adapt else None
+    pupil = _Pupil(lesson, way, begin, Tags.of(labels), filler, device)
+    done = taught(lesson, pupil.loop, pupil.orders, key, pupil.f1)
+    card = Card(lesson.label_set, labels, name, begin.name, len(lesson.notes), done)
+    return save_model(path, card, pupil.network, begin.tokenizer)
+
+
+def _adapted(lesson: Lesson, way: Way, begin: Beginning, key: str, device: Device) -> Any:
+    """The network after filling gaps in all the lesson's texts but those held out."""
+    seeded(SEED)
+    pieces = begin.pieces()
+    if pieces.mask is None:
+        raise BackendError("the weights' tokenizer has no piece for a gap, so they can't be adapted", permanent=True)
+    network = begin.filler()
+    config = network.config
+    before, after = pieces.around
+    pupil = Adapting(
+        network,
+        Reader(network, pieces.around, most=room(config), pad=padding(config)),
+        [pieces.encode(text) for text in (*(text for text, _ in lesson.notes), *lesson.unlabelled)],
+        Gaps(pieces.mask, config.vocab_size, (len(before), len(after))),
+        device,
+        epochs=lesson.adapt,
+        plan=Plan(way.rate, warm_up=way.warm_up),
+        batch=way.batch,
+    )
+    adapt(lesson, pupil, key)
+    return network
 
 
 def targets(encoded: Encoded, spans: Sequence[Span], tags: Tags) -> list[int]:
@@ -85,17 +109,17 @@ def targets(encoded: Encoded, spans: Sequence[Span], tags: Tags) -> list[int]:
 class _Pupil:
     """The network while it learns. Its items are windows, each learning what it reads and nothing else."""
 
-    def __init__(self, lesson: Lesson, way: Way, base: Path, tags: Tags) -> None:
+    def __init__(
+        self, lesson: Lesson, way: Way, begin: Beginning, tags: Tags, filler: Any | None, device: Device
+    ) -> None:
+        """`filler`: the network that has filled gaps in these notes, whose head is not taken over."""
         seeded(SEED)
-        pieces = read_pieces(base)
-        self.device = chosen()
-        self.network = read_network(
-            base,
-            num_labels=len(tags),
-            id2label=dict(enumerate(tags.names)),
-            label2id={name: number for number, name in enumerate(tags.names)},
-            ignore_mismatched_sizes=True,
-        ).to(self.device.name)
+        pieces = begin.pieces()
+        self.device = device
+        network = begin.network(tags)
+        if filler is not None:
+            give(filler, network)
+        self.network = network.to(device.name)
         config = self.network.config
         self.reader = Reader(self.network, pieces.around, most=room(config), pad=padding(config))
         self.tagger = Tagger(pieces, self.reader, tags, lambda scores: scores, "")

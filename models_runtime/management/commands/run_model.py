@@ -10,12 +10,13 @@ from annotations.models import Project, User
 from annotations.services.errors import ServiceError
 from models_runtime.backends.llm.params import OMEGA, PASSES, STRATEGIES
 from models_runtime.backends.llm.prompts import LANGUAGES
+from models_runtime.jobs.model_files import NAMED_BY
 from models_runtime.management.waiting import wait_for
 from models_runtime.models import Job, Run
-from models_runtime.registry import BACKENDS, ENSEMBLE, LLM, PIPELINE
+from models_runtime.registry import BACKENDS, ENSEMBLE, FOREIGN, LLM, PIPELINE, SET_UP, TAGGER
 from models_runtime.services.ensembles import Asked, start_ensemble, weight_of
+from models_runtime.services.foreign import choices_of, find_foreign, start_foreign
 from models_runtime.services.llm import start_llm_run, usage_of
-from models_runtime.services.pipelines import choices_of, find_pipeline, start_pipeline
 from models_runtime.services.runs import run_counts, start_run
 
 OF_LLM = ("server", "model", "strategy", "language", "omega", "passes")
@@ -29,7 +30,7 @@ class Command(JourneyCommand):
         parser.add_argument(
             "backend",
             metavar="BACKEND",
-            help=f"{', '.join(BACKENDS)}, a trained model (its name or model:ID), {ENSEMBLE}, {LLM} or {PIPELINE}",
+            help=f"{', '.join(BACKENDS)}, a trained model (its name or model:ID), {ENSEMBLE}, {', '.join(SET_UP)}",
         )
         parser.add_argument("--members", default="", metavar="A,B", help="of an ensemble: backends, models, run:NAME")
         parser.add_argument("--method", choices=list(Method), help="of an ensemble")
@@ -44,10 +45,12 @@ class Command(JourneyCommand):
         parser.add_argument("--passes", metavar="N", help=f"how often a piece is read; default: {PASSES}")
         parser.add_argument("--may-leave", action="store_true", help="the notes may be sent to another machine")
         parser.add_argument("--pipeline", default="", metavar="NAME", help=f"of {PIPELINE}: a package or a folder")
+        parser.add_argument("--folder", default="", metavar="NAME", help=f"of {TAGGER}: a folder of weights")
         parser.add_argument(
-            "--map", default="", metavar="PER=PATIENT,MISC=", help="the pipeline's labels here; nothing: not taken over"
+            "--map", default="", metavar="PER=PATIENT,MISC=", help="such a model's labels here; nothing: not taken over"
         )
         parser.add_argument("--name", default="", help="of the run, for --set run:NAME")
+        parser.add_argument("--left", action="store_true", help="of a backend or a model: only notes that aren't gold")
         parser.add_argument("--wait", action="store_true")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
@@ -77,12 +80,14 @@ class Command(JourneyCommand):
             )
         if given:
             raise ServiceError(f"{', '.join(f'--{word}' for word in given)}: only for {LLM}", code="llm")
-        if options["backend"] == PIPELINE:
-            return self._of_pipeline(project, actor, options)
+        if options["backend"] in FOREIGN:
+            return self._of_others(project, actor, options)
         if options["backend"] != ENSEMBLE:
             if options["members"] or options["method"] or options["weights"]:
                 raise ServiceError(f"--members, --method and --weights belong to {ENSEMBLE}", code="members")
-            return start_run(project=project, backend=options["backend"], actor=actor, name=name, key=key)
+            return start_run(
+                project=project, backend=options["backend"], actor=actor, name=name, key=key, left=options["left"]
+            )
         words = [word for word in options["members"].split(",") if word.strip()]
         weights = [weight_of(word) for word in options["weights"].split(",")] if options["weights"] else []
         if weights and len(weights) != len(words):
@@ -91,17 +96,20 @@ class Command(JourneyCommand):
         method = options["method"] or Method.MAJORITY
         return start_ensemble(project=project, members=members, method=method, actor=actor, name=name, key=key)
 
-    def _of_pipeline(self, project: Project, actor: User | None, options: dict[str, Any]) -> Run:
-        """What --map says; for labels that it leaves out, what the last run or spaCy's usual labels say."""
-        pipeline = find_pipeline(options["pipeline"])
-        labels = {row.label: row.ours for row in choices_of(project, pipeline) if row.ours is not None}
+    def _of_others(self, project: Project, actor: User | None, options: dict[str, Any]) -> Run:
+        """What --map says; for labels that it leaves out, what the last run or such labels usually say."""
+        backend = options["backend"]
+        model = find_foreign(backend, options[NAMED_BY[backend]])
+        labels = {row.label: row.ours for row in choices_of(project, model) if row.ours is not None}
         for word in filter(None, options["map"].split(",")):
             theirs, equals, ours = word.partition("=")
             if not equals:
                 raise ServiceError(f"--map: {word!r} is no LABEL=OURS", code="map")
             labels[theirs.strip()] = ours.strip()
         name, key = options["name"], uuid.uuid4().hex
-        return start_pipeline(project=project, pipeline=pipeline.name, labels=labels, actor=actor, name=name, key=key)
+        return start_foreign(
+            project=project, backend=backend, model=model.name, labels=labels, actor=actor, name=name, key=key
+        )
 
     def say(self, result: dict[str, Any]) -> str:
         return (

@@ -17,7 +17,12 @@ ALGORITHMS = [name for kind in TRAINABLE.values() for name in kind.algorithms]
 
 def _kind_of(algorithm: str) -> str:
     """The kind that has the algorithm; the default one where none has, which then says what there is."""
-    return next((key for key, kind in TRAINABLE.items() if algorithm in kind.algorithms), next(iter(TRAINABLE)))
+    kinds = [key for key, kind in TRAINABLE.items() if algorithm in kind.algorithms]
+    if len(kinds) > 1:
+        raise ServiceError(
+            f"{algorithm} is an algorithm of several kinds; say --backend {' or '.join(kinds)}", code="backend"
+        )
+    return kinds[0] if kinds else next(iter(TRAINABLE))
 
 
 class Command(JourneyCommand):
@@ -31,6 +36,16 @@ class Command(JourneyCommand):
         )
         parser.add_argument("--algorithm", default="", metavar="NAME", help=f"one of {', '.join(ALGORITHMS)}")
         parser.add_argument("--iterations", type=int, metavar="N", help="at most so many; default: the algorithm's own")
+        parser.add_argument(
+            "--base", default="", metavar="NAME", help="of a transformer: weights or a model to begin with"
+        )
+        parser.add_argument(
+            "--adapt", type=int, default=0, metavar="N", help="of a transformer: epochs of filling gaps"
+        )
+        parser.add_argument(
+            "--grouping", type=int, default=0, metavar="N", help="of a BiLSTM-CRF: sentences read as one"
+        )
+        parser.add_argument("--language", default="", metavar="CODE", help="learn from notes in this language only")
         parser.add_argument("--name", default="", help="of the model, for run_model PROJECT NAME")
         parser.add_argument("--wait", action="store_true")
 
@@ -40,10 +55,9 @@ class Command(JourneyCommand):
             gold=options["gold"],
             actor=actor,
             key=uuid.uuid4().hex,
-            algorithm=options["algorithm"],
             name=options["name"],
-            iterations=options["iterations"],
             backend=options["backend"] or _kind_of(options["algorithm"]),
+            **{word: options[word] for word in ("algorithm", "iterations", "base", "adapt", "grouping", "language")},
         )
         job = Job.objects.get(trained_model=model)
         if options["wait"]:

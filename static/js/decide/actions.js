@@ -28,8 +28,9 @@ export function selecting(work, group) {
   ];
 }
 
-export function ending(work, group) {
+export function ending(work, group, more = []) {
   return [
+    ...more,
     {
       keys: ["Enter"],
       group,

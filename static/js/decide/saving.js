@@ -27,7 +27,8 @@ export class Saving {
    * @param {Record<string, any>} parts.words  elsewhere, closedElsewhere, reopenedElsewhere, notClosed, closeLost
    * @param {object} parts.page  what the page does its own way:
    *   `post(change)` sends one; `news(news)` are words for what changed besides decisions, or none;
-   *   `mayClose()`, which says why not; `closed(next)` goes on; `listen`, milliseconds between looks, or none
+   *   `mayClose()`, which says why not; `closing()`, what the close says besides, or none; `closed(next)` goes on;
+   *   `notYet()`, where the close has led to something else first; `listen`, milliseconds between looks, or none
    */
   constructor({ api, urls, note, panel, work, words, page }) {
     this.#api = api;
@@ -125,22 +126,23 @@ export class Saving {
     else if (said) this.#panel.tell(said);
   }
 
-  /** End the work on this note, once everything is decided and saved. */
-  async close() {
-    if (this.#closing || !this.#page.mayClose()) return;
+  /** End the work on this note, once everything is decided and saved. `more` is what closing decides besides. */
+  async close(more = null) {
+    if (this.#closing || !(more || this.#page.mayClose())) return;
     this.#closing = true;
     byId("close").disabled = true;
     if (await this.#outbox.drained()) {
-      const { kind, data } = await this.#api.post(this.#urls.close, {});
-      if (kind === "ok") {
+      const { kind, data } = await this.#api.post(this.#urls.close, { ...more, ...this.#page.closing?.() });
+      if (kind === "ok" && data.next) {
         this.#page.closed(data.next);
         return;
       }
-      if (kind === "refused") {
+      if (kind === "refused" || kind === "ok") {
         this.#note.refreshed(data);
         this.#work.redraw();
       }
-      this.#panel.tell(kind === "refused" ? data.message : (TOLD[kind] ?? this.#words.closeLost));
+      if (kind === "ok") this.#page.notYet();
+      else this.#panel.tell(kind === "refused" ? data.message : (TOLD[kind] ?? this.#words.closeLost));
     } else this.#panel.tell(this.#words.notClosed);
     this.#closing = false;
     byId("close").disabled = false;

@@ -7,8 +7,9 @@ const PRIOR = 4;
  * @property {number|null} label @property {string} source @property {string} state  "" is any
  * @property {number|null} least @property {number|null} most  confidence, from 0 to 1, both inclusive
  * @property {string} text  somewhere in the proposed text, in any case
+ * @property {number|null} agree  of a merged list: so many runs propose it, at least
  */
-export const NOTHING = { label: null, source: "", state: "", least: null, most: null, text: "" };
+export const NOTHING = { label: null, source: "", state: "", least: null, most: null, text: "", agree: null };
 
 /** Whether anything is filtered out by it. */
 export const narrows = (filter) => Object.keys(NOTHING).some((name) => filter[name] !== NOTHING[name]);
@@ -18,7 +19,8 @@ export function passes(proposal, filter, quote) {
   const { confidence } = proposal;
   if (label !== null && proposal.label !== label) return false;
   if (source && proposal.source !== source) return false;
-  if (state && proposal.state !== state) return false;
+  if (state && (state === "differs" ? !proposal.differs : proposal.state !== state)) return false;
+  if (filter.agree !== null && (proposal.runs?.length ?? 1) < filter.agree) return false;
   if (least !== null && (confidence === null || confidence < least)) return false;
   if (most !== null && (confidence === null || confidence > most)) return false;
   return !text || quote(proposal).toLocaleLowerCase().includes(text.toLocaleLowerCase());
@@ -39,6 +41,7 @@ export function likelyRight({ label, source, confidence }, rates) {
 export function ordered(proposals, order, { rates, places }) {
   const by = {
     uncertainty: (proposal) => -uncertainty(proposal),
+    informative: (proposal) => -uncertainty(proposal),
     false: (proposal) => likelyRight(proposal, rates),
     label: (proposal) => places.get(proposal.label) ?? places.size,
   }[order];

@@ -4,12 +4,16 @@ import { byId, el } from "../workbench/dom.js";
 import { NOTHING, narrows } from "./filter.js";
 import { words } from "./words.js";
 
-const CHOICES = ["order", "label", "source", "state", "least", "most"];
+// `agree` is there where the list is merged from several runs.
+const CHOICES = ["order", "label", "source", "state", "agree", "least", "most"];
+// No choice, and one that is of this note alone.
+const HERE = ["", "differs"];
 const percent = (value) => (value === "" ? null : Math.min(Math.max(Number(value) / 100, 0), 1));
 
 export class Filters {
   #form = byId("filters");
   #changed;
+  #choices = CHOICES.filter((name) => this.#form.elements[name]);
 
   /** @param {(filter: object, order: string) => void} changed */
   constructor(proposals, changed) {
@@ -21,14 +25,14 @@ export class Filters {
     this.#form.addEventListener("submit", (event) => event.preventDefault());
     byId("no-filters").addEventListener("click", () => {
       this.#form.reset();
-      for (const name of CHOICES) this.#form.elements[name].value = "";
+      for (const name of this.#choices) this.#form.elements[name].value = "";
       this.#take();
     });
   }
 
   #read() {
     const asked = new URLSearchParams(window.location.search);
-    for (const name of CHOICES) {
+    for (const name of this.#choices) {
       const field = this.#form.elements[name];
       const value = asked.get(name) ?? "";
       if (name === "source" && value && ![...field.options].some((option) => option.value === value)) {
@@ -41,12 +45,13 @@ export class Filters {
   }
 
   get filter() {
-    const { label, source, state, least, most, text } = this.#form.elements;
+    const { label, source, state, agree, least, most, text } = this.#form.elements;
     return {
       ...NOTHING,
       label: label.value === "" ? null : Number(label.value),
       source: source.value,
       state: state.value,
+      agree: agree?.value ? Number(agree.value) : null,
       least: percent(least.value),
       most: percent(most.value),
       text: text.value.trim(),
@@ -57,9 +62,18 @@ export class Filters {
     return this.#form.elements.order.value || "note";
   }
 
+  /** Show the proposals of one state, and nothing else. */
+  only(state) {
+    for (const name of this.#choices) if (name !== "order") this.#form.elements[name].value = "";
+    const field = this.#form.elements.state;
+    if (![...field.options].some(({ value }) => value === state)) field.append(el("option", { value: state }, words.stateTags[state]));
+    field.value = state;
+    this.#take();
+  }
+
   /** The choices as a query, to go along to another note. */
   get query() {
-    const pairs = CHOICES.map((name) => [name, this.#form.elements[name].value]).filter(([, value]) => value !== "");
+    const pairs = this.#choices.map((name) => [name, this.#form.elements[name].value]).filter(([, value]) => !HERE.includes(value));
     return new URLSearchParams(pairs).toString();
   }
 

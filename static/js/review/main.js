@@ -12,6 +12,7 @@ import { ReviewPanel } from "./panel.js";
 import { ReviewWork } from "./work.js";
 import { actions } from "./actions.js";
 import { reviewSaving } from "./saving.js";
+import { words } from "./words.js";
 
 const { data, index, root, labels, quote, cursor, places, api } = begin("review-data");
 const note = new Review(data, data.name);
@@ -27,12 +28,20 @@ const panel = new ReviewPanel({
     remove: () => work.remove(),
     ends: () => work.takeEnds(),
     drop: () => work.dropText(),
+    first: () => work.takeFirst(),
   },
 });
 const work = new ReviewWork({ note, view: new NoteView(root, index, labels), panel, labels, index, cursor, places });
 // What was chosen in the address goes along to the next note.
 const urls = { ...data.urls, get close() { return `${data.urls.close}${window.location.search}`; } };
-work.saving = reviewSaving({ api, urls, note, panel, work, quote });
+const settle = () => {
+  filters.only("differs");
+  work.mask(false);
+  panel.tell(words.differ(note.between.first, work.differences));
+  work.selectSpan(null); // from the first difference on
+  work.walk(1) || work.walk(1, { open: true });
+};
+work.saving = reviewSaving({ api, urls, note, panel, work, quote, settle });
 work.others = data.hints;
 note.facts = {
   quote,
@@ -54,12 +63,14 @@ work.sheet = new KeySheet(byId("keys"), byId("keys-list"), keys);
 listen({ work, root, handle: (event) => keys.handle(event) });
 
 byId("masked").addEventListener("click", () => work.mask());
+byId("close-rest").addEventListener("click", () => work.closeWithRest());
 const filters = new Filters(data.proposals, (filter, order) => work.look(filter, order));
 note.filter = filters.filter;
 note.order = filters.order;
 
 work.redraw();
-if (!note.closed) work.walk(1, { open: true });
+if (note.stage === "settling") settle();
+else if (!note.closed) work.walk(1, { open: true }) || work.walk(1);
 root.focus({ preventScroll: true });
 // Tests wait for this.
 document.documentElement.dataset.review = "ready";

@@ -2,7 +2,9 @@
  * A review as the page knows it: what the server said last, and on top of it what waits to be sent. Pure.
  *
  * A proposal is `{id, start, end, label, confidence, source, state, place, by, at}`: `state` is open, accepted or rejected; an
- * accepted one stands in gold at `place`, `[start, end, label]`. Offsets are code points, end-exclusive.
+ * accepted one stands in gold at `place`, `[start, end, label]`. Offsets are code points, end-exclusive. One of a list merged from
+ * several runs also has `runs`, `{run, confidence, source}` of each that proposed it, `of`, out of how many, and `rivals`, the ids of
+ * other readings of the same place: accepting it rejects those that are open.
  */
 
 import { Decisions, around } from "../decide/queue.js";
@@ -10,6 +12,7 @@ import { NOTHING, ordered, passes } from "./filter.js";
 
 const same = (a, b) => a.start === b.start && a.end === b.end && a.label === b.label;
 const bare = ({ start, end, label }) => ({ start, end, label });
+const overlap = (a, b) => a.start < b.end && b.start < a.end;
 const keyOf = ({ start, end, label }) => `g${start}-${end}-${label}`;
 const LOOKS = { open: "is-proposal", accepted: "is-accepted", rejected: "is-rejected" };
 
@@ -35,6 +38,31 @@ export class Review extends Decisions {
   constructor(...given) {
     super(...given);
     this.rebuild();
+  }
+
+  /** first (review), second (person's), settling (what the two differ in), waiting (for another person), or closed. */
+  get stage() {
+    return this.base.stage ?? (this.closed ? "closed" : "first");
+  }
+
+  /** Between two reviewers: `{first, blind, outcome}`, the outcome where it may be seen. */
+  get between() {
+    return this.base.between ?? null;
+  }
+
+  /** What the first reviewer said of a proposal: `{state, place}`; null where that is not known. */
+  firstOf({ id }) {
+    const said = this.between?.outcome?.proposals[id];
+    return said === undefined ? null : { state: said ? "accepted" : "rejected", place: said };
+  }
+
+  /** Gold spans of no proposal that the first added and this person has not, and those that only this person has. */
+  otherwise() {
+    const outcome = this.between?.outcome;
+    if (!outcome) return { theirs: [], own: [] };
+    const theirs = outcome.others.map(([start, end, label]) => ({ start, end, label }));
+    const own = this.others().filter((span) => !theirs.some((one) => same(one, span)));
+    return { theirs: theirs.filter((span) => !this.goldAt(span)), own: own.map((span) => ({ key: keyOf(span), ...bare(span) })) };
   }
 
   get open() {
@@ -148,6 +176,20 @@ export class Review extends Decisions {
     return this.queue({ act: "remove", ...bare(span) });
   }
 
+  /** The other readings of the place of a proposal. */
+  rivals(proposal) {
+    return (proposal.rivals ?? []).map((id) => this.get(id)).filter(Boolean);
+  }
+
+  /** One reading of a place was accepted: what is open of the others and not in gold is rejected with it. */
+  #settle(accepted, proposals, gold) {
+    const place = placeOf(accepted);
+    const open = (accepted.rivals ?? []).map((id) => proposals.get(id)).filter((rival) => rival?.state === "open");
+    for (const rival of open.filter((one) => overlap(one, place) && !gold.some((span) => same(span, one)))) {
+      Object.assign(rival, { state: "rejected", by: this.person, at: null });
+    }
+  }
+
   // ── What the server says ──────────────────────────────────────────────────────────────────────────────────────────
 
   isState(state) {
@@ -183,6 +225,7 @@ export class Review extends Decisions {
         const kept = change.act === "reject" ? null : [place.start, place.end, place.label];
         Object.assign(proposal, { state: kept ? "accepted" : "rejected", place: kept, by: this.person, at: null });
         if (kept) enter(placeOf(proposal));
+        if (kept) this.#settle(proposal, proposals, gold);
       } else if (change.act === "add") enter(change);
       else if (change.act === "remove") leave(change, null);
     }
@@ -191,6 +234,10 @@ export class Review extends Decisions {
       if (proposal.state === "open" && gold.some((span) => same(span, proposal))) {
         Object.assign(proposal, { state: "accepted", place: [proposal.start, proposal.end, proposal.label] });
       }
+    }
+    for (const proposal of proposals.values()) {
+      const first = this.firstOf(proposal);
+      proposal.differs = first !== null && proposal.state !== "open" && String([first.state, first.place]) !== String([proposal.state, proposal.place]);
     }
     const order = (a, b) => a.start - b.start || a.end - b.end || (a.id ?? 0) - (b.id ?? 0);
     this.#shown = { proposals: [...proposals.values()].sort(order), gold: gold.sort(order) };

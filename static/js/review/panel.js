@@ -16,7 +16,7 @@ export class ReviewPanel extends Panel {
    */
   constructor({ acts, ...parts }) {
     super(parts);
-    for (const list of ["proposals", "recent"]) {
+    for (const list of ["proposals", "recent", "chosen"]) {
       this.listen(byId(list), "proposal", (button) => acts.choose(`p${button.dataset.proposal}`));
     }
     this.listen(byId("hints"), "hint", (button) => acts.choose(button.dataset.hint));
@@ -35,12 +35,22 @@ export class ReviewPanel extends Panel {
     fill(byId("chosen"), this.#chosen(review, chosen, text), "act");
     fill(byId("proposals"), proposals.map((proposal) => this.#row(proposal, chosen?.proposal)), "proposal");
     byId("proposals").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    this.#stage(review);
     this.#lists(review, chosen, hints);
     this.state(review.closed, "reopen-form");
   }
 
+  /** Between two reviewers: what this is, and what becomes of it. */
+  #stage({ stage, between }) {
+    const node = byId("stage");
+    node.hidden = !between;
+    node.textContent = between ? words.stages[between.blind && stage === "second" ? "blind" : stage](between.first) : "";
+  }
+
   #lists(review, chosen, hints) {
-    byId("hints-box").hidden = review.open > 0 || review.closed;
+    byId("hints-box").hidden = review.closed || (review.open > 0 && !hints.length);
+    byId("close-rest").hidden = review.closed || !review.open;
+    byId("rest-count").textContent = review.open;
     byId("hints-left").textContent = words.hintsLeft(hints.length);
     fill(byId("hints"), hints.map((hint) => this.#hintRow(hint, chosen?.hint)), "hint");
     fill(byId("recent"), review.recent().slice(0, RECENT).map((proposal) => this.#row(proposal, null)), "proposal");
@@ -91,7 +101,7 @@ export class ReviewPanel extends Panel {
 
   #proposal(review, proposal) {
     const { state } = proposal;
-    const facts = [words.source(proposal.source), words.confidence(proposal.confidence)].filter(Boolean).join(", ");
+    const facts = [proposal.runs ? "" : words.source(proposal.source), words.confidence(proposal.confidence)].filter(Boolean).join(", ");
     const place = placeOf(proposal);
     const changed = ["start", "end", "label"].some((part) => place[part] !== proposal[part]);
     return [
@@ -99,12 +109,41 @@ export class ReviewPanel extends Panel {
       facts && el("p", { class: "mute small" }, facts),
       state === "open" ? null : el("p", { class: `rv-verdict is-${state}` }, this.#verdict(review, proposal)),
       changed && el("p", { class: "small" }, `${words.as} `, ...this.#parts(place)),
+      this.#first(review, proposal),
+      proposal.runs && this.#backing(proposal),
+      ...this.#rivals(review, proposal),
       this.#buttons(review, [
         ["accept", words.accept, state === "open" ? "primary" : "", "A"],
         ["reject", words.reject, "danger", "X"],
+        proposal.differs && ["first", words.takeFirst(review.between.first), "", "T"],
       ]),
       state === "open" && el("p", { class: "mute small rv-hint" }, words.hint),
     ];
+  }
+
+  /** What the first of two reviewers said of it, where the second said otherwise. */
+  #first(review, proposal) {
+    if (!proposal.differs) return null;
+    const first = review.firstOf(proposal);
+    const [start, end, label] = first.place ?? [];
+    const place = first.place ? this.#parts({ start, end, label }) : [];
+    return el("p", { class: "small rv-first" }, words.firstSaid(review.between.first, first.state), " ", ...place);
+  }
+
+  /** Which of the merged runs propose it, and how sure each is. */
+  #backing({ runs, of }) {
+    const each = runs.map(({ run, confidence }) => words.backer(run, confidence)).join(", ");
+    return el("p", { class: "small rv-backing" }, el("strong", {}, words.agree(runs.length, of)), ` ${each}`);
+  }
+
+  /** The other readings of the place: to look at, and what becomes of them. */
+  #rivals(review, proposal) {
+    const rivals = review.rivals(proposal);
+    if (!rivals.length) return [];
+    const rows = rivals.map((rival) => this.#row(rival, null));
+    const list = el("ul", { class: "rv-rivals", "aria-label": words.rivals }, ...rows);
+    const open = proposal.state === "open" && rivals.some(({ state }) => state === "open");
+    return [el("p", { class: "mute small" }, open ? words.settles : words.rivals), list];
   }
 
   #verdict(review, proposal) {
@@ -160,7 +199,9 @@ export class ReviewPanel extends Panel {
       current: proposal.id === chosen?.id,
       mark: el("span", { class: `chip hue-${label.hue}` }, label.name),
       quote: shorten(this.quote(place), 60),
-      state: words.stateTags[proposal.state],
+      state: [proposal.runs && words.agreeShort(proposal.runs.length, proposal.of), words.stateTags[proposal.state], proposal.differs && words.stateTags.differs]
+        .filter(Boolean)
+        .join(" · "),
     });
   }
 }

@@ -5,11 +5,14 @@ import { words } from "./words.js";
 
 const QUOTED = ["correct", "add"];
 
-export function reviewSaving({ api, urls, note, panel, work, quote }) {
+/** `settle()` shows what two reviewers of the note differ in. */
+export function reviewSaving({ api, urls, note, panel, work, quote, settle }) {
   const page = {
     post: (change) => api.post(urls.decide, QUOTED.includes(change.act) ? { ...change, quote: quote(change) } : change),
     mayClose: () => mayClose(note, panel, work),
+    closing: () => ({ stage: note.stage }),
     closed: (next) => window.location.assign(next),
+    notYet: () => settle(),
   };
   return new Saving({ api, urls, note, panel, work, words, page });
 }

@@ -2,16 +2,37 @@
 
 import { plural, when, words as shared } from "../decide/words.js";
 
+const WHY = {
+  string: () => "The same words are in gold elsewhere in this note.",
+  run: (runs) => `Found by ${runs}, and not by this run.`,
+  first: (first) => `${first} added this, and you did not.`,
+  own: (first) => `You added this, and ${first} did not.`,
+};
+
 export const words = {
   ...shared,
   states: { open: "proposed", accepted: "accepted", rejected: "rejected", added: "in gold", hint: "possible miss" },
-  stateTags: { open: "open", accepted: "accepted", rejected: "rejected" },
+  stateTags: { open: "open", accepted: "accepted", rejected: "rejected", differs: "the first otherwise" },
+  stages: {
+    second: (first) => `${first} reviewed this note first. What you leave stands as ${first} decided; your close ends it.`,
+    blind: (first) => `${first} reviewed this note first. You decide without seeing what ${first} decided; where you differ, you then see both.`,
+    settling: (first) => `You and ${first} both reviewed this note. Yours stands where you leave it; your close ends it.`,
+    waiting: () => "You had a hand in the first review of this note. It waits for a second reviewer, who must be somebody else.",
+  },
+  differ: (first, count) => `You and ${first} differ in ${plural(count, "place", "places")}. What you leave stands as yours; = takes ${first}'s. Then Enter closes the note.`,
+  firstSaid: (first, state) => `${first}: ${state}`,
+  takeFirst: (first) => `As ${first}`,
   titles: { proposal: "Chosen proposal", gold: "Chosen gold span", text: "Selected text", hint: "Possible miss" },
   none: "This run proposed nothing here. Read the note, mark what it missed, and close it.",
   allDone: "Nothing is open. Read the note once more, as it would be given away, for what was missed; then close it.",
   nothing: "No proposal is chosen. J goes to the next one; a click on one chooses it.",
   closedNote: "This note is reviewed. Reopen it to change a decision.",
   confidence: (value) => (value === null ? "" : `confidence ${Math.round(value * 100)} %`),
+  agree: (count, of) => `${count} of ${of} runs:`,
+  agreeShort: (count, of) => `${count} of ${of}`,
+  backer: (run, confidence) => (confidence === null ? run : `${run} (${Math.round(confidence * 100)} %)`),
+  rivals: "Other readings of this place",
+  settles: "Other readings of this place. Accepting this one rejects them.",
   source: (source) => (source ? `by ${source}` : ""),
   decided: { accepted: (by, at) => `Accepted by ${by}${when(at)}`, rejected: (by, at) => `Rejected by ${by}${when(at)}` },
   there: "In gold already, so there is nothing to decide",
@@ -30,6 +51,9 @@ export const words = {
   marking: "Choose words with the arrow keys, Shift extends, a label's key adds the span. Esc stops.",
   selectFirst: "Select the right words first, then press E.",
   stillOpen: (count) => `${plural(count, "proposal is", "proposals are")} still open. Decide first, then close the note.`,
+  chooseFirst: "Here runs say different things of one place. Choose between them first, then close the note.",
+  restThenMisses: (open, hints) =>
+    `${plural(hints, "place", "places")} may have been missed. Look, then press Shift+Enter again: it accepts the ${plural(open, "proposal", "proposals")} still open and closes the note.`,
   closed: "This note's review is closed. Reopen it to change a decision.",
   closedElsewhere: "This note's review was closed meanwhile, by somebody else or in another tab.",
   reopenedElsewhere: "This note's review was reopened meanwhile.",
@@ -39,8 +63,8 @@ export const words = {
   reject: "Reject",
   filtered: "Only some proposals are listed; the note closes when none of all of them is open.",
   hintsLeft: (count) => (count ? `${count} to look at` : "none"),
-  why: ({ why, runs }) => (why === "string" ? "The same words are in gold elsewhere in this note." : `Found by ${runs.join(", ")}, and not by this run.`),
-  whyTag: ({ why, runs }) => (why === "string" ? "same words" : runs.join(", ")),
+  why: ({ why, runs }) => WHY[why](runs.join(", ")),
+  whyTag: ({ why, runs }) => ({ string: "same words", own: "only yours" })[why] ?? runs.join(", "),
   addIt: "Add",
   notOne: "Not one",
   hintOther: "Another label's key adds it with that label.",

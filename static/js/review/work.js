@@ -13,6 +13,7 @@ export class ReviewWork extends NoteWork {
   hints = []; // what may have been missed; there once nothing is open
   masked = false;
   #dropped = new Set(); // hints that the reviewer said no to
+  #through = false; // with the proposals: what is open is taken as accepted, and misses are looked for
   #readThrough = false;
 
   get selected() {
@@ -27,19 +28,52 @@ export class ReviewWork extends NoteWork {
 
   painted() {
     this.#lookForMisses();
-    const hints = this.hints.map(({ key, start, end, label }) => ({ key, start, end, label, look: "is-hint", stateWord: words.states.hint }));
+    const hints = this.hints.filter(({ why }) => why !== "own").map(({ key, start, end, label }) => ({ key, start, end, label, look: "is-hint", stateWord: words.states.hint }));
     return [...this.note.spans(words.states), ...hints].sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label);
   }
 
   /** Once nothing is open the note is read masked, with hints of what is missing; a step back to the original is a key. */
   #lookForMisses() {
     const { note } = this;
-    const done = note.open === 0 && !note.closed;
+    const done = (note.open === 0 || this.#through) && !note.closed;
+    // A second reviewer looks at decisions that are there already, so nothing hides them.
+    const second = note.stage === "settling" || (note.stage === "second" && !note.between.blind);
     const proposals = note.proposals();
-    const gold = [...proposals.filter(({ state }) => state === "accepted").map(placeOf), ...note.others()];
+    const gold = [...proposals.filter(({ state }) => state !== "rejected").map(placeOf), ...note.others()];
     this.hints = done ? hintsOf({ index: this.index, gold, covered: proposals, others: this.others, dropped: this.#dropped }) : [];
-    if (done && !this.#readThrough) this.mask(true);
+    if (note.stage === "settling") this.hints = [...this.#otherwise(), ...this.hints];
+    if (done && !this.#readThrough && !second) this.mask(true);
     this.#readThrough = done;
+  }
+
+  /** What only one of the two reviewers has in gold besides the proposals; the own ones are chosen by their gold span. */
+  #otherwise() {
+    const { theirs, own } = this.note.otherwise();
+    const first = this.note.between.first;
+    const keyed = theirs.map((span) => ({ key: `hf${span.start}-${span.end}-${span.label}`, ...span, why: "first", runs: [first] }));
+    const wanted = keyed.filter(({ key }) => !this.#dropped.has(key));
+    return [...wanted, ...own.map((span) => ({ ...span, why: "own", runs: [first] }))];
+  }
+
+  /** How many differences are left between two reviewers. */
+  get differences() {
+    const { theirs, own } = this.note.otherwise();
+    return this.note.proposals().filter(({ differs }) => differs).length + theirs.length + own.length;
+  }
+
+  /** Decide as the first reviewer did. */
+  takeFirst() {
+    const proposal = this.#toDecide();
+    const first = proposal && this.note.firstOf(proposal);
+    if (!first) return false;
+    if (first.state === "rejected") {
+      this.made(this.note.reject(proposal.id), words.saidRejected(this.name(proposal.label), this.quote(proposal)));
+    } else {
+      const [start, end, label] = first.place;
+      this.made(this.note.correct(proposal.id, { start, end, label }), words.saidAccepted(this.name(label), this.quote({ start, end })));
+    }
+    this.onward();
+    return true;
   }
 
   /** Show what stands in gold as its label, or as it is written. */
@@ -108,6 +142,15 @@ export class ReviewWork extends NoteWork {
     this.onward();
   }
 
+  /** A click with Alt: the innermost open proposal there is rejected, whichever is chosen. False where none is. */
+  struck(stack) {
+    const key = stack.find((one) => this.note.find(one)?.proposal?.state === "open");
+    if (!key || this.note.closed) return false;
+    this.selectSpan(key);
+    this.reject();
+    return true;
+  }
+
   /** A label was chosen: for the selected text a new span, else the chosen proposal is accepted with it. */
   applyLabel(label) {
     if (!this.isOpen()) return;
@@ -156,7 +199,7 @@ export class ReviewWork extends NoteWork {
   /** The selected words become the ends of the chosen proposal. */
   takeEnds() {
     if (!this.isOpen()) return;
-    const proposal = this.#proposal;
+    const proposal = this.#touched;
     const place = this.range && this.trimmed(this.range);
     if (!proposal || !place) {
       this.panel.tell(words.selectFirst);
@@ -164,6 +207,15 @@ export class ReviewWork extends NoteWork {
     }
     this.letGo(place.end);
     this.#correct(proposal, place);
+  }
+
+  /** Whose ends the selected words are: the chosen proposal's, or if they don't touch it, that of the one they touch. */
+  get #touched() {
+    const { range } = this;
+    const touches = (proposal) => placeOf(proposal).start < range.end && range.start < placeOf(proposal).end;
+    if (!range || (this.#proposal && touches(this.#proposal))) return this.#proposal;
+    const touched = this.note.proposals().filter((proposal) => proposal.state !== "rejected" && touches(proposal));
+    return touched.length === 1 ? touched[0] : this.#proposal;
   }
 
   /** Move one end of the chosen proposal by a word; false where there is nothing to move. */
@@ -179,6 +231,23 @@ export class ReviewWork extends NoteWork {
   #correct(proposal, { start, end }) {
     const { label } = placeOf(proposal);
     this.made(this.note.correct(proposal.id, { start, end, label }), words.saidCorrected(this.name(label), this.quote({ start, end })));
+  }
+
+  /** Accept what is open by closing the note; where something may have been missed, that is looked at first. */
+  closeWithRest() {
+    if (!this.isOpen()) return;
+    const rest = this.note.proposals().filter(({ state }) => state === "open");
+    const torn = rest.find((proposal) => this.note.rivals(proposal).some(({ state }) => state === "open"));
+    if (torn) {
+      this.selectSpan(`p${torn.id}`);
+      this.panel.tell(words.chooseFirst);
+      return;
+    }
+    const seen = this.#through || !rest.length;
+    this.#through = true;
+    this.redraw();
+    if (!seen && this.#walkHints(1)) this.panel.tell(words.restThenMisses(rest.length, this.hints.length));
+    else this.saving.close({ rest: rest.map(({ id }) => id) });
   }
 
   /** Take a gold span that no proposal stands for out of gold. */
@@ -217,7 +286,7 @@ export class ReviewWork extends NoteWork {
 
   openPalette(focus) {
     this.endsButton.remove();
-    const proposal = this.#proposal;
+    const proposal = this.#touched;
     if (proposal) {
       this.endsButton.firstChild.data = `${words.ends(this.name(placeOf(proposal).label))} `;
       byId("palette").prepend(this.endsButton);

@@ -49,6 +49,7 @@ export class Handing {
       const outcome = await this.#workbench.api.post(visit.urls.reopen, {});
       if (!this.#took(visit, outcome, words.reopenLost)) return;
       this.#workbench.emit("reopened", visit);
+      if (visit.reading.waiting) visit.outbox.poke();
       if (visit !== this.#workbench.note) return;
       this.#workbench.saving.untell();
       this.#workbench.work.focusNote(); // the button that was pressed is gone

@@ -281,6 +281,11 @@ export class Reading {
     return elsewhere;
   }
 
+  /** It was handed in or reopened elsewhere; what waits goes on waiting, and stays to be seen. */
+  stands(state) {
+    this.state = state;
+  }
+
   #forgetSteps() {
     this.#past = [];
     this.#future = [];

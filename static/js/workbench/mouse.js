@@ -17,7 +17,7 @@ export class Mouse {
   #unsettled = null; // what is to be done once the browser has settled the selection
 
   /**
-   * @param {object} work  what a person does: selectText, selectSpan, applyLabel …; `growing.expandAt`, `pick`, `pressed` where there are
+   * @param {object} work  what a person does: selectText, selectSpan, applyLabel …; `growing.expandAt`, `pick`, `pressed`, `struck` where there are
    * @param {HTMLElement} note
    */
   constructor(work, note) {
@@ -84,6 +84,7 @@ export class Mouse {
       if (!this.#touch) this.#take(selection, exact, true);
       return;
     }
+    if (exact && clicks === 1 && stack.length && this.#work.struck?.(stack)) return;
     if (stack.length > 1 && this.#work.pick) {
       this.#work.pick(stack);
       return;

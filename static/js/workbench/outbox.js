@@ -2,14 +2,14 @@
  * Sends changes one after another, in order, until each is answered for good. A lost connection only makes it wait: the
  * changes stay where they are, and their ids make a second sending harmless.
  *
- * States: saved · saving · offline · signed-out · other-person · no-access. What is shown is never better than what is known.
+ * States: saved · saving · offline · signed-out · other-person · no-access · submitted. What is shown is never better than what is known.
  */
 
 const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 15_000;
 const PERSON_WAIT = 5000;
-// What only a person can end: somebody signs in, or gives the note back.
-const BY_PERSON = ["signed-out", "other-person", "no-access"];
+// What only a person can end: somebody signs in, gives the note back, or reopens it.
+const BY_PERSON = ["signed-out", "other-person", "no-access", "submitted"];
 
 export function backOff(failures) {
   return Math.min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT);

@@ -8,7 +8,7 @@ import { TOLD, words } from "./words.js";
 const AGAIN = 5000;
 const FRAME = 17;
 // The worst first.
-const STATES = ["other-person", "signed-out", "no-access", "offline", "saving", "saved"];
+const STATES = ["other-person", "signed-out", "no-access", "submitted", "offline", "saving", "saved"];
 
 /** What is true of all notes together: the worst of their states. */
 export function worst(states) {
@@ -34,11 +34,21 @@ export class Saving {
     const { api } = this.#workbench;
     visit.outbox = new Outbox({
       queue: () => reading.next,
-      post: (change) => api.post(urls.changes, reading.body(change, (start, end) => index.slice(start, end))),
+      post: async (change) =>
+        this.#closed(visit, await api.post(urls.changes, reading.body(change, (start, end) => index.slice(start, end)))),
       accepted: (answer) => this.#accepted(visit, answer),
       refused: (answer) => this.#refused(visit, answer),
       show: () => this.#show(),
     });
+  }
+
+  /** A change to a note that was handed in meanwhile waits until somebody reopens it: nothing of it is lost. */
+  #closed(visit, outcome) {
+    if (outcome.kind === "ok" && !visit.reading.isOpen) visit.reading.stands("draft");
+    if (outcome.kind !== "refused" || outcome.data.error !== "submitted") return outcome;
+    visit.reading.stands("submitted");
+    this.#redraw(visit);
+    return { kind: "submitted" };
   }
 
   get #visit() {
@@ -92,13 +102,18 @@ export class Saving {
     panel.save(state, waiting);
     if (TOLD[state] && !this.#troubled) {
       this.#troubled = true;
-      panel.tell(TOLD[state]);
+      panel.tell(this.#told(state));
     } else if (state === "saved") {
       if (this.#troubled && !this.#lost) panel.tell(words.toldSavedAgain, "ok");
       this.#troubled = false;
       this.#lost = 0;
       this.#refusal = "";
     }
+  }
+
+  #told(state) {
+    const closed = this.#visits.find(({ outbox, reading }) => reading.waiting && outbox.state === state);
+    return state === "submitted" && closed ? this.#named(closed, TOLD[state]) : TOLD[state];
   }
 
   /** What was said about the note that was left no longer matters; that the server is away does. */

@@ -11,6 +11,7 @@ export const saveWords = (state, waiting) =>
     "signed-out": `Signed out, ${waiting} waiting`,
     "other-person": `Another person is signed in, ${waiting} waiting`,
     "no-access": `No access, ${waiting} waiting`,
+    submitted: `Submitted elsewhere, ${waiting} waiting`,
   })[state];
 
 /** What is said of an outcome that keeps changes waiting. */
@@ -21,6 +22,8 @@ export const TOLD = {
     "Somebody else is signed in now in this browser. Your work is kept in this page: sign in as yourself in another tab and it will be saved.",
   "no-access":
     "This note is not yours to change any more: it was taken back, or you left the project. What is not saved is kept in this page: ask a manager to give you the note again, and it will be saved.",
+  submitted:
+    "This note was submitted in another tab. What is not saved is kept in this page: reopen the note, and it will be saved.",
 };
 
 export const words = {

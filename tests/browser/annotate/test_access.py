@@ -8,8 +8,6 @@ from playwright.sync_api import expect
 
 from tests.browser.annotate.steps import open_note, press
 
-pytestmark = pytest.mark.one_database
-
 
 @pytest.mark.parametrize("width", [1440, 1024, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])

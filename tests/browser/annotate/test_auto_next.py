@@ -3,14 +3,11 @@
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, open_note, press, quotes, saved
-
-pytestmark = pytest.mark.one_database
 
 TEXT = (
     "Nome: Mario Rossi, di 54 anni.\n"

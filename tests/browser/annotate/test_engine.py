@@ -3,13 +3,10 @@
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests import factories as make
 from tests.browser.annotate.steps import open_note, press, saved
-
-pytestmark = pytest.mark.one_database
 
 WORDS = "Paziente Mario Rossi, ricoverato il 12/03/2021 a Torino, dimesso.\n"
 LINES = 1500

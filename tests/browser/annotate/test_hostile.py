@@ -3,14 +3,11 @@
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import expect
 
 from annotations.models import Comment, Flag, Label, Span
 from tests import factories as make
 from tests.browser.annotate.steps import open_note, press, saved, select_exactly
-
-pytestmark = pytest.mark.one_database
 
 HOSTILE = (
     "\n\ufeffInizio 👩‍👧‍👦 e\u0301 <script>alert(1)</script>\r\n"

@@ -2,13 +2,10 @@
 
 from types import SimpleNamespace
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Span
 from tests.browser.annotate.steps import press, quotes, saved
-
-pytestmark = pytest.mark.one_database
 
 
 def test_the_whole_note_by_keys(opened: Page, world: SimpleNamespace) -> None:

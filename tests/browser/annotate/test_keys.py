@@ -10,8 +10,6 @@ from annotations.models import Event
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, open_note, painted, press, quotes, saved
 
-pytestmark = pytest.mark.one_database
-
 TEXT = (
     "Nome: Mario Rossi.\n"
     "Paziente ricoverato il 12 marzo 2021, abita in Via Roma 12, 10121 Torino. Stava bene. Poi tornava.\n"

@@ -3,13 +3,10 @@
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from annotations.models import Event
 from tests.browser.annotate.steps import click_text, drag, label_button, open_note, painted, place, quotes, saved
-
-pytestmark = pytest.mark.one_database
 
 
 def test_drag_snaps_to_words_and_the_palette_labels(opened: Page, world: SimpleNamespace) -> None:

@@ -12,8 +12,6 @@ from annotations.models import Span
 from tests import factories as make
 from tests.browser.annotate.steps import open_note, press, saved
 
-pytestmark = pytest.mark.one_database
-
 # Each with a stretch to drag over. `|` stands where the mouse goes down and where it is let go.
 DRAGGED = [
     "\n",  # a note that begins with a line break

@@ -14,9 +14,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.annotate.steps import press, saved
-from tests.ops.conftest import environ, manage, start
+from tests.ops.conftest import environ, manage, prepared, start
 
-__all__ = ["environ", "manage", "start"]
+__all__ = ["environ", "manage", "prepared", "start"]
 pytestmark = pytest.mark.processes
 SECRET = "a-long-enough-secret-7"
 AWAY = float(os.environ.get("OUTAGE_SECONDS", "0"))
@@ -64,6 +64,7 @@ def signed_in(browser: Browser, base: str) -> Page:
     return page
 
 
+@pytest.mark.both_databases
 def test_a_server_that_dies_loses_nothing(product: Any, start: Any, manage: Any, browser: Browser) -> None:
     page = signed_in(browser, f"http://127.0.0.1:{product.port}")
     state = page.locator("#save-state")

@@ -3,12 +3,9 @@
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from playwright.sync_api import CDPSession, Page, expect
 
 from tests.browser.annotate.steps import open_note, place, quotes, saved
-
-pytestmark = pytest.mark.one_database
 
 
 def finger(session: CDPSession, kind: str, **at: float) -> None:

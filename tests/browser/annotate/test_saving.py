@@ -3,10 +3,11 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+from django.db.models import F
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Assignment, Event, Span
-from annotations.services.reading import submit
 from tests import factories as make
 from tests.browser.annotate.steps import open_note, painted, press, quotes, saved
 from tests.browser.conftest import session_cookie
@@ -29,6 +30,7 @@ def test_a_reload_keeps_spans_and_undo(opened: Page, world: SimpleNamespace) -> 
     assert quotes(world.ann, world.note) == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
 
 
+@pytest.mark.both_databases
 def test_offline_work_is_kept_and_sent_in_order(opened: Page, world: SimpleNamespace) -> None:
     opened.context.set_offline(True)
     press(opened, "ArrowRight", "ArrowRight", "1")
@@ -123,17 +125,22 @@ def test_work_on_a_note_that_was_taken_back_waits(opened: Page, world: SimpleNam
 
 def test_what_was_refused_is_told_to_the_end(opened: Page, world: SimpleNamespace) -> None:
     """Not said over by "everything is saved again"."""
+    press(opened, "ArrowRight", "1", "ArrowRight", "1")
+    saved(opened)
     opened.context.set_offline(True)
-    press(opened, "ArrowRight", "1", "ArrowRight", "2")
+    press(opened, "Escape", "Control+Home", "Tab", "2", "Tab", "2")
     expect(opened.locator("#save-state")).to_have_text("Offline, 2 waiting")
-    submit(document=world.note, user=world.ann)
+    # In another tab both became something else meanwhile.
+    Span.objects.update(label=make.label_of(world.project, "CITY"))
+    AnnotationSet.objects.update(version=F("version") + 1)
     opened.context.set_offline(False)
     saved(opened)
-    message = "This note is submitted. Reopen it to change it. 2 changes were not saved."
-    expect(opened.locator("#told")).to_contain_text(message)
-    assert painted(opened) == []
+    expect(opened.locator("#told")).to_contain_text("nothing was overwritten")
+    expect(opened.locator("#told")).to_contain_text("2 changes were not saved.")
+    assert [label for label, _quote in painted(opened)] == ["CITY", "CITY"]
 
 
+@pytest.mark.both_databases
 def test_two_tabs_tell_each_other(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
     other = open_note(page_of(beside=opened), live, world.note)
     press(opened, "ArrowRight", "1")
@@ -153,6 +160,7 @@ def test_two_tabs_tell_each_other(opened: Page, world: SimpleNamespace, page_of:
     assert quotes(world.ann, world.note).count(("CITY", "Rossi")) <= 1
 
 
+@pytest.mark.both_databases
 def test_a_stale_tab_overwrites_nothing(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
     press(opened, "ArrowRight", "1")
     saved(opened)
@@ -169,17 +177,22 @@ def test_submitted_elsewhere(opened: Page, world: SimpleNamespace, page_of: Any,
     other.get_by_role("button", name="Submit").click()
     other.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
     press(opened, "ArrowRight", "1")
-    expect(opened.locator("#told")).to_contain_text("submitted")
-    assert painted(opened) == []
-    # Reopened in place: the cursor is where it was, and keys go on in the note.
+    expect(opened.locator("#told")).to_contain_text("submitted in another tab")
+    # What was made here is neither lost nor saved: it waits, and the page says so.
+    expect(opened.locator("#save-state")).to_have_text("Submitted elsewhere, 1 waiting")
+    assert [label for label, _quote in painted(opened)] == ["PATIENT"] and quotes(world.ann, world.note) == []
+    # Reopened in place: it is saved, the cursor is where it was, and keys go on in the note.
     opened.evaluate("window.stayed = true")
     opened.get_by_role("button", name="Reopen to change it").click()
     opened.wait_for_selector("#workbench[data-state=draft]")
     expect(opened.locator("#note")).to_be_focused()
-    expect(opened.locator("#told")).to_be_empty()
-    press(opened, "ArrowLeft", "1")
     saved(opened)
-    assert quotes(world.ann, world.note) == [("PATIENT", "Paziente")]
+    expect(opened.locator("#told")).to_contain_text("Everything is saved again")
+    made = quotes(world.ann, world.note)
+    assert [label for label, _quote in made] == ["PATIENT"]
+    press(opened, "ArrowLeft", "2")
+    saved(opened)
+    assert len(quotes(world.ann, world.note)) == 2
     # The list and the counts say so, here and in the other tab once it is loaded.
     expect(opened.locator("#progress-words")).to_contain_text("0 of 3 done")
     press(opened, "Escape", "Enter")
@@ -194,6 +207,7 @@ def test_submitted_elsewhere(opened: Page, world: SimpleNamespace, page_of: Any,
     assert AnnotationSet.objects.get(document=world.note).state == "draft"
 
 
+@pytest.mark.both_databases
 def test_a_double_click_on_submit_submits_once(opened: Page, world: SimpleNamespace) -> None:
     opened.get_by_role("button", name="Submit").dblclick()
     opened.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")

@@ -43,6 +43,7 @@ def test_a_training_keeps_the_model_its_card_and_its_losses(world, trained):
     assert job.done == job.total == 9
 
 
+@pytest.mark.both_databases
 def test_a_patient_who_is_erased_meanwhile_is_not_learned(world, trained, monkeypatch):
     learn = children.train
 
@@ -105,6 +106,7 @@ def test_a_merged_label_is_learned_as_what_it_became(world):
     assert {span.label for span in spans} == {"PATIENT", "DATE", "CITY"}
 
 
+@pytest.mark.both_databases
 def test_two_starts_by_a_double_click_are_one_training(world):
     one, two = (start_training(project=world.project, gold=1, actor=world.manager, key="same") for _ in range(2))
     assert one == two
@@ -130,6 +132,7 @@ def test_what_can_not_be_trained_is_said_at_once(world, options, why):
     assert not Job.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_a_name_that_is_taken_and_a_version_without_spans(world):
     start_training(project=world.project, gold=1, actor=None, key="a", name="mine")
     with pytest.raises(ServiceError, match="exists already"):
@@ -155,6 +158,7 @@ def cancelled_at(step, monkeypatch):
     monkeypatch.setattr("models_runtime.runner.claims.WRITE_EVERY", 0)
 
 
+@pytest.mark.both_databases
 def test_a_cancelled_training_leaves_no_model(world, trained, monkeypatch):
     cancelled_at(2, monkeypatch)
     model, job = trained(name="mine", iterations=1000)

@@ -49,6 +49,7 @@ def test_a_killed_training_of_epochs_goes_on_and_gives_the_same_model(world, red
     assert finished(start(key="whole"), steps=6) == killed
 
 
+@pytest.mark.both_databases
 def test_a_killed_training_begins_again_and_gives_the_same_model(world, redis_server, processes, monkeypatch):
     monkeypatch.setattr("models_runtime.services.training.MOST_ITERATIONS", PASSES)
     processes("relay")

@@ -1,4 +1,4 @@
-"""Runs of spaCy pipelines that are installed here: what their labels are called in a project, all of them decided."""
+"""Runs of models that others made: what their labels are called in a project, all of them decided."""
 
 import json
 from collections.abc import Mapping
@@ -13,40 +13,50 @@ from annotations.selectors.labels import accepted_labels
 from annotations.services.errors import ServiceError
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.rules.labels import HOME, mapping_from_home
-from models_runtime.jobs.pipelines import Pipeline, home, pipeline_named, pipelines
+from models_runtime.jobs import pipelines, weights
+from models_runtime.jobs.foreign import FOUND, foreign_named
+from models_runtime.jobs.foreign_model import Foreign
+from models_runtime.jobs.model_files import NAMED_BY
 from models_runtime.models import Run
-from models_runtime.registry import PIPELINE
+from models_runtime.registry import PIPELINE, TAGGER
 from models_runtime.services.backends import Chosen
 from models_runtime.services.runs import started
 
 USUAL = Path(settings.FIXTURES_DIR / "pipeline_labels.json")
 
 
+WHERE = {
+    PIPELINE: lambda: f"install a package, or put a folder in {pipelines.home()}",
+    TAGGER: lambda: f"put a folder of weights that label tokens in {weights.home()}",
+}
+
+
 @dataclass(frozen=True)
 class Choice:
-    """A pipeline's label: what it becomes here as far as is known, empty for nothing, None where nobody has said."""
+    """A model's label: what it becomes here as far as is known, empty for nothing, None where nobody has said."""
 
     label: str
     ours: str | None
 
 
-def find_pipeline(name: str) -> Pipeline:
+def find_foreign(backend: str, name: str) -> Foreign:
     """Raises ServiceError naming the choices."""
-    found = pipeline_named(name)
+    found, word = foreign_named(backend, name), NAMED_BY[backend]
     if found is None:
-        choices = ", ".join(row.name for row in pipelines()) or f"none: install a package, or put a folder in {home()}"
-        raise ServiceError(f"there is no pipeline {name!r}; there are: {choices}", code="pipeline")
+        choices = ", ".join(row.name for row in FOUND[backend]()) or f"none: {WHERE[backend]()}"
+        raise ServiceError(f"there is no {word} {name!r}; there are: {choices}", code=word)
     if not found.labels:
-        raise ServiceError(f"the pipeline {name} marks nothing: it has no entity or span labels", code="pipeline")
+        raise ServiceError(f"the {word} {name} marks nothing: it has no entity or span labels", code=word)
     return found
 
 
-def choices_of(project: Project, pipeline: Pipeline) -> list[Choice]:
-    """As its last run here had them; else as spaCy's usual labels are read; else open."""
-    last = Run.objects.filter(project=project, backend=PIPELINE, params__pipeline=pipeline.name).order_by("-pk").first()
-    known = last.params["labels"] if last else usual_labels(project)
+def choices_of(project: Project, model: Foreign) -> list[Choice]:
+    """As its last run here had them; else as such labels are usually read, or as they are called here; else open."""
+    named = {f"params__{NAMED_BY[model.backend]}": model.name}
+    last = Run.objects.filter(project=project, backend=model.backend, **named).order_by("-pk").first()
     accepted, _ = accepted_labels(project)
-    return [Choice(label, _still_there(known, label, accepted)) for label in pipeline.labels]
+    known = last.params["labels"] if last else {label: label for label in accepted} | usual_labels(project)
+    return [Choice(label, _still_there(known, label, accepted)) for label in model.labels]
 
 
 def _still_there(known: Mapping[str, str | None], label: str, accepted: Mapping[str, str]) -> str | None:
@@ -69,35 +79,42 @@ def usual_labels(project: Project) -> dict[str, str | None]:
     return {label: through[home] if home else None for label, home in rows.items()}
 
 
-def start_pipeline(
-    *, project: Project, pipeline: str, labels: Mapping[str, str], actor: User | None, name: str = "", key: str
+def start_foreign(
+    *,
+    project: Project,
+    backend: str,
+    model: str,
+    labels: Mapping[str, str],
+    actor: User | None,
+    name: str = "",
+    key: str,
 ) -> Run:
-    """A run of an installed pipeline. `labels`: what each of its labels becomes, empty for nothing.
+    """A run of a model that others made. `labels`: what each of its labels becomes, empty for nothing.
 
     The map is total: a label that nobody decided on is an error here, never a silent loss later. Raises ServiceError.
     """
     there = Run.objects.filter(job__key=f"run-{key}").first()
     if there is not None:
         return there
-    found = find_pipeline(pipeline)
-    params: dict[str, Any] = {"pipeline": found.name, "labels": _decided(project, found, labels)}
-    choice = Chosen(PIPELINE, None, found.name)
+    found = find_foreign(backend, model)
+    params: dict[str, Any] = {NAMED_BY[backend]: found.name, "labels": _decided(project, found, labels)}
+    choice = Chosen(backend, None, found.name)
     return started(project=project, choice=choice, actor=actor, name=name, params=params, key=key)
 
 
-def _decided(project: Project, pipeline: Pipeline, labels: Mapping[str, str]) -> dict[str, str | None]:
-    if open_ones := [label for label in pipeline.labels if label not in labels]:
+def _decided(project: Project, model: Foreign, labels: Mapping[str, str]) -> dict[str, str | None]:
+    if open_ones := [label for label in model.labels if label not in labels]:
         raise ServiceError(
             f"say what becomes of {', '.join(open_ones)}: a label of this project, or nothing", code="map"
         )
-    if strange := sorted(set(labels) - set(pipeline.labels)):
+    if strange := sorted(set(labels) - set(model.labels)):
         raise ServiceError(
-            f"the pipeline has no label {', '.join(strange)}; it has {', '.join(pipeline.labels)}", code="map"
+            f"this model has no label {', '.join(strange)}; it has {', '.join(model.labels)}", code="map"
         )
     accepted, _ = accepted_labels(project)
     if unknown := sorted({ours for ours in labels.values() if ours and ours not in accepted}):
         raise ServiceError(f"this project has no label {', '.join(unknown)}", code="map")
-    decided = {label: accepted[labels[label]] if labels[label] else None for label in pipeline.labels}
+    decided = {label: accepted[labels[label]] if labels[label] else None for label in model.labels}
     if not any(decided.values()):
         raise ServiceError("with every label becoming nothing there is nothing to run for", code="map")
     return decided

@@ -1,4 +1,4 @@
-"""A run of an installed spaCy pipeline: the page on which each of its labels is given one of the project's."""
+"""A run of a model that others made: the page on which each of its labels is given one of the project's."""
 
 import uuid
 
@@ -11,31 +11,33 @@ from annotations.forms.refusals import sentence
 from annotations.selectors.labels import labels_of
 from annotations.services.errors import ServiceError
 from annotations.views.requests import Request
-from models_runtime.jobs.pipelines import pipeline_named
-from models_runtime.services.pipelines import choices_of, start_pipeline
+from models_runtime.jobs.foreign import foreign_named
+from models_runtime.registry import PIPELINE
+from models_runtime.services.foreign import choices_of, start_foreign
 from models_runtime.views.tokens import form_key
 
 UNDECIDED = "?"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def run_pipeline(request: Request, slug: str, name: str) -> HttpResponse:
-    """The form; POST `label:LABEL` for each label of the pipeline (a code, or empty), `name` and the form's `token`.
+def run_foreign(request: Request, slug: str, name: str, backend: str) -> HttpResponse:
+    """The form; POST `label:LABEL` for each label of the model (a code, or empty), `name` and the form's `token`.
 
     What is refused is said above the form, which keeps what was chosen.
     """
     access = enter(request.user, slug, Can.MANAGE)
-    pipeline = pipeline_named(name)
-    if pipeline is None:
-        raise Http404("no such pipeline")
+    model = foreign_named(backend, name)
+    if model is None:
+        raise Http404("no such model")
     asked = request.POST
-    given = {label: asked.get(f"label:{label}", UNDECIDED) for label in pipeline.labels}
+    given = {label: asked.get(f"label:{label}", UNDECIDED) for label in model.labels}
     refused = ""
     if request.method == "POST":
         try:
-            run = start_pipeline(
+            run = start_foreign(
                 project=access.project,
-                pipeline=name,
+                backend=backend,
+                model=name,
                 labels={label: ours for label, ours in given.items() if ours != UNDECIDED},
                 actor=access.user,
                 name=asked.get("name", "")[:80],
@@ -46,14 +48,15 @@ def run_pipeline(request: Request, slug: str, name: str) -> HttpResponse:
             refused = sentence(error)
     context = {
         "access": access,
-        "pipeline": pipeline,
+        "model": model,
+        "is_pipeline": backend == PIPELINE,
         "refused": refused,
         "rows": [
             (choice.label, given[choice.label] if refused else choice.ours)
-            for choice in choices_of(access.project, pipeline)
+            for choice in choices_of(access.project, model)
         ],
         "labels": labels_of(access.project),
         "name": asked.get("name", "")[:80],
         "token": uuid.uuid4(),
     }
-    return render(request, "runs/pipeline.html", context, status=422 if refused else 200)
+    return render(request, "runs/foreign.html", context, status=422 if refused else 200)

@@ -1,0 +1,191 @@
+"""Verdicts of several judges on the entities of notes, and what more than a threshold of them agree on (000, 3.3).
+
+An entity is a gold span, or a stretch that was hidden where gold has nothing. Each judge says of it: rightly hidden
+(TP), still readable (FN), or hidden without need (FP).
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import combinations
+from typing import Any, Final, NamedTuple
+
+from annotations.domain.agreement import Pattern, agreement, cohen
+from annotations.domain.masking import stretches
+from annotations.domain.scoring.rates import Rates
+from annotations.domain.spans import Span
+
+THRESHOLD: Final = 0.5
+DISCARDED: Final = "discarded"
+
+
+class Verdict(StrEnum):
+    TP = "TP"
+    FN = "FN"
+    FP = "FP"
+
+
+# What can be true of an entity that gold has, and of one that it hasn't; a majority for anything else is discarded.
+_OF_GOLD: Final = frozenset({Verdict.TP, Verdict.FN})
+_OF_OTHERS: Final = frozenset({Verdict.TP, Verdict.FP})
+
+
+class Entity(NamedTuple):
+    """A place of a note; offsets are code points, end-exclusive. `gold`: people marked it."""
+
+    start: int
+    end: int
+    label: str
+    gold: bool
+
+
+Votes = tuple[Verdict | None, ...]
+"""The verdicts of the judges who answered on a note; None: an answer that says nothing of this entity."""
+
+
+def entities_of(gold: Sequence[Span], predicted: Iterable[Span]) -> list[Entity]:
+    """What judges are asked about, in reading order: every gold span, and every prediction that touches none."""
+    ours, theirs = ({(span.start, span.end, span.label) for span in side} for side in (gold, predicted))
+    taken = stretches(gold)
+    starts = [start for start, _, _ in taken]
+    found = [Entity(*place, gold=True) for place in ours]
+    for start, end, label in theirs:
+        last = bisect_left(starts, end) - 1
+        if last < 0 or taken[last][1] <= start:
+            found.append(Entity(start, end, label, gold=False))
+    return sorted(found)
+
+
+def settled(votes: Votes, *, gold: bool, threshold: float = THRESHOLD) -> Verdict | None:
+    """The verdict that more than `threshold` of those who answered give; None where there is none, or it can't be.
+
+    Who says nothing of the entity counts among them: silence is no agreement. `threshold` is at least a half, so that
+    no two verdicts pass it.
+    """
+    if not votes:
+        return None
+    ((verdict, n),) = Counter(votes).most_common(1)
+    if verdict is None or n <= threshold * len(votes):
+        return None
+    return verdict if verdict in (_OF_GOLD if gold else _OF_OTHERS) else None
+
+
+class Judged(NamedTuple):
+    """A note's entities, and of each judge a verdict (or None) for each of them; None: no answer on this note."""
+
+    entities: Sequence[Entity]
+    answers: Sequence[Sequence[Verdict | None] | None]
+
+    def votes(self, at: int) -> Votes:
+        return tuple(answer[at] for answer in self.answers if answer is not None)
+
+    @property
+    def answered(self) -> int:
+        return sum(answer is not None for answer in self.answers)
+
+
+@dataclass
+class JudgingTally:
+    """`add` notes, then `as_dict`. `judges`: how many were asked."""
+
+    judges: int
+    threshold: float = THRESHOLD
+    notes: int = 0
+    unjudged: int = 0
+    fewer: int = 0
+    beyond: int = 0
+    majority: dict[str, Counter[str]] = field(default_factory=dict)
+    each: list[dict[str, Counter[str]]] = field(default_factory=list)
+    answered: Counter[int] = field(default_factory=Counter)
+    silent: Counter[int] = field(default_factory=Counter)
+    patterns: Counter[Pattern] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.each = self.each or [{} for _ in range(self.judges)]
+
+    def add(self, note: Judged) -> list[Verdict | None] | None:
+        """Count a note: what was settled of each entity; None where no judge has answered on it."""
+        self.answered.update(at for at, answer in enumerate(note.answers) if answer is not None)
+        if not note.answered:
+            self.unjudged += 1
+            return None
+        self.notes += 1
+        found = []
+        for at, entity in enumerate(note.entities):
+            votes = note.votes(at)
+            verdict = settled(votes, gold=entity.gold, threshold=self.threshold)
+            self.majority.setdefault(entity.label, Counter())[verdict or DISCARDED] += 1
+            self.beyond += verdict == Verdict.TP and not entity.gold
+            self.fewer += len(votes) < self.judges
+            self._count_each(at, entity, note)
+            found.append(verdict)
+        return found
+
+    def _count_each(self, at: int, entity: Entity, note: Judged) -> None:
+        said = [None if answer is None else answer[at] for answer in note.answers]
+        self.patterns[tuple(said)] += 1
+        for judge, (answer, verdict) in enumerate(zip(note.answers, said, strict=True)):
+            if verdict is not None:
+                self.each[judge].setdefault(entity.label, Counter())[verdict] += 1
+            elif answer is not None:
+                self.silent[judge] += 1
+
+    def as_dict(self, order: Sequence[str]) -> dict[str, Any]:
+        """`order`: all labels; those that no entity has are left out."""
+        used = [label for label in order if label in self.majority]
+        return {
+            "notes": self.notes,
+            "unjudged_notes": self.unjudged,
+            "entities": sum(counts.total() for counts in self.majority.values()),
+            "discarded": sum(counts[DISCARDED] for counts in self.majority.values()),
+            "judged_by_fewer": self.fewer,
+            "beyond_gold": self.beyond,
+            "majority": _figures(self.majority, used),
+            "judges": [
+                _figures(self.each[at], used) | {"notes": self.answered[at], "silent": self.silent[at]}
+                for at in range(self.judges)
+            ],
+            "agreement": self._agreement(),
+        }
+
+    def _agreement(self) -> dict[str, Any]:
+        """Over entities that two judges or more gave a verdict on."""
+        whole = agreement(self.patterns)
+        pairs = []
+        for a, b in combinations(range(self.judges), 2):
+            both = cohen(self.patterns, a, b)
+            pairs.append(
+                {"judges": [a, b], "entities": both.units, "observed": both.observed.value, "kappa": both.kappa.value}
+            )
+        return {
+            "entities": whole.units,
+            "observed": whole.observed,
+            "alpha": whole.alpha,
+            "undefined": whole.undefined,
+            "pairs": pairs,
+        }
+
+
+def _figures(counted: Mapping[str, Counter[str]], labels: Sequence[str]) -> dict[str, Any]:
+    whole: Counter[str] = sum((counted.get(label, Counter()) for label in labels), Counter())
+    return {
+        "micro": figures_of(whole),
+        "labels": [{"label": label} | figures_of(counted.get(label, Counter())) for label in labels],
+    }
+
+
+def figures_of(counts: Mapping[str, int]) -> dict[str, Any]:
+    """Precision, recall and F1 of verdicts; `discarded` are in none of them."""
+    tp, fn, fp = (counts.get(verdict, 0) for verdict in Verdict)
+    rates = Rates.paired(tp, tp + fp, tp + fn)
+    return {
+        "tp": tp,
+        "fn": fn,
+        "fp": fp,
+        "discarded": counts.get(DISCARDED, 0),
+        "precision": rates.precision,
+        "recall": rates.recall,
+        "f1": rates.f1,
+    }

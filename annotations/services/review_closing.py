@@ -1,0 +1,136 @@
+"""The end of a note's review: closed at once, or handed on to a second person where an acceptance needs two."""
+
+from collections.abc import Collection
+from uuid import uuid4
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotations.models import AnnotationSet, Author, Document, Handover, Review, User, Verb
+from annotations.models.project import SecondReview
+from annotations.selectors.handovers import between
+from annotations.selectors.review import review_state
+from annotations.services.errors import ServiceError
+from annotations.services.events import record
+from annotations.services.handing import active, compare_second, hand_on, take_back
+from annotations.services.label_lock import keep_labels
+from annotations.services.review import Request, decide_locked
+from annotations.services.review_lock import locked
+from annotations.services.review_log import Act
+
+
+def close_review(
+    *, document: Document, author: Author, user: User, rest: Collection[int] = (), stage: str | None = None
+) -> Review:
+    """End the review of a note: its gold now counts. Refused (`open`) while a proposal is undecided. Twice is once.
+
+    `rest` are proposals that the person saw open and accepts by closing; what somebody decided meanwhile stays so.
+    Refused (`rivals`) where two of a merged list stand for one place.
+
+    Where the project asks for two people, the first one's close hands the note on; the second one's close ends it, or,
+    where they were blind and differ, shows the differences first: the next close ends it. `stage` is what the page
+    showed (selectors.review): a second review is never made by somebody who took it for the first. Refused: `moved`,
+    `waiting` (for another person).
+    """
+    with transaction.atomic():
+        keep_labels(document.project_id)
+        review, gold = locked(document, author)
+        if review.closed_at is not None:
+            return review
+        meets = between(review.pk, user)
+        _check_stage(meets.stage if meets else "first", meets.first if meets else "", stage)
+        accepted = _accept_rest(document, author, user, review, gold, rest) if rest else 0
+        left = review_state(document=document, author=author)["open"]
+        if left:
+            are = "proposal is" if left == 1 else "proposals are"
+            raise ServiceError(f"{left} {are} still open; decide first, then close the note", code="open")
+        handover = active(review)
+        if handover is None and document.project.second_review != SecondReview.OFF:
+            blind = document.project.second_review == SecondReview.BLIND
+            hand_on(
+                review=review, gold=gold, document=document, author=author, user=user, blind=blind, accepted=accepted
+            )
+            return review
+        if handover is not None and handover.state == Handover.State.WAITING:
+            compare_second(handover=handover, gold=gold, document=document, author=author, user=user, accepted=accepted)
+            if handover.state == Handover.State.SETTLING:
+                return review
+            accepted = 0  # said by the comparison
+        elif handover is not None:
+            Handover.objects.filter(pk=handover.pk).update(state=Handover.State.DONE)
+        _close(review, gold, document, author, user, handover, accepted)
+    return review
+
+
+def _accept_rest(
+    document: Document, author: Author, user: User, review: Review, gold: AnnotationSet, rest: Collection[int]
+) -> int:
+    """Each is a decision of this person's like any other; the event of closing is the one act that they came by."""
+    state = review_state(document=document, author=author)
+    proposals = {each["id"]: each for each in state["proposals"] if each["state"] == "open"}
+    wanted = [pk for pk in proposals if pk in rest]
+    if any(set(proposals[pk].get("rivals", ())) & proposals.keys() for pk in wanted):
+        raise ServiceError("runs say different things of one place there; choose between them first", code="rivals")
+    for pk in wanted:
+        request = Request(change_id=uuid4(), act=Act.ACCEPT, proposal=pk)
+        decide_locked(document, author, user, review, gold, request, rest=True)
+    return len(wanted)
+
+
+def _check_stage(now: str, first: str, seen: str | None) -> None:
+    if now == "waiting":
+        raise ServiceError("you reviewed this note first; a second person must close it", code="waiting")
+    if seen is not None and seen != now:
+        who = first or "somebody"
+        raise ServiceError(
+            f"{who} closed or reopened this note meanwhile, so yours was not taken; look at it as it is now",
+            code="moved",
+        )
+
+
+def _close(
+    review: Review, gold: AnnotationSet, document: Document, author: Author, user: User, handover: Handover | None,
+    accepted: int,
+) -> None:  # fmt: skip
+    empty = not gold.spans.exists()
+    review.closed_by, review.closed_at, review.found_empty = user, timezone.now(), empty
+    review.save(update_fields=["closed_by", "closed_at", "found_empty"])
+    gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
+    gold.save(update_fields=["state", "submitted_at", "updated_at"])
+    two = {"first": handover.first_id, "handover": handover.pk} if handover else {}
+    record(
+        verb=Verb.REVIEW_CLOSED,
+        actor=user,
+        project_id=document.project_id,
+        document_id=document.pk,
+        annotation_set_id=gold.pk,
+        data={"run": author.pk, "spans": gold.spans.count(), "found_empty": empty}
+        | ({"accepted": accepted} if accepted else {})
+        | two,
+    )
+
+
+def reopen_review(*, document: Document, author: Author, user: User) -> Review:
+    """Take a closed review up again. The gold stays and counts as before, until somebody changes it.
+
+    What is decided then changes it at once, or, where an acceptance needs two people, stops counting until two have
+    closed the note again. Whoever handed the note on takes it back so, as long as no second has begun (`begun`).
+    """
+    with transaction.atomic():
+        review, gold = locked(document, author)
+        if review.closed_at is not None:
+            review.closed_by, review.closed_at = None, None
+            review.save(update_fields=["closed_by", "closed_at"])
+            record(
+                verb=Verb.REVIEW_REOPENED,
+                actor=user,
+                project_id=document.project_id,
+                document_id=document.pk,
+                annotation_set_id=gold.pk,
+                data={"run": author.pk},
+            )
+            return review
+        meets, handover = between(review.pk, user), active(review)
+        if handover is not None and meets is not None and meets.own:
+            take_back(handover=handover, gold=gold, document=document, author=author, user=user)
+    return review

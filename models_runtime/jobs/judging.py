@@ -1,0 +1,194 @@
+"""Judges at work: what is asked about is settled first, then one judge after the other goes through the notes.
+
+Judge by judge, not note by note: a machine that holds one model at a time then loads each of them once.
+"""
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from annotations.domain.masking import masked
+from annotations.domain.scoring.judging import Entity, entities_of
+from annotations.domain.scoring.rewritten import counts_of
+from annotations.domain.spans import Span as DomainSpan
+from annotations.models import Document
+from annotations.selectors.scores import Compared, NotePair, Reference, compared, label_words, note_pairs
+from annotations.services.errors import ServiceError
+from annotations.services.kept import key_of
+from annotations.services.scoring import Asked, Words
+from models_runtime.backends.base import BackendError
+from models_runtime.jobs.llm import KeptVerdicts
+from models_runtime.models import Judge, JudgedNote, Judgement, Judging
+from models_runtime.registry import CASE, JUDGE, load
+from models_runtime.runner import Claim
+
+logger = logging.getLogger("deidreview.judges")
+BATCH = 100
+
+
+def run(claim: Claim) -> dict[str, Any]:
+    """Ask for what no judge has answered yet. What was answered before a kill is kept."""
+    judging = Judging.objects.select_related("project", "author", "gold_version").get(pk=claim.params["judging_id"])
+    if judging.frozen_at is None:
+        _freeze(claim, judging)
+    judges = list(judging.judges.all())
+    notes = JudgedNote.objects.filter(judging=judging).count()
+    done = Judgement.objects.filter(judge__in=judges).count()
+    claim.progress(done, notes * len(judges))
+    for judge in judges:
+        _ask(claim, judging, judge)
+    return _result(claim, judging, judges)
+
+
+def ready_again(params: dict[str, Any]) -> None:
+    """What failed is asked again, and judges that were stopped are asked too. In the caller's transaction."""
+    judges = Judge.objects.filter(judging=params["judging_id"])
+    Judgement.objects.filter(judge__in=judges, verdicts__isnull=True).delete()
+    judges.update(stopped="")
+
+
+def _result(claim: Claim, judging: Judging, judges: list[Judge]) -> dict[str, Any]:
+    found = Judgement.objects.filter(judge__in=judges)
+    answers, failed = found.exclude(verdicts__isnull=True).count(), found.filter(verdicts__isnull=True).count()
+    stopped = [f"{judge.name}: {judge.stopped}" for judge in judges if judge.stopped]
+    if not answers and (stopped or failed):
+        first = found.filter(verdicts__isnull=True).values_list("error", flat=True).first()
+        raise ServiceError(f"no judge answered. {'; '.join(stopped) or first}", code="judges")
+    claim.done = claim.total
+    result = {"judging_id": judging.pk, "author": judging.author.name, "gold": judging.gold_version.number}
+    return result | {"notes": judging.notes.count(), "answers": answers, "failed": failed, "stopped": stopped}
+
+
+def _freeze(claim: Claim, judging: Judging) -> None:
+    """Settle what is asked about: a reading that changes later changes nothing here. What a kill left is kept."""
+    wish = Asked(Reference(judging.project, judging.gold_version), judging.author, judging.split)
+    words = Words(wish, label_words(judging.project))
+    notes = _drawn(judging, compared(wish.reference, wish.author, split=wish.split))
+    there = set(JudgedNote.objects.filter(judging=judging).values_list("document_id", flat=True))
+    left = replace(notes, readings={pk: found for pk, found in notes.readings.items() if pk not in there})
+    rows: list[JudgedNote] = []
+    for pair in note_pairs(wish.reference, wish.author, left):
+        rows.append(_judged_note(judging, pair, words))
+        if len(rows) == BATCH:
+            _keep_notes(claim, rows)
+            rows = []
+    _keep_notes(claim, rows)
+    with transaction.atomic():
+        claim.fence()
+        judging.frozen_at = timezone.now()
+        judging.save(update_fields=["frozen_at"])
+
+
+def _drawn(judging: Judging, notes: Compared) -> Compared:
+    """At most so many notes, the same ones for whoever is judged by this version."""
+    if judging.most_notes is None or judging.most_notes >= len(notes.readings):
+        return notes
+    drawn = sorted(notes.readings, key=lambda pk: key_of(judging.gold_version.content_hash, pk))
+    return replace(notes, readings={pk: notes.readings[pk] for pk in drawn[: judging.most_notes]})
+
+
+def _keep_notes(claim: Claim, rows: list[JudgedNote]) -> None:
+    claim.check()
+    with transaction.atomic():
+        claim.fence()
+        # An erased note has nothing to be judged.
+        there = set(Document.objects.filter(pk__in=[row.document_id for row in rows]).values_list("pk", flat=True))
+        JudgedNote.objects.bulk_create([row for row in rows if row.document_id in there])
+
+
+def _judged_note(judging: Judging, pair: NotePair, words: Words) -> JudgedNote:
+    gold, predicted = words(pair.gold), words(pair.predicted)
+    tags = words.placeholder_of
+    counted = counts_of(pair.text, masked(pair.text, predicted, tags), gold, tags)
+    ours, theirs = ({(span.start, span.end, span.label) for span in side} for side in (gold, predicted))
+    spans: dict[str, list[int]] = {}
+    for at, places in enumerate((ours & theirs, ours - theirs, theirs - ours)):
+        for *_, label in places:
+            spans.setdefault(label, [0, 0, 0])[at] += 1
+    return JudgedNote(
+        judging=judging,
+        document_id=pair.pk,
+        entities=[list(entity) for entity in entities_of(gold, predicted)],
+        hidden=sorted([span.start, span.end, span.label] for span in predicted),
+        beside={
+            "rewritten": {label: [one.gone, one.left, one.excess] for label, one in counted.items()},
+            "spans": spans,
+        },
+    )
+
+
+def _ask(claim: Claim, judging: Judging, judge: Judge) -> None:
+    """One judge over the notes that it has not judged. Where it can't go on, that is written, and the others go on."""
+    pending = JudgedNote.objects.filter(judging=judging).exclude(judgements__judge=judge).select_related("document")
+    if not pending.exists():
+        return
+    asker: Any = None
+    try:
+        asker = _asker(judging, judge)
+        while batch := list(pending.order_by("id")[: asker.notes_at_once]):
+            claim.check()
+            found = asker.judge_each([_case(note) for note in batch])
+            with transaction.atomic():
+                claim.fence()
+                _write(judge, batch, found)
+                _charge(judge, asker)
+            claim.progress(claim.done + len(batch), claim.total)
+    except BackendError as error:
+        logger.warning("judge %s of judging %s stopped", judge.position, judging.pk)
+        with transaction.atomic():
+            claim.fence()
+            judge.stopped = str(error)[:300]
+            judge.save(update_fields=["stopped"])
+            if asker is not None:
+                _charge(judge, asker)
+
+
+def _asker(judging: Judging, judge: Judge) -> Any:
+    server = settings.LLM_SERVERS.get(judge.server)
+    if server is None or judge.model not in server.models:
+        raise BackendError(f"{judge.name} is not listed on this worker any more", permanent=True)
+    return load(JUDGE)(
+        server=server,
+        model=judge.model,
+        prompt=judging.prompt,
+        placeholder_of=judging.placeholder_of,
+        answers=KeptVerdicts(judging.project),
+    )
+
+
+def _case(note: JudgedNote) -> Any:
+    return load(CASE)(
+        text=note.document.text,
+        hidden=[DomainSpan(*place) for place in note.hidden],
+        entities=[Entity(*entity) for entity in note.entities],
+    )
+
+
+def _write(judge: Judge, batch: list[JudgedNote], found: list[Any]) -> None:
+    """A batch's verdicts, in the caller's fenced transaction. A note that was erased meanwhile has none."""
+    there = set(JudgedNote.objects.filter(pk__in=[note.pk for note in batch]).values_list("pk", flat=True))
+    Judgement.objects.bulk_create(
+        Judgement(judge=judge, note=note, verdicts=None, error=str(one)[:300])
+        if isinstance(one, BackendError)
+        else Judgement(judge=judge, note=note, verdicts=one)
+        for note, one in zip(batch, found, strict=True)
+        if note.pk in there
+    )
+
+
+def _charge(judge: Judge, asker: Any) -> None:
+    """Add what was spent since the last time, in the caller's transaction."""
+    spent = asker.spent()
+    counts = {name: spent.get(name, 0) for name in Judge.COUNTS}
+    Judge.objects.filter(pk=judge.pk).update(**{name: F(name) + n for name, n in counts.items() if n})
+    server = settings.LLM_SERVERS.get(judge.server)
+    if server is not None and server.price:
+        judge.refresh_from_db(fields=["cost"])
+        judge.cost = (judge.cost or 0) + server.price.of(counts["tokens_in"], counts["tokens_out"])
+        judge.currency = server.price.currency
+        judge.save(update_fields=["cost", "currency"])

@@ -1,0 +1,111 @@
+from django.conf import settings
+from django.db import models
+
+from annotations.models import Author, Document, GoldVersion, Project
+from models_runtime.models.job import Job
+
+
+class Judging(models.Model):
+    """Language models judge an author's readings against a gold version. `job` is its present job.
+
+    `prompt` and `labels` ([code, placeholder]) are those of its start. What is stored is offsets, verdicts and counts,
+    never note text.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="judgings")
+    author = models.ForeignKey(Author, models.CASCADE, related_name="judgings")
+    gold_version = models.ForeignKey(GoldVersion, models.CASCADE, related_name="judgings")
+    split = models.CharField(max_length=10, blank=True)
+    most_notes = models.PositiveIntegerField(null=True, help_text="Only so many, drawn by hash; None: all.")
+    threshold = models.FloatField(help_text="An entity counts where more than this share of the judges agree.")
+    language = models.CharField(max_length=8)
+    prompt = models.TextField()
+    prompt_version = models.CharField(max_length=20)
+    labels = models.JSONField(default=list)
+    frozen_at = models.DateTimeField(null=True, help_text="Since when it is settled what is asked about.")
+    job = models.OneToOneField(Job, models.CASCADE, null=True, related_name="judging")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"judging {self.pk}"
+
+    @property
+    def placeholder_of(self) -> dict[str, str]:
+        return dict(self.labels)
+
+
+class Judge(models.Model):
+    """One model of a judging, and what it cost. `stopped`: why it was asked no more, in plain words."""
+
+    judging = models.ForeignKey(Judging, models.CASCADE, related_name="judges")
+    position = models.PositiveSmallIntegerField()
+    server = models.CharField(max_length=40)
+    model = models.CharField(max_length=200)
+    stopped = models.CharField(max_length=300, blank=True)
+    requests = models.PositiveIntegerField(default=0)
+    retries = models.PositiveIntegerField(default=0)
+    kept = models.PositiveIntegerField(default=0, help_text="Answers that were kept from before.")
+    tokens_in = models.PositiveBigIntegerField(default=0)
+    tokens_out = models.PositiveBigIntegerField(default=0)
+    hallucinated = models.PositiveIntegerField(default=0, help_text="Verdicts on entities that were not asked about.")
+    ambiguous = models.PositiveIntegerField(default=0, help_text="Entities with two verdicts in one answer.")
+    broken = models.PositiveIntegerField(default=0, help_text="Entries that could not be read.")
+    unknown = models.PositiveIntegerField(default=0, help_text="Verdicts that are none.")
+    cut = models.PositiveIntegerField(default=0, help_text="Answers that ended in the middle.")
+    cost = models.DecimalField(max_digits=14, decimal_places=6, null=True, help_text="None: no price is known.")
+    currency = models.CharField(max_length=3, blank=True)
+
+    WRONG = ("hallucinated", "ambiguous", "broken", "unknown", "cut")
+    COUNTS = ("requests", "retries", "kept", "tokens_in", "tokens_out", *WRONG)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [models.UniqueConstraint(fields=["judging", "position"], name="judge_once")]
+
+    def __str__(self) -> str:
+        return f"judge {self.pk}"
+
+    @property
+    def name(self) -> str:
+        return f"{self.server}/{self.model}"
+
+
+class JudgedNote(models.Model):
+    """A note of a judging. It goes with its note, and the verdicts on it with it.
+
+    `entities` are [start, end, label, gold], `hidden` the spans that its de-identified form has placeholders for.
+    `beside` holds the note's counts of the deterministic scores, by label: right, missed, too many.
+    """
+
+    judging = models.ForeignKey(Judging, models.CASCADE, related_name="notes", db_index=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="+")
+    entities = models.JSONField()
+    hidden = models.JSONField()
+    beside = models.JSONField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["judging", "document"], name="judged_note_once")]
+
+    def __str__(self) -> str:
+        return f"judged note {self.pk}"
+
+
+class Judgement(models.Model):
+    """What one judge says of one note: a verdict or null for each entity; null and the reason where it failed."""
+
+    judge = models.ForeignKey(Judge, models.CASCADE, related_name="judgements", db_index=False)
+    note = models.ForeignKey(JudgedNote, models.CASCADE, related_name="judgements")
+    verdicts = models.JSONField(null=True)
+    error = models.CharField(max_length=300, blank=True, help_text="In plain words, without note text.")
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["judge", "note"], name="judgement_once")]
+
+    def __str__(self) -> str:
+        return f"judgement {self.pk}"

@@ -1,0 +1,39 @@
+"""Several runs reviewed together: from the list of runs to the one list of what they propose."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from annotations.access import Can, enter
+from annotations.forms.refusals import sentence
+from annotations.models import Author
+from annotations.selectors.reviewing import MAX_ID
+from annotations.services.errors import ServiceError
+from annotations.views.requests import Request
+from models_runtime.models import Job
+from models_runtime.services.merging import MOST, review_together
+from models_runtime.views.tokens import form_key
+
+
+@require_POST
+def runs_together(request: Request, slug: str) -> HttpResponse:
+    """POST `run` (authors' ids, several) and the form's `token`: to the review if the list is made, else to its run."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    wanted = [int(word) for word in request.POST.getlist("run")[: MOST + 1] if word.isascii() and word.isdecimal()]
+    rows = Author.objects.filter(
+        project=access.project, kind__in=Author.MODELS, pk__in=[pk for pk in wanted if pk <= MAX_ID]
+    )
+    try:
+        run = review_together(
+            project=access.project,
+            runs=list(rows.order_by("pk").values_list("name", flat=True)),
+            actor=access.user,
+            key=form_key(request, access),
+        )
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("runs", slug)
+    if run.job is not None and run.job.state == Job.State.DONE:
+        return redirect("review_next", slug, run.author_id)
+    return redirect("run", slug, run.pk)

@@ -1,0 +1,77 @@
+"""Judges' verdicts: 000's own example of a vote, what is discarded, and figures by hand."""
+
+import pytest
+
+from annotations.domain.scoring.judging import Entity, Judged, JudgingTally, Verdict, entities_of, settled
+from annotations.domain.spans import Span
+
+TP, FN, FP = Verdict
+DAY, NAME, EXTRA = Entity(0, 8, "DATA", True), Entity(10, 14, "NOME", True), Entity(20, 25, "NOME", False)
+
+
+@pytest.mark.parametrize(
+    "votes, threshold, expected",
+    [
+        # 000, section 4.2.2: "1 Agosto" is a false negative by two of three; with three opinions it counts nowhere.
+        ((FN, FN, TP), 0.5, FN),
+        ((FN, FP, TP), 0.5, None),
+        ((FN, TP), 0.5, None),
+        ((TP,), 0.5, TP),
+        ((FN, FN, TP), 0.67, None),
+        ((FN, FN, FN), 0.67, FN),
+        # Silence is no agreement: one of three is not a majority of one.
+        ((TP, None, None), 0.5, None),
+        ((TP, TP, None), 0.5, TP),
+        # Gold can't be hidden without need.
+        ((FP, FP, FP), 0.5, None),
+        ((), 0.5, None),
+    ],
+)
+def test_a_verdict_takes_more_than_the_threshold(votes, threshold, expected):
+    assert settled(votes, gold=True, threshold=threshold) == expected
+
+
+def test_what_gold_has_not_is_fp_or_tp_and_never_fn():
+    assert [settled((one, one), gold=False) for one in Verdict] == [TP, None, FP]
+
+
+def test_asked_about_are_gold_and_what_touches_none_of_it():
+    gold = [Span(0, 8, "DATA"), Span(3, 5, "NOME"), Span(30, 40, "NOME")]
+    predicted = [Span(0, 8, "DATA"), Span(8, 10, "DATA"), Span(25, 31, "NOME"), Span(40, 41, "NOME")]
+    assert entities_of(gold, predicted) == [
+        (0, 8, "DATA", True), (3, 5, "NOME", True), (8, 10, "DATA", False), (30, 40, "NOME", True),
+        (40, 41, "NOME", False),
+    ]  # fmt: skip
+
+
+def test_figures_of_notes_some_of_which_a_judge_has_not_answered():
+    tally = JudgingTally(3)
+    first = Judged([DAY, NAME, EXTRA], [[FN, TP, FP], [FN, TP, FP], [TP, FN, TP]])
+    assert tally.add(first) == [FN, TP, FP]
+    # The third is down: the two others settle what they agree on; one of them passes over the name.
+    assert tally.add(Judged([DAY, NAME], [[TP, TP], [TP, None], None])) == [TP, None]
+    assert tally.add(Judged([DAY], [None, None, None])) is None
+    said = tally.as_dict(["NOME", "DATA", "VIA"])
+    assert {key: said[key] for key in ("notes", "unjudged_notes", "entities", "discarded", "judged_by_fewer")} == {
+        "notes": 2, "unjudged_notes": 1, "entities": 5, "discarded": 1, "judged_by_fewer": 2,
+    }  # fmt: skip
+    micro = said["majority"]["micro"]
+    assert [micro[key] for key in ("tp", "fn", "fp", "precision", "recall")] == [2, 1, 1, 2 / 3, 2 / 3]
+    assert [row["label"] for row in said["majority"]["labels"]] == ["NOME", "DATA"]
+    assert [(one["notes"], one["silent"], one["micro"]["tp"]) for one in said["judges"]] == [
+        (2, 0, 3),
+        (2, 1, 2),
+        (1, 0, 2),
+    ]
+    agree = said["agreement"]
+    # 3 entities by three (a third of the pairs agree on each), 1 by two who agree.
+    assert (agree["entities"], agree["observed"]) == (4, pytest.approx((3 / 3 + 1) / 4))
+    assert [pair["observed"] for pair in agree["pairs"]] == [1, 0, 0]
+
+
+def test_one_judge_has_no_agreement_and_nothing_is_undefined_not_zero():
+    tally = JudgingTally(1)
+    assert tally.as_dict([])["majority"]["micro"]["f1"] is None
+    tally.add(Judged([EXTRA], [[TP]]))
+    said = tally.as_dict(["NOME"])
+    assert (said["beyond_gold"], said["agreement"]["observed"], said["agreement"]["pairs"]) == (1, None, [])

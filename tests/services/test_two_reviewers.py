@@ -1,0 +1,345 @@
+"""The two-person rule: what one person closed is gold once another has closed it, blind or not, and all between."""
+
+import uuid
+
+import pytest
+
+from annotations.models import (
+    AnnotationSet,
+    BulkAct,
+    Decision,
+    Event,
+    Handover,
+    ProposedString,
+    Review,
+    Role,
+    Span,
+    Verb,
+)
+from annotations.models.project import SecondReview
+from annotations.selectors.bulk_rules import Rule
+from annotations.selectors.decision_log import decisions
+from annotations.selectors.gold import gold_sets
+from annotations.selectors.handovers import pairs
+from annotations.selectors.review import review_state
+from annotations.selectors.review_order import Queue, next_in_queue
+from annotations.selectors.reviewing import next_to_review, review_progress
+from annotations.services import review
+from annotations.services.bulk_review import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
+from annotations.services.errors import ServiceError
+from annotations.services.gold import freeze, make_gold
+from annotations.services.projects import update_project
+from annotations.services.review import Request
+from annotations.services.review_closing import close_review, reopen_review
+from annotations.services.review_log import Act
+from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
+
+TEXT = "Mario Rossi, 54 anni, a Torino."
+
+
+class World:
+    def __init__(self, rule):
+        self.project = make_project("covid", second_review=rule)
+        self.rita, self.rosa, self.ugo = (make_member(self.project, Role.REVIEWER, n) for n in ("rita", "rosa", "ugo"))
+        self.run = make_author(self.project, kind="run", name="rules-1")
+        self.notes = [make_note(self.project, TEXT) for _ in range(2)]
+        for note in self.notes:
+            make_set(note, self.run, [(0, 11, "PATIENT"), (24, 30, "HOSPITAL")], submitted=True)
+        Span.objects.update(confidence=0.9)
+        self.note = self.notes[0]
+        self.age = label_of(self.project, "AGE").pk
+
+    def proposal(self, start, note=None):
+        reading = AnnotationSet.objects.get(document=note or self.note, author=self.run)
+        return reading.spans.get(start=start)
+
+    def decide(self, user, act, start=None, note=None, **options):
+        proposal = None if start is None else self.proposal(start, note).pk
+        request = Request(change_id=uuid.uuid4(), act=act, proposal=proposal, **options)
+        return review.decide(document=note or self.note, author=self.run, user=user, request=request)
+
+    def add_age(self, user):
+        return self.decide(user, Act.ADD, place=(13, 20, self.age), quote="54 anni")
+
+    def close(self, user, note=None, **options):
+        return close_review(document=note or self.note, author=self.run, user=user, **options)
+
+    def reopen(self, user):
+        return reopen_review(document=self.note, author=self.run, user=user)
+
+    def state(self, user):
+        return review_state(document=self.note, author=self.run, user=user)
+
+    def states(self, user):
+        return [proposal["state"] for proposal in self.state(user)["proposals"]]
+
+    def first(self, user=None, note=None):
+        """The first review: both accepted."""
+        for start in (0, 24):
+            self.decide(user or self.rita, Act.ACCEPT, start, note)
+        return self.close(user or self.rita, note)
+
+    @property
+    def gold(self):
+        spans = Span.objects.filter(annotation_set__document=self.note, annotation_set__author__kind="gold")
+        return sorted(spans.values_list("start", "label__code"))
+
+    def check(self):
+        for row in ProposedString.objects.all():
+            spans = Span.objects.filter(
+                annotation_set__author=row.author_id, string_key=row.string_key, label=row.label_id
+            )
+            assert (row.count, row.open) == (spans.count(), spans.filter(decision__isnull=True).count())
+
+    def plan(self, user):
+        rule = Rule("threshold", [self.run.pk], least=0.0)
+        return plan_bulk(project=self.project, user=user, rule=rule, act=BulkAct.Act.ACCEPT)
+
+    def bulk(self, user):
+        act = self.plan(user)
+        begin_bulk(bulk=act, user=user)
+        at_once(act, run_bulk)
+        act.refresh_from_db()
+        return act
+
+
+@pytest.fixture
+def seen(db):
+    return World(SecondReview.OPEN)
+
+
+@pytest.fixture
+def blind(db):
+    return World(SecondReview.BLIND)
+
+
+BOTH = pytest.mark.parametrize("rule", [SecondReview.OPEN, SecondReview.BLIND])
+
+
+# ── Both ways ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@BOTH
+def test_one_person_alone_makes_no_gold(db, rule):
+    world = World(rule)
+    assert world.first().closed_at is None
+    assert not gold_sets(world.project).exists()
+    with pytest.raises(ServiceError, match="no gold to freeze"):
+        freeze(project=world.project, actor=world.rita)
+    assert world.state(world.rita)["stage"] == "waiting"
+    assert world.state(world.rosa)["stage"] == "second"
+    for refused in (
+        lambda: world.close(world.rita), lambda: world.decide(world.rita, Act.REJECT, 0),
+        lambda: world.add_age(world.rita), lambda: world.decide(world.rita, Act.UNDO),
+    ):  # fmt: skip
+        with pytest.raises(ServiceError) as error:
+            refused()
+        assert error.value.code == "waiting"
+    with pytest.raises(ServiceError, match="two people review"):
+        make_gold(document=world.note, annotation_set=world.proposal(0).annotation_set, actor=world.rosa)
+    if rule == SecondReview.BLIND:
+        for start in (0, 24):
+            world.decide(world.rosa, Act.ACCEPT, start)
+    assert world.close(world.rosa).closed_by == world.rosa
+    assert gold_sets(world.project).count() == 1
+    event = Event.objects.get(verb=Verb.REVIEW_CLOSED)
+    assert (event.actor_id, event.data["first"]) == (world.rosa.pk, world.rita.pk)
+    (pair,) = pairs(world.project)
+    assert (pair.first, pair.second, pair.blind, pair.notes) == ("rita", "rosa", rule == SecondReview.BLIND, 1)
+    assert (pair.rate.right, pair.rate.decided, pair.differ) == (2, 2, 0)
+    world.check()
+
+
+@BOTH
+def test_the_queue_offers_each_person_what_is_theirs(db, rule):
+    world = World(rule)
+    world.first()
+    first, second = world.notes
+    assert next_to_review(world.run, 0, world.rita) == second.pk
+    assert next_to_review(world.run, 0, world.rosa) == first.pk, "what waits for a second comes first"
+    queue = Queue("uncertainty")
+    assert next_in_queue(world.run, world.project, queue, world.rita) == second.pk
+    assert (review_progress(world.run, world.rita).others, review_progress(world.run, world.rosa).yours) == (1, 1)
+    world.first(note=second)
+    assert next_to_review(world.run, 0, world.rita) is None
+
+
+@BOTH
+def test_who_decided_in_bulk_had_a_hand_in_the_first_review(db, rule):
+    world = World(rule)
+    act = world.bulk(world.rosa)
+    assert act.decided == 4
+    world.close(world.rita)
+    assert world.state(world.rosa)["stage"] == world.state(world.rita)["stage"] == "waiting"
+    assert world.state(world.ugo)["stage"] == "second"
+    begin_undo(bulk=act)
+    told = at_once(act, undo_bulk)
+    assert (told["taken_back"], told["kept"]) == (2, 2), "what was handed on is no longer theirs to take back"
+
+
+@BOTH
+def test_the_first_goes_on_as_long_as_no_second_has_begun(db, rule):
+    world = World(rule)
+    world.add_age(world.rita)
+    world.first()
+    world.reopen(world.rita)
+    assert world.state(world.rita)["stage"] == "first"
+    assert (world.states(world.rita), len(world.gold)) == (["accepted", "accepted"], 3)
+    world.decide(world.rita, Act.UNDO)
+    assert world.states(world.rita) == ["accepted", "open"], "the own decisions can be taken back as before"
+    world.decide(world.rita, Act.REJECT, 24)
+    world.close(world.rita)
+    world.decide(world.rosa, Act.REJECT, 0)
+    with pytest.raises(ServiceError, match="rosa has begun") as error:
+        world.reopen(world.rita)
+    assert error.value.code == "begun"
+    world.check()
+
+
+@BOTH
+def test_a_page_of_the_first_review_does_not_close_the_second(db, rule):
+    world = World(rule)
+    world.first()
+    with pytest.raises(ServiceError, match="rita closed or reopened") as error:
+        world.close(world.rosa, stage="first")
+    assert error.value.code == "moved"
+    assert not Review.objects.filter(closed_at__isnull=False).exists()
+
+
+@BOTH
+def test_the_rule_changed_midway_holds_from_the_next_close(db, rule):
+    world = World(rule)
+    world.first()
+    update_project(project=world.project, actor=None, second_review=SecondReview.OFF)
+    for note in world.notes:
+        note.project.refresh_from_db()
+    assert world.state(world.rosa)["stage"] == "second", "it still waits"
+    world.first(note=world.notes[1])
+    assert gold_sets(world.project).get().document_id == world.notes[1].pk
+    world.reopen(world.rita)
+    assert world.close(world.rita).closed_by == world.rita, "taken back, it is closed by the rule of today"
+    assert gold_sets(world.project).count() == 2
+
+
+@BOTH
+def test_gold_that_one_person_changes_waits_too(db, rule):
+    """Closed under the old rule, reopened under the new one."""
+    world = World(SecondReview.OFF)
+    world.first()
+    update_project(project=world.project, actor=None, second_review=rule)
+    world.note.project.refresh_from_db()
+    world.reopen(world.rosa)
+    assert gold_sets(world.project).count() == 1, "nothing has changed yet"
+    world.decide(world.rosa, Act.REJECT, 24)
+    assert not gold_sets(world.project).exists()
+    world.close(world.rosa)
+    assert world.state(world.rita)["stage"] == "second", "the reviewer of before may be the second of now"
+    assert world.states(world.rita) == (["accepted", "accepted" if rule == SecondReview.BLIND else "rejected"])
+    world.close(world.rita)
+    if rule == SecondReview.BLIND:
+        assert world.state(world.rita)["stage"] == "settling"
+        world.close(world.rita)
+    assert gold_sets(world.project).count() == 1
+    world.check()
+
+
+# ── With the first's decisions ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_second_confirms_in_one_act_or_changes(seen):
+    seen.first()
+    state = seen.state(seen.rosa)
+    assert (state["closed"], state["open"], state["between"]["first"]) == (False, 0, "rita")
+    assert len(state["between"]["outcome"]["proposals"]) == 2
+    seen.decide(seen.rosa, Act.REJECT, 24, seen=("accepted", (24, 30, seen.proposal(24).label_id)))
+    seen.add_age(seen.rosa)
+    seen.close(seen.rosa)
+    (pair,) = pairs(seen.project)
+    assert (pair.rate.right, pair.rate.decided, pair.blind) == (1, 3, False)
+    assert seen.gold == [(0, "PATIENT"), (13, "AGE")]
+    rows = [(row["reviewer"], row["act"], row["pass"], row["over"]) for row in decisions(seen.project)]
+    assert rows == [
+        ("rita", "accept", "first", None), ("rita", "accept", "first", None), ("rita", "hand on", None, None),
+        ("rosa", "reject", "second", "rita"), ("rosa", "add", "second", None), ("rosa", "compare", None, None),
+    ]  # fmt: skip
+
+
+# ── Blind ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_blind_second_sees_nothing_of_the_first(blind):
+    blind.add_age(blind.rita)
+    blind.first()
+    state = blind.state(blind.rosa)
+    assert blind.states(blind.rosa) == ["open", "open"]
+    assert (state["gold"], state["between"]) == ([], {"first": "rita", "blind": True, "outcome": None})
+    assert not Decision.objects.exists()
+    with pytest.raises(ServiceError, match="2 proposals are still open"):
+        blind.close(blind.rosa)
+    blind.check()
+
+
+def test_what_two_differ_in_is_settled_by_the_second(blind):
+    blind.add_age(blind.rita)
+    blind.first()
+    blind.decide(blind.rosa, Act.ACCEPT, 0)
+    blind.decide(blind.rosa, Act.REJECT, 24)
+    assert blind.close(blind.rosa).closed_at is None
+    state = blind.state(blind.rosa)
+    assert (state["stage"], state["closed"]) == ("settling", False)
+    outcome = state["between"]["outcome"]
+    assert outcome["proposals"][str(blind.proposal(24).pk)] == [24, 30, blind.proposal(24).label_id]
+    assert outcome["others"] == [[13, 20, blind.age]]
+    assert not gold_sets(blind.project).exists()
+    assert blind.state(blind.rita)["stage"] == "waiting"
+    blind.add_age(blind.rosa)
+    assert blind.close(blind.rosa).closed_by == blind.rosa
+    assert blind.gold == [(0, "PATIENT"), (13, "AGE")]
+    (pair,) = pairs(blind.project)
+    assert (pair.rate.right, pair.rate.decided) == (1, 3), "as it was before anything was settled"
+    assert [row["pass"] for row in decisions(blind.project) if row["reviewer"] == "rosa"] == [
+        "second", "second", None, "settling",
+    ]  # fmt: skip
+    assert Handover.objects.get().state == "done"
+    with pytest.raises(ServiceError):
+        blind.decide(blind.rosa, Act.REJECT, 0)
+
+
+def test_a_blind_second_decides_in_bulk_and_takes_it_back(blind):
+    blind.first()
+    with pytest.raises(ServiceError, match="nothing that is open"):
+        for note in blind.notes[1:]:
+            blind.first(note=note)
+        blind.plan(blind.rita)
+    act = blind.bulk(blind.rosa)
+    assert (act.planned, act.decided) == (4, 4)
+    assert {row["pass"] for row in decisions(blind.project) if row["bulk"]} == {"second"}
+    begin_undo(bulk=act)
+    assert at_once(act, undo_bulk)["taken_back"] == 4
+    assert blind.states(blind.rosa) == ["open", "open"]
+    blind.check()
+
+
+def test_an_act_planned_before_the_note_was_handed_on_leaves_it_alone(blind):
+    blind.decide(blind.rita, Act.ACCEPT, 0)
+    act = blind.plan(blind.rita)
+    blind.decide(blind.rita, Act.ACCEPT, 24)
+    blind.close(blind.rita)
+    begin_bulk(bulk=act, user=blind.rita)
+    told = at_once(act, run_bulk)
+    assert (told["decided"], told["left"]) == (2, 1)
+    assert blind.states(blind.rosa) == ["open", "open"]
+
+
+def test_another_run_s_gold_stays_where_the_first_agreed_with_it(blind):
+    other = make_author(blind.project, kind="run", name="crf-1")
+    make_set(blind.note, other, [(0, 11, "PATIENT")], submitted=True)
+    blind.decide(blind.rita, Act.ACCEPT, 0)
+    again = Span.objects.get(annotation_set__author=other)
+    request = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, proposal=again.pk)
+    review.decide(document=blind.note, author=other, user=blind.ugo, request=request)
+    blind.decide(blind.rita, Act.ACCEPT, 24)
+    blind.close(blind.rita)
+    assert blind.gold == [(0, "PATIENT")]
+    blind.reopen(blind.rita)
+    assert blind.gold == [(0, "PATIENT"), (24, "HOSPITAL")]
