@@ -22,8 +22,10 @@ from tests.quality.suite import RULES, Outcome, Reader, measure
 PART: Final = "quality"
 FOLDS: Final = 5
 SEED: Final = "folds of train"
+# What learns from nothing in an afternoon: a transformer of random weights would not.
+KINDS: Final = ("crf", "spacy", "bilstm")
 # Exact spans by subcategory, and of the narrative, which is what real notes are made of; masking by the union.
-AIMS: Final = {"crf": 96.0, "spacy": 95.0, "majority": 96.0, "weighted": 96.0}
+AIMS: Final = {"crf": 96.0, "spacy": 95.0, "bilstm": 95.5, "majority": 97.0, "weighted": 97.0, "learned": 97.0}
 NARRATIVE: Final = 87.0
 MASKED: Final = {"recall": 98.5, "precision": 98.0}
 
@@ -31,7 +33,7 @@ MASKED: Final = {"recall": 98.5, "precision": 98.0}
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.quality", description=__doc__)
     parser.add_argument("--cv", type=int, metavar="N", help=f"cross-validate on train: so many of {FOLDS} folds")
-    parser.add_argument("--kinds", default="", help="kinds of models, by comma; all that are installed when left out")
+    parser.add_argument("--kinds", default="", help=f"kinds of models, by comma; {', '.join(KINDS)} when left out")
     options = parser.parse_args()
     if not all((MEDDOCAN / part).is_dir() for part in ("train", "dev")):
         print("MEDDOCAN is not beside the repository: nothing is measured.")
@@ -43,7 +45,7 @@ def main() -> int:
         rounds, folders = [(train, names("dev"))], [*folders, MEDDOCAN / "dev"]
     outcomes = []
     with product():
-        kinds = options.kinds.split(",") if options.kinds else kinds_here()
+        kinds = options.kinds.split(",") if options.kinds else [kind for kind in kinds_here() if kind in KINDS]
         for at, (learned, read) in enumerate(rounds, 1):
             outcome = measure(f"quality-{at}", folders, learned, read, kinds)
             print(f"{outcome.train} notes of train learned, {outcome.held_out} read\n{grid(outcome)}\n", flush=True)
