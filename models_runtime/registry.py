@@ -186,7 +186,8 @@ class TrainableKind:
     `by_epoch`: it is scored after each, goes on from the last one after a kill, and can end early with what it has;
     the others begin again after a kill, which gives the same model.
     `queue`: of its trainings, and of its models' runs. `based`: it begins with a folder of DATA_DIR/weights, or with a
-    model of its kind, and can learn the notes' language first. `grouped`: it reads up to 32 sentences as one (002).
+    model of its kind. `adapts`: how it can learn the notes' language first, labels aside; empty where it can't.
+    `grouped`: it reads up to 32 sentences as one (002).
     """
 
     title: str
@@ -198,6 +199,7 @@ class TrainableKind:
     by_epoch: bool = False
     queue: str = "cpu"
     based: bool = False
+    adapts: str = ""
     grouped: bool = False
 
 
@@ -236,6 +238,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         needs="torch",
         by_epoch=True,
         queue="gpu",
+        adapts="guessing the next character",
         grouped=True,
     ),
     "transformer": TrainableKind(
@@ -252,6 +255,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         by_epoch=True,
         queue="gpu",
         based=True,
+        adapts="filling gaps",
     ),
 }
 

@@ -40,9 +40,9 @@ class Lesson:
     `unlabelled` are the project's other notes; `held_out` are only ever scored on. `checkpoint` is a file of the
     learner's own: what it leaves there, a later attempt at the same lesson goes on from. `enough()` turns true when
     somebody wants the training to end with what it has learned so far. `base` is what a learner that needs some begins
-    with: a folder of weights, or a model of its own kind. `adapt`: for so many epochs it learns to fill gaps in the
-    texts first, those without labels included. `grouping`: so many sentences are one sequence, for a learner that reads
-    by sentences; 0: its own choice.
+    with: a folder of weights, or a model of its own kind. `adapt`: for so many epochs it learns the language of the
+    texts first, those without labels included. `grouping`: so many sentences are one sequence, for a learner that
+    reads by sentences; 0: its own choice.
     """
 
     notes: Sequence[Note]

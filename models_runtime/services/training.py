@@ -27,8 +27,8 @@ class Asked(TypedDict, total=False):
     """How a model is to learn; what is left out is the kind's own default.
 
     `base`: a folder of weights or one of the project's models of the kind, for a kind that begins with some. `adapt`:
-    epochs of filling gaps in the notes first. `grouping`: sentences that a kind reads as one. `language`: only notes in
-    it, as 002's strategies want: a model of one language, of all, or of one after the other by `base`.
+    epochs on the notes' language first, labels aside. `grouping`: sentences that a kind reads as one. `language`: only
+    notes in it, as 002's strategies want: a model of one language, of all, or of one after the other by `base`.
     """
 
     backend: str
@@ -144,6 +144,9 @@ def _params(project: Project, ask: _Ask) -> dict[str, Any]:
         raise ServiceError(f"{iterations} iterations can't be; 1 to {MOST_ITERATIONS} can", code="iterations")
     if not 0 <= ask.adapt <= MOST_ADAPT:
         raise ServiceError(f"{ask.adapt} epochs on the notes can't be; 0 to {MOST_ADAPT} can", code="adapt")
+    if ask.adapt and not kind.adapts:
+        able = ", ".join(each.title for each in TRAINABLE.values() if each.adapts)
+        raise ServiceError(f"{kind.title} can't learn the notes' language first; only {able} can", code="adapt")
     if ask.grouping and not kind.grouped:
         raise ServiceError(f"{kind.title} does not read by sentences, so there is nothing to group", code="grouping")
     if not 0 <= ask.grouping <= MOST_GROUPED:
@@ -152,9 +155,10 @@ def _params(project: Project, ask: _Ask) -> dict[str, Any]:
     params |= {"grouping": ask.grouping} if ask.grouping else {}
     params |= {"iterations": iterations} if iterations else {}
     params |= {"language": ask.language} if ask.language else {}
+    params |= {"adapt": ask.adapt} if ask.adapt else {}
     if kind.based:
-        return params | _base(project, ask) | ({"adapt": ask.adapt} if ask.adapt else {})
-    if ask.base or ask.adapt:
+        return params | _base(project, ask)
+    if ask.base:
         based = ", ".join(each.title for each in TRAINABLE.values() if each.based)
         raise ServiceError(f"{kind.title} learns from nothing but gold; only {based} begins with weights", code="base")
     return params

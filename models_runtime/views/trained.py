@@ -90,8 +90,9 @@ def model(request: Request, slug: str, pk: int) -> HttpResponse:
 def model_train(request: Request, slug: str) -> HttpResponse:
     """POST `gold` (a version's number), `algorithm`, `name` (may be empty) and a `token` that marks the form.
 
-    `algorithm` is `kind:algorithm`, or an algorithm of the default kind. `base` and `adapt` are for a kind that begins
-    with weights, `grouping` for one that reads by sentences, and left aside by the others; `language` may be empty.
+    `algorithm` is `kind:algorithm`, or an algorithm of the default kind. `base` is for a kind that begins with
+    weights, `adapt` for one that can learn the notes' language first, `grouping` for one that reads by sentences; the
+    others leave them aside. `language` may be empty.
     """
     access = enter(request.user, slug, Can.MANAGE)
     kind, _colon, algorithm = request.POST.get("algorithm", "")[:40].rpartition(":")
@@ -113,12 +114,12 @@ def model_train(request: Request, slug: str) -> HttpResponse:
 def _asked(request: Request, backend: str, algorithm: str) -> Asked:
     """The form has one field of each for all kinds: it counts where the chosen kind has a use for it."""
     kind = TRAINABLE.get(backend)
-    based, grouped = (kind.based, kind.grouped) if kind else (False, False)
+    based, adapts, grouped = (kind.based, kind.adapts, kind.grouped) if kind else (False, "", False)
     return Asked(
         backend=backend,
         algorithm=algorithm,
         base=request.POST.get("base", "")[:100] if based else "",
-        adapt=(number(request.POST, "adapt") or 0) if based else 0,
+        adapt=(number(request.POST, "adapt") or 0) if adapts else 0,
         grouping=(number(request.POST, "grouping") or 0) if grouped else 0,
         language=request.POST.get("language", "")[:8],
     )

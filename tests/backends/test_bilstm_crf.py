@@ -1,24 +1,33 @@
-"""The BiLSTM-CRF: the contract of all backends, a long note by heart, and a killed training that goes on."""
+"""The BiLSTM-CRF, with a character language model and without: the contract of all backends, a long note by heart, a
+killed training that goes on."""
 
+import json
+import zipfile
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
 
+from safetensors.torch import load, save
+
 from annotations.domain.spans import Span
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
+from models_runtime.backends.bilstm_crf.model import LANGUAGE, WEIGHTS
 from models_runtime.backends.bilstm_crf.training import learn
 from models_runtime.backends.learner import Lesson, Step
 from tests.backends.contract import BackendContract
-from tests.backends.made import made_notes, moved_notes
+from tests.backends.made import damaged, made_notes, moved_notes
+
+# Without the language of the notes, and with a character language model of them.
+EITHER = pytest.mark.parametrize("adapt", [0, 2])
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Backend:
+@pytest.fixture(scope="module", params=[0, 2], ids=["plain", "characters"])
+def trained(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Backend:
     made = tmp_path_factory.mktemp("bilstm") / "model.zip"
-    learn(Lesson([*made_notes(16), *moved_notes(16)], "meddocan", iterations=12), made)
+    learn(Lesson([*made_notes(16), *moved_notes(16)], "meddocan", iterations=12, adapt=request.param), made)
     return BiLstmCrfBackend(path=str(made))
 
 
@@ -31,7 +40,8 @@ class TestBiLstmCrfContract(BackendContract):
         return trained
 
 
-def test_it_learns_a_long_note_by_heart(tmp_path: Path) -> None:
+@EITHER
+def test_it_learns_a_long_note_by_heart(tmp_path: Path, adapt: int) -> None:
     """Much longer than any one sequence: groups, numbers, training and the way back to offsets all have to be right."""
     text, spans = "", []
     for each, marked in made_notes(12):
@@ -39,30 +49,61 @@ def test_it_learns_a_long_note_by_heart(tmp_path: Path) -> None:
         text += each + "\n"
     made = tmp_path / "model.zip"
     told: list[Step] = []
-    learn(Lesson([(text, spans)] * 4, "meddocan", iterations=25, held_out=[(text, spans)], report=told.append), made)
+    asked = {"iterations": 25, "adapt": adapt, "held_out": [(text, spans)], "report": told.append}
+    learn(Lesson([(text, spans)] * 4, "meddocan", **asked), made)
     assert BiLstmCrfBackend(str(made)).predict([text])[0] == sorted(spans)
     assert told[-1].f1 == 1.0
-    assert told[-1].loss < told[0].loss
+    assert told[-1].loss < told[adapt].loss
+    assert [step.adapting for step in told] == [True] * adapt + [False] * 25
 
 
 class Killed(Exception):
     pass
 
 
-def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path: Path) -> None:
-    def lesson(name: str, die_after: int = 99) -> Lesson:
+@EITHER
+def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path: Path, adapt: int) -> None:
+    def lesson(name: str, *deaths: tuple[bool, int]) -> Lesson:
         def report(step: Step) -> None:
-            if step.iteration == die_after:
+            if (step.adapting, step.iteration) in deaths:
                 raise Killed
 
-        return Lesson(made_notes(6), "meddocan", iterations=4, checkpoint=tmp_path / name, report=report)
+        unlabelled = [text for text, _ in moved_notes(8)]
+        options = {"iterations": 4, "adapt": adapt, "unlabelled": unlabelled, "report": report}
+        return Lesson(made_notes(6), "meddocan", checkpoint=tmp_path / name, **options)
 
     whole = learn(lesson("one"), tmp_path / "whole.zip")
-    with pytest.raises(Killed):
-        learn(lesson("two", die_after=3), tmp_path / "half.zip")
-    assert not (tmp_path / "half.zip").exists()
-    assert (tmp_path / "two").exists()
+    for death in ((True, 2), (False, 3))[adapt == 0 :]:  # while it learns the language, and while it learns the labels
+        with pytest.raises(Killed):
+            learn(lesson("two", death), tmp_path / "half.zip")
+        assert not (tmp_path / "half.zip").exists()
+        assert (tmp_path / ("two-adapted" if death[0] else "two")).exists()
     assert learn(lesson("two"), tmp_path / "again.zip") == whole
+
+
+def test_a_language_is_learned_from_notes_without_labels_and_can_not_be_had_back(tmp_path: Path) -> None:
+    """The file holds the two readers and an alphabet; what guessed characters is not in it. Misfits are refused."""
+    told: list[Step] = []
+    more = [text for text, _ in moved_notes(24)]
+    lesson = Lesson(made_notes(6), "meddocan", iterations=1, adapt=4, unlabelled=more, report=told.append)
+    learn(lesson, tmp_path / "model.zip")
+    losses = [step.loss for step in told if step.adapting]
+    assert losses == sorted(losses, reverse=True)
+    with zipfile.ZipFile(tmp_path / "model.zip") as archive:
+        content = archive.read(WEIGHTS)
+    tensors = load(content)
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+    own = {name.removeprefix(LANGUAGE).partition(".")[0] for name in tensors if name.startswith(LANGUAGE)}
+    assert own == {"table", "onward", "behind"}
+    lacking = {name: value for name, value in tensors.items() if name != f"{LANGUAGE}onward.weight_hh_l0"}
+    for some, said in (
+        (lacking, header),
+        (tensors, header | {"alphabet": '"ab"'}),
+        (tensors, header | {"alphabet": "1"}),
+    ):
+        made = damaged(tmp_path / "model.zip", tmp_path / "bad.zip", weights__safetensors=save(some, said))
+        with pytest.raises(BackendError, match="don't fit its card"):
+            BiLstmCrfBackend(str(made))
 
 
 def test_it_ends_early_when_that_is_enough(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The BiLSTM-CRF as a backend: a model that was trained here reads notes."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from annotations.domain.tokens import covered
 from annotations.domain.whitespace import trim
 from models_runtime.backends.bilstm_crf.model import load_model
 from models_runtime.backends.bilstm_crf.network import batch
-from models_runtime.backends.bilstm_crf.reading import Item, Reader, spans_of
+from models_runtime.backends.bilstm_crf.reading import Item, Reader, no_context, spans_of
 from models_runtime.backends.neural.device import chosen
 from models_runtime.backends.neural.windows import batches
 from models_runtime.backends.notes.note import Note
@@ -33,7 +34,9 @@ class BiLstmCrfBackend:
         self.device = chosen(device)
         self._network = model.network.to(self.device.name)
         self._vocabulary, self._tags = model.vocabulary, model.tags
-        self._reader = Reader(rules, model.lexicon, model.card.grouped)
+        characters = model.characters and model.characters.to(self.device.name)
+        context = partial(characters.vectors, device=self.device) if characters else no_context
+        self._reader = Reader(rules, model.lexicon, model.card.grouped, context)
         self.label_set = model.card.label_set
         self.labels = model.card.labels
         self._source = f"bilstm-crf-{model.revision[:8]}"

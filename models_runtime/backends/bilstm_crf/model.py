@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from models_runtime.backends import files
+from models_runtime.backends.bilstm_crf.characters import Characters
 from models_runtime.backends.bilstm_crf.network import BiLstmCrf, Shape
 from models_runtime.backends.bilstm_crf.vocabulary import Vocabulary
 from models_runtime.backends.neural.tags import Tags
@@ -22,6 +23,8 @@ WEIGHTS: Final = "weights.safetensors"
 MOST_HIDDEN: Final = 2048
 MOST_LABELS: Final = 500
 MOST_GROUPED: Final = 32
+# Tensors of the character language model, beside those of the network.
+LANGUAGE: Final = "language."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +46,40 @@ class Card:
 
 
 def save_model(
-    path: Path, card: Card, network: BiLstmCrf, vocabulary: Vocabulary, lexicon: Mapping[str, list[str]]
+    path: Path,
+    card: Card,
+    network: BiLstmCrf,
+    vocabulary: Vocabulary,
+    lexicon: Mapping[str, list[str]],
+    characters: Characters | None = None,
 ) -> str:
     """Write a model; returns the sha256 of its file. The same content gives the same file."""
-    tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
+    state = dict(network.state_dict())
+    header = {"vocabulary": json.dumps(vocabulary.as_data(), sort_keys=True)}
+    if characters is not None:
+        state |= {f"{LANGUAGE}{name}": value for name, value in characters.state_dict().items()}
+        header["alphabet"] = json.dumps(characters.alphabet)
+    tensors = {name: value.detach().cpu().contiguous() for name, value in state.items()}
     return files.pack(
         path,
         {
             files.CARD: files.as_json(asdict(card)),
             files.LEXICON: files.as_json(lexicon),
-            WEIGHTS: save(tensors, {"vocabulary": json.dumps(vocabulary.as_data(), sort_keys=True)}),
+            WEIGHTS: save(tensors, header),
         },
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A loaded model; `revision` changes with every byte of it."""
+    """A loaded model; `revision` changes with every byte of it. `characters`: its language model, if it has one."""
 
     card: Card
     tags: Tags
     lexicon: dict[str, tuple[str, ...]]
     vocabulary: Vocabulary
     network: BiLstmCrf
+    characters: Characters | None
     revision: str
 
 
@@ -75,13 +89,27 @@ def load_model(path: Path) -> Loaded:
     card = _card(path, data)
     tags = Tags.of(card.labels)
     try:
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        vocabulary = Vocabulary.read(json.loads(header["__metadata__"]["vocabulary"]))
-        network = BiLstmCrf(Shape(vocabulary.sizes(), hidden=card.hidden), tags)
-        network.load_state_dict(load(content))
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+        vocabulary = Vocabulary.read(json.loads(header["vocabulary"]))
+        tensors = load(content)
+        characters = _characters(json.loads(header["alphabet"]), tensors) if "alphabet" in header else None
+        context = 2 * characters.width if characters else 0
+        network = BiLstmCrf(Shape(vocabulary.sizes(), hidden=card.hidden, context=context), tags)
+        network.load_state_dict({name: value for name, value in tensors.items() if not name.startswith(LANGUAGE)})
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
         raise files.refused(path, FORMAT, f"its weights don't fit its card ({type(error).__name__})") from None
-    return Loaded(card, tags, lexicon, vocabulary, network.eval(), files.digest(path)[:12])
+    return Loaded(card, tags, lexicon, vocabulary, network.eval(), characters, files.digest(path)[:12])
+
+
+def _characters(alphabet: str, tensors: Mapping[str, Any]) -> Characters:
+    """As wide as its tensors are. Raises ValueError, and what torch and Python raise, for what doesn't fit."""
+    own = {name.removeprefix(LANGUAGE): value for name, value in tensors.items() if name.startswith(LANGUAGE)}
+    width = int(own["onward.weight_hh_l0"].shape[1])
+    if not 0 < width <= MOST_HIDDEN:
+        raise ValueError("too wide")
+    found = Characters(alphabet, width)
+    found.load_state_dict(own)
+    return found.eval()
 
 
 def _card(path: Path, data: dict[str, Any]) -> Card:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from models_runtime.backends.bilstm_crf.both_ways import both_ways
 from models_runtime.backends.bilstm_crf.vocabulary import BUCKETS, COLUMNS, UNSEEN, Rows
 from models_runtime.backends.neural.crf import Crf
 from models_runtime.backends.neural.tags import Tags
@@ -26,10 +27,14 @@ WORD_DROPOUT: Final = 0.15
 
 @dataclass(frozen=True)
 class Shape:
-    """`sizes` is how many numbers each column holds; `hidden` the units of the LSTM in each direction."""
+    """`sizes` is how many numbers each column holds; `hidden` the units of the LSTM in each direction.
+
+    `context`: how many values of a character language model each token has; 0 where there is none.
+    """
 
     sizes: dict[str, int]
     hidden: int = 200
+    context: int = 0
     dropout: float = 0.4
 
 
@@ -44,25 +49,21 @@ class BiLstmCrf(nn.Module):
         self.characters = nn.Embedding(shape.sizes["character"], CHARACTER, padding_idx=0)
         self.filters = nn.Conv1d(CHARACTER, FILTERS, 3, padding=1)
         self.grams = nn.EmbeddingBag(BUCKETS, GRAM, mode="mean", padding_idx=0)
-        width = sum(WIDTHS.values()) + FILTERS + GRAM
+        width = sum(WIDTHS.values()) + FILTERS + GRAM + shape.context
         self.dropout = shape.dropout
-        # One for each direction: torch's own two-way LSTM needs packed sequences, and is six times slower on a CPU.
         self.onward = nn.LSTM(width, shape.hidden, batch_first=True)
         self.behind = nn.LSTM(width, shape.hidden, batch_first=True)
         self.out = nn.Linear(2 * shape.hidden, len(tags))
         self.crf = Crf(tags)
 
     def forward(self, batch: Mapping[str, Any]) -> Any:
-        columns, lengths = batch["columns"], batch["lengths"]
+        columns = batch["columns"]
         if self.training:
             gone = (torch.rand(columns.shape[:2], device=columns.device) < WORD_DROPOUT) & (columns[:, :, 0] > 0)
             columns = torch.cat([columns[:, :, :1].masked_fill(gone[:, :, None], UNSEEN), columns[:, :, 1:]], dim=2)
         vectors = [table(columns[:, :, at]) for at, table in enumerate(self.columns)]
-        shown = self._locked(torch.cat([*vectors, *self._spelling(batch)], dim=2))
-        turned = _turned(lengths, columns.shape[1])
-        onward = self.onward(shown)[0]
-        back = self.behind(_taken(shown, turned))[0]
-        hidden = torch.cat([onward, _taken(back, turned)], dim=2)
+        shown = self._locked(torch.cat([*vectors, *self._spelling(batch), batch["context"]], dim=2))
+        hidden = torch.cat(both_ways(self.onward, self.behind, shown, batch["lengths"]), dim=2)
         return self.out(self._locked(hidden))
 
     def _spelling(self, batch: Mapping[str, Any]) -> list[Any]:
@@ -81,22 +82,14 @@ class BiLstmCrf(nn.Module):
         return values * kept / (1 - self.dropout)
 
 
-def _turned(lengths: Any, width: int) -> Any:
-    """For each item the places of its tokens from the last to the first, then those of the padding."""
-    at = torch.arange(width, device=lengths.device)[None, :]
-    return torch.where(at < lengths[:, None], lengths[:, None] - 1 - at, at)
-
-
-def _taken(values: Any, places: Any) -> Any:
-    return values.gather(1, places[:, :, None].expand(-1, -1, values.shape[2]))
-
-
 def batch(items: Sequence[Rows], device: str) -> dict[str, Any]:
     """Items side by side, the shorter ones padded with 0; distinct forms once. `mask`: True for a token."""
     lengths = [len(item.columns) for item in items]
     columns = np.zeros((len(items), max(lengths), len(COLUMNS)), dtype=np.int64)
+    context = np.zeros((*columns.shape[:2], items[0].context.shape[1]), dtype=np.float32)
     for at, item in enumerate(items):
         columns[at, : lengths[at]] = item.columns
+        context[at, : lengths[at]] = item.context
     spelt = np.concatenate([np.concatenate([item.characters, item.grams], axis=1) for item in items])
     spelt = np.concatenate([np.zeros((1, spelt.shape[1]), dtype=spelt.dtype), spelt])
     distinct, inverse = np.unique(spelt, axis=0, return_inverse=True)
@@ -109,7 +102,7 @@ def batch(items: Sequence[Rows], device: str) -> dict[str, Any]:
     width = items[0].characters.shape[1]
     made = {
         "columns": columns, "form": form, "characters": distinct[:, :width].astype(np.int64),
-        "grams": distinct[:, width:].astype(np.int64), "lengths": np.array(lengths, dtype=np.int64),
+        "grams": distinct[:, width:].astype(np.int64), "context": context, "lengths": np.array(lengths, dtype=np.int64),
     }  # fmt: skip
     found = {name: torch.from_numpy(np.ascontiguousarray(value)).to(device) for name, value in made.items()}
     mask = torch.arange(columns.shape[1], device=device)[None, :] < found["lengths"][:, None]

@@ -1,7 +1,10 @@
 """Notes as the network takes them: numbers for each token, in groups of sentences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from annotations.domain.bio import decode
 from annotations.domain.spans import Span
@@ -25,13 +28,24 @@ class Item:
         return self.past - self.first
 
 
+Context = Callable[[Note], Any]
+"""A vector for each token [tokens, values], from a model of the language."""
+
+
+def no_context(note: Note) -> Any:
+    return np.zeros((len(note.tokens), 0), dtype=np.float16)
+
+
 class Reader:
     """`known` are the header fields in which a word stands in the project's notes; `grouped` sentences are one item."""
 
-    def __init__(self, rules: RulesBackend, known: Mapping[str, Sequence[str]], grouped: int) -> None:
+    def __init__(
+        self, rules: RulesBackend, known: Mapping[str, Sequence[str]], grouped: int, context: Context = no_context
+    ) -> None:
         self._rules = rules
         self._known = known
         self._grouped = grouped
+        self._context = context
 
     def said(self, text: str) -> tuple[Note, list[str]]:
         """A note and the rules' tags of its tokens."""
@@ -39,7 +53,7 @@ class Reader:
         return note, rule_tags(note, self._rules.predict([text])[0])
 
     def items(self, note: Note, said: Sequence[str], vocabulary: Vocabulary) -> list[Item]:
-        whole = rows(note, said, self._known, vocabulary)
+        whole = rows(note, said, self._known, vocabulary, self._context(note))
         return [Item(first, past, whole.part(first, past)) for first, past in groups(note, self._grouped)]
 
 

@@ -1,8 +1,9 @@
-"""Training a BiLSTM-CRF from nothing but gold notes."""
+"""Training a BiLSTM-CRF from nothing but gold notes, and the notes' language before it where that is asked for."""
 
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,12 +11,13 @@ import torch
 
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
+from models_runtime.backends.bilstm_crf.characters import MANNER, learn_characters
 from models_runtime.backends.bilstm_crf.model import Card, save_model
 from models_runtime.backends.bilstm_crf.network import BiLstmCrf, Shape, batch
-from models_runtime.backends.bilstm_crf.reading import Item, Reader, spans_of
+from models_runtime.backends.bilstm_crf.reading import Item, Reader, no_context, spans_of
 from models_runtime.backends.bilstm_crf.vocabulary import Vocabulary
 from models_runtime.backends.learner import Lesson, lesson_key
-from models_runtime.backends.neural.device import chosen
+from models_runtime.backends.neural.device import Device, chosen
 from models_runtime.backends.neural.learning import Loop, Plan, seeded
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.neural.teaching import f1, labels_of, taught, way_of
@@ -51,21 +53,25 @@ def learn(lesson: Lesson, path: Path) -> str:
     name, way = way_of(lesson, ALGORITHMS)
     way = replace(way, grouped=lesson.grouping or way.grouped)
     labels = labels_of(lesson)
+    device = chosen()
+    key = lesson_key(lesson, str(way), str(MANNER), torch.__version__, device.name)
+    characters = learn_characters(lesson, key, device, SEED) if lesson.adapt else None
+    context = partial(characters.vectors, device=device) if characters else no_context
     seeded(SEED)
     lexicon = learn_words([*(text for text, _ in lesson.notes), *lesson.unlabelled])
     rules = rules_for(lesson.label_set)
-    pupil = _Pupil(lesson, way, Reader(rules, lexicon, way.grouped), Tags.of(labels))
-    key = lesson_key(lesson, str(way), torch.__version__, pupil.device.name)
+    reader = Reader(rules, lexicon, way.grouped, context)
+    pupil = _Pupil(lesson, way, reader, Tags.of(labels), device)
     done = taught(lesson, pupil.loop, pupil.orders, key, pupil.f1)
     card = Card(lesson.label_set, labels, name, rules.label_set, way.grouped, way.hidden, len(lesson.notes), done)
-    return save_model(path, card, pupil.network, pupil.vocabulary, lexicon)
+    return save_model(path, card, pupil.network, pupil.vocabulary, lexicon, characters)
 
 
 class _Pupil:
     """The network while it learns. Epochs are the steps; after each, where it stands is kept."""
 
-    def __init__(self, lesson: Lesson, way: Way, reader: Reader, tags: Tags) -> None:
-        self.lesson, self.way, self.reader, self.tags = lesson, way, reader, tags
+    def __init__(self, lesson: Lesson, way: Way, reader: Reader, tags: Tags, device: Device) -> None:
+        self.tags, self.device = tags, device
         read = [reader.said(text) for text, _ in lesson.notes]
         self.vocabulary = Vocabulary.learned([note for note, _ in read], [said for _, said in read])
         self.items: list[Item] = []
@@ -76,9 +82,12 @@ class _Pupil:
             for item in reader.items(note, said, self.vocabulary):
                 self.items.append(item)
                 self.targets.append(right[item.first : item.past])
-        self.device = chosen()
-        self.network = BiLstmCrf(Shape(self.vocabulary.sizes(), hidden=way.hidden), tags).to(self.device.name)
-        self.held_out = [(*reader.said(text), set(spans)) for text, spans in lesson.held_out]
+        shape = Shape(self.vocabulary.sizes(), hidden=way.hidden, context=self.items[0].rows.context.shape[1])
+        self.network = BiLstmCrf(shape, tags).to(self.device.name)
+        self.held_out: list[tuple[Note, list[Item], set[Span]]] = []
+        for text, spans in lesson.held_out:
+            note, said = reader.said(text)
+            self.held_out.append((note, reader.items(note, said, self.vocabulary), set(spans)))
         self.orders = [self._order(number) for number in range(way.epochs)]
         plan = Plan(way.rate, warm_up=200, clip=5.0)
         self.loop = Loop(self.network, self._loss, plan, self.device, steps=sum(map(len, self.orders)))
@@ -101,10 +110,9 @@ class _Pupil:
 
     def f1(self) -> float | None:
         """Exact spans on the notes held out; no epoch is chosen by it."""
-        return f1((self._read(note, said), spans) for note, said, spans in self.held_out)
+        return f1((self._read(note, items), spans) for note, items, spans in self.held_out)
 
-    def _read(self, note: Note, said: Sequence[str]) -> list[Span]:
-        items = self.reader.items(note, said, self.vocabulary)
+    def _read(self, note: Note, items: Sequence[Item]) -> list[Span]:
         paths: list[list[int]] = []
         for start in range(0, len(items), 8):
             part = items[start : start + 8]

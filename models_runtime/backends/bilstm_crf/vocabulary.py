@@ -85,17 +85,24 @@ def _numbers(counts: Counter[str], least: int) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Tokens as numbers: `columns` [tokens, columns], `characters` [tokens, CHARACTERS], `grams` [tokens, GRAMS]."""
+    """Tokens as numbers: `columns` [tokens, columns], `characters` [tokens, CHARACTERS], `grams` [tokens, GRAMS].
+
+    `context` [tokens, values] is what a character language model says of each; no values where there is none.
+    """
 
     columns: Any
     characters: Any
     grams: Any
+    context: Any
 
     def part(self, first: int, past: int) -> "Rows":
-        return Rows(self.columns[first:past], self.characters[first:past], self.grams[first:past])
+        parts = (self.columns, self.characters, self.grams, self.context)
+        return Rows(*(each[first:past] for each in parts))
 
 
-def rows(note: Note, said: Sequence[str], known: Mapping[str, Sequence[str]], vocabulary: Vocabulary) -> Rows:
+def rows(
+    note: Note, said: Sequence[str], known: Mapping[str, Sequence[str]], vocabulary: Vocabulary, context: Any
+) -> Rows:
     """`said` are the rules' tags; `known` are the header fields in which a word stands in the project's notes."""
     lines = len(note.edges)
     columns = np.array(
@@ -107,7 +114,7 @@ def rows(note: Note, said: Sequence[str], known: Mapping[str, Sequence[str]], vo
         numbers = [vocabulary.character.get(character, UNSEEN) for character in _ends(form.lower())]
         characters[at, : len(numbers)] = numbers
     grams = np.array([_grams(each.lower) for each in note.words], dtype=np.int32).reshape(-1, GRAMS)
-    return Rows(columns, characters, grams)
+    return Rows(columns, characters, grams, context)
 
 
 def _columns(

@@ -51,6 +51,19 @@ def taught(
     return len(steps)
 
 
+def adapt(lesson: Lesson, loop: Loop, orders: Sequence[Sequence[Sequence[int]]], key: str) -> None:
+    """Learn the notes' language before any label, in steps of their own. Where it stands is kept beside the lesson's
+    checkpoint, after the last epoch too.
+    """
+    place = lesson.checkpoint
+    own = replace(
+        lesson,
+        checkpoint=place and place.with_name(f"{place.name}-adapted"),
+        report=lambda step: lesson.report(replace(step, adapting=True)),
+    )
+    taught(own, loop, orders, key, lambda: None, keep_last=True)
+
+
 def _earlier(lesson: Lesson, loop: Loop, key: str) -> list[Step]:
     """What an attempt at this very lesson left; nothing: a fresh start."""
     if lesson.checkpoint is None or not lesson.checkpoint.exists():

@@ -5,15 +5,12 @@ Of the pieces 15 % are chosen; of those 80 % are masked, 10 % replaced by anothe
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import torch
 
-from models_runtime.backends.learner import Lesson
 from models_runtime.backends.neural.device import Device
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan
-from models_runtime.backends.neural.teaching import taught
 from models_runtime.backends.neural.windows import Window, batches
 from models_runtime.backends.token_classification.encoding import Encoded
 from models_runtime.backends.token_classification.reading import Reader
@@ -81,14 +78,3 @@ class Adapting:
         shown, right = self._gaps(inputs["input_ids"], inputs["attention_mask"])
         scores = self._network(**inputs | {"input_ids": shown}).logits.float()
         return torch.nn.functional.cross_entropy(scores.flatten(0, 1), right.flatten(), ignore_index=IGNORED)
-
-
-def adapt(lesson: Lesson, pupil: Adapting, key: str) -> None:
-    """Fill gaps, epoch by epoch. Where it stands is kept beside the lesson's checkpoint, after the last epoch too."""
-    place = lesson.checkpoint
-    own = replace(
-        lesson,
-        checkpoint=place and place.with_name(f"{place.name}-adapted"),
-        report=lambda step: lesson.report(replace(step, adapting=True)),
-    )
-    taught(own, pupil.loop, pupil.orders, key, lambda: None, keep_last=True)

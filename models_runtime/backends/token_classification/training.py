@@ -20,9 +20,9 @@ from models_runtime.backends.learner import Lesson, lesson_key
 from models_runtime.backends.neural.device import Device, chosen
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan, class_weights, seeded
 from models_runtime.backends.neural.tags import Tags
-from models_runtime.backends.neural.teaching import f1, labels_of, taught, way_of
+from models_runtime.backends.neural.teaching import adapt, f1, labels_of, taught, way_of
 from models_runtime.backends.neural.windows import Window, batches
-from models_runtime.backends.token_classification.adapting import Adapting, Gaps, adapt
+from models_runtime.backends.token_classification.adapting import Adapting, Gaps
 from models_runtime.backends.token_classification.beginning import Beginning, give
 from models_runtime.backends.token_classification.encoding import Encoded
 from models_runtime.backends.token_classification.model import Card, save_model
@@ -89,7 +89,7 @@ def _adapted(lesson: Lesson, way: Way, begin: Beginning, key: str, device: Devic
         plan=Plan(way.rate, warm_up=way.warm_up),
         batch=way.batch,
     )
-    adapt(lesson, pupil, key)
+    adapt(lesson, pupil.loop, pupil.orders, key)
     return network
 
 

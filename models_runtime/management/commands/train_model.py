@@ -40,7 +40,11 @@ class Command(JourneyCommand):
             "--base", default="", metavar="NAME", help="of a transformer: weights or a model to begin with"
         )
         parser.add_argument(
-            "--adapt", type=int, default=0, metavar="N", help="of a transformer: epochs of filling gaps"
+            "--adapt",
+            type=int,
+            default=0,
+            metavar="N",
+            help="of a transformer or a BiLSTM-CRF: epochs on the notes' language first, labels aside",
         )
         parser.add_argument(
             "--grouping", type=int, default=0, metavar="N", help="of a BiLSTM-CRF: sentences read as one"

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
@@ -73,7 +74,7 @@ def test_from_the_form_to_a_model_a_run_and_the_next_model(world, client, home):
     assert (len(model.losses), len(model.hold_out), len(model.card["adapted"])) == (25, 25, 2)
     assert model.card["scores"]["levels"][0]["micro"]["f1"] > 0.9
     shown = said(client.get(there))
-    assert "tiny-bert, 2 epochs of filling gaps" in shown and "CPU (no GPU is at hand)" in shown
+    assert "2 epochs of filling gaps" in shown and "CPU (no GPU is at hand)" in shown
     run_page = client.post(page("run_start"), {"backend": f"model:{model.pk}", "token": "r"}).url
     run = Run.objects.get()
     assert run.job.queue == Job.Queue.GPU
@@ -90,6 +91,25 @@ def test_from_the_form_to_a_model_a_run_and_the_next_model(world, client, home):
     second.refresh_from_db()
     assert second.state == State.READY and second.card["base"] == model.name
     assert second.hold_out[0] > 0.9
+
+
+def test_a_bilstm_learns_the_notes_first_and_goes_elsewhere_with_that(world, client):
+    client.force_login(world.manager)
+    asked = {"gold": 1, "algorithm": "bilstm:quick", "base": "left-aside", "adapt": "2", "token": "t"}
+    there = client.post(page("model_train"), asked).url
+    model = TrainedModel.objects.get()
+    assert model.params == {"algorithm": "quick", "adapt": 2}
+    TrainedModel.objects.update(params=model.params | {"iterations": 2})
+    work(model.job_id)
+    model.refresh_from_db()
+    assert (Job.objects.get().error, len(model.losses), len(model.card["adapted"])) == ("", 2, 2)
+    shown = said(client.get(there))
+    assert "2 epochs of guessing the next character" in shown and "Loss of guessing the next character" in shown
+    file = SimpleUploadedFile("copy.zip", b"".join(client.get(page("model_file", model.pk)).streaming_content))
+    client.post(page("model_retire", model.pk))  # the same file would be the same model
+    client.post(page("model_upload"), {"file": file, "name": "copy"})
+    copy = TrainedModel.objects.get(name="copy")
+    assert (copy.state, copy.card["sha256"]) == (State.READY, model.card["sha256"])
 
 
 def test_one_language_after_the_other(world, trained, home, client):
@@ -113,6 +133,7 @@ def test_one_language_after_the_other(world, trained, home, client):
         ({"backend": "transformer", "base": "../etc"}, "there are no weights '../etc'"),
         ({"backend": "transformer", "base": "tiny-bert", "adapt": 101}, "0 to 100 can"),
         ({"backend": "crf", "base": "tiny-bert"}, "only Transformer begins with weights"),
+        ({"backend": "crf", "adapt": 1}, "only BiLSTM-CRF, Transformer can"),
         ({"backend": "bilstm", "grouping": 33}, "1 to 32 can"),
         ({"backend": "crf", "grouping": 2}, "does not read by sentences"),
         ({"language": "de"}, "has no notes in 'de'; its languages: it"),
