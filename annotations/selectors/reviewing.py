@@ -117,9 +117,3 @@ def last_decided(author: Author, user: User, besides: Document, most: int = 5) -
     rows = rows.exclude(review__document=besides).select_related("review__document").order_by("-pk")
     last = {row.review_id: row for row in reversed(rows.defer("review__document__text")[: 10 * most])}
     return sorted(last.values(), key=lambda row: -row.pk)[:most]
-
-
-def neighbours(author: Author, pk: int) -> tuple[int | None, int | None]:
-    """The notes of the run before and after this one."""
-    notes = _read_by(author).order_by("document_id").values_list("document_id", flat=True)
-    return notes.filter(document_id__lt=pk).last(), notes.filter(document_id__gt=pk).first()

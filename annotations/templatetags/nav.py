@@ -28,15 +28,13 @@ TABS: list[tuple[str, str, str, frozenset[str]]] = [
         "Runs",
         "runs",
         "READ_NOTES",
-        frozenset(
-            {"run", "run_combine", "review", "review_next", "backends", "calibration", "runs_compare", "compare_places"}
-        ),
+        frozenset({"run", "run_combine", "backends", "calibration", "runs_compare", "compare_places"}),
     ),
     (
         "Review",
         "review_strings",
         "MAKE_GOLD",
-        frozenset({"review_string", "review_bulk_new", "review_bulk", "acceptance"}),
+        frozenset({"review", "review_next", "review_string", "review_bulk_new", "review_bulk", "acceptance"}),
     ),
     ("Models", "models", "READ_NOTES", frozenset({"model"})),
     ("Gold", "gold", "READ_NOTES", frozenset({"gold_version", "gold_changes", "loop"})),

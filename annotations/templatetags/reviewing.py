@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -11,7 +12,11 @@ from django.utils.translation import ngettext
 
 from annotations.domain.precision import Estimate, Rate
 from annotations.models import Author
+from annotations.selectors.review_list import ReviewList, Stage
 from annotations.templatetags.coefficients import percent
+from annotations.templatetags.nav import icon
+from annotations.templatetags.rows import EMPTY, fill
+from annotations.templatetags.workbench import DOT, HERE
 
 register = template.Library()
 
@@ -22,6 +27,33 @@ def review_query(chosen: Sequence[Author], first: Author | None = None, **more: 
     pairs: list[tuple[str, object]] = [("run", run.pk) for run in chosen if run != first]
     pairs += [(name, value) for name, value in more.items() if value]
     return f"?{urlencode(pairs)}" if pairs else ""
+
+
+@register.simple_tag
+def reviewed_items(notes: ReviewList, slug: str, run: int, kept: str) -> SafeString:
+    """The notes as links to their review, each with how far it is; `kept` goes along in the address."""
+    marks = {
+        Stage.OPEN: DOT,
+        Stage.BEGUN: _mark(DOT, _("begun:")),
+        Stage.SECOND: _mark(DOT, _("waits for you as the second:")),
+        Stage.WAITING: _mark(DOT, _("waits for somebody else:")),
+        Stage.DONE: _mark(icon("check"), _("reviewed:")),
+    }
+    before, after = reverse("review", args=[slug, run, 0]).rsplit("/0/", 1)
+    line = '<li><a href="{}/{}/{}{}" data-keeps{} class="is-{}">{}<span class="name">{}</span></a></li>'
+    return SafeString(
+        "\n".join(
+            fill(
+                line, before, str(note.pk), after, kept, HERE if note.pk == notes.current else EMPTY,
+                str(note.stage), marks[note.stage], note.name,
+            )
+            for note in notes.notes
+        )
+    )  # fmt: skip
+
+
+def _mark(sign: SafeString, said: str) -> SafeString:
+    return fill('{}<span class="sr-only">{}</span>', sign, said)
 
 
 @register.simple_tag

@@ -20,10 +20,10 @@ from annotations.models import Author, Document, Verb
 from annotations.selectors.misses import hints_of
 from annotations.selectors.personal import own_labels
 from annotations.selectors.review import Seen, review_state
+from annotations.selectors.review_list import review_list
 from annotations.selectors.review_order import Queue, next_in_queue, rates_of
 from annotations.selectors.reviewing import (
     last_decided,
-    neighbours,
     proposed_note,
     review_progress,
     run_author,
@@ -116,7 +116,6 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
     for label in labels:
         # The page's own keys come first; such a label is chosen by a click here.
         label["key"] = "" if label["key"].casefold() in OWN_KEYS else label["key"]
-    before, after = neighbours(run, note.pk)
     args = [slug, run.pk, note.pk]
     state = review_state(document=note, author=run, user=access.user)
     context = {
@@ -126,8 +125,7 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
         "labels": labels,
         "progress": review_progress(run, access.user),
         "of": range(1, 1 + max((proposal.get("of", 0) for proposal in state["proposals"]), default=0)),
-        "before": before,
-        "after": after,
+        "list": review_list(run, note.pk, access.user),
         "closed": state["closed"],
         "stage": state["stage"],
         "kept": kept(request),

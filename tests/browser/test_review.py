@@ -258,6 +258,10 @@ def test_n_and_p_go_to_the_neighbours_with_all_saved(opened: Page, world: Simple
     opened.wait_for_selector("html[data-review=ready]")
     press(opened, "p")
     opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[0].pk}/")
+    opened.wait_for_selector("html[data-review=ready]")
+    expect(opened.locator("#notes [aria-current]")).to_have_text("begun:caso-001")
+    opened.locator("#notes").get_by_role("link", name="caso-002").click()
+    opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
 
 
 # ── Closing ──────────────────────────────────────────────────────────────────────────────────────────────────────────

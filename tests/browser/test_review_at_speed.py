@@ -160,7 +160,7 @@ def test_a_threshold_by_mouse(
         assert not page.evaluate("document.documentElement.scrollWidth > innerWidth"), name
     open_review(page, live, sure)
     box = page.locator("#note").bounding_box()
-    assert box and box["width"] > min(width - 40, 900), "on a phone the note has the whole width"
+    assert box and box["width"] > min(width - 40, 800), "on a phone the note has the whole width"
     page.locator("#filters-box summary").click()
     assert axe(page) == []
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")

@@ -140,7 +140,7 @@ def test_the_page_holds_the_note_and_what_was_proposed(proposed, sign_in):
     answer = sign_in(proposed.rev).get(url(proposed, "review"))
     html = check_page(answer)
     assert "Mario Rossi" in html
-    assert "0 of 1 notes reviewed" in html
+    assert "0 of 1 reviewed" in html
     data = answer.context["data"]
     assert data["text"] == TEXT
     assert [(p["start"], p["end"], p["state"], p["source"]) for p in data["proposals"]] == [
@@ -448,5 +448,5 @@ def test_queries_don_t_grow(proposed, sign_in, decide, django_assert_max_num_que
         make.make_span(gold.annotation_sets.get(), start, start + 1, "CITY")
     with django_assert_max_num_queries(29):
         decide("accept", seen=["rejected"])
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(26):
         client.get(url(proposed, "review"))

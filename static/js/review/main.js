@@ -6,6 +6,7 @@ import { NoteView } from "../workbench/render.js";
 import { Palette } from "../workbench/palette.js";
 import { begin, listen } from "../decide/page.js";
 import { byId, el } from "../workbench/dom.js";
+import { foldNotes } from "../workbench/folding.js";
 import { Filters } from "./filters.js";
 import { Review } from "./model.js";
 import { ReviewPanel } from "./panel.js";
@@ -62,6 +63,7 @@ const keys = new Keys(actions(work, data.labels));
 work.sheet = new KeySheet(byId("keys"), byId("keys-list"), keys);
 listen({ work, root, handle: (event) => keys.handle(event) });
 
+foldNotes(byId("notes-list"));
 byId("masked").addEventListener("click", () => work.mask());
 byId("close-rest").addEventListener("click", () => work.closeWithRest());
 const filters = new Filters(data.proposals, (filter, order) => work.look(filter, order));

@@ -1,9 +1,8 @@
 /** The list of notes beside the text: which there are, how far one is, and the way to the neighbours. */
 
 import { byId, el } from "./dom.js";
+import { foldNotes, isNarrow } from "./folding.js";
 import { words } from "./words.js";
-
-const KEY = "deidreview.notes";
 
 export class NotesList {
   #workbench;
@@ -11,29 +10,18 @@ export class NotesList {
   #asked = 0;
   #states = new Map(); // note id -> {state, at}: when it was submitted or reopened here
   #flagged = new Map(); // note id -> whether it was flagged here
-  #isNarrow = window.matchMedia("(max-width: 1100px)").matches;
 
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench) {
     this.#workbench = workbench;
     this.#work = workbench.note.data.work;
-    this.#fold();
+    foldNotes(byId("notes-list"));
     workbench.on("open", (note) => this.#open(note));
     workbench.on("fetched", (note) => this.#counts(note));
     workbench.on("submitted", (note) => this.#moved(note, "done", 1));
     workbench.on("reopened", (note) => this.#moved(note, "open", -1));
     workbench.on("flagged", (note) => this.#flag(note));
     document.addEventListener("click", (event) => this.#click(event));
-    this.#here()?.scrollIntoView({ block: "center" });
-  }
-
-  /** Closed where there is no room, else as it was left. */
-  #fold() {
-    const list = byId("notes-list");
-    list.open = !this.#isNarrow && sessionStorage.getItem(KEY) !== "closed";
-    list.addEventListener("toggle", () => {
-      if (!this.#isNarrow) sessionStorage.setItem(KEY, list.open ? "open" : "closed");
-    });
   }
 
   #here() {
@@ -53,7 +41,7 @@ export class NotesList {
     const { previous, next } = note.data.work;
     const isDrawn = this.#here()?.getAttribute("href") === note.urls.annotate; // by the server
     if (!isDrawn) this.#list(note);
-    if (this.#isNarrow) byId("notes-list").open = false; // the text needs the room
+    if (isNarrow) byId("notes-list").open = false; // the text needs the room
     this.#near("previous-note", previous);
     this.#near("next-note", next);
     this.#counts(note);
