@@ -4,19 +4,26 @@ import json
 import struct
 import zipfile
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pycrfsuite
 import pytest
 
 from annotations.domain.spans import Span
 from models_runtime.backends import Backend, BackendError
-from models_runtime.backends.crf import CrfBackend, alphabet
-from models_runtime.backends.crf.alphabet import Table
-from models_runtime.backends.crf.features import Features, Tables
+from models_runtime.backends.crf import CrfBackend, emissions, table
+from models_runtime.backends.crf.emissions import Emissions
+from models_runtime.backends.crf.features import AROUND, Features, families
 from models_runtime.backends.crf.model import load_model
+from models_runtime.backends.crf.paths import best_paths
+from models_runtime.backends.crf.rows import Rows
+from models_runtime.backends.crf.table import Table
 from models_runtime.backends.crf.training import Step, train
-from models_runtime.backends.crf.weights import LARGEST, known_features, scaled
+from models_runtime.backends.crf.weights import LARGEST, MAGIC, read_weights, scaled
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import MOST, pieces
+from models_runtime.backends.notes.said import rules_for
 from tests.backends.contract import HOSTILE, PLAIN, BackendContract, key
 from tests.backends.made import damaged, made_notes
 
@@ -65,7 +72,8 @@ def test_a_note_longer_than_a_sequence_is_read_whole(path: Path) -> None:
     assert len(stretches) > 3
     assert all(past - first <= MOST for first, past in stretches)
     assert [at for stretch in stretches for at in range(*stretch)] == list(range(len(note.tokens)))
-    assert sum(len(Features(note, [], Tables()).of(*stretch)) for stretch in stretches) == len(note.tokens)
+    features = Features(note, [])
+    assert sum(len(features.of(*stretch)[0]) - 2 * AROUND for stretch in stretches) == len(note.tokens)
     assert backend.predict([long])[0][-1].start > len(long) - 2 * len(line)
 
 
@@ -94,52 +102,90 @@ def test_words_of_unlabelled_notes_are_learned(tmp_path: Path) -> None:
         assert json.loads(archive.read("lexicon.json"))["teruel"] == ["localidad/3"]
 
 
-def test_what_a_model_knows_is_read_from_its_file(path: Path) -> None:
-    model = load_model(path)
-    said = model.tagger.info()
-    assert model.known == {name.encode() for name in said.attributes}
+def crfsuite(path: Path) -> tuple[Any, bytes]:
+    """crfsuite's own reader of a model, and the file, which it reads where it lies."""
+    with zipfile.ZipFile(path) as archive:
+        file = archive.read("model.crfsuite")
+    tagger = pycrfsuite.Tagger()
+    tagger.open_inmemory(file)
+    return tagger, file
+
+
+def test_a_model_s_weights_are_read_from_its_file(path: Path) -> None:
+    tagger, _ = crfsuite(path)
+    said, weights = tagger.info(), load_model(path).weights
+    assert list(weights.tags) == tagger.labels()
+    assert set(weights.features) == {name.encode() for name in said.attributes}
+    for (name, tag), value in said.state_features.items():
+        (number,) = weights.numbers([name])
+        assert weights.sums([number])[weights.tags.index(tag)] == pytest.approx(value, abs=1e-6)
+    for one, row in zip(weights.tags, weights.steps, strict=True):
+        for two, value in zip(weights.tags, row, strict=True):
+            assert value == pytest.approx(said.transitions.get((one, two), 0.0), abs=1e-6)
+    assert weights.numbers(["w=nobody-has-seen-this", "w=\0"]) == []
+
+
+@pytest.mark.parametrize("cut", [0, 40, 1000, -8])
+def test_damaged_weights_are_refused(path: Path, cut: int) -> None:
+    _, file = crfsuite(path)
+    with pytest.raises(ValueError, match=r"damaged|no model"):
+        read_weights(file[:cut])
     with pytest.raises(ValueError, match="damaged"):
-        known_features(model.weights[:40])
+        # The first weight is of a tag that isn't there.
+        first = int.from_bytes(file[28:32], "little") + 12
+        read_weights(file[: first + 8] + b"\xff\xff\xff\x7f" + file[first + 12 :])
 
 
-def test_features_that_a_model_doesn_t_know_change_nothing(path: Path) -> None:
-    """They are left out for speed alone: tags and odds stay, to the last bit, whatever the text."""
-    model = load_model(path)
-    lean, full = Tables(model.lexicon, model.known), Tables(model.lexicon)
-    for text in (made_notes(2)[1][0], *HOSTILE.values()):
+@pytest.mark.parametrize("algorithm", ["lbfgs", "ap"])
+def test_it_reads_as_crfsuite_does(tmp_path: Path, algorithm: str) -> None:
+    """The same tags as crfsuite's own tagger gives, which is handed every feature, and the same odds; several notes
+    together as each alone."""
+    made = tmp_path / "model.zip"
+    train(made_notes(12), made, label_set="meddocan", algorithm=algorithm, iterations=15)
+    model, (tagger, _) = load_model(made), crfsuite(made)
+    known = families(model.lexicon)
+    rows, sums, rules = Rows(known), Emissions(known, model.weights), rules_for("meddocan")
+    scores, theirs = [], []
+    for text in (made_notes(14)[13][0], *HOSTILE.values()):
         note = read(text)
         if not note.tokens:
             continue
-        whole = Features(note, [], full).of(0, len(note.tokens))
-        short = Features(note, [], lean).of(0, len(note.tokens))
-        assert short == [[feature for feature in row if feature in model.known] for row in whole]
-        said = []
-        for rows in (whole, short):
-            tags = model.tagger.tag(rows)
-            said.append((tags, [model.tagger.marginal(tag, at) for at, tag in enumerate(tags)]))
-        assert said[0] == said[1]
+        size = len(note.tokens)
+        columns = Features(note, rules.predict([text])[0]).of(0, size)
+        scores.append(sums.of(columns, size))
+        tags = tagger.tag(rows.of(columns, size))
+        theirs.append((tags, [tagger.marginal(tag, at) for at, tag in enumerate(tags)]))
+    assert any(tag != "O" for tags, _ in theirs for tag in tags)
+    for path, (tags, odds) in zip(best_paths(scores, model.weights.steps), theirs, strict=True):
+        assert [model.weights.tags[number] for number in path.tags] == tags
+        assert np.allclose(path.odds, odds, rtol=0, atol=1e-9)
 
 
-def test_features_are_bounded_in_memory() -> None:
-    table = Table[int, tuple[bytes]](lambda number: (str(number).encode(),))
-    for number in range(2 * alphabet.MOST + 5):
-        assert table[number] == (str(number).encode(),)
-    assert len(table) <= alphabet.MOST
+def test_features_are_bounded_in_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Table[int, tuple[bytes]](lambda number: (str(number).encode(),))
+    for number in range(2 * table.MOST + 5):
+        assert made[number] == (str(number).encode(),)
+    assert len(made) <= table.MOST
+    # Sums that begin anew within a stream change nothing of what is read.
+    texts = [text for text, _ in made_notes(6)]
+    whole = [key(spans) for spans in CrfBackend(str(path)).predict(texts)]
+    monkeypatch.setattr(emissions, "MOST_SUMS", 3)
+    assert [key(spans) for spans in CrfBackend(str(path)).predict(texts)] == whole
 
 
 def test_a_perceptron_s_weights_are_scaled_to_odds(tmp_path: Path) -> None:
     made = tmp_path / "ap.zip"
     train(made_notes(), made, label_set="meddocan", algorithm="ap")
-    said = load_model(made).tagger.info()
+    tagger, file = crfsuite(made)
+    said = tagger.info()
     weights = [*said.state_features.values(), *said.transitions.values()]
     assert 0 < max(map(abs, weights)) <= LARGEST + 1e-6
-    weights = load_model(made).weights
-    assert scaled(weights) == weights
+    assert scaled(file) == file
 
 
 def test_odds_that_can_t_be_computed_are_no_confidence(path: Path, tmp_path: Path) -> None:
     """A model from outside may have weights of any size."""
-    weights = bytearray(load_model(path).weights)
+    weights = bytearray(crfsuite(path)[1])
     first = int.from_bytes(weights[28:32], "little") + 12
     for at in range(int.from_bytes(weights[first - 4 : first], "little")):
         place = first + 20 * at + 12
@@ -176,7 +222,7 @@ def test_nothing_to_learn_is_said(tmp_path: Path) -> None:
         ({"card__json": b"[" * 100_000}, "can't be read"),
         ({"lexicon__json": b"[]"}, "lexicon"),
         ({"model__crfsuite": b"\x80\x04\x95pickle"}, "not crfsuite's"),
-        ({"model__crfsuite": b"lCRF"}, "crfsuite can't open"),
+        ({"model__crfsuite": MAGIC}, "can't be read"),
     ],
 )
 def test_what_is_no_model_is_refused(path: Path, tmp_path: Path, members: dict[str, bytes], why: str) -> None:

@@ -1,16 +1,14 @@
 """A trained CRF on disk (models_runtime.backends.files): `model.crfsuite` holds the weights as crfsuite writes them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import pycrfsuite
-
 from annotations.domain.bio import OUTSIDE, split_tag
 from models_runtime.backends import files
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.crf.weights import MAGIC, known_features
+from models_runtime.backends.crf.weights import MAGIC, Weights, read_weights
 
 FORMAT: Final = "deidreview-crf-1"
 WEIGHTS: Final = "model.crfsuite"
@@ -43,32 +41,26 @@ def save(path: Path, card: Card, weights: Path, lexicon: Mapping[str, list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A loaded model; `revision` changes with every byte of it. `known` are the features that it has weights for."""
+    """A loaded model; `revision` changes with every byte of it."""
 
     card: Card
     lexicon: dict[str, tuple[str, ...]]
-    known: frozenset[bytes]
-    tagger: Any
-    # crfsuite reads them where they lie and keeps no hold of them.
-    weights: bytes
+    weights: Weights
     revision: str
 
 
 def load_model(path: Path) -> Model:
     """Raises BackendError (permanent) for what is missing, no model of this kind, or damaged."""
-    data, lexicon, weights = files.unpack(path, FORMAT, WEIGHTS)
+    data, lexicon, file = files.unpack(path, FORMAT, WEIGHTS)
     card = _card(path, data)
-    if not weights.startswith(MAGIC):
+    if not file.startswith(MAGIC):
         raise _refused(path, "its weights are not crfsuite's")
-    tagger = pycrfsuite.Tagger()
     try:
-        tagger.open_inmemory(weights)
-        tags = tagger.labels()
-        known = known_features(weights)
-    except Exception as error:  # crfsuite raises RuntimeError and ValueError, whatever is wrong
-        raise _refused(path, f"crfsuite can't open its weights ({type(error).__name__})") from None
-    _check_labels(path, card, tags)
-    return Model(card, lexicon, known, tagger, weights, files.digest(path)[:12])
+        weights = read_weights(file)
+    except ValueError as error:
+        raise _refused(path, f"its weights can't be read ({error})") from None
+    _check_labels(path, card, weights.tags)
+    return Model(card, lexicon, weights, files.digest(path)[:12])
 
 
 def _refused(path: Path, why: str) -> BackendError:
@@ -84,7 +76,7 @@ def _card(path: Path, data: dict[str, Any]) -> Card:
     return card
 
 
-def _check_labels(path: Path, card: Card, tags: list[str]) -> None:
+def _check_labels(path: Path, card: Card, tags: Sequence[str]) -> None:
     try:
         known = {split_tag(tag)[1] for tag in tags if tag != OUTSIDE}
     except ValueError:

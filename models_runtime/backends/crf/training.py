@@ -10,8 +10,9 @@ import pycrfsuite
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.crf.features import Features, Tables
+from models_runtime.backends.crf.features import Features, families
 from models_runtime.backends.crf.model import WEIGHTS, Card, save
+from models_runtime.backends.crf.rows import Rows
 from models_runtime.backends.crf.weights import scaled
 from models_runtime.backends.learner import Report, Step
 from models_runtime.backends.notes.lexicon import learn
@@ -51,10 +52,10 @@ def train(
         raise BackendError(f"{len(notes)} notes without a single span: there is nothing to learn", permanent=True)
     params = ALGORITHMS[algorithm] | ({"max_iterations": iterations} if iterations else {})
     lexicon = learn([*(text for text, _ in notes), *unlabelled])
-    rules, tables = rules_for(label_set), Tables(lexicon)
+    rules, rows = rules_for(label_set), Rows(families(lexicon))
     trainer = _Trainer(algorithm, params, report)
     for text, spans in notes:
-        for xseq, yseq in _sequences(text, spans, rules, tables):
+        for xseq, yseq in _sequences(text, spans, rules, rows):
             trainer.append(xseq, yseq)
     with tempfile.TemporaryDirectory() as folder:
         weights = Path(folder) / WEIGHTS
@@ -65,17 +66,15 @@ def train(
         return save(path, card, weights, lexicon)
 
 
-def _sequences(
-    text: str, spans: Sequence[Span], rules: RulesBackend, tables: Tables
-) -> Iterable[tuple[Any, list[str]]]:
+def _sequences(text: str, spans: Sequence[Span], rules: RulesBackend, rows: Rows) -> Iterable[tuple[Any, list[str]]]:
     """Tokens are split by the rule alone, as at prediction time: a gold end inside a token moves to the token's end."""
     note = read(text)
     if not note.tokens:
         return
-    features = Features(note, rules.predict([text])[0], tables)
+    features = Features(note, rules.predict([text])[0])
     tags = encode_tokens(note.tokens, spans).tags
     for first, past in pieces(note):
-        yield pycrfsuite.ItemSequence(features.of(first, past)), tags[first:past]
+        yield pycrfsuite.ItemSequence(rows.of(features.of(first, past), past - first)), tags[first:past]
 
 
 class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]

@@ -15,9 +15,10 @@ FIELD_WORDS: Final = 3
 _DIGIT: Final = re.compile(r"\d")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Word:
-    """What a token tells by itself. `own` are its features, ready to be used."""
+    """What a token tells by itself. `own` are its features, ready to be used. A form is one object (`word`), so that it
+    serves as a key without being compared."""
 
     lower: str
     norm: str

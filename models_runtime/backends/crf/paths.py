@@ -1,0 +1,106 @@
+"""The best tags of each sequence, and how sure each is: crfsuite's own sums (crf1d_context.c), several notes at a time.
+
+A step from token to token is a matter of a few numbers; taken for many notes at once, it costs hardly more than for
+one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_runtime.backends.crf.weights import Floats
+
+
+class Path(NamedTuple):
+    """For each token the number of its tag, and that tag's probability (a marginal); not a number where a model's
+    weights are so large that it can't be computed."""
+
+    tags: list[int]
+    odds: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stack:
+    """Sequences side by side, the longest first: `scores` is [token, sequence, tag], and `going[at]` is how many
+    sequences have a token `at`."""
+
+    scores: Floats
+    lengths: NDArray[np.intp]
+    going: list[int]
+
+
+def best_paths(emissions: Sequence[Floats], steps: Floats) -> list[Path]:
+    """The path of each sequence; none may be empty. `emissions` are [tokens, tags] each, `steps` [from, to]."""
+    order = sorted(range(len(emissions)), key=lambda at: -len(emissions[at]))
+    stack = _stacked([emissions[at] for at in order])
+    tags = _tags(stack, steps)
+    odds = _odds(stack, steps, tags)
+    paths = {
+        at: Path(tags[:length, column].tolist(), odds[:length, column].tolist())
+        for column, (at, length) in enumerate(zip(order, stack.lengths, strict=True))
+    }
+    return [paths[at] for at in range(len(emissions))]
+
+
+def _stacked(emissions: Sequence[Floats]) -> _Stack:
+    lengths = np.array([len(each) for each in emissions])
+    scores = np.zeros((lengths[0], len(emissions), emissions[0].shape[1]))
+    for column, each in enumerate(emissions):
+        scores[: len(each), column] = each
+    going = (lengths > np.arange(lengths[0])[:, None]).sum(axis=1).tolist()
+    return _Stack(scores, lengths, going)
+
+
+def _tags(stack: _Stack, steps: Floats) -> NDArray[np.intp]:
+    """[token, sequence], by Viterbi; of equals the first."""
+    best = stack.scores.copy()
+    size, count, tags = best.shape
+    ways, came = np.empty((tags, count, tags)), steps[:, None, :]
+    for at in range(1, size):
+        going = stack.going[at]
+        here = ways[:, :going]
+        np.add(best[at - 1, :going].T[:, :, None], came, out=here)
+        best[at, :going] += here.max(axis=0)
+    found = np.zeros((size, count), np.intp)
+    ends = stack.lengths - 1, np.arange(count)
+    found[ends] = best[ends].argmax(axis=1)
+    into = np.ascontiguousarray(steps.T)
+    for at in range(size - 1, 0, -1):
+        going = stack.going[at]
+        found[at - 1, :going] = (best[at - 1, :going] + into[found[at, :going]]).argmax(axis=1)
+    return found
+
+
+def _odds(stack: _Stack, steps: Floats, tags: NDArray[np.intp]) -> Floats:
+    """[token, sequence]: the marginals of these tags, forward and backward, scaled at each token."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        states, ways = np.exp(stack.scores), np.exp(steps)
+        forward, backward = np.zeros_like(states), np.zeros_like(states)
+        size, count, _ = states.shape
+        scale = np.ones((size, count, 1))
+        for at, going in enumerate(stack.going):
+            here = forward[at, :going]
+            if at:
+                np.matmul(forward[at - 1, :going], ways, out=here)
+                here *= states[at, :going]
+            else:
+                here[:] = states[0]
+            total = here.sum(axis=1, keepdims=True)
+            np.divide(1.0, total, out=scale[at, :going], where=total != 0)
+            here *= scale[at, :going]
+        back = np.ascontiguousarray(ways.T)
+        on = 0
+        for at in range(size - 1, -1, -1):
+            going = stack.going[at]
+            here = backward[at, :going]
+            if on:
+                np.matmul(backward[at + 1, :on] * states[at + 1, :on], back, out=here[:on])
+            here[on:] = 1.0
+            here *= scale[at, :going]
+            on = going
+        chosen = tags[:, :, None]
+        odds = np.take_along_axis(forward, chosen, 2) * np.take_along_axis(backward, chosen, 2) / scale
+    return odds[:, :, 0]
