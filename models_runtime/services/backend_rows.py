@@ -22,6 +22,7 @@ from models_runtime.registry import (
 )
 from models_runtime.services.backends import ready_models
 from models_runtime.services.calibrations import Standing, standing
+from models_runtime.services.foreign import WHERE
 from models_runtime.services.health import Health, State, Workers
 from models_runtime.services.llm import servers
 from models_runtime.services.trained import trouble_of
@@ -66,9 +67,7 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
     )
     for key in FOREIGN:
         kind = backend_kind(key)
-        if FOUND[key]():
-            health = workers.health(key, kind, kind.queue)
-            rows.append(BackendRow(key, kind.title, kind.description, kind.queue, health))
+        rows.append(BackendRow(key, kind.title, kind.description, kind.queue, _of_others(key, kind, workers)))
     rows += [_of_model(model, workers) for model in ready_models(project)]
     return list(_with_runs(project, rows))
 
@@ -78,6 +77,13 @@ def _of_servers(workers: Workers) -> Health:
     if servers():
         return workers.health(LLM, LLM_KIND, LLM_KIND.queue)
     return Health(State.NO_SERVER, _("No server is listed; the administrator names them in DEIDREVIEW_LLM_SERVERS."))
+
+
+def _of_others(key: str, kind: BackendKind, workers: Workers) -> Health:
+    """Without a model on this machine there is nothing to run, whatever the workers have."""
+    if FOUND[key]():
+        return workers.health(key, kind, kind.queue)
+    return Health(State.WEIGHTS, _("There are none here: %(remedy)s.") % {"remedy": WHERE[key]()})
 
 
 def _of_model(model: TrainedModel, workers: Workers) -> BackendRow:

@@ -63,11 +63,14 @@ def started(
 ) -> Run:
     """A run of a backend that was chosen, over every note that all the authors of `read_by` have read.
 
-    With `left` only over notes that aren't gold.
+    With `left` only over notes that aren't gold. The same `key` gives the same run.
     """
     try:
         with transaction.atomic():
             Project.objects.select_for_update().get(pk=project.pk)
+            there = Run.objects.filter(project=project, job__key=f"run-{key}").first()
+            if there is not None:  # the other click was a moment faster
+                return there
             author = Author.objects.create(
                 project=project, kind=Author.Kind.RUN, name=name.strip() or _free_name(project, choice.stem),
                 merged_from=list(merged_from) or None,

@@ -10,6 +10,7 @@ from annotations.models import Author, Review
 from models_runtime import registry
 from models_runtime.models import Job, Run, RunItem
 from models_runtime.runner import run as work
+from models_runtime.services.backends import chosen
 from tests import factories as make
 from tests.pages.checks import check_page
 
@@ -46,6 +47,20 @@ def test_a_run_from_the_button_to_its_end(transactional_db, world, sign_in):
     assert "run:fake-1" in html
     assert "fake-1" in check_page(client.get(reverse("runs", args=["covid"])))
     check_page(client.get(reverse("job", args=["covid", run.job_id])))
+
+
+def test_a_second_click_before_the_first_is_answered_is_the_same_run(world, sign_in, monkeypatch):
+    """Both requests look for the run before either has made it."""
+    client, data, answers = sign_in(world.mia), {"token": str(uuid.uuid4()), "name": "mine"}, []
+
+    def in_between(*args):
+        monkeypatch.undo()
+        answers.append(start(client, world, backend="rules", **data))
+        return chosen(*args)
+
+    monkeypatch.setattr("models_runtime.services.runs.chosen", in_between)
+    answers.append(start(client, world, backend="rules", **data))
+    assert [answer.url for answer in answers] == [reverse("run", args=["covid", Run.objects.get().pk])] * 2
 
 
 def test_failed_notes_are_listed_and_retried(world, sign_in):

@@ -164,3 +164,13 @@ def test_a_language_model_wants_a_server(no_redis, settings):
         {"DEIDREVIEW_LLM_SERVERS": "near=http://127.0.0.1:9/v1", "DEIDREVIEW_LLM_NEAR_MODELS": "small"}
     )
     assert listed()["llm"]["health"] != "no server"
+
+
+def test_models_of_others_say_where_they_are_put(no_redis, project, client, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    rows = listed("ward")
+    for key, folder in (("token-classification", "weights"), ("spacy-pipeline", "pipelines")):
+        assert (rows[key]["health"], f"in {tmp_path / folder}." in rows[key]["words"]) == ("weights", True)
+    client.force_login(make.make_member(project, "viewer", "vic"))
+    html = check_page(client.get(reverse("backends", args=["ward"])))
+    assert html.count("Weights missing") == 2 and f"label tokens in {tmp_path / 'weights'}." in html
