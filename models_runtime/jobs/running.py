@@ -46,7 +46,11 @@ def run(claim: Claim) -> dict[str, Any]:
         _count(claim, row)
         _tell_device(row, backend)
     for items in batches(claim, row, budget_of(backend)):
-        results = _predict(backend, items)
+        try:
+            results = _predict(backend, items)
+        except BaseException:  # what was asked was asked, and may have been paid for
+            write_usage(row, backend)
+            raise
         with settling(claim, len(items)):
             dropped = _write(row, results, words)
             write_usage(row, backend)

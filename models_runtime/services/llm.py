@@ -104,15 +104,21 @@ def usage_of(run: Run) -> Usage | None:
         return None
     rows = RunUsage.objects.filter(run=run)
     sums = rows.aggregate(cost=Sum("cost"), **{f"sum_{name}": Sum(name) for name in RunUsage.COUNTS})
-    currencies = set(rows.values_list("currency", flat=True))
+    currencies = set(rows.values_list("currency", flat=True)) or {_currency(run)}
     known = len(currencies) == 1 and "" not in currencies
     counts = {name: sums[f"sum_{name}"] or 0 for name in RunUsage.COUNTS}
     return Usage(
         counts=counts,
         wrong=sum(counts[name] for name in RunUsage.WRONG),
-        cost=sums["cost"] if known else None,
+        cost=sums["cost"] or Decimal(0) if known else None,
         currency=currencies.pop() if known else "",
     )
+
+
+def _currency(run: Run) -> str:
+    """Of its server's prices; empty where there are none."""
+    server = server_of(run)
+    return server.price.currency if server and server.price else ""
 
 
 def server_of(run: Run) -> Server | None:

@@ -151,6 +151,8 @@ def test_a_server_that_refuses_the_key_ends_the_run_and_what_is_left_is_worked_o
     run = Run.objects.get()
     job = finished(run)
     assert (job.state, job.error) == (Job.State.FAILED, "the server ward refused the key (401)")
+    html = check_page(client.get(reverse("run", args=["covid", run.pk])))
+    assert f"{len(server.requests)} asked" in html and "0.0000 EUR" in html
     server.script = model
     client.post(reverse("run_retry", args=["covid", run.pk]))
     run.refresh_from_db()
@@ -175,11 +177,13 @@ def test_the_command(project, server):
     result = json.loads(said)
     assert (result["done"], result["failed"], result["state"]) == (3, 0, "done")
     assert result["usage"]["requests"] == 6 and float(result["usage"]["cost"]) == 0.72
+    again = json.loads(run("llm", "--server=ward", "--model=small", "--language=it", "--wait", "--json"))["usage"]
+    assert (again["requests"], again["kept"], float(again["cost"])) == (0, 6, 0)
     with pytest.raises(CommandError, match="there is no server"):
         run("llm", "--server=http://203.0.113.5")
     with pytest.raises(CommandError, match="agree to it"):
         run("llm", "--server=cloud")
     with pytest.raises(CommandError, match="only for llm"):
         run("rules", "--server=ward")
-    assert Span.objects.filter(annotation_set__author__kind="run").count() == 6
+    assert Span.objects.filter(annotation_set__author__kind="run").count() == 12
     assert not any("Rossi" in json.dumps(event.data) for event in Event.objects.all())

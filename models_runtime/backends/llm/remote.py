@@ -112,13 +112,16 @@ class RemoteCompletion:
             options = {"response_format": {"type": answer_format, "json_schema": schema}}
         elif answer_format == "json_object":
             options = {"response_format": {"type": answer_format}}
-        return self._client.chat.completions.create(
-            model=self._model,
-            messages=[{"role": "system", "content": question.system}, {"role": "user", "content": question.user}],
-            temperature=0,
-            max_tokens=question.most_tokens,
-            **options,
-        )
+        try:
+            return self._client.chat.completions.create(
+                model=self._model,
+                messages=[{"role": "system", "content": question.system}, {"role": "user", "content": question.user}],
+                temperature=0,
+                max_tokens=question.most_tokens,
+                **options,
+            )
+        except ValueError:  # called JSON, and it is none: the client hands the parser's error on, with the text in it
+            raise self._unreadable() from None
 
     def _read(self, said: ChatCompletion) -> Answer:
         """The text of the first choice. A wish to call something is no answer, and nothing is called."""
@@ -141,7 +144,7 @@ class RemoteCompletion:
         if not isinstance(error, openai.APIStatusError):
             if isinstance(error, openai.APIConnectionError):
                 return None
-            return BackendError(f"the server {name} gave an answer that can't be read", permanent=False)
+            return self._unreadable()
         status = error.status_code
         if status in (401, 403):
             return BackendError(f"the server {name} refused the key ({status})", permanent=True)
@@ -160,6 +163,9 @@ class RemoteCompletion:
         if status in (408, 409, 425, 429) or status >= 500:
             return None
         return BackendError(f"the server {name} refused the request ({status})", permanent=False)
+
+    def _unreadable(self) -> BackendError:
+        return BackendError(f"the server {self._server.name} gave an answer that can't be read", permanent=False)
 
     def _gave_up(self, error: openai.APIError) -> BackendError:
         name = self._server.name

@@ -31,6 +31,7 @@ class Said:
     headers: dict[str, str] = field(default_factory=dict)
     finish: str = "stop"
     body: Any = None
+    raw: bytes | None = None
 
 
 Script = Callable[[dict[str, Any]], "Said | str"]
@@ -78,7 +79,7 @@ class Scripted:
             with self._lock:
                 self._now -= 1
         said = Said(said) if isinstance(said, str) else said
-        data = json.dumps(said.body if said.body is not None else _completion(said, body)).encode()
+        data = said.raw or json.dumps(said.body if said.body is not None else _completion(said, body)).encode()
         handler.send_response(said.status)
         for name, value in (
             {"Content-Type": "application/json", "Content-Length": str(len(data))} | said.headers

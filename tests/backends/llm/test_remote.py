@@ -94,6 +94,13 @@ def test_a_server_that_is_away_ends_the_run_and_says_so() -> None:
     assert caught.value.permanent and len(waits) == remote.TRIES - 1
 
 
+def test_an_answer_that_only_calls_itself_json_fails_the_note() -> None:
+    with serving(in_turn(Said(raw=b'{"choices": [Dr. Serra'))) as server:
+        with pytest.raises(BackendError, match="the server ward gave an answer that can't be read") as caught:
+            completion(server.url).complete(QUESTION)
+        assert not caught.value.permanent and len(server.requests) == 1
+
+
 def test_a_note_too_long_for_the_model_fails_alone() -> None:
     error = {"error": {"message": "This model's maximum context length is 10 tokens: Dr. Serra", "code": 400}}
     with serving(in_turn(Said(status=400, body=error))) as server:
