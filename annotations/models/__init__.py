@@ -12,7 +12,7 @@ from annotations.models.imports import Import
 from annotations.models.label import Category, Label, LabelSet
 from annotations.models.personal import PersonalKey, Search
 from annotations.models.project import Membership, Project, Role
-from annotations.models.review import BulkAct, Decision, ProposedNote, ProposedString, Review
+from annotations.models.review import BulkAct, Decision, ProposedLabel, ProposedNote, ProposedString, Review
 from annotations.models.sets import AnnotationSet, Span
 from annotations.models.stored_file import StoredChunk, StoredFile
 from annotations.models.talk import Comment, Flag
@@ -44,6 +44,7 @@ __all__ = [
     "Membership",
     "PersonalKey",
     "Project",
+    "ProposedLabel",
     "ProposedNote",
     "ProposedString",
     "Resolution",

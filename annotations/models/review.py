@@ -122,6 +122,31 @@ class ProposedNote(models.Model):
         return f"proposed note {self.pk}"
 
 
+class ProposedLabel(models.Model):
+    """A label that a run proposes in a note from one source: the confidence of its least sure proposal, and how near to
+    one half the most doubtful one is. None counts as one half.
+
+    Of all proposals, decided or not: an open one is never less sure, nor more doubtful. Orders of review begin here.
+    """
+
+    author = models.ForeignKey(Author, models.CASCADE, related_name="+", db_index=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="+")
+    label_id = models.BigIntegerField()
+    source = models.CharField(max_length=80, blank=True)
+    lowest = models.FloatField()
+    nearest = models.FloatField()
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["author", "nearest", "document"], name="label_by_doubt"),
+            models.Index(fields=["author", "label_id", "source", "lowest", "document"], name="label_by_sureness"),
+        ]
+
+    def __str__(self) -> str:
+        return f"proposed label {self.pk}"
+
+
 class Decision(models.Model):
     """What a person decided on one proposal (a run's span). The gold span it led to carries the provenance."""
 

@@ -28,6 +28,21 @@ def rates_by(spans: "QuerySet[Span]", *columns: str, right: Q = RIGHT) -> dict[t
     return {tuple(row[c] for c in columns): Rate(row["right"], row["decided"]) for row in rows}
 
 
+def rates_of(author: Author) -> dict[tuple[Any, ...], Rate]:
+    """What was right among a run's decided proposals, by label id and source.
+
+    From the decisions: there are far fewer of them than proposals.
+    """
+    counted = Decision.objects.filter(review__author=author, cause__isnull=True).order_by()
+    right = Q(
+        verdict=Decision.Verdict.ACCEPTED, start=F("proposal__start"), end=F("proposal__end"),
+        label_id=F("proposal__label_id"),
+    )  # fmt: skip
+    rows: Any = counted.values_list("proposal__label_id", "proposal__source")
+    counts = rows.annotate(right=Count("pk", filter=right), decided=Count("pk"))
+    return {(label, source): Rate(right, decided) for label, source, right, decided in counts}
+
+
 @dataclass(frozen=True, slots=True)
 class Expected:
     """Of a bulk act's proposals under one label: how many there are, and the rate of what was decided by the rule."""

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Exists, OuterRef
 
@@ -104,12 +104,25 @@ def _between(meets: Between) -> dict[str, Any]:
     return known
 
 
-def _decisions(review: int) -> dict[int, Decision]:
-    made = Decision.objects.filter(review_id=review).select_related("reviewer")
-    return {decision.proposal_id: decision for decision in made}
+class Said(NamedTuple):
+    """A decision as far as it is shown: a model object for each of many would take most of an answer's time."""
+
+    proposal_id: int
+    verdict: str
+    start: int | None
+    end: int | None
+    label_id: int | None
+    at: datetime
+    by: str
 
 
-def shown_state(present: Iterable[Place], proposed: Iterable[int], decision: Decision | None) -> Seen:
+def _decisions(review: int) -> dict[int, Said]:
+    made = Decision.objects.filter(review_id=review).order_by()
+    rows = made.values_list("proposal_id", "verdict", "start", "end", "label_id", "at", "reviewer__username")
+    return {row[0]: Said(*row) for row in rows}
+
+
+def shown_state(present: Iterable[Place], proposed: Iterable[int], decision: Said | Decision | None) -> Seen:
     """How a proposal stands, with `present` being the spans in gold."""
     if decision is not None and decision.verdict == Decision.Verdict.REJECTED:
         return "rejected", None
@@ -120,13 +133,12 @@ def shown_state(present: Iterable[Place], proposed: Iterable[int], decision: Dec
     return ("accepted", place) if place in present else ("open", None)
 
 
-def _proposal(state: str, place: Place | None, decision: Decision | None) -> dict[str, Any]:
-    at: datetime | None = decision.at if decision else None
+def _proposal(state: str, place: Place | None, decision: Said | None) -> dict[str, Any]:
     return {
         "state": state,
         "place": place,
-        "by": decision.reviewer.username if decision else None,
-        "at": at.isoformat() if at else None,
+        "by": decision.by if decision else None,
+        "at": decision.at.isoformat() if decision else None,
     }
 
 

@@ -37,6 +37,21 @@ def rivals_in(sets: Iterable[int]) -> dict[int, list[Span]]:
     return found
 
 
+def rivals_of(proposal: Span) -> list[Span]:
+    """The rivals of one proposal. They overlap it, so that only these are looked at."""
+    backing = backing_of(proposal.provenance)
+    if backing is None:
+        return []
+    near = Span.objects.filter(
+        annotation_set=proposal.annotation_set_id, start__lt=proposal.end, end__gt=proposal.start
+    ).order_by("pk")
+    spans = {proposal.pk: proposal} | {span.pk: span for span in near}
+    backed = [
+        (span.pk, span.start, span.end, backing) for span in spans.values() if (backing := backing_of(span.provenance))
+    ]
+    return [spans[other] for other in sorted(rivals_among(backed)[proposal.pk])]
+
+
 def settled_by(place: tuple[int, int, int], rivals: Iterable[Span]) -> list[Span]:
     """The rivals that an acceptance at the place leaves no room for; one that says just that place is right too."""
     start, end, label = place

@@ -167,7 +167,10 @@ def _pass_by_rule(project: Project, document: Document, user: User, row: Annotat
     passing = [item for item in found.items if item.standing is Standing.AGREED]
     if not passing:
         return found
-    rows = [row_for(user, item, item.start, item.end, Choice.RULE, said_by_all(item), rule=True) for item in passing]
+    rows = [
+        row_for(project, user, item, item.start, item.end, Choice.RULE, said_by_all(item), rule=True)
+        for item in passing
+    ]
     _write(project, document, user, row, Effect([], rows), verb=Verb.ADJUDICATED, act="rule")
     return desk(project, document)
 

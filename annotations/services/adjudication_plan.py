@@ -5,16 +5,15 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from django.utils import timezone
-
 from annotations.domain.adjudication import Item, Standing, touched, with_own, without
 from annotations.domain.disagreement import Version, majority_version, places
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked, overlaps
-from annotations.models import AnnotationSet, Document, Resolution, User
+from annotations.models import AnnotationSet, Document, Project, Resolution, User
 from annotations.selectors.adjudicating import Desk, key_of, label_exists
 from annotations.services.adjudication_log import Effect, Row, rows_within
 from annotations.services.errors import ServiceError
+from annotations.services.provenance import decided
 
 Choice = Resolution.Choice
 
@@ -61,7 +60,10 @@ def plan(document: Document, user: User, row: AnnotationSet, found: Desk, reques
         wanted = [_shown(found, seen) for seen in request.seen]
         if any(item.standing is not Standing.AGREED for item in wanted):
             raise _moved()
-        rows = [row_for(user, item, item.start, item.end, Choice.UNANIMOUS, said_by_all(item)) for item in wanted]
+        rows = [
+            row_for(document.project, user, item, item.start, item.end, Choice.UNANIMOUS, said_by_all(item))
+            for item in wanted
+        ]
         return Effect([], rows)
     if request.act is Act.OWN:
         return _own(document, user, row, found, request)
@@ -69,7 +71,19 @@ def plan(document: Document, user: User, row: AnnotationSet, found: Desk, reques
         raise ServiceError("this act is about one place", code="place")
     item = _shown(found, request.seen[0])
     choice, spans, reader = _choice(document, found, item, request)
-    after = [row_for(user, item, item.start, item.end, choice, spans, reader=reader, kept=_provenance(row, item))]
+    after = [
+        row_for(
+            document.project,
+            user,
+            item,
+            item.start,
+            item.end,
+            choice,
+            spans,
+            reader=reader,
+            kept=_provenance(row, item),
+        )
+    ]
     if not spans and not item.place.marked:
         after = []  # nobody marked anything here, and now nor does the adjudicator
     return _changed(row, item.start, item.end, after)
@@ -140,7 +154,7 @@ def _own(document: Document, user: User, row: AnnotationSet, found: Desk, reques
     whole = places(versions, besides=[(start, end)])[0]
     kept = {place: how for item in parts for place, how in _provenance(row, item).items()}
     item = Item(whole, (), Standing.OPEN)
-    return _changed(row, start, end, [row_for(user, item, start, end, Choice.OWN, spans, kept=kept)])
+    return _changed(row, start, end, [row_for(document.project, user, item, start, end, Choice.OWN, spans, kept=kept)])
 
 
 def _checked(document: Document, request: Request) -> DomainSpan:
@@ -176,20 +190,18 @@ def _provenance(row: AnnotationSet, item: Item) -> dict[tuple[int, int, str], An
 
 
 def row_for(
-    user: User, item: Item, start: int, end: int, choice: Choice, spans: Version, *,
+    project: Project, user: User, item: Item, start: int, end: int, choice: Choice, spans: Version, *,
     reader: int | None = None, kept: dict[tuple[int, int, str], Any] | None = None, rule: bool = False,
 ) -> Row:  # fmt: skip
     """A decided place; a span that stood there before by the same choice keeps how it came about."""
-    at = timezone.now().isoformat(timespec="seconds")
+    act = decided(None if rule else user, project)
     rows = []
     for span in spans:
         how: dict[str, Any] = {
             "choice": str(choice),
             "annotators": [int(author) for author, version in item.place.versions.items() if span in version],
-            "by": None if rule else user.username,
-            "at": at,
             "changed": _changes(item, span),
-        }
+        } | act
         if rule:
             how["rule"] = "unanimous"
         before = (kept or {}).get((span.start, span.end, span.label))
@@ -198,7 +210,7 @@ def row_for(
         rows.append([span.start, span.end, int(span.label), how])
     return {
         "start": start, "end": end, "choice": str(choice), "reader": reader, "heard": _heard(item),
-        "by": user.pk, "at": at, "spans": rows,
+        "by": user.pk, "at": act["at"], "spans": rows,
     }  # fmt: skip
 
 

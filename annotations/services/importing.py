@@ -30,6 +30,7 @@ from annotations.services.import_plan import (
     reading_of,
 )
 from annotations.services.progress import Progress, silent
+from annotations.services.proposed_notes import forget_notes
 from annotations.services.proposed_strings import add_strings, remove_strings, tally_of
 from annotations.services.sources import MemorySource, Source, ZipSource, patients_at, source_at
 from annotations.services.staging import open_stored
@@ -242,6 +243,7 @@ def undo_import(*, import_id: int, state: str = Import.State.CANCELLED) -> int:
         if row.state == Import.State.DONE:
             return 0
         gone = tally_of(Span.objects.filter(annotation_set__imported_by=row))
+        forget_notes(AnnotationSet.objects.filter(imported_by=row))
         AnnotationSet.objects.filter(imported_by=row).delete()
         remove_strings(gone)
         worked_on = AnnotationSet.objects.filter(document=OuterRef("pk"))

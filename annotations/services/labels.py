@@ -11,6 +11,7 @@ from annotations.services.comparing import expect_relabelling
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.label_lock import change_labels
+from annotations.services.proposed_notes import relabel_notes
 from annotations.services.proposed_strings import relabel_strings, remove_strings, tally_of
 
 EDITABLE = ("name", "hotkey", "description", "placeholder")
@@ -135,6 +136,7 @@ def merge_labels(*, source: Label, target: Label, actor: User | None) -> dict[st
             remove_strings(gone)
         Span.objects.filter(label=source).update(label=target)
         relabel_strings(source.pk, target.pk)
+        relabel_notes(source.pk, target.pk)
         Decision.objects.filter(label_id=source.pk).update(label_id=target.pk)
         Label.objects.filter(merged_into=source).update(merged_into=target)
         # Each person keeps the key that they use for the target.

@@ -16,7 +16,7 @@ from annotations.models import AnnotationSet, Author, Decision, Document, Event,
 from annotations.models.project import SecondReview
 from annotations.selectors.handovers import between
 from annotations.selectors.review import Seen, review_state, shown_state
-from annotations.selectors.rivals import backing_of, rivals_in, settled_by
+from annotations.selectors.rivals import rivals_of, settled_by
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.label_lock import keep_labels
@@ -159,9 +159,9 @@ def _plan(document: Document, author: Author, user: User, gold: AnnotationSet, r
 
 def _beside(gold: AnnotationSet, proposal: Span, place: Place) -> list[list[Any]]:
     """In a merged list, accepting one reading of a place rejects the other ones that are open."""
-    if not backing_of(proposal.provenance):
+    rivals = settled_by(place, rivals_of(proposal))
+    if not rivals:
         return []
-    rivals = settled_by(place, rivals_in([proposal.annotation_set_id]).get(proposal.pk, []))
     decided = set(Decision.objects.filter(proposal__in=[r.pk for r in rivals]).values_list("proposal_id", flat=True))
     there = set(gold.spans.values_list("start", "end", "label_id"))
     rejected = {"verdict": str(Decision.Verdict.REJECTED), "place": None}

@@ -19,9 +19,10 @@ from annotations.forms.refusals import sentence
 from annotations.models import Author, Document, Verb
 from annotations.selectors.misses import hints_of
 from annotations.selectors.personal import own_labels
+from annotations.selectors.precision import rates_of
 from annotations.selectors.review import Seen, review_state
 from annotations.selectors.review_list import review_list
-from annotations.selectors.review_order import Queue, next_in_queue, rates_of
+from annotations.selectors.review_order import Queue
 from annotations.selectors.reviewing import (
     last_decided,
     proposed_note,
@@ -36,6 +37,7 @@ from annotations.services.review import Request as ReviewRequest
 from annotations.services.review import decide
 from annotations.services.review_closing import close_review, reopen_review
 from annotations.services.review_log import Act
+from annotations.services.review_queue import next_in_queue
 from annotations.views.decisions import body_of, change_id_of, malformed, place_of, same_person, whole
 from annotations.views.requests import Request, number
 

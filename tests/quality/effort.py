@@ -136,7 +136,8 @@ class World:
     def _review(self, run: int, order: str) -> tuple[list[Plan], list[tuple[str, str]]]:
         """A round's notes as the product offers them: planned, decided, closed. Plans; the notes' names and texts."""
         from annotations.models import Author
-        from annotations.selectors.review_order import Queue, next_in_queue
+        from annotations.selectors.review_order import Queue
+        from annotations.services.review_queue import next_in_queue
 
         author = Author.objects.get(pk=run)
         found, done = [], []
@@ -154,8 +155,8 @@ class World:
     def _note(self, author: Any, pk: int) -> tuple[tuple[str, str], Plan]:
         from annotations.models import Document
         from annotations.selectors.misses import hints_of
+        from annotations.selectors.precision import rates_of
         from annotations.selectors.review import review_state
-        from annotations.selectors.review_order import rates_of
         from annotations.services.review import Request, decide
         from annotations.services.review_closing import close_review
         from annotations.services.review_log import Act

@@ -35,6 +35,7 @@ from annotations.services.comparing import bring_up_to_date, compare_note
 from annotations.services.errors import ServiceError
 from annotations.services.gold import make_gold, make_gold_bulk
 from annotations.services.labels import merge_labels
+from annotations.services.projects import set_guidelines
 from annotations.services.reading import reopen as reopen_reading
 from annotations.services.reading import submit
 from tests import factories as make
@@ -389,6 +390,21 @@ def test_closing_wants_every_place_decided(world):
     reopen(project=world.project, document=world.note, user=world.rosa)
     assert state(world)["open"] == 0
     assert not Adjudication.objects.exists()
+
+
+def test_each_span_says_which_guidelines_held_when_it_was_decided(world):
+    """In the adjudicated set, and beside the maker's own version in gold; also where a rule decides."""
+    act(world, "majority", NAME)
+    world.project = world.note.project = set_guidelines(project=world.project, text="Names whole.", actor=world.rita)
+    act(world, "nothing", AGE)
+    act(world, "reader", CITY, reader=1)
+    world.project.unanimous_passes = True
+    close(project=world.project, document=world.note, user=world.rita)
+    assert [provenance(world, place)["guidelines"] for place in (NAME, CITY, DATE)] == [0, 1, 1]
+    own_set = AnnotationSet.objects.get(author__kind="adjudicated")
+    make_gold(document=world.note, annotation_set=own_set, actor=world.rosa)
+    how = Span.objects.get(annotation_set__author__kind="gold", start=NAME[0]).provenance
+    assert (how["guidelines"], how["adjudication"]["guidelines"]) == (1, 0)
 
 
 def test_gold_carries_the_provenance(world):

@@ -22,7 +22,7 @@ from annotations.selectors.decision_log import decisions
 from annotations.selectors.gold import gold_sets
 from annotations.selectors.handovers import pairs
 from annotations.selectors.review import review_state
-from annotations.selectors.review_order import Queue, next_in_queue
+from annotations.selectors.review_order import Queue
 from annotations.selectors.reviewing import next_to_review, review_progress
 from annotations.services import review
 from annotations.services.bulk_review import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
@@ -32,6 +32,7 @@ from annotations.services.projects import update_project
 from annotations.services.review import Request
 from annotations.services.review_closing import close_review, reopen_review
 from annotations.services.review_log import Act
+from annotations.services.review_queue import next_in_queue
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 
 TEXT = "Mario Rossi, 54 anni, a Torino."

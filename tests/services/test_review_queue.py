@@ -1,0 +1,120 @@
+"""The next note by an order is the one that going through every open proposal would give."""
+
+import random
+import uuid
+
+import pytest
+
+from annotations.domain.precision import Rate, likely_right
+from annotations.models import Label, ProposedLabel, Review, Role, Span
+from annotations.selectors.precision import rates_of
+from annotations.selectors.review_order import Queue
+from annotations.services import review, review_queue
+from annotations.services.labels import merge_labels
+from annotations.services.review import Request
+from annotations.services.review_closing import close_review
+from annotations.services.review_log import Act
+from annotations.services.review_queue import next_in_queue
+from tests.factories import make_author, make_member, make_note, make_project, make_set
+
+pytestmark = pytest.mark.django_db
+TEXT = "Anna Bruno Carlo Diana Elena Fabio."
+WORDS = [(0, 4), (5, 10), (11, 16), (17, 22), (23, 28), (29, 34)]
+LABELS = ("PATIENT", "DOCTOR", "CITY")
+ORDERS = ("uncertainty", "false", "label", "note")
+
+
+class World:
+    """Notes with proposals of three labels and two sources; every seventh without a confidence."""
+
+    def __init__(self, notes=14, seed=3):
+        chance = random.Random(seed)
+        self.project = make_project("ward")
+        self.rita = make_member(self.project, Role.REVIEWER, "rita")
+        self.run = make_author(self.project, kind="run", name="crf-1")
+        self.notes = [make_note(self.project, TEXT) for _ in range(notes)]
+        for note in self.notes:
+            reading = make_set(
+                note, self.run, [(*word, chance.choice(LABELS)) for word in WORDS if chance.random() < 0.7],
+                submitted=True,
+            )  # fmt: skip
+            for span in reading.spans.all():
+                span.confidence = None if chance.random() < 0.15 else round(chance.random(), 2)
+                span.source = chance.choice(("rule", "model"))
+                span.save()
+
+    def open(self, label=None):
+        spans = Span.objects.filter(annotation_set__author=self.run, decision__isnull=True)
+        shut = Review.objects.filter(author=self.run, closed_at__isnull=False).values("document")
+        spans = spans.exclude(annotation_set__document__in=shut).select_related("label", "annotation_set")
+        return list(spans.filter(label=label) if label else spans)
+
+    def brute(self, order, label=None, after=0):
+        rates = rates_of(self.run)
+
+        def place(span):
+            sure = 0.5 if span.confidence is None else span.confidence
+            return {
+                "uncertainty": (abs(sure - 0.5),),
+                "false": (likely_right(rates.get((span.label_id, span.source), Rate(0, 0)), sure),),
+                "label": (span.label.position, span.label_id),
+                "note": (),
+            }[order]
+
+        ranked = sorted((place(span), span.annotation_set.document_id) for span in self.open(label))
+        return next((note for _, note in ranked if note != after), ranked[0][1] if ranked else None)
+
+    def check(self):
+        labels = [None, Label.objects.get(label_set__project=self.project, name="DOCTOR").pk]
+        for order in ORDERS:
+            for label in labels:
+                queue = Queue(order, label)
+                if queue.plain or not self.open(label):
+                    continue
+                first = self.brute(order, label)
+                found = [next_in_queue(self.run, self.project, queue, self.rita, after) for after in (0, first)]
+                assert found == [first, self.brute(order, label, first)], (order, label)
+
+    def decide(self, span, act):
+        request = Request(change_id=uuid.uuid4(), act=act, proposal=span.pk)
+        note = next(note for note in self.notes if note.pk == span.annotation_set.document_id)
+        review.decide(document=note, author=self.run, user=self.rita, request=request)
+        return note
+
+    def undo(self, note):
+        request = Request(change_id=uuid.uuid4(), act=Act.UNDO)
+        review.decide(document=note, author=self.run, user=self.rita, request=request)
+
+
+@pytest.fixture
+def world(monkeypatch):
+    monkeypatch.setattr(review_queue, "LOOK", 2)
+    return World()
+
+
+def test_the_orders_are_those_of_all_open_proposals_as_work_goes_on(world):
+    world.check()
+    for step in range(6):
+        # What is in front is decided or closed, so that what the rows promise is no longer there.
+        first = next_in_queue(world.run, world.project, Queue(ORDERS[step % 3]), world.rita)
+        spans = [span for span in world.open() if span.annotation_set.document_id == first]
+        if step == 3:
+            note = next(note for note in world.notes if note.pk == first)
+            close_review(document=note, author=world.run, user=world.rita, rest={span.pk for span in spans})
+        else:
+            note = [world.decide(span, Act.REJECT if step % 2 else Act.ACCEPT) for span in spans[:3]][-1]
+        world.check()
+    world.undo(note)
+    world.check()
+
+
+def test_merged_labels_and_a_run_that_is_decided_to_the_end(world):
+    labels = {label.name: label for label in Label.objects.filter(label_set__project=world.project)}
+    world.check()
+    merge_labels(source=labels["CITY"], target=labels["DOCTOR"], actor=world.rita)
+    world.check()
+    for span in world.open():
+        world.decide(span, Act.REJECT)
+    assert ProposedLabel.objects.exists()
+    waiting = next_in_queue(world.run, world.project, Queue("false"), world.rita, world.notes[0].pk)
+    assert waiting == world.notes[1].pk, "by id, to be read and closed"
