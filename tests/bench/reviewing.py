@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ from tests.bench.product import ROOT
 
 PART = "review"
 PROJECT = "proposing"
+PEOPLE = (f"{MANAGER}-8", f"{MANAGER}-9")
 NOTES = int(os.environ.get("DEIDREVIEW_BENCH_NOTES", "10000"))
 SPANS = 100
 # The second run reads every other note. The merged list is of the first notes that both read.
@@ -45,27 +47,34 @@ LONGEST = 1800
 
 def measure(bench: Bench) -> list[Figure]:
     new_project(bench.product, PROJECT)
-    people = [f"{MANAGER}-{number}" for number in (8, 9)]
-    for name in people:
+    for name in PEOPLE:
         new_member(bench.product, PROJECT, name, "manager")
-    runs = json.loads(_program(bench, "fill"))
-    manager, other = (bench.product.signed_in(name, PASSWORD) for name in people)
-    figures = [*_strings(bench, manager, runs[RUNS[0]]), *_next(bench, manager, runs[RUNS[0]], "")]
-    figures += _decisions(bench, manager, "of one run", runs[RUNS[0]])
-    figures += _decisions(bench, manager, "of a merged list", runs[TOGETHER])
+    runs = json.loads(_program(bench, "fill", str(NOTES)))
+    whole = runs[RUNS[0]]
+    with _signed_in(bench) as manager:
+        figures = [*_strings(bench, manager, whole), *_next(bench, manager, whole, "")]
+        figures += _decisions(bench, manager, "of one run", whole)
+        figures += _decisions(bench, manager, "of a merged list", runs[TOGETHER])
     _program(bench, "two")
-    figures += _two(bench, manager, other, runs[RUNS[0]])
+    figures += _two(bench, whole)
     _program(bench, "one")
-    figures.append(Figure(PART, f"accepting {BULK:,} in bulk, by a job", _bulk(manager, runs[RUNS[0]]), "s"))
-    figures += _next(bench, manager, runs[RUNS[0]], ", after that")
-    manager.close()
-    other.close()
+    with _signed_in(bench) as manager:
+        figures.append(Figure(PART, f"accepting {BULK:,} in bulk, by a job", _bulk(manager, whole), "s"))
+        figures += _next(bench, manager, whole, ", after that")
     return figures
 
 
-def _program(bench: Bench, word: str) -> bytes:
-    """What it prints."""
-    words = [sys.executable, "-m", "tests.bench.reviewing", word]
+@contextmanager
+def _signed_in(bench: Bench, name: str = PEOPLE[0]) -> Iterator[Browser]:
+    """For as long as there is something to ask: the server ends a connection that is idle for half a minute."""
+    browser = bench.product.signed_in(name, PASSWORD)
+    yield browser
+    browser.close()
+
+
+def _program(bench: Bench, *asked: str) -> bytes:
+    """What it prints. The product's environment says nothing of this bench."""
+    words = [sys.executable, "-m", "tests.bench.reviewing", *asked]
     done = subprocess.run(
         words, cwd=ROOT, env=bench.product.environ, check=True, timeout=LONGEST, stdout=subprocess.PIPE
     )
@@ -132,21 +141,22 @@ def _taken(name: str, rounds: list[list[float]]) -> list[Figure]:
     ]
 
 
-def _two(bench: Bench, first: Browser, second: Browser, run: int) -> list[Figure]:
+def _two(bench: Bench, run: int) -> list[Figure]:
     """The first reviewer's decisions, and the blind second one's of the same notes."""
     by_first, by_second = [], []
     for _ in range(bench.rounds):
         of_first: list[float] = []
         of_second: list[float] = []
-        for page in _notes(first, run):
-            of_first += _decide(first, page)
-            _close(first, page)
-        for page in _notes(second, run):
-            if page["stage"] != "second":
-                raise RuntimeError("a note that waits for the second reviewer does not come first")
-            of_second += _decide(second, page)
-            _close(second, page)
-            _close(second, reading(second.get(page["urls"]["decide"].removesuffix("decide"))))  # what they differ in
+        with _signed_in(bench) as first:
+            for page in _notes(first, run):
+                of_first += _decide(first, page)
+                _close(first, page)
+        with _signed_in(bench, PEOPLE[1]) as second:
+            for page in _notes(second, run):
+                if page["stage"] != "second":
+                    raise RuntimeError("a note that waits for the second reviewer does not come first")
+                of_second += _decide(second, page)
+                _close(second, page)
         by_first.append(of_first)
         by_second.append(of_second)
     return _taken("of the first of two reviewers", by_first) + _taken("of the second, blind", by_second)
@@ -206,19 +216,22 @@ def _bulk(browser: Browser, run: int) -> float:
 # ── In the product's own database ────────────────────────────────────────────────────────────────────────────────────
 
 
-def fill() -> dict[str, int]:
+def fill(count: int) -> dict[str, int]:
     """The runs' authors by name. Every word of a note is a suggestion; words are as unequal in frequency as names are.
 
     The second run gives one word in five another label, so that a merged list has rivals.
     """
-    from django.db import transaction
+    from django.db import connection, transaction
 
     from annotations.domain.strings import string_key
-    from annotations.models import AnnotationSet, Author, Document, Label, Project, Span
+    from annotations.models import AnnotationSet, Author, Document, Label, Project
     from annotations.services.bulk import SpanRow, insert_spans
     from annotations.services.proposed_notes import add_notes
-    from annotations.services.proposed_strings import add_strings, tally_of
 
+    with connection.cursor() as cursor:
+        # The product's 8 MiB are for small changes. Here every row goes anywhere into the indexes: without room for
+        # them each row would write a page, and read one, and the rows would never be done.
+        cursor.execute("PRAGMA cache_size=-1000000")
     chance = random.Random(11)
     project = Project.objects.get(slug=PROJECT)
     labels = list(Label.objects.filter(label_set__project=project).values_list("pk", flat=True))[:8]
@@ -226,9 +239,9 @@ def fill() -> dict[str, int]:
     words = [f"nome{n:06}" for n in range(STRINGS)]
     keys = [string_key(word) for word in words]
     width = len(words[0]) + 1
-    for start in range(0, NOTES, 500):
+    for start in range(0, count, 500):
         with transaction.atomic():
-            numbers = range(start, min(start + 500, NOTES))
+            numbers = range(start, min(start + 500, count))
             said = {n: [int(STRINGS * chance.random() ** 3) for _ in range(SPANS)] for n in numbers}
             notes = Document.objects.bulk_create(
                 Document(
@@ -253,7 +266,6 @@ def fill() -> dict[str, int]:
                 for (n, _, _), row in zip(pairs, sets, strict=True)
             }  # fmt: skip
             insert_spans(span for spans in rows.values() for span in spans)
-            add_strings(tally_of(Span.objects.filter(annotation_set__in=sets)))
             for author in authors:
                 add_notes(
                     author.pk,
@@ -263,7 +275,22 @@ def fill() -> dict[str, int]:
                         if row.author_id == author.pk
                     ),
                 )
-    return {author.name: author.pk for author in [*authors, _merge(authors)]}
+    runs = [*authors, _merge(authors)]
+    with connection.cursor() as cursor:
+        cursor.execute(_STRINGS)
+    return {author.name: author.pk for author in runs}
+
+
+# As services.proposed_strings counts them, all at once.
+_STRINGS = """
+    INSERT INTO annotations_proposedstring
+        (author_id, string_key, label_id, count, open, scored, confidence_sum, uncertainty, sample)
+    SELECT reading.author_id, span.string_key, span.label_id, COUNT(*), COUNT(*), COUNT(span.confidence),
+        SUM(span.confidence), 1 - 2 * ABS(AVG(span.confidence) - 0.5), MIN(span.id)
+    FROM annotations_span span JOIN annotations_annotationset reading ON reading.id = span.annotation_set_id
+    WHERE span.string_key IS NOT NULL
+    GROUP BY reading.author_id, span.string_key, span.label_id
+"""
 
 
 def _merge(authors: list[Any]) -> Any:
@@ -275,7 +302,6 @@ def _merge(authors: list[Any]) -> Any:
     from annotations.domain.strings import string_key
     from annotations.models import AnnotationSet, Author, Document, Span
     from annotations.services.bulk import SpanRow, insert_spans
-    from annotations.services.proposed_strings import add_strings, tally_of
 
     together = Author.objects.create(
         project=authors[0].project, kind=Author.Kind.RUN, name=TOGETHER, merged_from=[each.pk for each in authors]
@@ -297,7 +323,6 @@ def _merge(authors: list[Any]) -> Any:
                 )
                 for span in merge(RUNS, readings)
             )  # fmt: skip
-            add_strings(tally_of(Span.objects.filter(annotation_set=made)))
     return together
 
 
@@ -317,6 +342,6 @@ if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "deidreview.settings")
     django.setup()
     if sys.argv[1] == "fill":
-        print(json.dumps(fill()))
+        print(json.dumps(fill(int(sys.argv[2]))))
     else:
         reviewers(sys.argv[1])

@@ -30,6 +30,8 @@ LARGE_CHARACTERS, LARGE_SPANS = 100_000, 2_000
 FRAME = 1000 / 60
 EACH = 20  # of every gesture, in every round
 OPENED = 6
+# Milliseconds between two gestures: ten acts a second, faster than any hand, and no gesture waits for the one before.
+PAUSE = 100
 GESTURES = ("label by key", "label by mouse", "relabel", "resize", "delete", "undo")
 Row = dict[str, float]
 
@@ -181,6 +183,7 @@ def _gestures(page: Page) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = defaultdict(list)
 
     def timed(name: str, act: Callable[[], None]) -> None:
+        page.wait_for_timeout(PAUSE)
         page.evaluate("benchWatch.gesture()")
         act()
         found[name].append(page.evaluate("benchWatch.made()"))
