@@ -5,6 +5,9 @@ SQLite by default; PostgreSQL where DATABASE_URL names one (`make test` runs all
 
 import os
 import shutil
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +41,8 @@ RUNNING = {"ops", RUNTIME}
 # Their databases are those of tests elsewhere; of these the ones marked `both_databases` run on both.
 ONCE = BROWSER | {"ops", "training"}
 HERE = Path(__file__).parent
+# Calls that a test can make at one moment.
+THREADS = 8
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -104,3 +109,27 @@ def django_db_setup(django_db_setup: None) -> None:
         flush(self, [*(f'DROP TRIGGER "{name}"' for name, _ in triggers), *sql_list, *(sql for _, sql in triggers)])
 
     operations.execute_sql_flush = flush_unguarded
+
+
+@pytest.fixture
+def at_once() -> Iterator[Callable[..., list[Any]]]:
+    """Run calls in threads of their own that start together; each with a database connection of its own."""
+    from django.db import connection
+
+    pool = ThreadPoolExecutor(THREADS)
+
+    def run(*calls: Callable[[], Any]) -> list[Any]:
+        barrier = threading.Barrier(len(calls))
+
+        def begin(call: Callable[[], Any]) -> Any:
+            connection.ensure_connection()
+            barrier.wait(10)
+            return call()
+
+        return [done.result(30) for done in [pool.submit(begin, call) for call in calls]]
+
+    yield run
+    # The threads' connections would keep the test database from being dropped.
+    barrier = threading.Barrier(THREADS)
+    list(pool.map(lambda _: (barrier.wait(10), connection.close()), range(THREADS)))
+    pool.shutdown()

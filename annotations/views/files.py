@@ -1,4 +1,4 @@
-"""Fetching a file that an export has made."""
+"""Fetching a stored file, such as an export has made."""
 
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
-from annotations.access import Can, enter
+from annotations.access import Access, Can, enter
 from annotations.models import StoredFile, Verb
 from annotations.selectors.gold import of_annotators
 from annotations.services.events import record
@@ -23,12 +23,18 @@ def file_download(request: Request, slug: str, pk: int) -> HttpResponse | Stream
         stored = None
     if stored is None or (stored.expires_at and stored.expires_at <= timezone.now()):
         return render(request, "annotations/export_gone.html", {"access": access}, status=404)
-    record(
-        verb=Verb.FILE_DOWNLOADED,
-        actor=access.user,
-        project_id=access.project.pk,
-        data={"file": stored.pk, "name": stored.name, "size": stored.size},
-    )
+    return attachment(request, access, stored)
+
+
+def attachment(request: Request, access: Access, stored: StoredFile) -> StreamingHttpResponse:
+    """A stored zip, chunk by chunk. Fetching it is an event; asking for its headers alone is none."""
+    if request.method == "GET":
+        record(
+            verb=Verb.FILE_DOWNLOADED,
+            actor=access.user,
+            project_id=access.project.pk,
+            data={"file": stored.pk, "name": stored.name, "size": stored.size},
+        )
     response = StreamingHttpResponse(read_chunks(stored), content_type="application/zip")
     response.headers["Content-Length"] = str(stored.size)
     response.headers["Content-Disposition"] = content_disposition_header(True, stored.name) or "attachment"

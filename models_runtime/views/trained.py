@@ -10,17 +10,14 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import patch_vary_headers
-from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.access import Access, Can, enter
 from annotations.forms.refusals import sentence
-from annotations.models import Verb
 from annotations.services.errors import ServiceError
-from annotations.services.events import record
 from annotations.services.sources import megabytes
-from annotations.services.staging import read_chunks
+from annotations.views.files import attachment
 from annotations.views.requests import Request, number
 from models_runtime.jobs import weights
 from models_runtime.jobs.gold_notes import languages_of
@@ -184,18 +181,7 @@ def model_file(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
     stored = row.stored_file
     if stored is None:
         raise Http404("this model has no file")
-    if request.method == "GET":
-        record(
-            verb=Verb.FILE_DOWNLOADED,
-            actor=access.user,
-            project_id=access.project.pk,
-            data={"file": stored.pk, "name": stored.name, "size": stored.size},
-        )
-    response = StreamingHttpResponse(read_chunks(stored), content_type="application/zip")
-    response.headers["Content-Length"] = str(stored.size)
-    response.headers["Content-Disposition"] = content_disposition_header(True, stored.name) or "attachment"
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response
+    return attachment(request, access, stored)
 
 
 def _kinds() -> list[tuple[str, TrainableKind, str]]:

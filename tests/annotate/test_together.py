@@ -1,16 +1,13 @@
 """Requests at one moment, with real connections and real commits: nothing lost, nothing doubled; 20 trials each."""
 
 import json
-import threading
 import uuid
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -26,28 +23,6 @@ def world(transactional_db: None) -> SimpleNamespace:
     project = make.make_project("covid")
     ann, ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
     return SimpleNamespace(project=project, ann=ann, ben=ben, labels=label_ids(project))
-
-
-@pytest.fixture
-def at_once() -> Iterator[Callable[..., list[Any]]]:
-    """Run calls in threads of their own that start together; each with a database connection of its own."""
-    pool = ThreadPoolExecutor(8)
-
-    def run(*calls: Callable[[], Any]) -> list[Any]:
-        barrier = threading.Barrier(len(calls))
-
-        def begin(call: Callable[[], Any]) -> Any:
-            connection.ensure_connection()
-            barrier.wait(10)
-            return call()
-
-        return [done.result(30) for done in [pool.submit(begin, call) for call in calls]]
-
-    yield run
-    # The threads' connections would keep the test database from being dropped.
-    barrier = threading.Barrier(8)
-    list(pool.map(lambda _: (barrier.wait(10), connection.close()), range(8)))
-    pool.shutdown()
 
 
 def note_of(world: SimpleNamespace) -> Document:

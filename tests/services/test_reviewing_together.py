@@ -1,16 +1,13 @@
 """Reviewers at one moment, with real connections and real commits: no decision lost, none doubled."""
 
 import json
-import threading
 import uuid
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -32,28 +29,6 @@ def world(transactional_db: None) -> SimpleNamespace:
     runs = [make.make_author(project, kind="run", name=name) for name in ("rules-1", "rules-2")]
     labels = {label.name: label.pk for label in project.label_set.labels.all()}
     return SimpleNamespace(project=project, rita=rita, rosa=rosa, runs=runs, labels=labels)
-
-
-@pytest.fixture
-def at_once() -> Iterator[Callable[..., list[Any]]]:
-    """Run calls in threads of their own that start together; each with a database connection of its own."""
-    pool = ThreadPoolExecutor(6)
-
-    def run(*calls: Callable[[], Any]) -> list[Any]:
-        barrier = threading.Barrier(len(calls))
-
-        def begin(call: Callable[[], Any]) -> Any:
-            connection.ensure_connection()
-            barrier.wait(10)
-            return call()
-
-        return [done.result(30) for done in [pool.submit(begin, call) for call in calls]]
-
-    yield run
-    # The threads' connections would keep the test database from being dropped.
-    barrier = threading.Barrier(6)
-    list(pool.map(lambda _: (barrier.wait(10), connection.close()), range(6)))
-    pool.shutdown()
 
 
 def note_of(world: SimpleNamespace) -> Document:

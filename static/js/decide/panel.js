@@ -1,11 +1,11 @@
 /** The parts of the page around the note that review and adjudication share: the bar, notices, lists, what is chosen. */
 
+import { Bar } from "../workbench/bar.js";
 import { byId, el } from "../workbench/dom.js";
-import { saveWords, words as shared } from "../workbench/words.js";
 
 const UNKNOWN = { name: "?", hue: 0 };
 
-export class Panel {
+export class Panel extends Bar {
   labels;
   person;
   quote;
@@ -17,6 +17,7 @@ export class Panel {
    * @param {(place: object) => string} parts.quote
    */
   constructor({ labels, person, quote }) {
+    super();
     this.labels = labels;
     this.person = person;
     this.quote = quote;
@@ -51,32 +52,6 @@ export class Panel {
     byId("close-form").hidden = closed;
     byId(closedForms).hidden = !closed;
     for (const id of ["undo", "redo"]) byId(id).disabled = closed;
-  }
-
-  save(state, waiting) {
-    const node = byId("save-state");
-    const shown = saveWords(state, waiting);
-    if (node.dataset.save === state && node.textContent === shown) return;
-    node.dataset.save = state;
-    node.textContent = shown;
-  }
-
-  /** A notice that stays until it is closed or answered by the next one. */
-  tell(message, kind = "warn") {
-    const root = byId("told");
-    root.hidden = message === "";
-    if (!message) {
-      root.replaceChildren();
-      return;
-    }
-    const close = el("button", { type: "button", class: "btn quiet small" }, shared.close);
-    close.addEventListener("click", () => this.tell(""));
-    root.replaceChildren(el("div", { class: `notice ${kind}`, role: "status" }, el("span", {}, message), close));
-  }
-
-  /** For screen readers: what was just done. */
-  say(message) {
-    byId("said").textContent = message;
   }
 }
 

@@ -1,7 +1,8 @@
 /** The right-hand column and the bar: what is selected, how many spans each label has, whether all is saved. */
 
 import { byId, el } from "./dom.js";
-import { saveWords, words } from "./words.js";
+import { Bar } from "./bar.js";
+import { words } from "./words.js";
 
 const QUOTE_LENGTH = 160;
 // Milliseconds after which what may take long is looked up: the gesture is on the screen by then.
@@ -13,7 +14,7 @@ export function shorten(quote, most = QUOTE_LENGTH) {
   return characters.length <= most ? quote : `${characters.slice(0, most - 1).join("")}…`;
 }
 
-export class Panel {
+export class Panel extends Bar {
   #labels;
   #counts;
   #shownCounts = new Map();
@@ -26,6 +27,7 @@ export class Panel {
   #acts = {};
 
   constructor(labels) {
+    super();
     this.#labels = labels;
     this.#counts = new Map([...document.querySelectorAll("[data-count]")].map((node) => [Number(node.dataset.count), node]));
     this.#buttons = new Map([...document.querySelectorAll("#side [data-label-id]")].map((node) => [Number(node.dataset.labelId), node]));
@@ -118,14 +120,6 @@ export class Panel {
     else this.#selectedRoot.append(el("p", { class: "wb-hint small" }, text));
   }
 
-  save(state, waiting) {
-    const node = byId("save-state");
-    const shown = saveWords(state, waiting);
-    if (node.dataset.save === state && node.textContent === shown) return;
-    node.dataset.save = state;
-    node.textContent = shown;
-  }
-
   /** Which buttons there are: for a draft, or for a submitted reading. */
   state(state) {
     if (state === this.#state) return;
@@ -134,23 +128,5 @@ export class Panel {
     byId("submit-form").hidden = state !== "draft";
     byId("reopen-form").hidden = state !== "submitted";
     for (const id of ["undo", "redo"]) byId(id).disabled = state !== "draft";
-  }
-
-  /** A notice that stays until it is closed or answered by the next one. */
-  tell(message, kind = "warn") {
-    const root = byId("told");
-    root.hidden = message === "";
-    if (!message) {
-      root.replaceChildren();
-      return;
-    }
-    const close = el("button", { type: "button", class: "btn quiet small" }, words.close);
-    close.addEventListener("click", () => this.tell(""));
-    root.replaceChildren(el("div", { class: `notice ${kind}`, role: "status" }, el("span", {}, message), close));
-  }
-
-  /** For screen readers: what was just done. */
-  say(message) {
-    byId("said").textContent = message;
   }
 }
