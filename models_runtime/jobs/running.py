@@ -3,21 +3,22 @@
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from annotations.domain.information import String
 from annotations.domain.merging import Merged
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
 from annotations.domain.strings import string_key
 from annotations.models import AnnotationSet, Document, Span
 from annotations.selectors.labels import accepted_labels
-from annotations.services.bulk import SpanRow, insert_spans
+from annotations.services.bulk import SpanRow, insert_objects, insert_spans
 from annotations.services.errors import ServiceError
 from annotations.services.proposed_notes import add_notes
 from annotations.services.proposed_strings import add_strings, tally_of
@@ -47,12 +48,13 @@ def run(claim: Claim) -> dict[str, Any]:
         _tell_device(row, backend)
     for items in batches(claim, row, budget_of(backend)):
         try:
-            results = _predict(backend, items)
+            # Whoever writes keeps the others from writing: all that can be made ready is, before.
+            results = [words.outcome(*each) for each in _predict(backend, items)]
         except BaseException:  # what was asked was asked, and may have been paid for
             write_usage(row, backend)
             raise
         with settling(claim, len(items)):
-            dropped = _write(row, results, words)
+            dropped = _write(row, results)
             write_usage(row, backend)
             if dropped:
                 Run.objects.filter(pk=row.pk).update(spans_without_label=F("spans_without_label") + dropped)
@@ -166,6 +168,17 @@ def _checked(item: RunItem, spans: Sequence[DomainSpan]) -> Result:
         return item, None, f"the backend gave a span that can't be ({error.code})"
 
 
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What is to be written of an item: the rows of its spans, which have no set yet, and how many spans were left out;
+    or, where it failed, no rows and the reason in plain words."""
+
+    item: RunItem
+    rows: list[SpanRow] | None
+    left_out: int
+    reason: str
+
+
 class _Words:
     """A backend's spans in the project's words: its labels, and confidences as they are to be read."""
 
@@ -174,8 +187,16 @@ class _Words:
         self._labels = {code: (target, label_ids[target]) for code, target in accepted.items()}
         self._curves = curves_of(row.calibration)
 
-    def row(self, annotation_set: int, span: DomainSpan) -> SpanRow | None:
-        """The span's row; None where the project has no such label."""
+    def outcome(self, item: RunItem, spans: Sequence[DomainSpan] | None, reason: str) -> _Outcome:
+        if spans is None:
+            return _Outcome(item, None, 0, reason)
+        made = [self._row(item.document.text, span) for span in spans]
+        # The same span twice, under two labels that are one here, is one.
+        rows = {row[:4]: row for row in reversed(made) if row is not None}
+        return _Outcome(item, sorted(rows.values(), key=lambda row: row[:4]), made.count(None), reason)
+
+    def _row(self, text: str, span: DomainSpan) -> SpanRow | None:
+        """The span's row, without its set; None where the project has no such label."""
         if span.label not in self._labels:
             return None
         code, label = self._labels[span.label]
@@ -185,48 +206,56 @@ class _Words:
         else:
             sure = self._curves(code, raw)
         how = json.dumps(span.provenance) if isinstance(span, Merged) else None
-        return SpanRow(annotation_set, span.start, span.end, label, sure, span.source[:80], how, raw_confidence=raw)
+        string = string_key(text[span.start : span.end])
+        return SpanRow(0, span.start, span.end, label, sure, span.source[:80], how, raw, string)
 
 
-def _write(row: Run, results: Sequence[Result], words: _Words) -> int:
-    """A batch's readings and item states, in the caller's fenced transaction. Returns how many labels were unknown."""
+def _write(row: Run, results: Sequence[_Outcome]) -> int:
+    """A batch's readings and item states, in the caller's fenced transaction. Returns how many spans were left out."""
     now = timezone.now()
     # An erased note took its item with it; its result has nowhere to go.
     there = set(
-        Document.objects.filter(pk__in=[item.document_id for item, _, _ in results]).values_list("pk", flat=True)
+        Document.objects.filter(pk__in=[each.item.document_id for each in results]).values_list("pk", flat=True)
     )
-    good = [(item, spans) for item, spans, _ in results if spans is not None and item.document_id in there]
-    sets = AnnotationSet.objects.bulk_create(
-        AnnotationSet(
-            document_id=item.document_id,
-            author_id=row.author_id,
-            state=AnnotationSet.State.SUBMITTED,
-            submitted_at=now,
-            blind=False,
+    settled = [each for each in results if each.item.document_id in there]
+    read = {each.item.document_id: each.rows for each in settled if each.rows is not None}
+    sets = _make_sets(row, read, now)
+    insert_spans(made._replace(annotation_set_id=sets[note]) for note, rows in read.items() for made in rows)
+    add_strings(tally_of(Span.objects.filter(annotation_set__in=sets.values())))
+    add_notes(
+        row.author_id,
+        (
+            (note, [((made.string_key or 0, made.label_id), made.confidence) for made in rows])
+            for note, rows in read.items()
+        ),
+    )
+    _settle(settled, now)
+    return sum(each.left_out for each in settled)
+
+
+def _make_sets(row: Run, notes: Iterable[int], now: datetime) -> dict[int, int]:
+    """The run's readings of these notes: note to set."""
+    state = AnnotationSet.State.SUBMITTED
+    insert_objects(
+        AnnotationSet,
+        (
+            AnnotationSet(document_id=note, author_id=row.author_id, state=state, submitted_at=now, blind=False)
+            for note in notes
+        ),
+    )
+    made = AnnotationSet.objects.filter(author=row.author_id, document__in=list(notes)).order_by()
+    return dict(made.values_list("document", "pk"))
+
+
+def _settle(results: Sequence[_Outcome], now: datetime) -> None:
+    """The items' new states: one statement for all that are done, and one for each reason why others failed."""
+    alike: dict[tuple[bool, str], list[int]] = defaultdict(list)
+    for each in results:
+        alike[each.rows is not None, each.reason].append(each.item.pk)
+    for (done, reason), items in alike.items():
+        RunItem.objects.filter(pk__in=items).update(
+            state=RunItem.State.DONE if done else RunItem.State.FAILED,
+            attempt=F("attempt") + 1,
+            error=reason,
+            finished_at=now,
         )
-        for item, _ in good
-    )
-    rows: list[SpanRow] = []
-    dropped = 0
-    for annotation_set, (item, spans) in zip(sets, good, strict=True):
-        seen = set()
-        for span in spans:
-            made = words.row(annotation_set.pk, span)
-            if made is None:
-                dropped += 1
-            elif made[:4] not in seen:
-                seen.add(made[:4])
-                rows.append(made._replace(string_key=string_key(item.document.text[made.start : made.end])))
-    insert_spans(rows)
-    add_strings(tally_of(Span.objects.filter(annotation_set__in=sets)))
-    proposed: dict[int, list[tuple[String, float | None]]] = defaultdict(list)
-    for made in rows:
-        proposed[made.annotation_set_id].append(((made.string_key or 0, made.label_id), made.confidence))
-    add_notes(row.author_id, ((each.document_id, proposed[each.pk]) for each in sets))
-    for item, found, reason in results:
-        item.state = RunItem.State.DONE if found is not None else RunItem.State.FAILED
-        item.attempt, item.error, item.finished_at = item.attempt + 1, reason, now
-    RunItem.objects.bulk_update(
-        [item for item, _, _ in results if item.document_id in there], ["state", "attempt", "error", "finished_at"]
-    )
-    return dropped
