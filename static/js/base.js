@@ -76,6 +76,22 @@
   document.addEventListener("htmx:sendError", () => tell("offline"));
   document.addEventListener("htmx:timeout", () => tell("offline"));
 
+  // htmx gives the focus back to the element with the same id. Else it goes to one that reads the same, such as a link in a part
+  // that is fetched every second; where there is none any more, to the new part itself.
+  let held = null;
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { activeElement } = document;
+    held = event.detail.target.contains(activeElement) ? activeElement : null;
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const part = event.detail.elt;
+    if (!held || (document.activeElement && document.activeElement !== document.body)) return;
+    const twin = [...part.querySelectorAll(held.tagName)].find((each) => each.textContent === held.textContent);
+    if (!twin && !part.hasAttribute("tabindex")) part.tabIndex = -1;
+    (twin ?? part).focus({ preventScroll: true });
+    held = null;
+  });
+
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     const open = document.querySelector("details.menu[open]");

@@ -247,6 +247,9 @@ def test_on_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -
     read_by_three(world)
     options = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
     page = open_desk(page_of(world.rita, **options), live, world)
+    head, table = (page.locator(selector).bounding_box() for selector in (".ad-dock .de-head", "#chosen"))
+    assert head and table and head["y"] + head["height"] <= table["y"]
+    assert page.locator("#why").evaluate("e => e.getBoundingClientRect().bottom") <= table["y"]
     page.get_by_role("button", name="carla").tap()
     expect(page.locator("#left")).to_have_text("4 of 5 open")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -278,10 +281,15 @@ def test_disagreements_by_keys(world: SimpleNamespace, page_of: Any, live: Any, 
     press(page, "k", "s")
     expect(page.locator(".ad-place").first.locator("[data-cause=S]")).to_have_attribute("aria-pressed", "true")
     assert sorted(Cause.objects.values_list("kind", flat=True)) == ["AM", "S"]
+    # Words are typed into the discussion, and are no keys; they outlive a look elsewhere.
     press(page, "c")
-    page.locator(".ad-talk textarea").fill("With its unit?")
-    page.get_by_role("button", name="Comment", exact=True).click()
+    expect(page.locator(".ad-talk textarea")).to_be_focused()
+    page.keyboard.type("With its unit?")
+    press(page, "Escape")
+    expect(page.locator(".ad-place").first).to_be_focused()
+    press(page, "c", "Control+Enter")
     expect(page.locator(".ad-said")).to_have_text("With its unit?")
+    assert sorted(Cause.objects.values_list("kind", flat=True)) == ["AM", "S"]
     assert axe(page) == []
     page.get_by_role("link", name="Missed").click()
     expect(page.locator(".ad-place")).to_have_count(2)

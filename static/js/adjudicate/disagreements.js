@@ -38,8 +38,33 @@ function begin() {
 
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || sheet.isOpen) return;
-    if (event.target instanceof HTMLElement && event.target.matches("input, textarea, select")) return;
-    keys.handle(event);
+    if (event.target instanceof HTMLElement && event.target.matches("input, textarea, select")) writing(event);
+    else keys.handle(event);
+  });
+  // In the field of a discussion: Escape goes back to the place, with the words kept; Ctrl+Enter sends them.
+  const writing = (event) => {
+    const { key, target, isComposing } = event;
+    if (isComposing || !target.matches(".ad-talk textarea")) return;
+    if (key === "Escape") here()?.focus();
+    else if (key === "Enter" && (event.ctrlKey || event.metaKey)) target.form.requestSubmit();
+    else return;
+    event.preventDefault();
+  };
+  const field = (place) => place?.querySelector(".ad-talk > form textarea");
+  // A discussion that is open isn't fetched again: words that are being written would go.
+  list.addEventListener(
+    "click",
+    (event) => {
+      const open = event.target.closest('[data-act="talk"]') && field(event.target.closest(".ad-place"));
+      if (!open || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      event.stopPropagation();
+      open.focus();
+    },
+    { capture: true },
+  );
+  window.addEventListener("beforeunload", (event) => {
+    if ([...list.querySelectorAll(".ad-talk textarea")].some(({ value }) => value.trim())) event.preventDefault();
   });
   // A click or Tab into a place makes it the one that keys mean.
   list.addEventListener("focusin", (event) => {
@@ -52,9 +77,12 @@ function begin() {
     const name = box.querySelector("tbody th");
     if (mark && name) box.scrollLeft = Math.max(0, mark.offsetLeft - name.offsetWidth - 24);
   }
-  // After a swap of its buttons the focus would be lost: it goes back to the place.
-  document.body.addEventListener("htmx:afterSwap", () => {
-    if (document.activeElement === document.body) here()?.focus({ preventScroll: true });
+  // After a swap of its buttons the focus would be lost: it goes back to the place. A discussion that was opened is to be written in,
+  // and what is typed must not be taken for keys.
+  document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
+    const { elt } = detail.requestConfig;
+    if (elt.matches('[data-act="talk"]')) field(elt.closest(".ad-place"))?.focus();
+    else if (document.activeElement === document.body) here()?.focus({ preventScroll: true });
   });
   document.documentElement.dataset.disagreements = "ready";
 }

@@ -11,9 +11,9 @@ export function actions(workbench) {
   const { work } = workbench;
   const { labelling } = work;
   const link = (id) => {
-    const found = byId(id);
-    if (found) workbench.go(found.href);
-    return Boolean(found);
+    const { href } = byId(id);
+    if (href) workbench.go(href);
+    else workbench.say(words.noFurther);
   };
   return [
     ...work.moving.actions(),

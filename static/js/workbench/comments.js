@@ -93,7 +93,7 @@ export class Comments {
     const open = threads.filter(({ settled }) => !settled);
     const settled = threads.filter((thread) => thread.settled);
     const root = byId("threads");
-    const focused = root.contains(document.activeElement) ? document.activeElement.closest("[data-thread]")?.dataset.thread : null;
+    const focused = root.contains(document.activeElement) ? document.activeElement : null;
     const unfolded = root.querySelector("details")?.open ?? false;
     const node = (thread) => threadNode(thread, { mayComment, title: this.#titleOf(thread) });
     root.replaceChildren(
@@ -104,9 +104,24 @@ export class Comments {
     );
     byId("comments-count").textContent = open.length ? String(open.length) : "";
     byId("comment-add").hidden = !mayComment;
-    if (focused) (root.querySelector(`[data-thread="${focused}"] button`) ?? byId("comment-add")).focus();
+    if (focused) this.#focusAgain(focused);
     this.#mark();
     this.#point();
+  }
+
+  /** The list was drawn anew: the focus goes to what stands for the element that had it, as near as there is. */
+  #focusAgain(element) {
+    const root = byId("threads");
+    const { comment } = element.closest("[data-comment]")?.dataset ?? {};
+    const { thread } = element.closest("[data-thread]")?.dataset ?? {};
+    const near = [
+      root.querySelector(`[data-comment="${comment}"] button[data-act="${element.dataset.act}"]`),
+      root.querySelector(`[data-thread="${thread}"] button`),
+      root.querySelector("summary"),
+      byId("comment-add"),
+    ];
+    // A thread that was settled may be folded away.
+    near.find((each) => each?.checkVisibility())?.focus();
   }
 
   /** What a thread is about, as it is now. */

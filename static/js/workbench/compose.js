@@ -10,6 +10,7 @@ export class Compose {
   #send;
   #closed;
   #body = null; // what is sent besides the text
+  #begun = ""; // the text that was there to begin with
 
   /**
    * @param {HTMLElement} root  empty; hidden while nothing is written
@@ -29,9 +30,15 @@ export class Compose {
     return this.#root.querySelector("textarea");
   }
 
-  /** Begin; the id makes sending it twice harmless. */
+  /** Something was written that is neither saved nor given up. */
+  get #isUnsaved() {
+    return this.hasText && this.#field.value !== this.#begun;
+  }
+
+  /** Begin; the id makes sending it twice harmless. What is being written comes first. */
   open(body, title, save, text = "") {
-    this.#show({ body: { change_id: crypto.randomUUID(), ...body }, title, save, text });
+    if (this.#isUnsaved) byId("comment-error").textContent = words.unsaved;
+    else this.#show({ body: { change_id: crypto.randomUUID(), ...body }, title, save, text });
     this.#field.focus();
   }
 
@@ -42,6 +49,7 @@ export class Compose {
 
   restore(draft) {
     this.#show(draft);
+    this.#begun = "";
   }
 
   close() {
@@ -52,6 +60,7 @@ export class Compose {
 
   #show({ body, title, save, text }) {
     this.#body = body;
+    this.#begun = text;
     Object.assign(this.#root.dataset, { title, save });
     const field = el("textarea", { id: "comment-text", rows: 3, maxlength: LONGEST, dir: "auto", "aria-describedby": "comment-error" });
     field.value = text;

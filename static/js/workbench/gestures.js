@@ -213,6 +213,7 @@ export class Gestures {
       quote: place ? index.slice(place.start, Math.min(place.end, place.start + QUOTED)) : "",
       armed: this.armed,
       isOpen: this.#note.reading.isOpen,
+      alike: span ? this.#note.reading.count(span.label) : 0,
       mentions: () => this.mentions.count(span),
       acts: {
         relabel: () => this.openPalette(true),

@@ -65,12 +65,13 @@ export class Panel extends Bar {
   /**
    * Show the selected span; null for none: then the selected text, or what will happen to the next selection.
    * @param {object|null} span
-   * @param {{quote: string, armed: number|null, isOpen: boolean, mentions: () => number, acts: Record<string, () => void>}} about
-   *   `quote` is the text of the span, or the one that is selected
+   * @param {{quote: string, armed: number|null, isOpen: boolean, alike: number, mentions: () => number, acts: Record<string, () => void>}} about
+   *   `quote` is the text of the span, or the one that is selected; `alike`: how many spans have its label, so that what is said of its
+   *   other mentions is said anew
    */
-  selected(span, { quote, armed, isOpen, mentions, acts }) {
+  selected(span, { quote, armed, isOpen, alike, mentions, acts }) {
     this.#acts = acts;
-    const signature = span ? [span.key, span.start, span.end, span.label, isOpen].join() : `none,${armed},${isOpen},${quote}`;
+    const signature = span ? [span.key, span.start, span.end, span.label, isOpen, alike].join() : `none,${armed},${isOpen},${quote}`;
     if (signature === this.#signature) return;
     this.#signature = signature;
     this.#selectedRoot.replaceChildren(...(span ? this.#span(span, quote, isOpen) : this.#nothing(armed, isOpen, quote)));

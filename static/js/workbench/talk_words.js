@@ -23,6 +23,7 @@ export const talk = {
   deleted: "This comment was deleted.",
   settledBy: (name) => `settled by ${name}`,
   settledOnes: (count) => plural(count, "settled thread", "settled threads"),
+  unsaved: "Save or cancel these words first.",
   about: (name) => `reading of ${name}`,
   none: "Nothing is said about this note so far.",
   saved: "Comment saved",

@@ -65,6 +65,7 @@ export const words = {
   armed: (label) => `Every selection becomes ${label}. Esc stops.`,
   disarmed: "No label is ready any more.",
   span: (label, quote, at, count) => `${label}: ${quote}, ${at} of ${count}`,
+  noFurther: "There is no further note this way.",
   noSpans: "There are no spans in this note yet.",
   nothing: "Nothing selected. Select text, or click a span.",
   remove: "Delete",

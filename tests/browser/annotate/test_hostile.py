@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from annotations.models import Comment, Flag, Label, Span
+from annotations.models import Comment, Document, Flag, Label, Span
 from tests import factories as make
 from tests.browser.annotate.steps import open_note, press, saved, select_exactly
 
@@ -115,3 +115,18 @@ def test_hostile_words_around_the_note(transactional_db: None, page_of: Any, liv
     press(page, "n")
     expect(page.locator("#note-name")).to_have_text(f"{MARKUP} 2.txt")
     assert page.evaluate("document.querySelectorAll('img, body b, [onerror]').length") == 0
+    # Long ones are read to the end on a phone, and leave room for the way back.
+    Document.objects.filter(pk=notes[1].pk).update(name="W" * 200)
+    page.set_viewport_size({"width": 390, "height": 780})
+    page.goto(live("notes", "hostile"))
+    name = page.get_by_role("link", name="WWW")
+    right = """e => {
+        const range = document.createRange();
+        range.selectNodeContents(e);
+        return range.getBoundingClientRect().right;
+    }"""
+    box = page.locator("#notes .table-box").bounding_box()
+    assert box and name.evaluate(right) <= box["x"] + box["width"]
+    name.click()
+    way = page.locator(".crumbs a").first.bounding_box()
+    assert way and way["width"] > 20

@@ -106,6 +106,8 @@ def test_every_other_mention_as_one_change(page: Page, axe: Any) -> None:
     assert len(painted(page)) == 1
     press(page, "*", "Enter")
     expect(page.locator("#note .span")).to_have_count(3)
+    expect(page.locator("#selected [data-act=remove]")).to_be_visible()
+    expect(page.locator("#selected [data-act=all]")).to_have_count(0)
     assert gold(page) == [("PATIENT", "Rossi")] * 3
     assert Event.objects.filter(verb__startswith="span").count() == 2
     press(page, "Control+z")

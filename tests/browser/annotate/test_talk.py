@@ -66,8 +66,10 @@ def test_comments(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> 
     thread = page.locator(".thread", has_text="Or his uncle?")
     expect(thread).to_contain_text("edited")
     assert axe(page) == []
-    thread.get_by_role("button", name="Settle").click()
-    page.locator("#threads summary").click()
+    # The thread folds away with the button that had the focus.
+    thread.get_by_role("button", name="Settle").press("Enter")
+    expect(page.locator("#threads summary")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.locator(".thread.is-settled")).to_contain_text("settled by ann")
     expect(commented).to_have_count(0)
     hostile = page.locator(".thread", has_text="onerror")
@@ -76,9 +78,16 @@ def test_comments(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> 
     expect(hostile).to_have_count(0)
     assert list(Comment.objects.order_by("pk").values_list("text", flat=True)) == ["Or his uncle?", "His father."]
     assert quotes(world.ann, world.note) == [("DOCTOR", "Mario Rossi")]
-    # Another note has none of it; what is being written waits until this one is open again.
+    # What is being written gives way to no other comment.
     press(page, "m")
     page.locator("#comment-text").fill("Half a")
+    page.locator("#note").focus()
+    press(page, "Tab", "m")
+    expect(page.locator("#comment-error")).to_contain_text("first")
+    thread.get_by_role("button", name="Answer").first.click()
+    expect(page.locator("#comment-text")).to_have_value("Half a")
+    expect(page.locator("#comment-text")).to_be_focused()
+    # Another note has none of it; it waits until this one is open again.
     page.locator("#next-note").click()
     expect(page.locator("#note-name")).to_have_text("caso-002")
     expect(page.locator("#threads")).to_be_empty()
