@@ -29,6 +29,8 @@ PROJECT = "many"
 ROLES = {"gunicorn": "web", "manage work": "worker"}
 # What grows with the notes would be far above this (MiB).
 FLAT = 8.0
+# When memory is shown besides, as shares of a run's time.
+SHARES = (0.1, 0.5, 1.0)
 
 
 def measure(bench: Bench) -> list[Figure]:
@@ -90,6 +92,11 @@ class Watched:
             rss, pss, own = (sum(sizes) for sizes in zip(*map(astuple, each), strict=True))
             self.samples[role].append(Memory(rss, pss, own))
 
+    def own_at(self, role: str, share: float) -> float:
+        """Of what is their own, when that share of the time had gone by."""
+        sizes = self.samples[role]
+        return sizes[min(int(share * len(sizes)), len(sizes) - 1)].own
+
     def growth(self, role: str) -> float:
         """Of what is their own, from the second fifth of the time, when all is loaded, to the last."""
         sizes = [sample.own for sample in self.samples[role]]
@@ -113,5 +120,7 @@ def _run(product: Product, browser: Browser, workers: int, pids: list[int]) -> l
     figures = [Figure(PART, f"{NOTES:,} short notes, {by}", NOTES / float(report["seconds"]), "notes/s")]
     for role, samples in watched.samples.items():
         figures.append(Figure(PART, f"{role}, {by}, highest PSS", max(sample.pss for sample in samples), "MiB"))
+        for share in SHARES:
+            figures.append(Figure(PART, f"{role}, {by}, its own at {share:.0%}", watched.own_at(role, share), "MiB"))
         figures.append(Figure(PART, f"{role}, {by}, growth of its own", watched.growth(role), "MiB", aim=FLAT))
     return figures
