@@ -42,10 +42,10 @@ class Product:
         while self.process.poll() is None:
             try:
                 browser = self.browser()
+                browser.get(FIRST_PAGE)
             except OSError:
-                time.sleep(0.01)  # not even listening yet
+                time.sleep(0.01)  # not even listening yet, or no answer for a minute on a machine that others use
                 continue
-            browser.get(FIRST_PAGE)
             took = time.monotonic() - began
             browser.close()
             return took
