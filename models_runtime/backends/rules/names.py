@@ -43,7 +43,7 @@ def _field(kind: Kind, gap: re.Pattern[str], *, comma: bool = False, many: bool 
         for _ in range(12 if many else 1):
             titles = _TITLES.match(text, at)
             at = titles.end() if titles else at
-            stop = read_name(text, at, most=6, comma=comma)
+            stop = read_name(text, at, most=6, comma=comma, sure=True)
             if stop == at or (" " not in text[at:stop] and PROSE.match(text, stop)):
                 return
             yield at, stop, kind
@@ -78,7 +78,7 @@ def _titled(kind: Kind, title: re.Pattern[str], *, lone_initial: bool = False, m
             return
         more = _TITLES.match(text, match.end())
         at = more.end() if more else match.end()
-        stop = read_name(text, at)
+        stop = read_name(text, at, sure=True)
         if stop > at:
             yield at, stop, kind
             if many and match[0].lower().startswith("dres") and (following := _NEXT.match(text, stop)):

@@ -204,7 +204,9 @@ def _british_code(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _ZIP_VALUE: Final = (
-    r"(?i:cp|cap|zip(?: code)?)[ ]?[:.]{1,2}[ ]{0,4}(?P<zip>[A-Z]{0,2}-?[0-9]{2,8}(?:[ -][0-9]{3,4})?)(?![0-9])"
+    r"(?:(?i:cp|cap|zip(?: code)?)[ ]?[:.]{1,2}[ ]{0,4}(?P<zip>[A-Z]{0,2}-?[0-9]{2,8}(?:[ -][0-9]{3,4})?)(?![0-9])|"
+    # Without a colon, as in the addresses of other countries: "Código postal 1426", "C.P. 40140-276".
+    r"(?:C\.[ ]?P\.|CP|(?i:c[óo]digo postal))[ ](?P<named>[0-9]{4,5}(?:-[0-9]{3})?)(?![0-9]|[.,][0-9]))"
 )
 
 RULES: Final = (
@@ -253,6 +255,13 @@ RULES: Final = (
     Rule(
         "place.province", words(_PROVINCES.lower()), _province, 0.9, rank=47, languages=frozenset({"it"}), capital=True
     ),
-    Rule("place.zip.field", words("cp cap zip"), pattern(_ZIP_VALUE, zip=Kind.ZIP), 0.97, rank=68, strong=True),
+    Rule(
+        "place.zip.field",
+        words("cp cap zip c código codigo"),
+        pattern(_ZIP_VALUE, zip=Kind.ZIP, named=Kind.ZIP),
+        0.97,
+        rank=68,
+        strong=True,
+    ),
     Rule("place.zip.uk", frozenset(DIGITS[1:3]), _british_code, 0.9, rank=60, languages=frozenset({"en"})),
 )

@@ -16,12 +16,18 @@ APOSTROPHE: Final = "'’´`"
 SPACE: Final = r"[ \t\xa0]"
 _MARK: Final = r"[\u0300-\u036f]"
 
-# A capital and small letters, or capitals alone: "MartínezCorreo" is two words.
+# A capital and small letters, or capitals alone: "MartínezCorreo" is two words. The key was held too long: "JIménez".
 _WORD: Final = (
-    rf"(?:[dDlLO][{APOSTROPHE}]|Mc|Mac|De|Di|Lo|La)?[{UP}](?:(?:{SMALL_LETTER}|{_MARK})++|(?:[{UP}ªº]|{_MARK})*+)"
+    rf"(?:[dDlLO][{APOSTROPHE}]|Mc|Mac|De|Di|Lo|La)?"
+    rf"[{UP}](?:(?:[{UP}](?={SMALL_LETTER}{{2}}))?+(?:{SMALL_LETTER}|{_MARK})++|(?:[{UP}ªº]|{_MARK})*+)"
     rf"(?:[{APOSTROPHE}\-‐‑–](?:{LETTER}|{_MARK})++)*+"
 )
-_STEP: Final = re.compile(rf"({SPACE}?)((?:(?i:{either('name_particles')}){SPACE}){{0,3}}+)({_WORD})(\.?)")
+_REST: Final = rf"((?:(?i:{either('name_particles')}){SPACE}){{0,3}}+)({_WORD})(\.?)"
+_STEP: Final = re.compile(rf"({SPACE}?){_REST}")
+# A value of a field may have been put together with a blank too many.
+_FIELD_STEP: Final = re.compile(rf"({SPACE}{{0,2}}){_REST}")
+# "Julio de 2020", "June 5" are dates.
+_OF_DATE: Final = re.compile(rf"(?:{SPACE}(?:del?|of))?{SPACE}?,?{SPACE}?[0-9]")
 _COMMA: Final = re.compile(rf",{SPACE}?(?=[{UP}])")
 _SLASHES: Final = ("/", "\\")
 
@@ -30,16 +36,16 @@ def _initials(word: str) -> bool:
     return len(word) == 1 or (len(word) == 2 and word[1] in "ªº")
 
 
-def read_name(text: str, at: int, *, most: int = 5, comma: bool = False) -> int:
+def read_name(text: str, at: int, *, most: int = 5, comma: bool = False, sure: bool = False) -> int:
     """Where a person's name that starts at `at` ends; `at` if there is none there.
 
     A name is up to `most` capitalised words, initials and particles ("de la"), on one line; with `comma`, one comma may
-    part surname and given name.
+    part surname and given name. `sure`, where a field or a title says that a name comes: it may be Julio or June.
     """
     stops = word_set("not_names")
     end, count, shout, spelled = at, 0, False, False
     while count < most:
-        step = _STEP.match(text, end)
+        step = (_FIELD_STEP if sure else _STEP).match(text, end)
         if step is None or (count and not step[1] and text[end - 1] != "."):
             if comma and count and (found := _COMMA.match(text, end)):
                 rest = read_name(text, found.end(), most=3)
@@ -47,7 +53,10 @@ def read_name(text: str, at: int, *, most: int = 5, comma: bool = False) -> int:
             break
         word, lower = step[3], step[3].lower()
         short = _initials(word)
-        if lower in stops and not (short and step[4]):
+        month = not count and lower in listed("month_given")
+        if month and _OF_DATE.match(text, step.end()):
+            break
+        if lower in stops and not (month and sure) and not (short and step[4]):
             break
         if short and text[step.end(3) : step.end(3) + 1] in _SLASHES:
             break

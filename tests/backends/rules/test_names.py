@@ -24,6 +24,12 @@ FOUND = [
     "Médico:  {DOCTOR|Ignacio Navarro Cuéllar} NºCol",
     "Médico: {DOCTOR|Gastón Demaría Martínez}NºCol",  # glued to the next field
     "Remitido por: Dra. {DOCTOR|María Merino Viveros}",
+    "Médico: {DOCTOR|Julio Barrena Soto}. Motivo",  # a month in a field or after a title is a name
+    "seen by Dr. {DOCTOR|June Hartley} today",
+    "Nombre: {PATIENT|Julio}.",
+    "Médico: {DOCTOR|Fermín  Olmedo Ibarra}  NºCol: 1",  # a blank too many, in a field
+    "Apellidos: {PATIENT|SAntos JIménez}.",  # shift held too long
+    "Médico: {DOCTOR|Luz Peña}Correo",
     "Attending: {DOCTOR|Priya Raghunathan}, MD",
     "Autori: {DOCTOR|Stefano Brignone}; {DOCTOR|Laura Zanetti}; {DOCTOR|Khaled Mansour}",
     "{DOCTOR|Nicola Damiani} (1), {DOCTOR|Federica Lo Presti} (1), {DOCTOR|Ettore Renzi} (2)\n",  # a line of names
@@ -41,6 +47,7 @@ FOUND = [
     "colleghi {PATIENT|Gavino Zedda} e altri",  # a known given name
 ]
 LEFT = [
+    "Attending: {DATE|June 2020}, then none",  # a month, not a name
     "morbo di Parkinson",
     "Enfermedad de Wilson",
     "síndrome de Down",

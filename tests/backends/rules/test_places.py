@@ -29,6 +29,8 @@ FOUND = [
     "vive en {CITY|Terrassa}",
     "{CITY|Conegliano} ({CITY|TV})",
     "CP: {ZIP|28016}.",
+    "{STREET|Av. Rivadavia 120}, código postal {ZIP|1426} ({COUNTRY|Argentina})",
+    "C.P. {ZIP|40140-276}, {COUNTRY|Costa Rica}",
     "País: {COUNTRY|España}.",
     "Localidad/ Provincia: {CITY|Madrid}.",
     "trasferito a {CITY|Como} ieri",  # an everyday word after a word of place
