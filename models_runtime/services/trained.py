@@ -1,8 +1,10 @@
-"""Trained models as people handle them: brought in as files, renamed, retired, and how each is."""
+"""Trained models as people handle them: brought in as files, taken out, renamed, retired, and how each is."""
 
 import io
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from django.conf import settings
@@ -15,11 +17,11 @@ from annotations.models import Project, StoredFile, User, Verb
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.sources import megabytes
-from annotations.services.staging import CHUNK, store_file
+from annotations.services.staging import CHUNK, read_chunks, store_file
 from models_runtime.backends import children
 from models_runtime.backends.base import BackendError
 from models_runtime.jobs.model_files import missing_labels
-from models_runtime.models import TrainedModel
+from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.registry import TRAINABLE
 from models_runtime.services.model_names import free_name, good_name, taken
 
@@ -118,6 +120,42 @@ def _take(
     except IntegrityError as error:
         raise taken(name) from error
     return row
+
+
+def model_named(project: Project, word: str) -> TrainedModel:
+    """The model of a name, or `model:ID`: the one in use, else the newest. Raises ServiceError naming the choices."""
+    rows = list(TrainedModel.objects.filter(project=project).select_related("project", "stored_file").order_by("-pk"))
+    found = [row for row in rows if word in (row.name, f"{OF_MODEL}{row.pk}")]
+    if not found:
+        choices = ", ".join(dict.fromkeys(row.name for row in rows)) or "none yet"
+        raise ServiceError(f"there is no model {word!r}; there are: {choices}", code="model")
+    return next((row for row in found if row.state in TrainedModel.LIVE), found[0])
+
+
+def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> TrainedModel:
+    """A model's file on this machine's disk, for nobody else to read: it holds words of notes. Raises ServiceError."""
+    stored = model.stored_file
+    if stored is None:
+        raise ServiceError(f"the model {model.name} has no file: it is {model.state}", code="file")
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise ServiceError(f"{path} is there already; nothing was written", code="file") from None
+    except OSError as error:
+        raise ServiceError(f"{path} can't be written: {error.strerror}", code="file") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(read_chunks(stored))
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    record(
+        verb=Verb.FILE_DOWNLOADED,
+        actor=actor,
+        project_id=model.project_id,
+        data={"file": stored.pk, "name": stored.name, "size": stored.size},
+    )
+    return model
 
 
 def rename_model(*, model: TrainedModel, name: str, actor: User | None) -> TrainedModel:

@@ -76,6 +76,8 @@ def read_weights(file: bytes) -> Weights:
     own, step = rows[rows["type"] == _OF_FEATURE], rows[rows["type"] == _OF_STEP]
     if len(tags) > MOST_TAGS or _beyond(own, len(names), len(tags)) or _beyond(step, len(tags), len(tags)):
         raise ValueError("a damaged model: weights of what it doesn't name")
+    if len(own) + len(step) < len(rows) or not np.isfinite(rows["weight"]).all():
+        raise ValueError("a damaged model: weights that are none")
     steps = np.zeros((len(tags), len(tags)))
     steps[step["source"], step["target"]] = step["weight"]
     own = own[np.argsort(own["source"], kind="stable")]

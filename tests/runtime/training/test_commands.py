@@ -7,6 +7,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from annotations.models import Event
+from models_runtime.backends.files import digest
 from models_runtime.jobs.combining import models_behind
 from models_runtime.models import Run
 
@@ -31,6 +33,36 @@ def test_train_list_run(world):
     out = io.StringIO()
     call_command("models", "ward", stdout=out)
     assert "Mine" in out.getvalue() and f"F1 {made['f1']:.4f}" in out.getvalue()
+
+
+def test_a_model_goes_out_comes_in_is_renamed_and_retired(world, trained, tmp_path):
+    model, _ = trained(name="Mine")
+    out = tmp_path / "mine.zip"
+
+    def models(*words):
+        return answer("models", "ward", *words)["models"]
+
+    models("--download", "Mine", "--to", str(out), "--by", "manager")
+    assert digest(out) == model.card["sha256"] and out.stat().st_mode & 0o777 == 0o600
+    assert Event.objects.get(verb="file.downloaded").actor == world.manager
+    assert models("--retire", "Mine")[0]["state"] == "retired"
+    (made,) = models("--upload", str(out), "--name", "Theirs")
+    assert (made["state"], made["sha256"]) == ("ready", model.card["sha256"])
+    assert models("--rename", f"model:{made['model_id']}", "--name", "Mine")[0]["model"] == "Mine"
+    assert answer("run_model", "ward", "Mine", "--wait")["done"] == 22
+    for words, why in (
+        (("--download", "Mine", "--to", str(out)), "is there already"),
+        (("--download", f"model:{model.pk}", "--to", str(tmp_path / "no.zip")), "has no file"),
+        (("--download", "Mine"), "belong together"),
+        (("--upload", str(tmp_path / "none.zip")), "can't be read: No such file"),
+        (("--upload", __file__), "never opened"),
+        (("--rename", "Mine", "--name", "rules"), "means a backend"),
+        (("--retire", "nothing"), "there are: Mine"),
+        (("--name", "x"), "belongs to"),
+    ):
+        with pytest.raises(CommandError, match=why):
+            call_command("models", "ward", *words)
+    assert not (tmp_path / "no.zip").exists()
 
 
 def test_what_is_refused_names_the_choices(world):

@@ -3,6 +3,7 @@
 import io
 import pickle
 import zipfile
+from dataclasses import replace
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -11,6 +12,7 @@ from django.urls import reverse
 from annotations.models import Event, StoredFile
 from annotations.services.errors import ServiceError
 from models_runtime.models import Job, Run, TrainedModel
+from models_runtime.registry import TRAINABLE
 from models_runtime.runner import run as work
 from models_runtime.services import trained as service
 from models_runtime.services.training import start_training
@@ -136,15 +138,25 @@ def test_what_is_no_model_is_refused(world, manager, data, why):
     assert not TrainedModel.objects.exists() and not StoredFile.objects.exists()
 
 
-def test_a_file_that_crashes_its_reader_is_refused(world, manager, trained):
+def test_weights_that_are_damaged_are_refused(world, manager, trained):
     model, _ = trained(iterations=3)
     with zipfile.ZipFile(io.BytesIO(content_of(model))) as archive:
         members = {name.replace(".", "__"): archive.read(name) for name in archive.namelist()}
-    # Offsets inside crfsuite's file that lead far outside of it: its reader follows them.
+    # Of no kind that there is, of a place far outside, and no number.
     weights = members["model__crfsuite"]
     broken = zipped(**members | {"model__crfsuite": weights[:60] + b"\xff\xff\xff\x7f" * 200 + weights[860:]})
     response = manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", broken)}, follow=True)
-    assert len(said(response)) == 1 and "refused" in said(response)[0]
+    assert len(said(response)) == 1 and "damaged" in said(response)[0]
+    assert TrainedModel.objects.get() == model
+
+
+def test_a_file_that_crashes_its_reader_is_refused(world, manager, trained, monkeypatch):
+    model, _ = trained(iterations=3)
+    crashing = replace(TRAINABLE["crf"], child="tests.runtime.training.child_that_crashes")
+    monkeypatch.setitem(TRAINABLE, "crf", crashing)
+    again = SimpleUploadedFile("m.zip", content_of(model))
+    response = manager.post(page("model_upload"), {"file": again, "name": "again"}, follow=True)
+    assert said(response) == ["This file is refused: it is damaged, opening it crashes (signal 11)."]
     assert TrainedModel.objects.get() == model
 
 
