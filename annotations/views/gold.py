@@ -15,15 +15,15 @@ from annotations.access import Access, Can, enter
 from annotations.domain.gold_diff import ChangeKind
 from annotations.forms.gold import FreezeForm, SplitForm
 from annotations.forms.refusals import sentence
-from annotations.models import GoldVersion, Verb
+from annotations.models import GoldVersion
 from annotations.selectors.gold import GoldState, gold_state, version_page, versions
-from annotations.selectors.in_context import entries, label_looks, note_names
+from annotations.selectors.in_context import label_looks, note_names
 from annotations.selectors.projects import is_large
 from annotations.services.errors import ServiceError
-from annotations.services.events import record
 from annotations.services.gold import freeze
 from annotations.services.gold_diffing import version_diff
 from annotations.services.splitting import patients_on_two_sides, split_table, split_version
+from annotations.views.in_context import shown_in_context
 from annotations.views.requests import Request, number
 
 CHANGES = 25
@@ -160,15 +160,7 @@ def _changes(request: Request, access: Access, since: GoldVersion, version: Gold
     kind = asked if asked in list(ChangeKind) else ""
     rows = [row for row in found["changes"] if kind in ("", row[1])]
     page = Paginator(rows, CHANGES).get_page(request.GET.get("page", ""))
-    shown = entries(list(page.object_list), label_looks(access.project))
-    for note in {entry.note for entry in shown}:
-        record(
-            verb=Verb.NOTE_READ,
-            actor=access.user,
-            project_id=access.project.pk,
-            document_id=note,
-            data={"what": "gold changes"},
-        )
+    shown = shown_in_context(access, list(page.object_list), "gold changes")
     names = note_names([note for note, _spans in [*found["added"][:LISTED], *found["removed"][:LISTED]]])
     return {
         "diff": found,

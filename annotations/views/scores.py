@@ -19,15 +19,15 @@ from annotations.domain.scoring.errors import Kind
 from annotations.domain.scoring.published import PUBLISHED
 from annotations.domain.splits import Side
 from annotations.forms.refusals import sentence
-from annotations.models import Author, GoldVersion, Verb
+from annotations.models import Author, GoldVersion
 from annotations.selectors.gold import versions
-from annotations.selectors.in_context import LabelLook, entries, label_looks, note_names
+from annotations.selectors.in_context import LabelLook, label_looks, note_names
 from annotations.selectors.label_maps import mapped_sets
 from annotations.selectors.projects import is_large
 from annotations.selectors.scores import Reference, characters, compared, readers_of, reading_ids
 from annotations.services.errors import ServiceError
-from annotations.services.events import record
 from annotations.services.scoring import Asked, asked, kept_score, score, score_errors
+from annotations.views.in_context import shown_in_context
 from annotations.views.requests import Request, number
 
 PAGE = 25
@@ -257,15 +257,7 @@ def score_places(request: Request, slug: str, version: int, author: int) -> Http
     rows = [row for row in errors if chosen.takes(row)]
     page = Paginator(rows, PAGE).get_page(request.GET.get("page", ""))
     looks = label_looks(access.project, wish.into)
-    shown = entries(list(page.object_list), looks)
-    for note in {entry.note for entry in shown}:
-        record(
-            verb=Verb.NOTE_READ,
-            actor=access.user,
-            project_id=access.project.pk,
-            document_id=note,
-            data={"what": "score"},
-        )
+    shown = shown_in_context(access, list(page.object_list), "score", looks)
     used = {side[2] for row in errors for side in row[2:] if side}
     context = {
         "access": access,

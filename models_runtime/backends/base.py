@@ -5,7 +5,7 @@ A backend turns texts into spans. It knows neither Django nor the queue, so it c
 
 import importlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, cast, runtime_checkable
@@ -81,8 +81,13 @@ def not_installed(error: ImportError) -> BackendError:
 class Apart(Protocol):
     """A backend whose notes fail apart from each other, without being read again one by one."""
 
-    def predict_each(self, texts: Sequence[str]) -> list[list[Span] | BackendError]:
-        """The spans of each text, or what went wrong with it. Raises BackendError where none would fare better."""
+    def predict_each(
+        self, texts: Sequence[str], check: Callable[[], None] = lambda: None
+    ) -> list[list[Span] | BackendError]:
+        """The spans of each text, or what went wrong with it. Raises BackendError where none would fare better.
+
+        `check` is called about every second; what it raises ends the reading, and comes out.
+        """
 
 
 class Place(Protocol):

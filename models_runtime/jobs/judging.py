@@ -1,15 +1,18 @@
-"""Judges at work: what is asked about is settled first, then one judge after the other goes through the notes.
+"""Judges at work: what is asked about is settled first, then the judges go through the notes.
 
-Judge by judge, not note by note: a machine that holds one model at a time then loads each of them once.
+Those of different servers side by side, each with as many notes at once as its server takes. Those of one server one
+after the other: a machine that holds one model at a time then loads each of them once, and its limit is reached anyway.
 """
 
 import logging
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from annotations.domain.masking import masked
@@ -20,12 +23,15 @@ from annotations.models import Document
 from annotations.selectors.scores import Compared, NotePair, Reference, compared, label_words, note_pairs
 from annotations.services.errors import ServiceError
 from annotations.services.kept import key_of
+from annotations.services.progress import Cancelled
 from annotations.services.scoring import Asked, Words
 from models_runtime.backends.base import BackendError
-from models_runtime.jobs.llm import KeptVerdicts
+from models_runtime.backends.llm.driver import AllOfIt, Line, converse
+from models_runtime.backends.llm.servers import Server
+from models_runtime.jobs.llm import KeptVerdicts, room_of
 from models_runtime.models import Judge, JudgedNote, Judgement, Judging
 from models_runtime.registry import CASE, JUDGE, load
-from models_runtime.runner import Claim
+from models_runtime.runner import Claim, HandBack
 
 logger = logging.getLogger("deidreview.judges")
 BATCH = 100
@@ -40,8 +46,7 @@ def run(claim: Claim) -> dict[str, Any]:
     notes = JudgedNote.objects.filter(judging=judging).count()
     done = Judgement.objects.filter(judge__in=judges).count()
     claim.progress(done, notes * len(judges))
-    for judge in judges:
-        _ask(claim, judging, judge)
+    _Panel(claim, judging, judges).ask()
     return _result(claim, judging, judges)
 
 
@@ -122,30 +127,105 @@ def _judged_note(judging: Judging, pair: NotePair, words: Words) -> JudgedNote:
     )
 
 
-def _ask(claim: Claim, judging: Judging, judge: Judge) -> None:
-    """One judge over the notes that it has not judged. Where it can't go on, that is written, and the others go on."""
-    pending = JudgedNote.objects.filter(judging=judging).exclude(judgements__judge=judge).select_related("document")
-    if not pending.exists():
-        return
+@dataclass
+class _Asked:
+    """A judge, with what answers for it once its turn has come, and what is not written yet."""
+
+    judge: Judge
     asker: Any = None
-    try:
-        asker = _asker(judging, judge)
-        while batch := list(pending.order_by("id")[: asker.notes_at_once]):
-            claim.check()
-            found = asker.judge_each([_case(note) for note in batch])
-            with transaction.atomic():
-                claim.fence()
-                _write(judge, batch, found)
-                _charge(judge, asker)
-            claim.progress(claim.done + len(batch), claim.total)
-    except BackendError as error:
-        logger.warning("judge %s of judging %s stopped", judge.position, judging.pk)
+    said: list[tuple[JudgedNote, Any]] = field(default_factory=list)
+    stopped: str = ""
+
+
+class _Panel:
+    """All the judges over the notes that each has not judged."""
+
+    def __init__(self, claim: Claim, judging: Judging, judges: list[Judge]) -> None:
+        self._claim, self._judging = claim, judging
+        self._all = [_Asked(judge) for judge in judges]
+
+    def ask(self) -> None:
+        """Verdicts are written every second. Where a judge can't go on, that is written, and the others go on."""
+        try:
+            with closing(converse(self._lines(), self._tick)) as results:
+                for (asked, note), found in results:
+                    self._hear(asked, note, found)
+        except (Cancelled, HandBack):  # what was said until then counts, and is paid for
+            self._write()
+            raise
+        self._write()
+
+    def _tick(self) -> None:
+        if any(asked.said for asked in self._all):
+            self._write()
+        self._claim.check()
+
+    def _lines(self) -> list[Line[tuple[_Asked, JudgedNote], Any]]:
+        """One for each server; one for all models that are read in this process, which is to hold one at a time."""
+        listed: dict[str, Server] = settings.LLM_SERVERS
+        of_line: dict[str, list[_Asked]] = {}
+        for asked in self._all:
+            server = listed.get(asked.judge.server)
+            of_line.setdefault("" if server and server.folder else asked.judge.server, []).append(asked)
+        lines = []
+        for name, panel in of_line.items():
+            server = listed.get(name)
+            at_once = server.at_once if server else 1
+            room = room_of(server) if server else None
+            lines.append(Line(self._talks(panel), at_once, room or AllOfIt(at_once)))
+        return lines
+
+    def _talks(self, panel: list[_Asked]) -> Iterator[tuple[tuple[_Asked, JudgedNote], Any, Any]]:
+        for asked in panel:
+            rows = JudgedNote.objects.filter(judging=self._judging).exclude(judgements__judge=asked.judge)
+            for note in _by_id(rows.select_related("document")):
+                if asked.stopped or not self._ready(asked):
+                    break
+                yield (asked, note), asked.asker.completion, asked.asker.judge(_case(note))
+
+    def _ready(self, asked: _Asked) -> bool:
+        if asked.asker is None:
+            try:
+                asked.asker = _asker(self._judging, asked.judge)
+            except BackendError as error:
+                self._stop(asked, error)
+        return asked.asker is not None
+
+    def _hear(self, asked: _Asked, note: JudgedNote, found: Any) -> None:
+        """What a judge that was stopped leaves open is not held against its notes: it may be asked again."""
+        if isinstance(found, BackendError) and (found.permanent or asked.stopped):
+            self._stop(asked, found)
+        else:
+            asked.said.append((note, found))
+
+    def _stop(self, asked: _Asked, error: BackendError) -> None:
+        if not asked.stopped:
+            logger.warning("judge %s of judging %s stopped", asked.judge.position, self._judging.pk)
+            asked.stopped = str(error)[:300]
+
+    def _write(self) -> None:
+        """All that was said since the last time."""
+        claim = self._claim
         with transaction.atomic():
             claim.fence()
-            judge.stopped = str(error)[:300]
-            judge.save(update_fields=["stopped"])
-            if asker is not None:
-                _charge(judge, asker)
+            for asked in self._all:
+                _write(asked.judge, asked.said)
+                if asked.asker is not None:
+                    _charge(asked.judge, asked.asker)
+                if asked.stopped != asked.judge.stopped:
+                    asked.judge.stopped = asked.stopped
+                    asked.judge.save(update_fields=["stopped"])
+            claim.advance(sum(len(asked.said) for asked in self._all))
+        for asked in self._all:
+            asked.said = []
+
+
+def _by_id(rows: QuerySet[JudgedNote]) -> Iterator[JudgedNote]:
+    """Some at a time, each read when it is needed: notes may be long, and many."""
+    last = 0
+    while some := list(rows.filter(pk__gt=last).order_by("pk")[:BATCH]):
+        yield from some
+        last = some[-1].pk
 
 
 def _asker(judging: Judging, judge: Judge) -> Any:
@@ -169,14 +249,14 @@ def _case(note: JudgedNote) -> Any:
     )
 
 
-def _write(judge: Judge, batch: list[JudgedNote], found: list[Any]) -> None:
-    """A batch's verdicts, in the caller's fenced transaction. A note that was erased meanwhile has none."""
-    there = set(JudgedNote.objects.filter(pk__in=[note.pk for note in batch]).values_list("pk", flat=True))
+def _write(judge: Judge, said: list[tuple[JudgedNote, Any]]) -> None:
+    """A judge's verdicts, in the caller's fenced transaction. A note that was erased meanwhile has none."""
+    there = set(JudgedNote.objects.filter(pk__in=[note.pk for note, _ in said]).values_list("pk", flat=True))
     Judgement.objects.bulk_create(
         Judgement(judge=judge, note=note, verdicts=None, error=str(one)[:300])
         if isinstance(one, BackendError)
         else Judgement(judge=judge, note=note, verdicts=one)
-        for note, one in zip(batch, found, strict=True)
+        for note, one in said
         if note.pk in there
     )
 
@@ -184,6 +264,8 @@ def _write(judge: Judge, batch: list[JudgedNote], found: list[Any]) -> None:
 def _charge(judge: Judge, asker: Any) -> None:
     """Add what was spent since the last time, in the caller's transaction."""
     spent = asker.spent()
+    if not spent:
+        return
     counts = {name: spent.get(name, 0) for name in Judge.COUNTS}
     Judge.objects.filter(pk=judge.pk).update(**{name: F(name) + n for name, n in counts.items() if n})
     server = settings.LLM_SERVERS.get(judge.server)

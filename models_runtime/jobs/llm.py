@@ -14,6 +14,7 @@ from models_runtime.backends.base import Backend, Metered
 from models_runtime.backends.llm.params import Params, read_params
 from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.llm.servers import Server
+from models_runtime.jobs.rooms import SharedRoom
 from models_runtime.models import LlmAnswer, Run, RunUsage
 from models_runtime.registry import LLM, backend_kind, load
 
@@ -28,8 +29,14 @@ def llm_backend(row: Run) -> Backend:
         params=params,
         prompt=row.params["prompt"],
         answers=KeptAnswers(row.project),
+        room=room_of(server),
     )
     return backend
+
+
+def room_of(server: Server) -> SharedRoom | None:
+    """What workers share of a server; a folder is read in each worker's own process, one note at a time."""
+    return None if server.folder else SharedRoom(server)
 
 
 def asked_for(given: dict[str, Any]) -> tuple[Params, Server]:

@@ -20,6 +20,7 @@ from annotations.models import AnnotationSet, Document, Span
 from annotations.selectors.labels import accepted_labels
 from annotations.services.bulk import SpanRow, insert_objects, insert_spans
 from annotations.services.errors import ServiceError
+from annotations.services.progress import Cancelled
 from annotations.services.proposed_notes import add_notes
 from annotations.services.proposed_strings import add_strings, tally_of
 from models_runtime.backends.base import Apart, Backend, BackendError, OnDevice, budget_of
@@ -45,11 +46,11 @@ def run(claim: Claim) -> dict[str, Any]:
     words = _Words(row)
     if claim.leads:
         _count(claim, row)
-        _tell_device(row, backend)
+        _tell_device(claim, row, backend)
     for items in batches(claim, row, budget_of(backend)):
         try:
             # Whoever writes keeps the others from writing: all that can be made ready is, before.
-            results = [words.outcome(*each) for each in _predict(backend, items)]
+            results = [words.outcome(*each) for each in _predict(backend, items, claim)]
         except BaseException:  # what was asked was asked, and may have been paid for
             write_usage(row, backend)
             raise
@@ -59,15 +60,17 @@ def run(claim: Claim) -> dict[str, Any]:
             if dropped:
                 Run.objects.filter(pk=row.pk).update(spans_without_label=F("spans_without_label") + dropped)
     if claim.leads:
-        _tell_device(row, backend)
+        _tell_device(claim, row, backend)
     return _result(claim, row) if claim.leads else {}
 
 
-def _tell_device(row: Run, backend: Backend | Combined) -> None:
-    """Where the run's first worker computes, and with how much memory so far."""
+def _tell_device(claim: Claim, row: Run, backend: Backend | Combined) -> None:
+    """Where the worker that has the run computes, and with how much memory so far."""
     if isinstance(backend, OnDevice):
         row.params |= {"device": backend.device.words, "memory": backend.device.memory()}
-        row.save(update_fields=["params"])
+        with transaction.atomic():
+            claim.fence()
+            row.save(update_fields=["params"])
 
 
 def _same_backend(claim: Claim, row: Run, backend: Backend | Combined) -> None:
@@ -80,7 +83,9 @@ def _same_backend(claim: Claim, row: Run, backend: Backend | Combined) -> None:
             code="revision",
         )
     row.revision, row.calibration = backend.revision, newest(row.project, row.backend, backend.revision)
-    row.save(update_fields=["revision", "params", "calibration"])
+    with transaction.atomic():
+        claim.fence()
+        row.save(update_fields=["revision", "params", "calibration"])
 
 
 def _count(claim: Claim, row: Run) -> None:
@@ -126,15 +131,17 @@ def _spans(backend: Backend | Combined, items: Sequence[RunItem]) -> list[list[D
     return backend.read(notes) if isinstance(backend, Combined) else backend.predict([note.text for note in notes])
 
 
-def _predict(backend: Backend | Combined, items: Sequence[RunItem]) -> list[Result]:
+def _predict(backend: Backend | Combined, items: Sequence[RunItem], claim: Claim) -> list[Result]:
     """The whole batch at once; when that fails, note by note, so that one note's error is its own."""
     try:
         if isinstance(backend, Apart):
-            apart = backend.predict_each([item.document.text for item in items])
+            apart = backend.predict_each([item.document.text for item in items], claim.check)
             return [_told(item, one) for item, one in zip(items, apart, strict=True)]
         found = _spans(backend, items)
         if len(found) == len(items):
             return [_checked(item, spans) for item, spans in zip(items, found, strict=True)]
+    except Cancelled:
+        raise
     except Exception as error:
         _stop_if_hopeless(error)
     return [_predict_one(backend, item) for item in items]

@@ -25,6 +25,20 @@ class LlmAnswer(models.Model):
         return f"answer {self.pk}"
 
 
+class ServerRoom(models.Model):
+    """Who asks a listed server at present, by the name of the server: what workers share, they share by this row.
+
+    `seats`: by a worker's token how many requests it may have under way, and until when it counts (seconds of the
+    database's clock since 1970), should the worker be lost.
+    """
+
+    server = models.CharField(max_length=40, unique=True)
+    seats = models.JSONField(default=dict)
+
+    def __str__(self) -> str:
+        return f"room of {self.server}"
+
+
 class RunUsage(models.Model):
     """What one batch of a run cost, and what was wrong with the model's answers. The run's page shows their sums."""
 

@@ -16,12 +16,11 @@ from annotations.access import Access, Can, enter
 from annotations.domain.scoring.side_by_side import MISSED, ONLY, UNTOUCHED
 from annotations.domain.splits import Side
 from annotations.forms.refusals import sentence
-from annotations.models import Author, Verb
+from annotations.models import Author
 from annotations.selectors.gold import versions
-from annotations.selectors.in_context import LabelLook, entries, label_looks
+from annotations.selectors.in_context import LabelLook, label_looks
 from annotations.selectors.scores import Reference, characters, readers_of
 from annotations.services.errors import ServiceError
-from annotations.services.events import record
 from annotations.services.side_by_side import (
     FEWEST,
     MOST,
@@ -33,6 +32,7 @@ from annotations.services.side_by_side import (
     telling_places,
     together,
 )
+from annotations.views.in_context import shown_in_context
 from annotations.views.requests import Request, number
 from models_runtime.services.comparisons import figure_rows, label_rows, learned_here, pace_rows
 from models_runtime.services.starting import start_comparison
@@ -157,15 +157,7 @@ def compare_places(request: Request, slug: str) -> HttpResponse:
     if kind not in names:
         raise Http404("no such kind")
     page = Paginator(places.get(kind, []), PAGE).get_page(number(request.GET, "page"))
-    shown = entries(list(page.object_list), label_looks(access.project))
-    for note in {entry.note for entry in shown}:
-        record(
-            verb=Verb.NOTE_READ,
-            actor=access.user,
-            project_id=access.project.pk,
-            document_id=note,
-            data={"what": "comparison"},
-        )
+    shown = shown_in_context(access, list(page.object_list), "comparison")
     context = {
         "access": access,
         "wish": wish,

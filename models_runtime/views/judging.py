@@ -15,12 +15,12 @@ from annotations.access import Access, Can, enter
 from annotations.domain.scoring.judging import THRESHOLD
 from annotations.domain.splits import Side
 from annotations.forms.refusals import sentence
-from annotations.models import Author, Verb
+from annotations.models import Author
 from annotations.selectors.gold import versions
-from annotations.selectors.in_context import Entry, LabelLook, entries, label_looks
+from annotations.selectors.in_context import Entry, LabelLook, label_looks
 from annotations.selectors.scores import Reference, readers_of
 from annotations.services.errors import ServiceError
-from annotations.services.events import record
+from annotations.views.in_context import shown_in_context
 from annotations.views.requests import Request, number
 from models_runtime.models import Judging
 from models_runtime.services.judging import MOST_JUDGES, judge_again, start_judging
@@ -164,14 +164,6 @@ def judging_places(request: Request, slug: str, pk: int) -> HttpResponse:
         raise Http404("no such kind")
     page = Paginator(places_of(row, kind), PAGE).get_page(number(request.GET, "page"))
     shown = _in_context(access, row, list(page.object_list))
-    for note in {entry.note for entry, *_ in shown}:
-        record(
-            verb=Verb.NOTE_READ,
-            actor=access.user,
-            project_id=access.project.pk,
-            document_id=note,
-            data={"what": "judges"},
-        )
     context = {
         "access": access,
         "judging": row,
@@ -192,7 +184,7 @@ def _in_context(
     rows = [[place.document, str(at), list(place.entity[:3]), None] for at, place in enumerate(places)]
     return [
         (entry, list(zip(names, places[int(entry.kind)].said, strict=True)), places[int(entry.kind)].entity.gold)
-        for entry in entries(rows, label_looks(access.project))
+        for entry in shown_in_context(access, rows, "judges")
     ]
 
 

@@ -131,11 +131,11 @@ def stops_after(batches):
 
     left = [batches]
 
-    def predict(backend, items):
+    def predict(backend, items, claim):
         if not left[0]:
             raise RuntimeError("enough")
         left[0] -= 1
-        return _predict(backend, items)
+        return _predict(backend, items, claim)
 
     return predict
 

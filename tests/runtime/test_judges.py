@@ -2,18 +2,21 @@
 
 import io
 import json
+import threading
+import time
 import uuid
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.urls import reverse
 
 from annotations.models import Author, Event, Verb
 from annotations.services.erasing import erase_patient
 from annotations.services.gold import freeze
-from models_runtime.backends.llm import remote
+from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.models import Job, JudgedNote, Judgement, Judging, LlmAnswer
+from models_runtime.models import Job, Judge, JudgedNote, Judgement, Judging, LlmAnswer
 from models_runtime.runner import run as work
 from tests import factories as make
 from tests.backends.llm.scripted import Said, note_of, serving
@@ -37,7 +40,8 @@ def panel(body):
 def server(settings):
     with serving(panel) as running:
         settings.LLM_SERVERS = read_servers({
-            "DEIDREVIEW_LLM_SERVERS": f"ward={running.url} cloud=http://llm.example.org/v1",
+            "DEIDREVIEW_LLM_SERVERS": f"ward={running.url} lab={running.url} cloud=http://llm.example.org/v1",
+            "DEIDREVIEW_LLM_LAB_MODELS": "good fair",
             "DEIDREVIEW_LLM_WARD_MODELS": "good fair odd",
             "DEIDREVIEW_LLM_WARD_PRICE": "EUR 1000/2000",
             "DEIDREVIEW_LLM_CLOUD_MODELS": "large",
@@ -180,18 +184,44 @@ def test_where_no_judge_answers_the_job_fails_and_can_be_started_again(client, p
     assert done(judging).state == Job.State.DONE and "12 entities in 3 notes" in page(client, judging)
 
 
-def test_cancelled_in_the_middle_it_keeps_what_was_said_and_goes_on(client, project, server):
+def test_judges_of_two_servers_are_asked_side_by_side(client, project, server):
+    together = threading.Barrier(2, timeout=10)
+    asked = []
+
+    def model(body):
+        asked.append(body["model"])
+        if body["model"] != "odd" and asked.count(body["model"]) == 1:
+            together.wait()
+        return panel(body)
+
+    server.script = model
+    ask(client, "ward good", "ward odd", "lab fair")
+    job = done(Judging.objects.get())
+    assert (job.state, job.done, sorted(asked)) == (Job.State.DONE, 9, ["fair"] * 3 + ["good"] * 3 + ["odd"] * 3)
+
+
+def test_cancelled_in_the_middle_it_keeps_what_was_said_and_goes_on(client, project, server, monkeypatch):
+    """What is tried again after a while ends at once, and isn't asked again; what it cost until then is counted."""
+    monkeypatch.setattr(driver, "TICK", 0.02)
     ask(client)
     judging = Judging.objects.get()
 
     def cancels(body):
-        if body["model"] == "fair":
-            Job.objects.filter(pk=judging.job_id).update(cancel_requested=True)
-        return panel(body)
+        if body["model"] == "good":
+            return panel(body)
+        for _ in range(1000):
+            if Judgement.objects.count() == 3:
+                break
+            time.sleep(0.01)
+        Job.objects.filter(pk=judging.job_id).update(cancel_requested=True)
+        connection.close()
+        return Said(status=429, headers={"Retry-After": "50"})
 
     server.script = cancels
     assert done(judging).state == Job.State.CANCELLED
-    assert Judgement.objects.count() == 6 and "12 entities in 3 notes" in page(client, judging)
+    assert len(server.requests) <= 3 + 4
+    assert sum(Judge.objects.values_list("requests", flat=True)) == len(server.requests)
+    assert Judgement.objects.count() == 3 and "stopped after" not in page(client, judging)
     server.script = panel
     client.post(reverse("judging_again", args=["covid", judging.pk]))
     assert done(judging).state == Job.State.DONE and Judgement.objects.count() == 9

@@ -2,17 +2,22 @@
 
 import io
 import json
+import threading
+import time
 import uuid
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
 from annotations.models import AnnotationSet, Document, Event, Span
 from annotations.services.erasing import erase_patient
+from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.models import Job, LlmAnswer, Run, RunItem, RunUsage
+from models_runtime.jobs import rooms
+from models_runtime.models import Job, LlmAnswer, Run, RunItem, RunUsage, ServerRoom
 from models_runtime.runner import run as work
 from tests import factories as make
 from tests.backends.llm.scripted import Said, entities, note_of, serving
@@ -157,6 +162,49 @@ def test_a_server_that_refuses_the_key_ends_the_run_and_what_is_left_is_worked_o
     client.post(reverse("run_retry", args=["covid", run.pk]))
     run.refresh_from_db()
     assert finished(run).state == Job.State.DONE and RunUsage.objects.filter(run=run).exists()
+
+
+def test_a_run_that_is_cancelled_asks_nothing_again_and_says_what_it_cost(client, project, server, monkeypatch):
+    monkeypatch.setattr(driver, "TICK", 0.02)
+    start(client)
+    run = Run.objects.get()
+
+    stopped = threading.Event()
+    monkeypatch.setattr(remote.RemoteCompletion, "stop", lambda self: (stopped.set(), self._over.set()))
+
+    def cancels(body):
+        Job.objects.filter(pk=run.job_id).update(cancel_requested=True)
+        connection.close()
+        if note_of(body).endswith("0"):
+            stopped.wait(10)
+            return model(body)
+        return Said(status=503, headers={"Retry-After": "50"})
+
+    server.script = cancels
+    assert finished(run).state == Job.State.CANCELLED
+    assert len(server.requests) <= 3 and RunUsage.objects.get(run=run).requests == len(server.requests)
+    # The answer that was on its way is paid for, and kept for the next time.
+    assert LlmAnswer.objects.count() == 1
+
+
+def test_a_servers_limit_holds_over_all_workers(client, project, server, settings, monkeypatch):
+    monkeypatch.setattr(rooms, "LOOK_EVERY", 0)
+    ward = settings.LLM_SERVERS["ward"]
+    first, second = rooms.SharedRoom(ward), rooms.SharedRoom(ward)
+    assert (first.take(0), second.take(0)) == (4, 0)
+    # The first gives up what it has more than its share, as its requests end.
+    assert (first.take(3), second.take(0), first.take(2), second.take(1)) == (3, 1, 2, 2)
+    first.leave()
+    assert second.take(2) == 4
+    second.leave()
+    # A worker that has three of four places leaves one to a run; one that was lost leaves all, once its lease is over.
+    ServerRoom.objects.update(seats={"0" * 32: [3, time.time() - 3600]})
+    assert first.take(0) == 4
+    first.leave()
+    ServerRoom.objects.update(seats={"0" * 32: [3, time.time() + 3600]})
+    start(client)
+    assert finished(Run.objects.get()).state == Job.State.DONE
+    assert (server.most_at_once, list(ServerRoom.objects.get().seats)) == (1, ["0" * 32])
 
 
 def test_a_server_that_is_listed_no_more_is_said(client, project, server, settings):

@@ -1,6 +1,8 @@
 """Model runs: every note once, one note's error its own, resumed after a kill, never doubled."""
 
+import uuid
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db.models.functions import Now
@@ -12,6 +14,7 @@ from models_runtime import registry
 from models_runtime.backends.base import Budget, budget_of
 from models_runtime.jobs import running
 from models_runtime.models import Job, Run, RunItem
+from models_runtime.runner import LostLease, take
 from models_runtime.runner import run as work
 from models_runtime.services import runs
 from models_runtime.services.sweep import sweep
@@ -55,6 +58,17 @@ def test_every_note_gets_one_reading_with_confidence_and_source(project):
     assert (span.label.code, span.confidence, span.source) == ("PATIENT", 0.9, "capital")
     assert runs.run_counts(run) == {"pending": 0, "done": 10, "failed": 0}
     assert Run.objects.get().revision == "1"
+
+
+def test_where_it_computes_is_told_by_the_worker_that_has_the_run_alone(project):
+    run = started(project)
+    late = take(run.job_id)
+    Job.objects.update(lease_token=uuid.uuid4())
+    backend = FakeBackend("i2b2-2014")
+    backend.device = SimpleNamespace(words="GPU", memory=lambda: 1)
+    with pytest.raises(LostLease):
+        running._tell_device(late, run, backend)
+    assert "device" not in Run.objects.get().params
 
 
 def test_a_double_click_is_one_run(project):
@@ -155,9 +169,9 @@ def test_a_batch_is_what_the_backend_takes_at_once(project, monkeypatch, budget,
     """By notes, by estimated tokens (four in each note), and one note at least."""
     predict, seen = running._predict, []
 
-    def watched(backend, items):
+    def watched(backend, items, claim):
         seen.append(len(items))
-        return predict(backend, items)
+        return predict(backend, items, claim)
 
     monkeypatch.setattr(running, "_predict", watched)
     assert finished(started(project, params=budget)).state == Job.State.DONE

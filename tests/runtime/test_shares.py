@@ -293,10 +293,10 @@ def test_helpers_work_beside_the_worker_that_has_it_which_ends_it_once(run, monk
     all_in, predict, ended = threading.Barrier(3), running._predict, []
     waited = threading.local()
 
-    def together(backend, items):
+    def together(backend, items, claim):
         if not hasattr(waited, "once"):
             waited.once = all_in.wait(20)
-        return predict(backend, items)
+        return predict(backend, items, claim)
 
     finish = execute.Claim.finish
 

@@ -33,6 +33,9 @@ class Completion(Protocol):
 
     def complete(self, question: Question) -> Answer: ...
 
+    def stop(self) -> None:
+        """Nothing more is wanted, of any thread: what waits to ask again ends with an error. There is no way back."""
+
 
 class Meter:
     """Counts what a model cost and what was wrong with its answers; safe to use from many threads."""

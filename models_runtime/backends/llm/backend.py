@@ -10,7 +10,7 @@ from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError, Budget
 from models_runtime.backends.llm.asking import Completion, Meter
 from models_runtime.backends.llm.chunks import chunks
-from models_runtime.backends.llm.driver import Talk, hold
+from models_runtime.backends.llm.driver import Check, Room, Talk, go_on, hold
 from models_runtime.backends.llm.params import Params
 from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, system_prompt
 from models_runtime.backends.llm.reading import Answers, NoAnswers, Reader, settled
@@ -23,7 +23,8 @@ REWRITE_WORDS: Final = 2000
 class LlmBackend:
     """Reads with a model of a listed server. `labels` are the project's: nothing else may be answered.
 
-    `prompt` is what the model is told before each note; without one, that of today's files.
+    `prompt` is what the model is told before each note; without one, that of today's files. `room`: what the server has
+    free, where others ask it too.
     """
 
     name = "llm"
@@ -37,6 +38,7 @@ class LlmBackend:
         prompt: str = "",
         answers: Answers | None = None,
         completion: Completion | None = None,
+        room: Room | None = None,
     ) -> None:
         if not labels:
             raise BackendError("this project has no labels to look for", permanent=True)
@@ -45,6 +47,7 @@ class LlmBackend:
         self.meter = Meter()
         self.prompt = prompt or system_prompt(params.strategy, params.language, labels)
         self._params = params
+        self._room = room
         self._completion = completion or completion_of(server, params.model, self.meter)
         # A few rounds of requests: a worker that is lost takes little with it, and several share a run of few notes.
         self.budget = Budget(notes=4 * self._completion.at_once)
@@ -70,7 +73,7 @@ class LlmBackend:
             found.append(result)
         return found
 
-    def predict_each(self, texts: Sequence[str]) -> list[list[Span] | BackendError]:
+    def predict_each(self, texts: Sequence[str], check: Check = go_on) -> list[list[Span] | BackendError]:
         """The spans of each text, or what went wrong with it. Raises BackendError where none would fare better."""
         talks: list[Talk[list[Span]]] = []
         counts = []
@@ -78,7 +81,7 @@ class LlmBackend:
             mine = self._talks(text)
             counts.append(len(mine))
             talks += mine
-        said = iter(hold(talks, self._completion))
+        said = iter(hold(talks, self._completion, check, self._room))
         return [_joined(list(islice(said, count))) for count in counts]
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:

@@ -14,12 +14,11 @@ from pydantic import BaseModel, ConfigDict
 from annotations.domain.masking import masked
 from annotations.domain.scoring.judging import Entity, Verdict
 from annotations.domain.spans import Span
-from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.answers import listed, schema_of
 from models_runtime.backends.llm.asking import Completion, Meter, Question
 from models_runtime.backends.llm.backend import completion_of
 from models_runtime.backends.llm.chunks import chunks
-from models_runtime.backends.llm.driver import Talk, hold
+from models_runtime.backends.llm.driver import Talk
 from models_runtime.backends.llm.prompts import VERSION, digest, fenced
 from models_runtime.backends.llm.servers import Server
 
@@ -79,20 +78,16 @@ class LlmJudge:
         completion: Completion | None = None,
     ) -> None:
         self.meter = Meter()
-        self._completion = completion or completion_of(server, model, self.meter)
-        self.notes_at_once = 4 * self._completion.at_once
+        self.completion = completion or completion_of(server, model, self.meter)
         self._asking = digest("judge", REVISION, VERSION, server.name, model, prompt)
         self._prompt, self._placeholder_of, self._answers = prompt, placeholder_of, answers
-
-    def judge_each(self, cases: Sequence[Case]) -> list[Verdicts | BackendError]:
-        """The verdicts on each case, or what went wrong with it. Raises BackendError where none would fare better."""
-        return hold([self._judge(case) for case in cases], self._completion)
 
     def spent(self) -> dict[str, int]:
         """What was counted since this was asked last."""
         return self.meter.take()
 
-    def _judge(self, case: Case) -> Talk[Verdicts]:
+    def judge(self, case: Case) -> Talk[Verdicts]:
+        """The conversation that ends with the verdicts on a case; `completion` answers it."""
         verdicts: Verdicts = [None] * len(case.entities)
         for (start, end), numbers in _pieces(case):
             piece = {

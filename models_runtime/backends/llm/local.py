@@ -15,6 +15,7 @@ class LocalCompletion:
 
     def __init__(self, folder: str, meter: Meter) -> None:
         self._meter = meter
+        self._over = threading.Event()
         self._lock = threading.Lock()
         if not Path(folder).is_dir():
             raise BackendError("the model's folder is not on this worker's machine", permanent=True)
@@ -42,6 +43,10 @@ class LocalCompletion:
         )
         self._model = model.to("cuda" if on_gpu else "cpu").eval()
 
+    def stop(self) -> None:
+        """After the token that is being made."""
+        self._over.set()
+
     def complete(self, question: Question) -> Answer:
         """The likeliest continuation, token by token. Raises BackendError where the question is too long."""
         with self._lock, self._torch.inference_mode():
@@ -58,8 +63,11 @@ class LocalCompletion:
                 attention_mask=self._torch.ones_like(ids),
                 max_new_tokens=room,
                 do_sample=False,
+                stopping_criteria=[lambda ids, scores, **more: self._over.is_set()],
                 pad_token_id=self._tokenizer.eos_token_id,
             )[0, length:]
+        if self._over.is_set():
+            raise BackendError("the model was stopped in the middle of its answer", permanent=False)
         self._meter.add(requests=1, tokens_in=int(length), tokens_out=len(made))
         text = self._tokenizer.decode(made, skip_special_tokens=True)
         return Answer(str(text), cut=len(made) >= room and int(made[-1]) != self._tokenizer.eos_token_id)

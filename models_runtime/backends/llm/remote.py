@@ -66,6 +66,10 @@ class RemoteCompletion:
             self._failed_in_a_row = 0
         return answer
 
+    def stop(self) -> None:
+        """A request that is on its way is answered, or times out; none follows."""
+        self._over.set()
+
     def _counted(self, error: BackendError) -> BackendError:
         with self._lock:
             self._failed_in_a_row += 1
@@ -75,7 +79,7 @@ class RemoteCompletion:
                 f"{error}; so did {GIVE_UP} questions in a row, so the work was stopped", permanent=True
             )
         if error.permanent:
-            self._over.set()
+            self.stop()
         return error
 
     def _tried(self, question: Question) -> Answer:
@@ -86,10 +90,11 @@ class RemoteCompletion:
                 verdict = self._verdict(error)
                 if verdict is not None:
                     raise verdict from None
+                if attempt < TRIES and not self._over.is_set():
+                    self._sleep(_pause(error, attempt))
                 if attempt == TRIES or self._over.is_set():
                     raise self._gave_up(error) from None
                 self._meter.add(retries=1)
-                self._sleep(_pause(error, attempt))
         raise AssertionError("unreachable")
 
     def _asked(self, question: Question) -> Answer:

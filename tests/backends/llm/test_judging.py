@@ -8,6 +8,7 @@ import pytest
 from annotations.domain.scoring.judging import Entity
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.llm.driver import hold
 from models_runtime.backends.llm.judging import AT_ONCE, WORDS, Case, LlmJudge
 from models_runtime.backends.llm.prompts import LANGUAGES, system_prompt
 from models_runtime.backends.llm.servers import Server
@@ -55,17 +56,21 @@ def judge_at(url: str, answers: Any = None) -> LlmJudge:
     )
 
 
+def each(judge: LlmJudge, *cases: Case) -> list[Any]:
+    return hold([judge.judge(case) for case in cases], judge.completion)
+
+
 def judged(script: Any, case: Case = CASE) -> tuple[Any, dict[str, int]]:
     with serving(script) as server:
         judge = judge_at(server.url)
-        (found,) = judge.judge_each([case])
+        (found,) = each(judge, case)
         return found, judge.spent()
 
 
 def test_it_is_shown_both_texts_and_the_entities_by_number():
     with serving(honest) as server:
         judge = judge_at(server.url)
-        assert judge.judge_each([CASE]) == [["TP", "TP", "FP", "FN"]]
+        assert each(judge, CASE) == [["TP", "TP", "FP", "FN"]]
         (body,) = server.requests
         shown = json.loads(note_of(body))
         assert shown["deidentified"] == "[PERSON], [AGE] anni, prende [AGE] mg. Visto dalla dott. Verdi."
@@ -80,9 +85,9 @@ def test_it_is_shown_both_texts_and_the_entities_by_number():
 def test_an_answer_is_kept_by_hash_and_asked_for_once():
     kept = Memory()
     with serving(honest) as server:
-        first = judge_at(server.url, kept).judge_each([CASE])
+        first = each(judge_at(server.url, kept), CASE)
         again = judge_at(server.url, kept)
-        assert again.judge_each([CASE]) == first and len(server.requests) == 1
+        assert each(again, CASE) == first and len(server.requests) == 1
         assert again.spent() == {"kept": 1} and "Rossi" not in json.dumps(kept)
 
 
@@ -163,7 +168,7 @@ def test_long_notes_go_in_pieces_and_many_entities_in_groups():
     places = [at for at in range(len(text)) if text.startswith("Anna", at)]
     case = Case(text, [Span(places[0], places[0] + 4, "PERSON")], [Entity(at, at + 4, "PERSON", True) for at in places])
     with serving(honest) as server:
-        (found,) = judge_at(server.url).judge_each([case])
+        (found,) = each(judge_at(server.url), case)
         # "Anna" still stands in every piece's text, so this judge says FN throughout; each was asked about once.
         assert found == ["FN"] * len(places)
         asked = [json.loads(note_of(body)) for body in server.requests]
@@ -175,7 +180,7 @@ def test_long_notes_go_in_pieces_and_many_entities_in_groups():
 
 def test_nothing_is_asked_where_there_is_nothing_to_judge():
     with serving(honest) as server:
-        assert judge_at(server.url).judge_each([Case("Tosse.", [], [])]) == [[]] and not server.requests
+        assert each(judge_at(server.url), Case("Tosse.", [], [])) == [[]] and not server.requests
 
 
 def test_the_prompts_are_there_in_every_language():
