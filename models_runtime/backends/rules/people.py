@@ -40,10 +40,10 @@ _TRAIT: Final = (
 
 _COUNT: Final = re.compile(r"(?<![a-zà-ÿ])(?:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|[0-9]{1,2})[ ]\Z")
 _SIDE: Final = re.compile(
-    r"[ ](?:matern[oa]s?|patern[oa]s?|mayor(?:es)?|menor(?:es)?|gemel[oa]s?|políticos?)(?![a-zà-ÿ])"
+    r"[ ](?:matern[oa]s?|patern[oa]s?|mayor(?:es)?|menor(?:es)?|gemel[oa]s?|políticos?|var[oó]n(?:es)?)(?![a-zà-ÿ])"
 )
 _MEDICAL: Final = re.compile(r"(?:m[eé]dic[oa] de|antecedentes|soluci[oó]n|c[eé]lulas?)[ ]\Z")
-_OWN: Final = re.compile(r"(?<![a-zà-ÿ])(?:sus|los|otros|por|a)[ ]\Z")
+_OWN: Final = re.compile(r"(?<![a-zà-ÿ])(?:sus|los|otros|varios|resto de|dos|tres|por|a)[ ]\Z")
 
 
 def _family(text: str, start: int, end: int) -> Iterator[Found]:

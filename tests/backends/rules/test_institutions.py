@@ -63,6 +63,8 @@ def test_family_and_sex_are_marked_where_a_set_wants_them() -> None:
         "{SEXO_SUJETO_ASISTENCIA|Mujer} de {EDAD_SUJETO_ASISTENCIA|40 años}. Su {FAMILIARES_SUJETO_ASISTENCIA|madre} y "
     )
     check(row + "{FAMILIARES_SUJETO_ASISTENCIA|dos hermanos}. Sin antecedentes familiares.", "meddocan")
+    more = "{FAMILIARES_SUJETO_ASISTENCIA|tres hijos varones}, {FAMILIARES_SUJETO_ASISTENCIA|bisabuelo} diabético y "
+    check(row + more + "{FAMILIARES_SUJETO_ASISTENCIA|dos familiares} sordos. Sin antecedentes familiares.", "meddocan")
     check("Mujer de {AGE|40} años. Su madre y dos hermanos.")
 
 
