@@ -111,6 +111,8 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(
     expect(chosen(page)).to_contain_text("PS")
     press(page, "a")
     expect(page.locator("#told")).to_contain_text("No version has a majority here")
+    press(page, "w", "Escape")
+    expect(page.locator("#note")).to_be_focused()
     press(page, "w", "a")
     expect(page.locator("#why [data-cause=AB]")).to_have_attribute("aria-pressed", "true")
     press(page, "c")

@@ -86,8 +86,10 @@ export class AdjudicationWork extends NoteWork {
   }
 
   escape() {
-    if (this.why) this.why = false;
-    else super.escape();
+    if (this.why) {
+      this.why = false;
+      this.focusNote();
+    } else super.escape();
   }
 
   // ── Deciding ──────────────────────────────────────────────────────────────────────────────────────────────────────

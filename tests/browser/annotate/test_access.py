@@ -23,6 +23,12 @@ def test_nothing_for_axe_to_find(
     press(page, "Escape", "Escape", "?")
     assert axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    # Nothing moves for those who don't want it, and what moves for others does so briefly (milliseconds).
+    moving = """() => Math.max(...[...document.querySelectorAll("*")].map((each) =>
+        Math.max(...getComputedStyle(each).transitionDuration.split(",").map((time) => parseFloat(time) * 1000))))"""
+    assert page.evaluate(moving) <= 120
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(moving) == 0
 
 
 def test_without_scripts_the_note_can_be_read_and_handed_in(world: SimpleNamespace, page_of: Any, live: Any) -> None:

@@ -17,8 +17,13 @@ def test_a_reload_keeps_spans_and_undo(opened: Page, world: SimpleNamespace) -> 
     press(opened, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
     saved(opened)
     before = painted(opened)
+    # The list of notes is folded, and stays so; the place is found again.
+    opened.locator("#notes-list summary").press("Enter")
+    expect(opened.locator("#notes-items")).to_be_hidden()
     opened.reload()
     opened.wait_for_selector("html[data-workbench=ready]")
+    expect(opened.locator("#notes-items")).to_be_hidden()
+    expect(opened.locator("#note .is-selected")).to_have_text("Rossi")
     assert painted(opened) == before == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
     press(opened, "Control+z")
     expect(opened.locator("#note .span")).to_have_count(1)
