@@ -10,21 +10,30 @@ from transformers import BertConfig, BertForMaskedLM, BertForTokenClassification
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
+TINY = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+
+
 def tiny_bert(made: Path, texts: Iterable[str], tags: Sequence[str] = (), *, positions: int = 64) -> Path:
     """Weights that label tokens with `tags`; without any, weights that fill gaps, as a base comes."""
+    return bert_folder(made, texts, tags, positions=positions, pieces=600, **TINY)
+
+
+def bert_folder(
+    made: Path, texts: Iterable[str], tags: Sequence[str], *, positions: int, pieces: int, **shape: int
+) -> Path:
+    """The same of another shape; `pieces` at most are in its vocabulary."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.train_from_iterator(texts, trainers.WordPieceTrainer(vocab_size=600, special_tokens=SPECIAL))
+    tokenizer.train_from_iterator(texts, trainers.WordPieceTrainer(vocab_size=pieces, special_tokens=SPECIAL))
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     tokenizer.enable_truncation(16)  # ours must not follow it
     labels = {"id2label": dict(enumerate(tags))} if tags else {}
     config = BertConfig(
-        vocab_size=tokenizer.get_vocab_size(), hidden_size=64, num_hidden_layers=2, num_attention_heads=4,
-        intermediate_size=128, max_position_embeddings=positions, initializer_range=0.1,
-        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **labels,
+        vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=positions, initializer_range=0.1,
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **shape, **labels,
     )  # fmt: skip
     # The same weights each time: whether so few parameters learn a note by heart hangs on where they begin.
     with torch.random.fork_rng():

@@ -17,6 +17,7 @@ from tests.bench import (
     exporting,
     importing,
     many,
+    networks,
     pages,
     plans,
     queueing,
@@ -51,12 +52,13 @@ PARTS: dict[str, Part] = {
         scoring,
         reviewing,
         many,
+        networks,
     )
 } | {rules.PART: lambda bench: rules.figures(), readers.PART: lambda bench: readers.figures(bench.rounds)}
 # It needs no running product, but a PostgreSQL of its own.
 PLANS = "plans"
 # Parts that need the project with its people.
-WITH_PROJECT = {"span", "pages", "export", "memory", "start", "run"}
+WITH_PROJECT = {"span", "pages", "export", "memory", "start", "run", "networks"}
 QUIET = 0.1
 RESULTS = ROOT / "bench-results"
 
