@@ -33,7 +33,7 @@ urlpatterns: list[URLPattern] = [
         name="run_pipeline",
     ),
     path(
-        "projects/<slug:slug>/runs/transformers/<str:name>/",
+        "projects/<slug:slug>/runs/transformers/<path:name>/",
         foreign.run_foreign,
         {"backend": TAGGER},
         name="run_tagger",

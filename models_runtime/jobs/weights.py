@@ -1,6 +1,8 @@
 """Folders of transformers' weights under DATA_DIR/weights: looked at from outside, no library imported.
 
-A training begins with any of them; one that labels tokens already can be run as it is.
+A training begins with any of them; one that labels tokens already can be run as it is. What the Hugging Face Hub's own
+client fetched into there (`hf download ORG/NAME --cache-dir DATA_DIR/weights`) is called by its id; nothing is fetched
+from here.
 """
 
 import json
@@ -17,6 +19,9 @@ from models_runtime.jobs.foreign_model import Foreign
 from models_runtime.registry import TAGGER
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
+# How the Hub's client lays a repository out: its snapshots by commit, and which of them a branch is.
+OF_HUB = re.compile(r"models--(?:([A-Za-z0-9][A-Za-z0-9_.-]*?)--)?([A-Za-z0-9][A-Za-z0-9_.-]*)")
+COMMIT = re.compile(r"[0-9a-f]{40}")
 NEEDED = ("config.json", "tokenizer.json")
 LARGEST = 10 << 20
 # How the library names architectures that label tokens: BertForTokenClassification.
@@ -57,12 +62,32 @@ def taggers() -> list[Foreign]:
 
 
 def _found() -> Iterator[Weights]:
-    for folder in sorted(home().iterdir()):
-        complete = NAME.fullmatch(folder.name) and folder.is_dir() and all((folder / name).is_file() for name in NEEDED)
-        if complete and any(folder.glob("*.safetensors")):
+    for name, folder in _folders():
+        if all((folder / needed).is_file() for needed in NEEDED) and any(folder.glob("*.safetensors")):
             config = _config(folder / "config.json")
             if config.get("model_type"):
-                yield Weights(folder.name, folder, str(config["model_type"])[:40], _labels(config))
+                yield Weights(name, folder, str(config["model_type"])[:40], _labels(config))
+
+
+def _folders() -> Iterator[tuple[str, Path]]:
+    for folder in sorted(home().iterdir()):
+        if not folder.is_dir():
+            continue
+        if of_hub := OF_HUB.fullmatch(folder.name):
+            if snapshot := _snapshot(folder):
+                yield "/".join(filter(None, of_hub.groups())), snapshot
+        elif NAME.fullmatch(folder.name):
+            yield folder.name, folder
+
+
+def _snapshot(folder: Path) -> Path | None:
+    """What the main branch was when it was fetched last; of one fetched by its commit alone, the only one there is."""
+    try:
+        commit = (folder / "refs" / "main").read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        there = [path.name for path in (folder / "snapshots").glob("*")]
+        commit = there[0] if len(there) == 1 else ""
+    return folder / "snapshots" / commit if COMMIT.fullmatch(commit) else None
 
 
 def _config(file: Path) -> dict[str, Any]:

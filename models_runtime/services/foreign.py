@@ -98,7 +98,7 @@ def start_foreign(
         return there
     found = find_foreign(backend, model)
     params: dict[str, Any] = {NAMED_BY[backend]: found.name, "labels": _decided(project, found, labels)}
-    choice = Chosen(backend, None, found.name)
+    choice = Chosen(backend, None, found.name.rpartition("/")[2])
     return started(project=project, choice=choice, actor=actor, name=name, params=params, key=key)
 
 

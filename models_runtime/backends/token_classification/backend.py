@@ -46,7 +46,7 @@ class TokenClassificationBackend:
         pieces = read_pieces(place)
         network = read_network(place).to(self.device.name)
         reader = Reader(network, pieces.around, most=room(config), pad=padding(config))
-        self._tagger = Tagger(pieces, reader, columns.tags, columns, f"{place.name[:60]}-{digest[:8]}")
+        self._tagger = Tagger(pieces, reader, columns.tags, columns, f"{_called(place)[:60]}-{digest[:8]}")
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
         """The spans of each text: sorted, trimmed, none overlapping another."""
@@ -65,6 +65,11 @@ def _digest(folder: Path) -> str:
         with (folder / name).open("rb") as file:
             whole.update(hashlib.file_digest(file, "sha256").digest())
     return whole.hexdigest()[:12]
+
+
+def _called(folder: Path) -> str:
+    """A snapshot of the Hub's client is called after its repository, not its commit."""
+    return folder.parents[1].name.rpartition("--")[2] if folder.parent.name == "snapshots" else folder.name
 
 
 def _short(words: str) -> str:

@@ -45,7 +45,9 @@ class Command(JourneyCommand):
         parser.add_argument("--passes", metavar="N", help=f"how often a piece is read; default: {PASSES}")
         parser.add_argument("--may-leave", action="store_true", help="the notes may be sent to another machine")
         parser.add_argument("--pipeline", default="", metavar="NAME", help=f"of {PIPELINE}: a package or a folder")
-        parser.add_argument("--folder", default="", metavar="NAME", help=f"of {TAGGER}: a folder of weights")
+        parser.add_argument(
+            "--folder", default="", metavar="NAME", help=f"of {TAGGER}: a folder of weights, or a Hub id"
+        )
         parser.add_argument(
             "--map", default="", metavar="PER=PATIENT,MISC=", help="such a model's labels here; nothing: not taken over"
         )

@@ -1,6 +1,7 @@
 """Transformers through the product: weights found in a folder, begun with, trained, run, and begun with again."""
 
 import json
+import shutil
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -201,3 +202,31 @@ def test_commands(world, home, capsys):
     )
     told = json.loads(capsys.readouterr().out)
     assert (told["state"], told["failed"]) == ("done", 0)
+
+
+def test_what_the_hub_s_client_fetched_is_called_by_its_id(world, client, made, tmp_path, monkeypatch):
+    monkeypatch.setattr(found_here, "home", lambda: tmp_path)
+    blobs, snapshots = tmp_path / "models--ward--tiny" / "blobs", tmp_path / "models--ward--tiny" / "snapshots"
+    for commit in ("a" * 40, "b" * 40):
+        (snapshots / commit).mkdir(parents=True)
+    blobs.mkdir()
+    for file in (made / "tiny-tagger").iterdir():
+        shutil.copy(file, blobs)
+        (snapshots / ("b" * 40) / file.name).symlink_to(f"../../blobs/{file.name}")
+    (tmp_path / "models--alone").mkdir()
+    assert weights() == []  # two commits, and nothing says which
+    for words, found in (("../../../etc", []), ("b" * 40 + "\n", ["ward/tiny"])):
+        (tmp_path / "models--ward--tiny" / "refs").mkdir(exist_ok=True)
+        (tmp_path / "models--ward--tiny" / "refs" / "main").write_text(words)
+        assert [row.name for row in weights()] == found
+    client.force_login(world.manager)
+    place = page("run_tagger", "ward/tiny")
+    assert place in said(client.get(page("runs"))) and "ward/tiny" in said(client.get(page("models")))
+    there = client.post(place, {"label:CITY": "", "label:PER": "PATIENT", "token": "t"}).url
+    run = Run.objects.get()
+    assert (there, run.author.name, run.params["folder"]) == (page("run", run.pk), "tiny-1", "ward/tiny")
+    shown = said(client.get(there))
+    assert "<code>PER</code> became PATIENT" in shown and "became nothing" in shown and "<dd>ward/tiny</dd>" in shown
+    work(run.job_id)
+    assert Job.objects.get().state == Job.State.DONE
+    assert all(source.startswith("tiny-") for source in Span.objects.values_list("source", flat=True) if source)
