@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from annotations.domain.whitespace import trim
 
@@ -32,13 +33,23 @@ class SpanError(ValueError):
         self.code = code
 
 
-def overlaps(a: Span, b: Span) -> bool:
+class Stretch(Protocol):
+    """Whatever lies from `start` to `end` (code points, end-exclusive): a span, a token."""
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
+def overlaps(a: Stretch, b: Stretch) -> bool:
     """The one overlap rule: half-open intervals intersect. Touching is not overlapping."""
     return a.start < b.end and b.start < a.end
 
 
-def overlap_length(a: Span, b: Span) -> int:
-    """How many code points two spans share; 0 if they don't overlap."""
+def overlap_length(a: Stretch, b: Stretch) -> int:
+    """How many code points two of them share; 0 if they don't overlap."""
     return max(0, min(a.end, b.end) - max(a.start, b.start))
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.forms.projects import LANGUAGE
 from annotations.models import Author, Project, User
-from annotations.models.project import SecondReview
+from annotations.models.project import PlantedShare, SecondReview
 
 MOST_READERS = 20
 
@@ -75,6 +75,19 @@ class SettingsForm(forms.Form):
             "With two, a note is gold once both have closed it. The second is never somebody who decided in the first "
             "review, in bulk or one by one. Where a blind second differs from the first, they then see both and settle "
             "it. A change here holds for notes that are closed from now on; notes that wait for a second keep waiting."
+        ),
+    )
+
+    planted_share = forms.TypedChoiceField(
+        label=_("Measure what reading misses"),
+        choices=PlantedShare.choices,
+        coerce=int,
+        widget=forms.RadioSelect,
+        help_text=_(
+            "One or two known identifiers are left out of the proposals of some notes: words that people accepted with "
+            "that label elsewhere, or that most runs propose alike. Whoever closes the note then sees them; what is "
+            "not marked must be accepted or rejected before the note can close. Everybody who reviews is told that "
+            "this is on. A change here holds for notes that nobody has opened for review yet."
         ),
     )
 

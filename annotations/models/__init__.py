@@ -11,6 +11,7 @@ from annotations.models.handover import Handover
 from annotations.models.imports import Import
 from annotations.models.label import Category, Label, LabelSet
 from annotations.models.personal import PersonalKey, Search
+from annotations.models.planted import PlantedLeak
 from annotations.models.project import Membership, Project, Role
 from annotations.models.review import BulkAct, Decision, ProposedLabel, ProposedNote, ProposedString, Review
 from annotations.models.sets import AnnotationSet, Span
@@ -43,6 +44,7 @@ __all__ = [
     "LabelSet",
     "Membership",
     "PersonalKey",
+    "PlantedLeak",
     "Project",
     "ProposedLabel",
     "ProposedNote",

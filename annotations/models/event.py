@@ -69,6 +69,7 @@ class Verb(models.TextChoices):
     REVIEW_HANDED = "review.handed_on", "reviewed a note as the first of two"
     REVIEW_TAKEN_BACK = "review.taken_back", "went on with a note that was handed on"
     REVIEW_COMPARED = "review.compared", "reviewed a note as the second of two"
+    REVIEW_REVEALED = "review.revealed", "was shown what had been left out"
     REVIEW_CLOSED = "review.closed", "closed a note's review"
     FILE_DOWNLOADED = "file.downloaded", "downloaded a file"
 

@@ -19,6 +19,15 @@ class SecondReview(models.TextChoices):
     BLIND = "blind", "A second reviewer decides without seeing the first one's decisions"
 
 
+class PlantedShare(models.IntegerChoices):
+    """In how many of the notes under review a known identifier is left out of the proposals, in percent."""
+
+    OFF = 0, "In no note"
+    FIVE = 5, "In about 1 note of 20"
+    TEN = 10, "In about 1 note of 10"
+    TWENTY = 20, "In about 1 note of 5"
+
+
 class Project(models.Model):
     """One gold standard in the making: notes, a label set, people, guidelines."""
 
@@ -52,6 +61,9 @@ class Project(models.Model):
         default=True, help_text="Annotators see what became of their spans once a note is adjudicated."
     )
     second_review = models.CharField(max_length=5, choices=SecondReview, default=SecondReview.OFF)
+    planted_share = models.PositiveSmallIntegerField(
+        choices=PlantedShare, default=PlantedShare.OFF, help_text="Percent of the notes under review."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
 

@@ -24,6 +24,10 @@ class Review(models.Model):
     drawn = models.CharField(
         max_length=11, choices=Drawn, blank=True, help_text="How the note was chosen; empty: by the order of the notes."
     )
+    # The note is drawn for planted leaks once, when it is first opened while the project has the option on.
+    planted_share = models.PositiveSmallIntegerField(
+        null=True, help_text="The project's share when the note was drawn for planted leaks; 0: begun before that."
+    )
 
     class Meta:
         ordering = ["id"]

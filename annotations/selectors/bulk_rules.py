@@ -15,8 +15,9 @@ from typing import Any, Literal
 from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from annotations.models import AnnotationSet, Author, Handover, Project, Review, Span, User
+from annotations.models import AnnotationSet, Author, Handover, PlantedLeak, Project, Review, Span, User
 from annotations.selectors.handovers import handed_on
+from annotations.selectors.planted import not_for_bulk
 
 Kind = Literal["string", "agreed", "merged", "threshold"]
 
@@ -88,7 +89,10 @@ def open_of(rule: Rule, project: Project, user: User | None) -> "QuerySet[Span]"
 
 
 def only_open(spans: "QuerySet[Span]", project: Project, user: User | None) -> "QuerySet[Span]":
-    """Of these proposals those that wait for a decision, by this person where two have to decide."""
+    """Of these proposals those that wait for a decision, by this person where two have to decide.
+
+    Without planted leaks: what is hidden must not be counted, and what was missed is decided one by one.
+    """
     held = handed_on(user, document="annotation_set__document", author="annotation_set__author")
     closed = Review.objects.filter(
         document=OuterRef("annotation_set__document"), author=OuterRef("annotation_set__author"),
@@ -104,4 +108,6 @@ def only_open(spans: "QuerySet[Span]", project: Project, user: User | None) -> "
     )
     spans = spans.filter(decision__isnull=True).filter(~Exists(closed)).filter(~Exists(gold))
     # Asked for where such a rule is, or was: it costs each proposal a look.
-    return spans.filter(~Exists(held)) if Handover.objects.exists() else spans
+    if Handover.objects.exists():
+        spans = spans.filter(~Exists(held))
+    return spans.filter(~Exists(not_for_bulk())) if PlantedLeak.objects.exists() else spans

@@ -3,7 +3,9 @@
 A row is one event: a decision, or the taking back of one (`reverts` is the number of the event that it takes back), so
 that the rows read from the first to the last give every state there was. What was decided in the same act follows it
 under the same event, as `beside`: the rivals of a proposal that was accepted out of several runs' merged list. `pass`
-says whether it was the first review of the note, a second person's, or the settling of what the two differ in.
+says whether it was the first review of the note, a second person's, or the settling of what the two differ in. A
+planted leak is in the log once it was shown: a row `reveal` says in `planted` what the reading made of it (found,
+partly, missed, elsewhere) and in `planted_reader` whose reading that was; what was found is decided by a row after it.
 """
 
 import csv
@@ -17,11 +19,12 @@ from annotations.models import Author, Document, Event, Label, Project, Span, Us
 COLUMNS = (
     "event", "at", "reviewer", "act", "pass", "reverts", "bulk", "over", "note", "note_id", "run", "proposal",
     "proposed_start", "proposed_end", "proposed_label", "confidence", "source",
-    "before", "after", "start", "end", "label", "gold_made", "gold_gone",
+    "before", "after", "start", "end", "label", "gold_made", "gold_gone", "planted", "planted_reader",
 )  # fmt: skip
 # Between two reviewers a note is handed on (what a blind second must not see is then set aside) and compared.
 BETWEEN = {Verb.REVIEW_HANDED: "hand on", Verb.REVIEW_TAKEN_BACK: "take back", Verb.REVIEW_COMPARED: "compare"}
-VERBS = (Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE, *BETWEEN)
+ACTS = BETWEEN | {Verb.REVIEW_REVEALED: "reveal"}
+VERBS = (Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE, *ACTS)
 BATCH = 1_000
 Row = dict[str, Any]
 
@@ -44,25 +47,26 @@ def _rows(events: Sequence[Event], labels: dict[int, str], runs: dict[int, str])
     names = dict(Document.objects.filter(pk__in={e.document_id for e in events}).values_list("pk", "name"))
     beside = [row[0] for event in events for row in event.data.get("beside", [])]
     spans = Span.objects.in_bulk([*beside, *(e.data["proposal"] for e in events if e.data.get("proposal"))])
-    people = {e.data["over"] for e in events if e.data.get("over")}
-    over = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
+    people = {e.data[name] for e in events for name in ("over", "reader") if e.data.get(name)}
+    names_of = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
     for event in events:
         data = event.data
         known = {
             "event": event.pk,
             "at": event.at.isoformat(),
             "reviewer": event.actor.username if event.actor else None,
-            "act": data.get("act") or BETWEEN[Verb(event.verb)],
+            "act": data.get("act") or ACTS[Verb(event.verb)],
             "pass": data.get("pass", "first" if event.verb in (Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE) else None),
             "reverts": event.reverts,
             "bulk": data.get("cause"),
-            "over": over.get(data.get("over") or 0),
+            "over": names_of.get(data.get("over") or 0),
             "note": names.get(event.document_id or 0),
             "note_id": event.document_id,
             "run": runs.get(data["run"]),
         }
         made, gone = (_places(data.get(rows, []), labels) for rows in ("made", "gone"))
         gold = {"gold_made": made, "gold_gone": gone}
+        known |= {"planted": data.get("planted"), "planted_reader": names_of.get(data.get("reader") or 0)}
         yield known | _decided(data.get("proposal"), data.get("before"), data.get("after"), spans, labels) | gold
         for proposal, before, after in data.get("beside", []):
             told: Row = {"act": "beside", "over": None, "gold_made": [], "gold_gone": []}

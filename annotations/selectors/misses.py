@@ -6,16 +6,24 @@ itself, as it goes.
 
 from typing import Any
 
+from django.db.models import Exists
+
 from annotations.models import AnnotationSet, Author, Document, Span
+from annotations.selectors.planted import hidden_there
 
 MOST = 200
 
 
 def hints_of(document: Document, author: Author) -> list[dict[str, Any]]:
-    """Places in code points, end-exclusive, with who found them; the same place and label once. The most sure first."""
+    """Places in code points, end-exclusive, with who found them; the same place and label once. The most sure first.
+
+    A planted leak that is hidden is no hint: other runs would find what is known nearly always, and what nobody
+    proposes they don't, so that the share that is missed would look smaller than it is.
+    """
     # A merged list only says what its runs say.
     others = Author.objects.filter(project=author.project_id, kind__in=Author.MODELS, merged_from__isnull=True)
     spans = Span.objects.filter(
+        ~Exists(hidden_there(document, author)),
         annotation_set__document=document, annotation_set__author__in=others.exclude(pk=author.pk),
         annotation_set__state=AnnotationSet.State.SUBMITTED,
     )  # fmt: skip

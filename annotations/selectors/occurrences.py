@@ -9,13 +9,14 @@ from django.db.models import QuerySet
 from annotations.domain.finding import around
 from annotations.models import Author, Decision, Document, Review, Span, User
 from annotations.selectors.handovers import held_pairs
+from annotations.selectors.planted import left_for_one
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
     """A proposal where it stands (code points, end-exclusive). `state`: open, accepted, rejected, gold or closed;
     `by` is who decided. Gold: it is there already; closed: open, in a note whose review is closed, or handed on by the
-    person who looks and now for a second one."""
+    person who looks and now for a second one, or just shown to the first reader, who decides on it there."""
 
     pk: int
     note: int
@@ -40,8 +41,12 @@ class Occurrence:
 
 
 def occurrences(spans: "QuerySet[Span]", project_id: int, user: User) -> list[Occurrence]:
-    """These proposals, in the order of the query, as they are for this person. Each note's text is read once."""
+    """These proposals, in the order of the query, as they are for this person. Each note's text is read once.
+
+    The query leaves out what is hidden (planted leaks).
+    """
     rows = list(spans.select_related("annotation_set__author", "decision__reviewer"))
+    alone = left_for_one(row.pk for row in rows)
     documents = {row.annotation_set.document_id for row in rows}
     notes = {
         pk: (name, language, text)
@@ -50,7 +55,9 @@ def occurrences(spans: "QuerySet[Span]", project_id: int, user: User) -> list[Oc
         )
     }
     gold, closed = _gold(documents, project_id), _closed(rows) | held_pairs(user, documents)
-    return [_occurrence(row, *notes[row.annotation_set.document_id], gold, closed) for row in rows]
+    return [
+        _occurrence(row, *notes[row.annotation_set.document_id], gold, closed, alone=row.pk in alone) for row in rows
+    ]
 
 
 def _gold(documents: Iterable[int], project_id: int) -> set[tuple[Any, ...]]:
@@ -69,8 +76,9 @@ def _closed(rows: Sequence[Span]) -> set[tuple[int, int]]:
 
 
 def _occurrence(
-    row: Span, name: str, language: str, text: str, gold: set[tuple[Any, ...]], closed: set[tuple[int, int]]
-) -> Occurrence:
+    row: Span, name: str, language: str, text: str, gold: set[tuple[Any, ...]], closed: set[tuple[int, int]],
+    *, alone: bool,
+) -> Occurrence:  # fmt: skip
     reading = row.annotation_set
     before, marked, after = around(text, (row.start, row.end))
     decision: Decision | None = getattr(row, "decision", None)
@@ -79,7 +87,7 @@ def _occurrence(
         state, by = decision.verdict, decision.reviewer.username
     elif (reading.document_id, row.start, row.end, row.label_id) in gold:
         state = "gold"
-    elif (reading.document_id, reading.author_id) in closed:
+    elif alone or (reading.document_id, reading.author_id) in closed:
         state = "closed"
     return Occurrence(
         row.pk, reading.document_id, name, language, reading.author.name, reading.author_id, row.label_id,

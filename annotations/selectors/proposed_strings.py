@@ -8,6 +8,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Substr
 
 from annotations.models import ProposedString, Span
+from annotations.selectors.planted import without_hidden
 
 ROWS = 50
 # So many numbers in one question.
@@ -125,9 +126,9 @@ def _texts(samples: Sequence[int]) -> dict[int, str]:
 
 
 def spans_of(string: ProposedString, runs: Sequence[int]) -> "QuerySet[Span]":
-    """Every occurrence in these runs, by note."""
+    """Every occurrence in these runs that people may see now, by note."""
     rows = Span.objects.filter(
         string_key=string.string_key, label_id=string.label_id, annotation_set__author__in=runs,
         annotation_set__state="submitted",
     )  # fmt: skip
-    return rows.order_by("annotation_set__document_id", "start", "annotation_set__author_id")
+    return without_hidden(rows).order_by("annotation_set__document_id", "start", "annotation_set__author_id")

@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db.models import Count
 
 from annotations.models import AnnotationSet, Author, Document, Span
+from annotations.selectors.planted import without_hidden
 from annotations.selectors.workbench import LabelItem, SpanItem
 
 # Differences that the page spells out.
@@ -48,7 +49,7 @@ def readings_of(document: Document, *, annotators: bool = True) -> list[Reading]
     if not annotators:
         sets = sets.exclude(author__kind=Author.Kind.ANNOTATOR)
     counts = dict(
-        Span.objects.filter(annotation_set__document=document)
+        without_hidden(Span.objects.filter(annotation_set__document=document))
         .order_by()
         .values_list("annotation_set")
         .annotate(count=Count("pk"))

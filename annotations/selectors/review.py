@@ -10,6 +10,7 @@ from django.db.models import Exists, OuterRef
 from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Review, Span, User
 from annotations.models.prepared import PreparedRead
 from annotations.selectors.handovers import ACTIVE, Between, between
+from annotations.selectors.planted import HIDDEN, planted_in
 from annotations.selectors.rivals import backing_of, rivals_among
 
 Place = tuple[int, int, int]
@@ -48,7 +49,7 @@ _REVIEW = PreparedRead(
     lambda document, author, waiting, settling: (
         Review.objects.filter(document_id=document, author_id=author)
         .annotate(handed_on=Exists(Handover.objects.filter(review=OuterRef("pk"), state__in=[waiting, settling])))
-        .values_list("id", "closed_by_id", "handed_on")[:1]
+        .values_list("id", "closed_by_id", "handed_on", "planted_share")[:1]
     ),
     int,
     int,
@@ -64,15 +65,19 @@ def review_state(*, document: Document, author: Author, user: User | None = None
     closed to this one), second or settling. `between` is then who was first, whether the second is blind, and what the
     first said where that may be seen.
 
+    A planted leak is not there until the note was closed once; from then on `planted` says what became of it, except to
+    a second reviewer who is not to know what the first did.
+
     A proposal that gold holds already, span for span, counts as accepted: there is nothing left to decide.
     One whose accepted span somebody took out of gold since by other means is open again.
     """
     gold, version = _GOLD_SET.first(document.pk, Author.Kind.GOLD.value) or (0, 0)
-    review, closed_by, handed_on = _REVIEW.first(document.pk, author.pk, *ACTIVE) or (0, None, False)
+    review, closed_by, handed_on, share = _REVIEW.first(document.pk, author.pk, *ACTIVE) or (0, None, False, None)
     spans = _GOLD.all(gold) if gold else []
     present = {(start, end, label) for start, end, label, _ in spans}
     decisions = _decisions(review) if review else {}
-    rows = _PROPOSALS.all(document.pk, author.pk)
+    planted = planted_in(review) if share else {}
+    rows = [row for row in _PROPOSALS.all(document.pk, author.pk) if planted.get(row[0]) != HIDDEN]
     proposals = [
         _proposal(*shown_state(present, place, decisions.get(pk)), decisions.get(pk))
         | {"id": pk, "start": place[0], "end": place[1], "label": place[2], "confidence": confidence, "source": source}
@@ -85,11 +90,17 @@ def review_state(*, document: Document, author: Author, user: User | None = None
             by_id[pk] |= {"runs": backing["runs"], "of": backing["of"], "rivals": against[pk]}
     meets = between(review, user) if handed_on and closed_by is None else None
     stage = meets.stage if meets else "first" if closed_by is None else "closed"
+    if stage != "second":
+        for proposal in proposals:
+            if proposal["id"] in planted:
+                proposal["planted"] = planted[proposal["id"]]
     return {
         "version": version,
         "closed": stage in ("closed", "waiting"),
         "stage": stage,
         "between": _between(meets) if meets else None,
+        # Whether the note was drawn for planted leaks: it says nothing of what was drawn.
+        "planting": bool(share),
         "open": sum(proposal["state"] == "open" for proposal in proposals),
         "proposals": proposals,
         "gold": [{"start": s, "end": e, "label": label} | _history(how) for s, e, label, how in spans],

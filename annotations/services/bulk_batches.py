@@ -13,6 +13,7 @@ from annotations.models import AnnotationSet, BulkAct, Decision, Event, Handover
 from annotations.models.project import SecondReview
 from annotations.selectors.bulk_rules import rule_of
 from annotations.selectors.handovers import between
+from annotations.selectors.planted import left_for_one
 from annotations.selectors.rivals import backing_of, rivals_in, settled_by
 from annotations.services.authors import gold_author
 from annotations.services.bulk import SpanRow, insert_objects, insert_spans
@@ -44,6 +45,7 @@ def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> tuple[int, int]:
     rivals = _rivals(bulk, spans)
     looked_at = wanted | {rival.pk for against in rivals.values() for rival in against}
     taken = set(Decision.objects.filter(proposal__in=looked_at).values_list("proposal_id", flat=True))
+    taken |= left_for_one(looked_at)
     reviews = _reviews({(s.annotation_set.document_id, s.annotation_set.author_id) for s in spans})
     shut, passes = _between(bulk, reviews.values())
     writer = _Writer(bulk, passes)

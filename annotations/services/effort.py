@@ -82,8 +82,8 @@ def effort_between(project: Project, after: int, upto: int | None) -> Effort:
     if upto is not None:
         events = events.filter(pk__lte=upto)
     # What a bulk act decided is told by the act's own event; what was accepted by closing a note, and a comparison of
-    # two reviewers that ended it, by that.
-    rows = events.exclude(data__has_any_keys=["cause", "rest", "ended"]).order_by("pk")
+    # two reviewers that ended it, by that. A planted leak that was found cost what marking it did.
+    rows = events.exclude(data__has_any_keys=["cause", "rest", "ended", "planted"]).order_by("pk")
     columns = ("actor_id", "document_id", "verb", "data", "at")
     effort = effort_of(rows.values_list(*columns).iterator(chunk_size=CHUNK))
     if upto is not None:

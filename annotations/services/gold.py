@@ -25,6 +25,7 @@ from annotations.services.authors import gold_author
 from annotations.services.bulk import SpanRow, insert_spans
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
+from annotations.services.planting import give_up_leaks
 from annotations.services.progress import Progress
 from annotations.services.provenance import decided
 
@@ -51,6 +52,7 @@ def make_gold(
             raise ServiceError(
                 "in this project two people review what a model proposes; review this note instead", code="two"
             )
+        give_up_leaks(document=document, source=source, actor=actor)
         spans = list(source.spans.order_by("start", "end", "id"))
         gold, created = AnnotationSet.objects.get_or_create(
             document=document,

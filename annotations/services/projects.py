@@ -9,6 +9,7 @@ from django.utils.text import slugify
 
 from annotations.domain.labels import LabelSetDef, parse_label_set
 from annotations.models import Author, Category, Label, LabelSet, Membership, Project, Role, User, Verb
+from annotations.models.project import PlantedShare
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 
@@ -106,6 +107,7 @@ SETTINGS = {
     "anonymous_adjudication",
     "show_outcome",
     "second_review",
+    "planted_share",
 }
 
 
@@ -116,6 +118,9 @@ def update_project(*, project: Project, actor: User | None, **changes: object) -
     seed = changes.get("seed_from")
     if isinstance(seed, Author) and (seed.project_id != project.pk or seed.kind not in Author.MODELS):
         raise ServiceError("annotators can begin from a model run of this project only", code="seed_from")
+    if changes.get("planted_share", PlantedShare.OFF) not in PlantedShare.values:
+        shares = ", ".join(map(str, PlantedShare.values))
+        raise ServiceError(f"leaks are planted in one of these shares of the notes, in percent: {shares}", code="share")
     changed = [field for field, value in changes.items() if getattr(project, field) != value]
     if not changed:
         return project

@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotations.models import AnnotationSet, Author, ProposedString, Span
+from annotations.selectors.planted import without_hidden
 
 Key = tuple[int, int, int]
 """Author id, string key, label id."""
@@ -67,13 +68,27 @@ def _uncertainty(tally: Tally) -> float:
 
 
 def tally_of(spans: "QuerySet[Span]") -> dict[Key, Tally]:
-    """The strings of these spans, as far as they are proposals."""
+    """The strings of these spans, as far as they are proposals; planted leaks are counted once they are shown."""
     found: dict[Key, Tally] = defaultdict(Tally)
-    rows = spans.filter(string_key__isnull=False, annotation_set__author__kind__in=Author.MODELS).order_by()
+    rows = (
+        without_hidden(spans)
+        .filter(string_key__isnull=False, annotation_set__author__kind__in=Author.MODELS)
+        .order_by()
+    )
     columns = ("annotation_set__author_id", "string_key", "label_id", "confidence", "pk", "decision__pk")
     for author, key, label, confidence, pk, decision in rows.values_list(*columns).iterator(chunk_size=5_000):
         found[author, key, label].add(confidence, pk, decided=decision is not None)
     return found
+
+
+def uncount_strings(hidden: dict[Key, Tally]) -> None:
+    """These proposals stay and don't count for now; a row that nothing is counted in stays too."""
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"UPDATE {_TABLE} SET count = count - %s, open = open - %s, scored = scored - %s, "  # noqa: S608
+            "confidence_sum = confidence_sum - %s WHERE author_id = %s AND string_key = %s AND label_id = %s",
+            [(t.count, t.open, t.scored, t.confidence_sum, *key) for key, t in sorted(hidden.items())],
+        )
 
 
 def remove_strings(gone: dict[Key, Tally]) -> None:
@@ -82,12 +97,7 @@ def remove_strings(gone: dict[Key, Tally]) -> None:
     After the deletion: who decides holds the note's gold first and a string's row last, and this must not be the other
     way round.
     """
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            f"UPDATE {_TABLE} SET count = count - %s, open = open - %s, scored = scored - %s, "  # noqa: S608
-            "confidence_sum = confidence_sum - %s WHERE author_id = %s AND string_key = %s AND label_id = %s",
-            [(t.count, t.open, t.scored, t.confidence_sum, *key) for key, t in sorted(gone.items())],
-        )
+    uncount_strings(gone)
     rows = ProposedString.objects.filter(author_id__in={author for author, _, _ in gone})
     rows.filter(count__lte=0).delete()
     for row in rows.exclude(Exists(Span.objects.filter(pk=OuterRef("sample")))):

@@ -15,6 +15,7 @@ from annotations.domain.spans import SpanError, checked
 from annotations.models import AnnotationSet, Author, Decision, Document, Event, Label, Review, Span, User, Verb
 from annotations.models.project import SecondReview
 from annotations.selectors.handovers import between
+from annotations.selectors.planted import HIDDEN
 from annotations.selectors.review import Seen, review_state, shown_state
 from annotations.selectors.rivals import rivals_of, settled_by
 from annotations.services.errors import ServiceError
@@ -209,9 +210,11 @@ def _check_elsewhere(gold: AnnotationSet, place: Place, proposal: int | None) ->
 
 
 def _proposal(document: Document, author: Author, pk: int | None) -> Span:
-    proposal = Span.objects.filter(
+    rows = Span.objects.filter(
         pk=pk or 0, annotation_set__document=document, annotation_set__author=author, annotation_set__state="submitted"
-    ).first()
+    )
+    # A planted leak is not there for anybody as long as it is hidden.
+    proposal = rows.exclude(planted__result=HIDDEN).first()
     if proposal is None:
         raise ServiceError("this proposal does not belong to this run and note", code="proposal")
     return proposal

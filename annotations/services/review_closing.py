@@ -14,6 +14,7 @@ from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.handing import active, compare_second, hand_on, take_back
 from annotations.services.label_lock import keep_labels
+from annotations.services.planting import reveal_leaks
 from annotations.services.review import Request, decide_locked
 from annotations.services.review_lock import locked
 from annotations.services.review_log import Act
@@ -26,6 +27,9 @@ def close_review(
 
     `rest` are proposals that the person saw open and accepts by closing; what somebody decided meanwhile stays so.
     Refused (`rivals`) where two of a merged list stand for one place.
+
+    Planted leaks of the note are shown then (services.planting): what the reading did not mark is open, to be decided
+    one by one, and the review goes on until it is. Closing never accepts it.
 
     Where the project asks for two people, the first one's close hands the note on; the second one's close ends it, or,
     where they were blind and differ, shows the differences first: the next close ends it. `stage` is what the page
@@ -40,10 +44,9 @@ def close_review(
         meets = between(review.pk, user)
         _check_stage(meets.stage if meets else "first", meets.first if meets else "", stage)
         accepted = _accept_rest(document, author, user, review, gold, rest) if rest else 0
-        left = review_state(document=document, author=author)["open"]
-        if left:
-            are = "proposal is" if left == 1 else "proposals are"
-            raise ServiceError(f"{left} {are} still open; decide first, then close the note", code="open")
+        _check_open(document, author)
+        if _reveal(document, author, user, review, gold):
+            return review
         handover = active(review)
         if handover is None and document.project.second_review != SecondReview.OFF:
             blind = document.project.second_review == SecondReview.BLIND
@@ -68,13 +71,35 @@ def _accept_rest(
     """Each is a decision of this person's like any other; the event of closing is the one act that they came by."""
     state = review_state(document=document, author=author)
     proposals = {each["id"]: each for each in state["proposals"] if each["state"] == "open"}
-    wanted = [pk for pk in proposals if pk in rest]
+    # A leak that was missed is looked at by itself: the second press of a key must not accept it.
+    wanted = [pk for pk, each in proposals.items() if pk in rest and not each.get("planted")]
     if any(set(proposals[pk].get("rivals", ())) & proposals.keys() for pk in wanted):
         raise ServiceError("runs say different things of one place there; choose between them first", code="rivals")
     for pk in wanted:
         request = Request(change_id=uuid4(), act=Act.ACCEPT, proposal=pk)
         decide_locked(document, author, user, review, gold, request, rest=True)
     return len(wanted)
+
+
+def _check_open(document: Document, author: Author) -> None:
+    left = review_state(document=document, author=author)["open"]
+    if left:
+        are = "proposal is" if left == 1 else "proposals are"
+        raise ServiceError(f"{left} {are} still open; decide first, then close the note", code="open")
+
+
+def _reveal(document: Document, author: Author, user: User, review: Review, gold: AnnotationSet) -> bool:
+    """Whether the reading has something to decide on that had been left out of the proposals."""
+    if not review.planted_share:
+        return False
+    reveal_leaks(review=review, gold=gold, document=document, author=author, user=user)
+    state = review_state(document=document, author=author)
+    for each in state["proposals"]:
+        if each.get("planted") and each["state"] == "accepted" and each["by"] is None:
+            # Marked by hand just as it was proposed, after it was shown: that was the decision.
+            request = Request(change_id=uuid4(), act=Act.ACCEPT, proposal=each["id"])
+            decide_locked(document, author, user, review, gold, request, planted=each["planted"])
+    return bool(state["open"])
 
 
 def _check_stage(now: str, first: str, seen: str | None) -> None:

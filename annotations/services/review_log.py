@@ -195,13 +195,13 @@ def check_there(gold: AnnotationSet, effect: Effect) -> None:
 def last_decision(gold: AnnotationSet, author: Author, user: User, *, redo: bool) -> Event:
     """This person's last decision on this run that no undo took back; for redo, the last undo no redo took back.
 
-    What came of a bulk act is taken back with that act.
+    What came of a bulk act is taken back with that act; what a planted leak came to was decided by marking it.
     """
     reverted = set()
     for event in Event.objects.filter(
         annotation_set_id=gold.pk, actor=user, verb__in=DECISIONS, data__run=author.pk
     ).order_by("-id"):
-        if event.data.get("cause"):
+        if event.data.get("cause") or event.data.get("planted"):
             continue
         act = event.data["act"]
         if redo:

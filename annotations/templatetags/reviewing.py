@@ -57,12 +57,20 @@ def _mark(sign: SafeString, said: str) -> SafeString:
 
 
 @register.simple_tag
-def rate(figure: Rate) -> SafeString:
-    """The share with its interval and its number of decisions; few decisions are said to be few."""
+def one_in(share: int) -> int:
+    """A share in percent as one of so many."""
+    return round(100 / share)
+
+
+@register.simple_tag
+def rate(figure: Rate, decisions: bool = True) -> SafeString:
+    """The share with its interval and its number of decisions; few are said to be few. `decisions`: call them so."""
     if figure.interval is None or figure.share is None:
         return format_html('<span class="mute">{}</span>', _("nothing decided yet"))
     low, high = figure.interval
-    counted = ngettext("%(n)d decision", "%(n)d decisions", figure.decided) % {"n": figure.decided}
+    counted = _("of %(n)d") % {"n": figure.decided}
+    if decisions:
+        counted = ngettext("%(n)d decision", "%(n)d decisions", figure.decided) % {"n": figure.decided}
     few = format_html(" <span class='tag'>{}</span>", _("too few to tell")) if figure.few else ""
     return format_html(
         '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span> '

@@ -1,5 +1,8 @@
 """What became of proposals: acceptance by label, source and confidence; reviewers over each other; the log to keep."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
@@ -13,6 +16,7 @@ from annotations.models import Span, Verb
 from annotations.selectors.decision_log import FORMATS, overruled
 from annotations.selectors.drawn import drawn_of
 from annotations.selectors.handovers import pairs
+from annotations.selectors.leaks_found import measured_by, together, unproposed
 from annotations.selectors.precision import Accepted, acceptance_by, proposals_by, rates_by
 from annotations.selectors.reviewing import chosen_runs, run_authors
 from annotations.selectors.workbench import labels_of
@@ -38,8 +42,23 @@ def acceptance(request: Request, slug: str) -> HttpResponse:
         "drawn": [(each, rates_by(proposals_by(access.project, [each.run.pk]))[()]) for each in drawn_of(chosen)],
         "one_in": ONE_IN,
         "pairs": pairs(access.project, chosen),
+        "planting": _planting(access, [run.pk for run in chosen]),
     }
     return render(request, "annotations/acceptance.html", context)
+
+
+def _planting(access: Access, runs: Sequence[int]) -> dict[str, Any]:
+    """What reading missed: of everybody for managers; for others all as one, and their own."""
+    measured = measured_by(access.project, runs)
+    whole = together(measured)
+    rows = measured if access.can(Can.MANAGE) else [one for one in measured if one.reviewer_id == access.user.pk]
+    return {
+        "measured": bool(measured),
+        "rows": rows,
+        "whole": whole,
+        "others": len(measured) - len(rows),
+        "unproposed": unproposed(access.project, whole.missed, runs) if measured else None,
+    }
 
 
 def _tables(access: Access, spans: "QuerySet[Span]") -> list[tuple[str, list[tuple[str, Accepted]]]]:

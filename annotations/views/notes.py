@@ -16,6 +16,7 @@ from annotations.models import AnnotationSet, Author, Document, Verb
 from annotations.selectors.comments import may_comment, placed, threads
 from annotations.selectors.flags import flags_of
 from annotations.selectors.notes import ANNOTATORS_WORDS, Show, choices, neighbours, note_page
+from annotations.selectors.planted import hidden_in_set
 from annotations.selectors.readings import Reading, choose, compare, label_counts, readings_of
 from annotations.selectors.workbench import labels_of, spans_of
 from annotations.services.errors import ServiceError
@@ -83,7 +84,8 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
     chosen = _chosen(request, readings)
     gold = next((reading for reading in readings if reading.is_gold), None)
     labels = labels_of(access.project.pk)
-    spans = spans_of(chosen.pk) if chosen else []
+    hidden = hidden_in_set(chosen.pk) if chosen else set()
+    spans = [span for span in spans_of(chosen.pk) if span["id"] not in hidden] if chosen else []
     record(
         verb=Verb.NOTE_READ,
         actor=access.user,

@@ -11,14 +11,17 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.access import Access, Can, enter
+from annotations.domain.aliases import Aliases
 from annotations.domain.labels import RESERVED_HOTKEYS
 from annotations.forms.refusals import sentence
 from annotations.models import Author, Document, Verb
 from annotations.selectors.misses import hints_of
 from annotations.selectors.personal import own_labels
+from annotations.selectors.planted import aliases, found_of, hidden_at
 from annotations.selectors.precision import rates_of
 from annotations.selectors.review import Seen, review_state
 from annotations.selectors.review_list import review_list
@@ -33,6 +36,7 @@ from annotations.services.changes import MAX_NUMBER
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.offering import ONE_IN, next_offered
+from annotations.services.planting import draw_leaks
 from annotations.services.review import Request as ReviewRequest
 from annotations.services.review import decide
 from annotations.services.review_closing import close_review, reopen_review
@@ -69,7 +73,7 @@ def json_answers(view: View) -> View:
         except ServiceError as error:
             status = 400 if error.code == "malformed" else 409
             body = {"error": error.code, "message": sentence(error)}
-            return JsonResponse(body | review_state(document=note, author=run, user=request.user), status=status)
+            return JsonResponse(body | _state(access, run, note), status=status)
 
     return wrapped
 
@@ -113,13 +117,16 @@ def kept(request: Request, **more: object) -> str:
 def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
     """The page of one note. Opening it is an event."""
     access, run, note = _entered(request, slug, author, pk)
-    record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk)
+    draw_leaks(document=note, author=run, project=access.project)
+    record(
+        verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk, data={"run": run.pk}
+    )
     labels = own_labels(note.project_id, access.user.pk)
     for label in labels:
         # The page's own keys come first; such a label is chosen by a click here.
         label["key"] = "" if label["key"].casefold() in OWN_KEYS else label["key"]
     args = [slug, run.pk, note.pk]
-    state = review_state(document=note, author=run, user=access.user)
+    state = _state(access, run, note)
     context = {
         "access": access,
         "run": run,
@@ -155,17 +162,15 @@ def review_decide(request: Request, access: Access, run: Author, note: Document)
     """One decision. The answer is the review as it then stands."""
     data = body_of(request)
     same_person(access, data)
-    return JsonResponse(decide(document=note, author=run, user=access.user, request=_read(data)))
+    state = decide(document=note, author=run, user=access.user, request=_read(data, aliases(access.project)))
+    return JsonResponse(_named(state, access))
 
 
 @require_safe
 @json_answers
 def review_state_json(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
     """The review as it stands, with a fresh form token."""
-    return JsonResponse(
-        review_state(document=note, author=run, user=access.user)
-        | {"person": access.user.pk, "csrf": get_token(request)}
-    )
+    return JsonResponse(_state(access, run, note) | {"person": access.user.pk, "csrf": get_token(request)})
 
 
 @require_POST
@@ -173,22 +178,49 @@ def review_state_json(request: Request, access: Access, run: Author, note: Docum
 def review_close(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
     """End the review of this note. The script gets JSON; without it, the next note.
 
-    JSON `rest`: ids of open proposals that are accepted by closing.
+    JSON `rest`: ids of open proposals that are accepted by closing. Where the close shows something first (a planted
+    leak that was missed, or what two reviewers differ in), the answer is the review as it then stands.
     """
+    hidden = hidden_at(run, note)
     following = f"{reverse('review_next', args=[access.project.slug, run.pk])}{kept(request, after=note.pk)}"
     if request.content_type == "application/json":
         data = body_of(request)
         same_person(access, data)
-        rest, stage = _rest(data.get("rest", [])), _stage(data.get("stage"))
+        known = aliases(access.project)
+        rest, stage = _rest(data.get("rest", []), known), _stage(data.get("stage"))
         close_review(document=note, author=run, user=access.user, rest=rest, stage=stage)
-        state = review_state(document=note, author=run, user=access.user)
-        return JsonResponse(state | {"next": None} if state["stage"] == "settling" else {"next": following})
+        state = _state(access, run, note)
+        if _goes_on(state):
+            return JsonResponse(state | {"next": None})
+        _tell_found(request, note, hidden)
+        return JsonResponse({"next": following})
     try:
         close_review(document=note, author=run, user=access.user, stage=_stage(request.POST.get("stage")))
     except ServiceError as error:
         messages.error(request, sentence(error))
         return redirect("review", access.project.slug, run.pk, note.pk)
+    if _goes_on(review_state(document=note, author=run, user=access.user)):
+        return redirect("review", access.project.slug, run.pk, note.pk)
+    _tell_found(request, note, hidden)
     return redirect(following)
+
+
+def _goes_on(state: dict[str, Any]) -> bool:
+    """The close showed something that is to be decided first."""
+    stage: str = state["stage"]
+    return stage == "settling" or (stage == "first" and bool(state["open"]))
+
+
+def _tell_found(request: Request, note: Document, hidden: list[int]) -> None:
+    """The result afterwards, on the page that comes next, where nothing had to be decided on."""
+    found = found_of(hidden)
+    if found:
+        told = ngettext(
+            "%(note)s: %(n)d known identifier had been left out of the proposals, and the reading found it.",
+            "%(note)s: %(n)d known identifiers had been left out of the proposals, and the reading found them.",
+            found,
+        )
+        messages.success(request, told % {"note": note.name, "n": found})
 
 
 @require_POST
@@ -202,6 +234,32 @@ def review_reopen(request: Request, access: Access, run: Author, note: Document)
     return redirect("review", access.project.slug, run.pk, note.pk)
 
 
+# ── What the page may see ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _state(access: Access, run: Author, note: Document) -> dict[str, Any]:
+    return _named(review_state(document=note, author=run, user=access.user), access)
+
+
+def _named(state: dict[str, Any], access: Access) -> dict[str, Any]:
+    """Where leaks are planted, proposals go by other numbers than their ids: a gap in these shows what is hidden."""
+    planting = state.pop("planting")
+    if not (access.project.planted_share or planting):
+        return state
+    of = aliases(access.project).of
+    proposals = [
+        proposal
+        | {"id": of(proposal["id"])}
+        | ({"rivals": [of(pk) for pk in proposal["rivals"]]} if "rivals" in proposal else {})
+        for proposal in state["proposals"]
+    ]
+    between = state["between"]
+    if between and between["outcome"]:
+        said = {str(of(int(pk))): place for pk, place in between["outcome"]["proposals"].items()}
+        between = between | {"outcome": between["outcome"] | {"proposals": said}}
+    return state | {"proposals": proposals, "between": between}
+
+
 # ── Reading the request ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -210,7 +268,7 @@ def _stage(value: object) -> str:
     return value if isinstance(value, str) else "first"
 
 
-def _read(data: dict[str, Any]) -> ReviewRequest:
+def _read(data: dict[str, Any], known: Aliases) -> ReviewRequest:
     try:
         act = Act(str(data.get("act")))
     except ValueError:
@@ -221,17 +279,17 @@ def _read(data: dict[str, Any]) -> ReviewRequest:
     return ReviewRequest(
         change_id=change_id_of(data),
         act=act,
-        proposal=whole(data.get("proposal"), "proposal", MAX_NUMBER) if act in ON_A_PROPOSAL else None,
+        proposal=known.back(whole(data.get("proposal"), "proposal", MAX_NUMBER)) if act in ON_A_PROPOSAL else None,
         place=place_of([data.get(field) for field in ("start", "end", "label")]) if act in WITH_A_PLACE else None,
         quote=quote if act in QUOTED else None,
         seen=_seen(data.get("seen")) if act in ON_A_PROPOSAL else None,
     )
 
 
-def _rest(value: object) -> set[int]:
+def _rest(value: object, known: Aliases) -> set[int]:
     if not isinstance(value, list) or len(value) > MOST_REST:
         raise malformed("rest", f"a list of at most {MOST_REST:,} proposals")
-    return {whole(each, "rest", MAX_NUMBER) for each in value}
+    return {known.back(whole(each, "rest", MAX_NUMBER)) for each in value}
 
 
 def _seen(value: object) -> Seen:

@@ -29,6 +29,7 @@ FIELDS = (
     "anonymous_adjudication",
     "show_outcome",
     "second_review",
+    "planted_share",
 )
 
 

@@ -234,3 +234,50 @@ def test_two_reviewers_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, a
     page.goto(live("acceptance", "covid"))
     expect(page.get_by_role("heading", name="Reviewers' disagreement with each other")).to_be_visible()
     assert axe(page) == []
+
+
+def test_a_planted_leak_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, axe: Any, monkeypatch: Any) -> None:
+    """Missed in the first note: shown at the close, decided, closed. Found in the second: told on the next page."""
+    monkeypatch.setattr("annotations.domain.planting.chance", lambda *about: 0.0)
+    type(sure.project).objects.update(planted_share=10)
+    for note in sure.notes:
+        propose(note, sure.other)
+    page = open_review(page_of(sure.rita), live, sure)
+    expect(page.locator(".rv-planting")).to_contain_text("In about 1 note of 10 a known identifier is left out")
+    assert listed(page) == ["12/03/2021", "Torino", "Bianchi"]
+    expect(page.locator("#hints-box")).not_to_contain_text("Mario Rossi")
+    press(page, "a", "c", "a")
+    saved(page)
+    press(page, "Enter")
+    told = page.locator("#told")
+    expect(told).to_contain_text("1 known identifier had been left out of the proposals to measure what reading misses")
+    expect(told).to_contain_text("Decide on it, then close the note.")
+    expect(chosen(page)).to_contain_text("Mario Rossi")
+    expect(chosen(page)).to_contain_text("open · left out")
+    expect(page.locator("#close-rest")).to_be_hidden()
+    assert "is-masked" not in (page.locator("#note").get_attribute("class") or "")
+    assert axe(page) == []
+    for key in ("Enter", "Shift+Enter"):
+        press(page, key)
+        expect(told).to_contain_text("left out")
+    assert Review.objects.get(document=sure.note).closed_at is None
+    page.reload()
+    page.wait_for_selector("html[data-review=ready]")
+    expect(chosen(page)).to_contain_text("Mario Rossi")
+    press(page, "a")
+    saved(page)
+    press(page, "Enter")
+    page.wait_for_url(f"**/review/{sure.run.pk}/{sure.notes[1].pk}/")
+    page.wait_for_selector("html[data-review=ready]")
+    assert gold(sure.note)[0] == ("PATIENT", "Mario Rossi")
+    assert listed(page) == ["12/03/2021", "Torino", "Bianchi"]
+    press(page, "a", "c", "a", "Escape", "m", "ArrowRight", "Shift+ArrowRight")
+    expect(page.locator("#chosen .wb-quote")).to_have_text("Mario Rossi")
+    press(page, "1")
+    saved(page)
+    press(page, "Enter")
+    page.wait_for_url(f"**/review/{sure.run.pk}/?after={sure.notes[1].pk}")
+    expect(page.locator("body")).to_contain_text("had been left out of the proposals, and the reading found it")
+    page.goto(live("acceptance", "covid"))
+    expect(page.get_by_role("heading", name="What reading misses")).to_be_visible()
+    assert axe(page) == []

@@ -170,3 +170,12 @@ test("accepting one reading of a place rejects the open ones that it leaves no r
   half.correct(1, { start: 0, end: 5, label: 1 });
   assert.deepEqual(states(half), ["accepted", "accepted", "open", "accepted"], "the same place is right too, the rest stays open");
 });
+
+test("what had been left out is decided alone: closing accepts the rest, and only where nothing else is open", () => {
+  const review = make([proposal(1, 0, 4), { ...proposal(2, 5, 9), planted: "missed" }, { ...proposal(3, 10, 12, "accepted"), planted: "found" }], [gold(10, 12)]);
+  assert.deepEqual(review.rest().map(({ id }) => id), [1]);
+  assert.deepEqual(review.leftOut(), { missed: 1, partly: 0, found: 1 });
+  assert.match(words.leftOut(review.leftOut()), /^1 known identifier .* is not marked\. 1 more had been left out, and is marked\. Decide on it/);
+  review.reject(2);
+  assert.deepEqual(review.leftOut(), { missed: 0, partly: 0, found: 1 });
+});

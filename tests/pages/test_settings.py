@@ -22,6 +22,7 @@ def mia(world, sign_in):
 
 def values(**over):
     known = {"name": "Ward", "language": "IT", "distribution": "some", "readers_per_note": 3, "second_review": "off"}
+    known["planted_share"] = 0
     return known | over
 
 

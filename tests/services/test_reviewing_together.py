@@ -11,9 +11,23 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, Author, BulkAct, Decision, Document, Event, Review, Span, User, Verb
+from annotations.models import (
+    AnnotationSet,
+    Author,
+    BulkAct,
+    Decision,
+    Document,
+    Event,
+    PlantedLeak,
+    Project,
+    Review,
+    Span,
+    User,
+    Verb,
+)
 from annotations.selectors.bulk_rules import Rule
 from annotations.services.bulk_review import plan_bulk
+from annotations.services.planting import draw_leaks
 from models_runtime.services.bulk_review import start_bulk
 from tests import factories as make
 
@@ -228,6 +242,61 @@ def test_two_people_close_one_note_at_once_and_neither_stands_for_the_other(worl
         assert [answer.status_code for answer in at_once(*close)] == [200, 200]
         assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_CLOSED).count() == 1
         assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_COMPARED).count() == 1
+
+
+@pytest.fixture
+def planting(world, monkeypatch) -> Callable[[], Document]:
+    """Makes notes of which both runs' first proposal is planted, in reviews of the first run."""
+    monkeypatch.setattr("annotations.domain.planting.chance", lambda *about: 0.0)
+    Author.objects.filter(pk=world.runs[1].pk).update(name="crf-1")  # another backend's word
+    type(world.project).objects.update(planted_share=20)
+    return partial(note_of, world)
+
+
+def test_a_planted_leak_is_drawn_once_and_shown_once_and_no_second_click_accepts_it(world, at_once, planting):
+    run, people = world.runs[0], (world.rita, world.rosa)
+    for _ in range(TRIALS // 2):
+        note = planting()
+        spans = proposals(note, run)
+        clients = [Client() for _ in people]
+        for client, user in zip(clients, people, strict=True):
+            client.force_login(user)
+        pages = [partial(client.get, reverse("review", args=["covid", run.pk, note.pk])) for client in clients]
+        assert [len(answer.context["data"]["proposals"]) for answer in at_once(*pages)] == [3, 3]
+        planted = PlantedLeak.objects.get(review__document=note)
+        rest = [span.pk for span in spans]  # all there are, as if somebody knew
+        close = [partial(poster(user, note, run, "review_close"), rest=rest) for user in people]
+        answers = sorted(at_once(*close), key=lambda answer: answer.status_code)
+        assert [answer.status_code for answer in answers] == [200, 409]
+        assert [answer.json()["open"] for answer in answers] == [1, 1]
+        assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_REVEALED).count() == 1
+        assert not Decision.objects.filter(proposal=planted.proposal_id).exists()
+        assert AnnotationSet.objects.get(document=note, author__kind="gold").spans.count() == 3
+        assert Review.objects.get(document=note, author=run).closed_at is None
+
+
+def test_one_marks_a_planted_leak_while_the_other_closes_the_note(world, at_once, planting):
+    """It is found and the note is closed, or it is missed and nothing is left open; in gold it is either way."""
+    run = world.runs[0]
+    for _ in range(TRIALS // 2):
+        note = planting()
+        first = proposals(note, run)[0]
+        draw_leaks(document=note, author=run, project=Project.objects.get())
+        mark = {"start": first.start, "end": first.end, "label": first.label_id, "quote": "Mario Rossi"}
+        rest = [span.pk for span in proposals(note, run)]
+        marked, closed = at_once(
+            partial(poster(world.rita, note, run), "add", **mark),
+            partial(poster(world.rosa, note, run, "review_close"), rest=rest),
+        )
+        assert (marked.status_code, closed.status_code) == (200, 200)
+        planted = PlantedLeak.objects.get(review__document=note)
+        done = Review.objects.get(document=note, author=run).closed_at is not None
+        assert (planted.result, planted.reader) == (("found", world.rita) if done else ("missed", world.rosa))
+        gold = AnnotationSet.objects.get(document=note, author__kind="gold")
+        assert gold.spans.filter(start=first.start, end=first.end).exists()
+        if not done:
+            assert poster(world.rosa, note, run, "review_close")().json()["next"]
+        assert Decision.objects.get(proposal=first).verdict == "accepted"
 
 
 def planned(world: SimpleNamespace, user: User, run: Author, note: Document) -> BulkAct:

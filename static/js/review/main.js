@@ -36,6 +36,10 @@ const work = new ReviewWork({ note, view: new NoteView(root, index, labels), pan
 // What was chosen in the address goes along to the next note.
 const urls = { ...data.urls, get close() { return `${data.urls.close}${window.location.search}`; } };
 const settle = () => {
+  if (note.stage !== "settling") {
+    work.toLeftOut();
+    return;
+  }
   filters.only("differs");
   work.mask(false);
   panel.tell(words.differ(note.between.first, work.differences));
@@ -71,7 +75,7 @@ note.filter = filters.filter;
 note.order = filters.order;
 
 work.redraw();
-if (note.stage === "settling") settle();
+if (note.stage === "settling" || (!note.closed && note.rest().length < note.open)) settle();
 else if (!note.closed) work.walk(1, { open: true }) || work.walk(1);
 root.focus({ preventScroll: true });
 // Tests wait for this.

@@ -4,7 +4,8 @@
  * A proposal is `{id, start, end, label, confidence, source, state, place, by, at}`: `state` is open, accepted or rejected; an
  * accepted one stands in gold at `place`, `[start, end, label]`. Offsets are code points, end-exclusive. One of a list merged from
  * several runs also has `runs`, `{run, confidence, source}` of each that proposed it, `of`, out of how many, and `rivals`, the ids of
- * other readings of the same place: accepting it rejects those that are open.
+ * other readings of the same place: accepting it rejects those that are open. One that had been left out to measure what reading
+ * misses says in `planted` what became of it: found, partly, missed or elsewhere.
  */
 
 import { Decisions, around } from "../decide/queue.js";
@@ -72,6 +73,17 @@ export class Review extends Decisions {
   /** In reading order. */
   proposals() {
     return this.#shown.proposals;
+  }
+
+  /** What closing the note may accept unseen: open proposals, but for those that had been left out and were not marked. */
+  rest() {
+    return this.proposals().filter(({ state, planted }) => state === "open" && !planted);
+  }
+
+  /** Planted leaks by what became of them, as far as they wait for a decision; and those that were found. */
+  leftOut() {
+    const count = (wanted, state) => this.proposals().filter((one) => one.planted === wanted && (!state || one.state === state)).length;
+    return { missed: count("missed", "open"), partly: count("partly", "open") + count("elsewhere", "open"), found: count("found") };
   }
 
   get(id) {

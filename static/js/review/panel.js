@@ -49,8 +49,9 @@ export class ReviewPanel extends Panel {
 
   #lists(review, chosen, hints) {
     byId("hints-box").hidden = review.closed || (review.open > 0 && !hints.length);
-    byId("close-rest").hidden = review.closed || !review.open;
-    byId("rest-count").textContent = review.open;
+    const rest = review.rest().length;
+    byId("close-rest").hidden = review.closed || !rest || rest < review.open;
+    byId("rest-count").textContent = rest;
     byId("hints-left").textContent = words.hintsLeft(hints.length);
     fill(byId("hints"), hints.map((hint) => this.#hintRow(hint, chosen?.hint)), "hint");
     fill(byId("recent"), review.recent().slice(0, RECENT).map((proposal) => this.#row(proposal, null)), "proposal");
@@ -107,6 +108,7 @@ export class ReviewPanel extends Panel {
     return [
       this.#line(proposal),
       facts && el("p", { class: "mute small" }, facts),
+      proposal.planted && el("p", { class: "small rv-planted" }, words.planted[proposal.planted]),
       state === "open" ? null : el("p", { class: `rv-verdict is-${state}` }, this.#verdict(review, proposal)),
       changed && el("p", { class: "small" }, `${words.as} `, ...this.#parts(place)),
       this.#first(review, proposal),
@@ -199,7 +201,7 @@ export class ReviewPanel extends Panel {
       current: proposal.id === chosen?.id,
       mark: el("span", { class: `chip hue-${label.hue}` }, label.name),
       quote: shorten(this.quote(place), 60),
-      state: [proposal.runs && words.agreeShort(proposal.runs.length, proposal.of), words.stateTags[proposal.state], proposal.differs && words.stateTags.differs]
+      state: [proposal.runs && words.agreeShort(proposal.runs.length, proposal.of), words.stateTags[proposal.state], proposal.planted && words.stateTags.planted, proposal.differs && words.stateTags.differs]
         .filter(Boolean)
         .join(" · "),
     });

@@ -5,7 +5,7 @@ import { words } from "./words.js";
 
 const QUOTED = ["correct", "add"];
 
-/** `settle()` shows what two reviewers of the note differ in. */
+/** `settle()` shows what the close has led to: what two reviewers of the note differ in, or what had been left out. */
 export function reviewSaving({ api, urls, note, panel, work, quote, settle }) {
   const page = {
     post: (change) => api.post(urls.decide, QUOTED.includes(change.act) ? { ...change, quote: quote(change) } : change),
@@ -20,7 +20,10 @@ export function reviewSaving({ api, urls, note, panel, work, quote, settle }) {
 /** Says what is still to do. */
 function mayClose(note, panel, work) {
   if (note.closed) panel.tell(words.closed);
-  else if (note.open) {
+  else if (note.open && !note.rest().length) {
+    work.toLeftOut();
+    panel.tell(words.leftOutOpen(note.open), "");
+  } else if (note.open) {
     if (work.selected?.proposal?.state !== "open") work.walk(1, { open: true });
     panel.tell(words.stillOpen(note.open));
   } else return true;

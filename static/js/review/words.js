@@ -12,12 +12,29 @@ const WHY = {
 export const words = {
   ...shared,
   states: { open: "proposed", accepted: "accepted", rejected: "rejected", added: "in gold", hint: "possible miss" },
-  stateTags: { open: "open", accepted: "accepted", rejected: "rejected", differs: "the first otherwise" },
+  stateTags: { open: "open", accepted: "accepted", rejected: "rejected", differs: "the first otherwise", planted: "left out" },
   stages: {
     second: (first) => `${first} reviewed this note first. What you leave stands as ${first} decided; your close ends it.`,
     blind: (first) => `${first} reviewed this note first. You decide without seeing what ${first} decided; where you differ, you then see both.`,
     settling: (first) => `You and ${first} both reviewed this note. Yours stands where you leave it; your close ends it.`,
     waiting: () => "You had a hand in the first review of this note. It waits for a second reviewer, who must be somebody else.",
+  },
+  // Planted leaks: one sentence for what had been left out, and what is to be done now.
+  leftOut: ({ missed, partly, found }) =>
+    [
+      missed && `${plural(missed, "known identifier", "known identifiers")} had been left out of the proposals to measure what reading misses, and ${missed === 1 ? "is" : "are"} not marked.`,
+      partly && `Of ${plural(partly, "known identifier", "known identifiers")} that had been left out only a part is marked.`,
+      found && `${found} more had been left out, and ${found === 1 ? "is" : "are"} marked.`,
+      missed + partly === 1 ? "Decide on it, then close the note." : "Decide on each, then close the note.",
+    ]
+      .filter(Boolean)
+      .join(" "),
+  leftOutOpen: (count) => `${plural(count, "identifier", "identifiers")} that had been left out ${count === 1 ? "waits" : "wait"} for a decision. Accept or reject, then close the note.`,
+  planted: {
+    found: "Had been left out of the proposals, and reading found it.",
+    partly: "Had been left out of the proposals; reading marked a part of it. Accept adds it as it was proposed, reject leaves what is marked.",
+    missed: "Had been left out of the proposals, and was not marked when the note was closed.",
+    elsewhere: "Had been left out of the proposals; it came into gold by other means, so it measures nothing.",
   },
   differ: (first, count) => `You and ${first} differ in ${plural(count, "place", "places")}. What you leave stands as yours; = takes ${first}'s. Then Enter closes the note.`,
   firstSaid: (first, state) => `${first}: ${state}`,

@@ -236,7 +236,11 @@ export class ReviewWork extends NoteWork {
   /** Accept what is open by closing the note; where something may have been missed, that is looked at first. */
   closeWithRest() {
     if (!this.isOpen()) return;
-    const rest = this.note.proposals().filter(({ state }) => state === "open");
+    if (this.note.rest().length < this.note.open) {
+      this.toLeftOut();
+      return;
+    }
+    const rest = this.note.rest();
     const torn = rest.find((proposal) => this.note.rivals(proposal).some(({ state }) => state === "open"));
     if (torn) {
       this.selectSpan(`p${torn.id}`);
@@ -248,6 +252,15 @@ export class ReviewWork extends NoteWork {
     this.redraw();
     if (!seen && this.#walkHints(1)) this.panel.tell(words.restThenMisses(rest.length, this.hints.length));
     else this.saving.close({ rest: rest.map(({ id }) => id) });
+  }
+
+  /** Something known had been left out of the proposals and is not marked: show it, for a decision of its own. */
+  toLeftOut() {
+    const open = this.note.proposals().filter(({ planted, state }) => planted && state === "open");
+    this.mask(false);
+    if (!open.includes(this.#proposal)) this.selectSpan(`p${open[0].id}`);
+    this.panel.tell(words.leftOut(this.note.leftOut()), "");
+    this.focusNote();
   }
 
   /** Take a gold span that no proposal stands for out of gold. */
