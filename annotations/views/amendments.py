@@ -54,7 +54,8 @@ def amend_guidelines(request: Request, slug: str) -> HttpResponse:
                 context["stale"] = error.code == "stale"
     fresh = not form.is_bound or context.get("stale")
     context["seen"] = project.guidelines_version if fresh else form["seen_version"].value()
-    return render(request, "annotations/amend.html", context, status=422 if form.errors else 200)
+    # The preview asked in place says itself what is wrong.
+    return render(request, "annotations/amend.html", context, status=422 if form.errors and not request.htmx else 200)
 
 
 def _place(request: Request, access: Access) -> tuple[Document, int, int] | None:

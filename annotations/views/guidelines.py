@@ -59,4 +59,7 @@ def guidelines_edit(request: Request, slug: str) -> HttpResponse:
     # What a save would replace. After a stale one that is the version now shown beside the text.
     fresh_view = not form.is_bound or context.get("stale")
     context["seen"] = project.guidelines_version if fresh_view else form["seen_version"].value()
-    return render(request, "annotations/guidelines_edit.html", context, status=422 if form.errors else 200)
+    # The preview asked in place says itself what is wrong.
+    return render(
+        request, "annotations/guidelines_edit.html", context, status=422 if form.errors and not request.htmx else 200
+    )

@@ -62,7 +62,7 @@
     const words = document.querySelector(`template[data-words="${kind}"]`)?.content.textContent.trim();
     const list = document.getElementById("messages");
     if (!words || !list) return;
-    const item = document.createElement("li");
+    const item = document.createElement("p");
     item.className = "notice error";
     item.textContent = words;
     list.replaceChildren(item);

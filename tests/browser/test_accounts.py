@@ -119,7 +119,7 @@ def test_the_tab_that_is_open_is_in_sight_on_a_small_screen(page_of, live):
     assert fits(page)
 
 
-def test_an_htmx_request_that_fails_says_so(page_of, live):
+def test_an_htmx_request_that_fails_says_so(page_of, live, axe):
     page = page_of(make_user("ada"))
     page.goto(live("mfa_index"))
     # htmx writes its errors to the console too, which is what this test is after.
@@ -127,6 +127,7 @@ def test_an_htmx_request_that_fails_says_so(page_of, live):
     # As a page of ours would: the element is there, htmx asks, the answer is an error.
     page.evaluate("htmx.ajax('GET', '/nowhere', {target: '#main'})")
     expect(page.get_by_role("status")).to_contain_text("no longer there")
+    assert axe(page) == []
     page.context.set_offline(True)
     page.evaluate("htmx.ajax('GET', '/healthz', {target: '#main'}).catch(() => {})")
     expect(page.get_by_role("status")).to_contain_text("can't be reached")

@@ -231,8 +231,13 @@ def test_an_amendment_does_not_overwrite_somebody_s_guidelines(read, sign_in):
 
 @pytest.mark.parametrize("text", ["", "   ", "x" * 4001])
 def test_texts_that_are_no_rule(world, sign_in, text):
-    answer = sign_in(world.mia).post(AMEND, {"text": text, "seen_version": 0})
+    client = sign_in(world.mia)
+    answer = client.post(AMEND, {"text": text, "seen_version": 0})
     assert answer.status_code == 422 and not Amendment.objects.exists()
+    # The preview in place says it where it was asked for, and not that the server failed.
+    asked = {"text": text, "seen_version": 0, "do": "preview"}
+    seen = client.post(AMEND, asked, headers={"HX-Request": "true"})
+    assert seen.status_code == 200 and "errorlist" in seen.content.decode().partition('id="preview"')[2]
 
 
 def test_a_place_of_another_project_is_none(read, sign_in):

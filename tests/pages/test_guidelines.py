@@ -120,6 +120,9 @@ def test_preview_saves_nothing(world, mia):
     assert "&lt;b&gt;x" in html
     assert 'name="seen_version" value="0"' in html
     assert Project.objects.get(pk=world.project.pk).guidelines == ""
+    asked = {"text": "x" * 200_001, "seen_version": 0, "do": "preview"}
+    seen = mia.post(EDIT, asked, headers={"HX-Request": "true"})
+    assert seen.status_code == 200 and "errorlist" in seen.content.decode().partition('id="preview"')[2]
 
 
 def test_nobodys_text_is_overwritten_unseen(world, mia):
