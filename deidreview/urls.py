@@ -13,8 +13,9 @@ urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("accounts/", include("deidreview.account_urls")),
     path("admin/", admin.site.urls),
-    path("", include("models_runtime.urls")),
+    # First those that are asked for at every key stroke: patterns are tried one after another.
     path("", include("annotations.urls")),
+    path("", include("models_runtime.urls")),
 ]
 
 handler400 = views.bad_request

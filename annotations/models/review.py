@@ -145,6 +145,8 @@ class ProposedLabel(models.Model):
         indexes = [
             models.Index(fields=["author", "nearest", "document"], name="label_by_doubt"),
             models.Index(fields=["author", "label_id", "source", "lowest", "document"], name="label_by_sureness"),
+            models.Index(fields=["author", "label_id", "nearest", "document"], name="label_by_own_doubt"),
+            models.Index(fields=["author", "label_id", "document"], name="label_by_note"),
         ]
 
     def __str__(self) -> str:

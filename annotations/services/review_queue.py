@@ -112,12 +112,10 @@ class _Line:
 
     def _by_likelihood(self, likely: Value) -> Iterator[Found]:
         """A line for each label and source, since the rates of these differ; merged, each begun when its turn comes."""
-        kinds: Any = self._of_label(ProposedLabel.objects.filter(author=self._author)).order_by()
-        kinds = kinds.values_list("label_id", "source").annotate(least=Min("lowest"))
         # Places in the merged order; the number keeps generators from being compared. None: not begun.
         heap: list[tuple[Found, int, tuple[int, str], Iterator[Found] | None]] = [
-            ((likely(label, source, least), 0), number, (label, source), None)
-            for number, (label, source, least) in enumerate(kinds)
+            ((likely(label, source, 0.0), 0), number, (label, source), None)
+            for number, (label, source) in enumerate(self._kinds())
         ]
         heapq.heapify(heap)
         while heap:
@@ -130,6 +128,13 @@ class _Line:
             if following is not None:
                 heapq.heappush(heap, (following, number, (label, source), line))
 
+    def _kinds(self) -> Iterator[tuple[int, str]]:
+        """The labels and sources there are, one look into the index for each: the rows are far more."""
+        rows = ProposedLabel.objects.filter(author=self._author).order_by()
+        for label in [self._label] if self._label is not None else _distinct(rows, "label_id"):
+            for source in _distinct(rows.filter(label_id=label), "source"):
+                yield label, source
+
     def _of_kind(self, label: int, source: str, likely: Value) -> Iterator[Found]:
         rows = self._rows().filter(label_id=label, source=source).order_by("lowest", "document_id")
         for lowest, note in _little_by_little(rows.values_list("lowest", "document_id")):
@@ -137,9 +142,10 @@ class _Line:
 
     def _by_label(self, places: dict[int, Place]) -> Iterator[Found]:
         """The label whose turn it is, note by note; those of which nothing is undecided are passed over."""
-        strings = ProposedString.objects.filter(author=self._author, open__gt=0).order_by()
-        waiting = set(self._of_label(strings).values_list("label_id", flat=True).distinct())
-        for label in sorted(waiting & places.keys(), key=places.__getitem__):
+        waiting = ProposedString.objects.filter(author=self._author, open__gt=0)
+        for label in sorted(places, key=places.__getitem__):
+            if self._label not in (None, label) or not waiting.filter(label_id=label).exists():
+                continue
             rows = self._rows().filter(label_id=label).order_by("document_id").values_list("document_id")
             for (note,) in _little_by_little(rows):
                 yield places[label], note
@@ -153,10 +159,16 @@ class _Line:
         if not ProposedString.objects.filter(author=self._author, open__gt=0).exists():
             return ProposedLabel.objects.none()
         closed = Review.objects.filter(author=self._author, document=OuterRef("document"), closed_at__isnull=False)
-        return self._of_label(ProposedLabel.objects.filter(~Exists(closed), author=self._author))
-
-    def _of_label(self, rows: Any) -> Any:
+        rows = ProposedLabel.objects.filter(~Exists(closed), author=self._author)
         return rows if self._label is None else rows.filter(label_id=self._label)
+
+
+def _distinct(rows: "QuerySet[ProposedLabel]", column: str) -> Iterator[Any]:
+    """The values of an indexed column, ascending."""
+    value = rows.aggregate(least=Min(column))["least"]
+    while value is not None:
+        yield value
+        value = rows.filter(**{f"{column}__gt": value}).aggregate(least=Min(column))["least"]
 
 
 def _little_by_little(rows: "QuerySet[Any, Any]") -> Iterator[tuple[Any, ...]]:
