@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
 from annotations.models import AnnotationSet, Author, Decision, Document, Event, Label, Review, Span, User, Verb
+from annotations.models.prepared import PreparedRead, PreparedUpdate, columns_of, object_of
 from annotations.models.project import SecondReview
 from annotations.selectors.handovers import between
 from annotations.selectors.planted import HIDDEN
@@ -38,6 +39,32 @@ from annotations.services.review_log import (
     rows_led_to,
     rows_to_make,
     state_of,
+)
+
+# Most decisions are about a proposal, and every one ends with a count. `provenance` may come as JSON text (backing_of).
+_SPAN_COLUMNS = columns_of(Span)
+_PROPOSAL = PreparedRead(
+    lambda pk, document, author, state: (
+        Span.objects.filter(
+            pk=pk,
+            annotation_set__document_id=document,
+            annotation_set__author_id=author,
+            annotation_set__state=state,
+        )
+        # A planted leak is not there for anybody as long as it is hidden.
+        .exclude(planted__result=HIDDEN)
+        .values_list(*_SPAN_COLUMNS)[:1]
+    ),
+    int,
+    int,
+    int,
+    str,
+)
+_COUNTED = PreparedUpdate(
+    lambda gold, version, state: (AnnotationSet.objects.filter(pk=gold), {"version": version, "state": state}),
+    int,
+    int,
+    str,
 )
 
 
@@ -100,7 +127,7 @@ def decide_locked(
     over = _overruled(user, effect)
     apply_effect(review, gold, user, effect)
     gold.version, gold.state = gold.version + 1, _counts(document, gold, effect)
-    AnnotationSet.objects.filter(pk=gold.pk).update(version=gold.version, state=gold.state)
+    _COUNTED.run(gold.pk, gold.version, gold.state)
     record(
         verb=verb,
         actor=user,
@@ -210,14 +237,10 @@ def _check_elsewhere(gold: AnnotationSet, place: Place, proposal: int | None) ->
 
 
 def _proposal(document: Document, author: Author, pk: int | None) -> Span:
-    rows = Span.objects.filter(
-        pk=pk or 0, annotation_set__document=document, annotation_set__author=author, annotation_set__state="submitted"
-    )
-    # A planted leak is not there for anybody as long as it is hidden.
-    proposal = rows.exclude(planted__result=HIDDEN).first()
-    if proposal is None:
+    row = _PROPOSAL.first(pk or 0, document.pk, author.pk, AnnotationSet.State.SUBMITTED.value)
+    if row is None:
         raise ServiceError("this proposal does not belong to this run and note", code="proposal")
-    return proposal
+    return object_of(Span, _SPAN_COLUMNS, row)
 
 
 def _place(document: Document, request: Request) -> Place:

@@ -8,6 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from annotations.models import AnnotationSet, Author, Decision, Event, Review, Span, User, Verb
+from annotations.models.prepared import PreparedRead
 from annotations.selectors.handovers import Between
 from annotations.selectors.rivals import backing_of
 from annotations.services.errors import ServiceError
@@ -72,9 +73,22 @@ def merged_runs(proposal: Span) -> dict[str, Any]:
     return {"runs": backing["runs"], "of": backing["of"]} if backing else {}
 
 
+_ROWS = PreparedRead(
+    lambda gold, start, end, label: (
+        Span.objects.filter(annotation_set_id=gold, start=start, end=end, label_id=label)
+        .order_by("id")
+        .values_list("start", "end", "label_id", "confidence", "source", "provenance")
+    ),
+    int,
+    int,
+    int,
+    int,
+)
+
+
 def rows_at(gold: AnnotationSet, place: Place) -> list[list[Any]]:
-    start, end, label = place
-    return [row_of(span) for span in gold.spans.filter(start=start, end=end, label_id=label)]
+    rows = _ROWS.all(gold.pk, *place)
+    return [[*row, json.loads(how) if isinstance(how, str) else how] for *row, how in rows]
 
 
 def rows_to_make(

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotations", "0015_labels_by_sureness"),
+        ("annotations", "0016_planted_leaks"),
     ]
 
     operations = [
