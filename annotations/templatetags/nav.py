@@ -28,7 +28,12 @@ TABS: list[tuple[str, str, str, frozenset[str]]] = [
         "Runs",
         "runs",
         "READ_NOTES",
-        frozenset({"run", "run_combine", "backends", "calibration", "runs_compare", "compare_places"}),
+        frozenset(
+            {
+                *("run", "run_combine", "run_llm", "run_pipeline", "run_tagger", "backends", "calibration"),
+                *("runs_compare", "compare_places"),
+            }
+        ),
     ),
     (
         "Review",

@@ -32,12 +32,18 @@ from models_runtime.services.training import Asked, begin_with, end_early, start
 from models_runtime.views.tokens import form_key
 
 ROWS = 30
+# The fields of the form that trains a model.
+TO_TRAIN = ("gold", "algorithm", "base", "adapt", "grouping", "language", "name")
 
 
 @require_safe
 def models(request: Request, slug: str) -> HttpResponse:
     """The project's models, newest first; for managers also the forms to train and to upload one."""
-    access = enter(request.user, slug, Can.READ_NOTES)
+    return _models(request, enter(request.user, slug, Can.READ_NOTES))
+
+
+def _models(request: Request, access: Access, refused: str = "") -> HttpResponse:
+    """With what was filled in to train one, where it was refused."""
     rows = TrainedModel.objects.filter(project=access.project).select_related(
         "project", "gold_version", "job", "created_by"
     )
@@ -56,8 +62,10 @@ def models(request: Request, slug: str) -> HttpResponse:
         "languages": sorted(filter(None, languages_of(newest))) if newest else [],
         "token": uuid.uuid4(),
         "limit_words": megabytes(settings.UPLOAD_MAX_BYTES),
+        "refused": refused,
+        "filled": {name: request.POST.get(name, "")[:200] for name in TO_TRAIN} if refused else {},
     }
-    return render(request, "models/models.html", context)
+    return render(request, "models/models.html", context, status=422 if refused else 200)
 
 
 @require_safe
@@ -90,6 +98,7 @@ def model_train(request: Request, slug: str) -> HttpResponse:
     `algorithm` is `kind:algorithm`, or an algorithm of the default kind. `base` is for a kind that begins with
     weights, `adapt` for one that can learn the notes' language first, `grouping` for one that reads by sentences; the
     others leave them aside. `language` may be empty.
+    What is refused is said above the form, which keeps what was chosen.
     """
     access = enter(request.user, slug, Can.MANAGE)
     kind, _colon, algorithm = request.POST.get("algorithm", "")[:40].rpartition(":")
@@ -103,8 +112,7 @@ def model_train(request: Request, slug: str) -> HttpResponse:
             name=request.POST.get("name", "")[:200],
         )
     except ServiceError as error:
-        messages.error(request, sentence(error))
-        return redirect("models", slug)
+        return _models(request, access, refused=sentence(error))
     return redirect("model", slug, row.pk)
 
 

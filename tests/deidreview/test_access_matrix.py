@@ -195,7 +195,7 @@ TABLE: dict[str, dict[str, str]] = {
     "loop_freeze": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "models": {"GET": READERS, "POST": EVERYONE_405},
     "model": {"GET": READERS, "POST": EVERYONE_405},
-    "model_train": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "model_train": {"GET": EVERYONE_405, "POST": done(MANAGERS, 422)},
     "model_upload": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "model_rename": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "model_retire": {"GET": EVERYONE_405, "POST": done(MANAGERS)},

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import re
 import zipfile
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from models_runtime.runner import run as work
 from models_runtime.services import trained as service
 from models_runtime.services.training import start_training
 from tests.factories import make_member, make_project
+from tests.pages.checks import check_page
 
 State = TrainedModel.State
 
@@ -81,8 +83,13 @@ def test_a_project_without_gold_says_the_way(client):
 
 
 def test_what_the_form_refuses_is_said(world, manager):
-    response = manager.post(page("model_train"), {"gold": 9, "token": "t"}, follow=True)
-    assert said(response) == ["There is no gold version 9; frozen versions: 1."]
+    form = {"gold": 9, "algorithm": "bilstm:quick", "grouping": 4, "name": "Mine", "token": "t"}
+    response = manager.post(page("model_train"), form)
+    assert response.status_code == 422
+    html = check_page(response)
+    assert "There is no gold version 9; frozen versions: 1." in html
+    assert 'value="Mine"' in html and 'min="1" max="32" value="4"' in html  # what was filled in stays
+    assert re.findall(r'value="([^"]+)" required checked', html) == ["bilstm:quick"]
 
 
 def test_a_model_goes_out_and_comes_in_again(world, manager, trained):
