@@ -5,6 +5,7 @@ import test from "node:test";
 import { Cursor } from "../../static/js/workbench/cursor.js";
 import { Keys, nameOf, shown } from "../../static/js/workbench/keys.js";
 import { lanes } from "../../static/js/workbench/lanes.js";
+import { AfterFrame } from "../../static/js/workbench/after_frame.js";
 import { shorten } from "../../static/js/workbench/panel.js";
 import { piecesOf } from "../../static/js/workbench/render.js";
 import { lineAt, segmentLines } from "../../static/js/text/segments.js";
@@ -150,4 +151,20 @@ test("the line of an offset", () => {
 test("a quote is shortened between characters", () => {
   assert.equal(shorten("😀😀😀", 3), "😀😀😀");
   assert.equal(shorten("😀😀😀😀", 3), "😀😀…");
+});
+
+test("what may come after the frame waits for it; the last word under a name counts, in the order of the last words", (t) => {
+  const frames = [];
+  globalThis.requestAnimationFrame = (run) => frames.push(run);
+  t.after(() => delete globalThis.requestAnimationFrame);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const later = new AfterFrame();
+  const done = [];
+  for (const [name, said] of [["selected", 1], ["hint", 2], ["selected", 3], ["counts", 4]]) later.put(name, () => done.push(said));
+  assert.deepEqual([done, frames.length], [[], 1]);
+  frames.pop()();
+  t.mock.timers.tick(1);
+  assert.deepEqual(done, [2, 3, 4]);
+  later.put("selected", () => done.push(5));
+  assert.equal(frames.length, 1, "asked again for the next frame");
 });

@@ -1,5 +1,6 @@
 /** The right-hand column and the bar: what is selected, how many spans each label has, whether all is saved. */
 
+import { AfterFrame } from "./after_frame.js";
 import { byId, el } from "./dom.js";
 import { Bar } from "./bar.js";
 import { words } from "./words.js";
@@ -14,7 +15,9 @@ export function shorten(quote, most = QUOTE_LENGTH) {
   return characters.length <= most ? quote : `${characters.slice(0, most - 1).join("")}…`;
 }
 
+/** All but whether it is saved, and notices, is shown a frame after the text: that is where the eyes are. */
 export class Panel extends Bar {
+  #later = new AfterFrame();
   #labels;
   #counts;
   #shownCounts = new Map();
@@ -39,6 +42,10 @@ export class Panel extends Bar {
 
   /** How many spans each label has; only what changed is written. */
   counts(reading) {
+    this.#later.put("counts", () => this.#count(reading));
+  }
+
+  #count(reading) {
     for (const [label, node] of this.#counts) {
       const count = reading.count(label);
       if (this.#shownCounts.get(label) === count) continue;
@@ -52,6 +59,10 @@ export class Panel extends Bar {
 
   /** @param {number|null} current label of the selected span @param {number|null} armed */
   marks(current, armed) {
+    this.#later.put("marks", () => this.#mark(current, armed));
+  }
+
+  #mark(current, armed) {
     const before = this.#marked;
     if (before.current === current && before.armed === armed) return;
     this.#marked = { current, armed };
@@ -69,11 +80,16 @@ export class Panel extends Bar {
    *   `quote` is the text of the span, or the one that is selected; `alike`: how many spans have its label, so that what is said of its
    *   other mentions is said anew
    */
-  selected(span, { quote, armed, isOpen, alike, mentions, acts }) {
-    this.#acts = acts;
+  selected(span, about) {
+    const { quote, armed, isOpen, alike } = about;
+    this.#acts = about.acts;
     const signature = span ? [span.key, span.start, span.end, span.label, isOpen, alike].join() : `none,${armed},${isOpen},${quote}`;
-    if (signature === this.#signature) return;
+    if (signature === this.#signature) return; // also while it waits: what was put after it stays after it
     this.#signature = signature;
+    this.#later.put("selected", () => this.#show(span, signature, about));
+  }
+
+  #show(span, signature, { quote, armed, isOpen, mentions }) {
     this.#selectedRoot.replaceChildren(...(span ? this.#span(span, quote, isOpen) : this.#nothing(armed, isOpen, quote)));
     // How often its text stands elsewhere can be told after the span is painted.
     if (span && isOpen) setTimeout(() => this.#signature === signature && this.#others(mentions()), LATER);
@@ -115,6 +131,10 @@ export class Panel extends Bar {
 
   /** A word where the selected span is shown, until another is. */
   hint(text) {
+    this.#later.put("hint", () => this.#hint(text));
+  }
+
+  #hint(text) {
     const old = this.#selectedRoot.querySelector(".wb-hint");
     if (!text) old?.remove();
     else if (old) old.textContent = text;
@@ -129,5 +149,10 @@ export class Panel extends Bar {
     byId("submit-form").hidden = state !== "draft";
     byId("reopen-form").hidden = state !== "submitted";
     for (const id of ["undo", "redo"]) byId(id).disabled = state !== "draft";
+  }
+
+  /** For screen readers: what was just done. */
+  say(message) {
+    this.#later.put("said", () => super.say(message));
   }
 }
