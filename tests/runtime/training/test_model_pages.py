@@ -87,7 +87,7 @@ def test_what_the_form_refuses_is_said(world, manager):
     response = manager.post(page("model_train"), form)
     assert response.status_code == 422
     html = check_page(response)
-    assert "There is no gold version 9; frozen versions: 1." in html
+    assert 'role="alert" tabindex="-1" autofocus>There is no gold version 9; frozen versions: 1.<' in html
     assert 'value="Mine"' in html and 'min="1" max="32" value="4"' in html  # what was filled in stays
     assert re.findall(r'value="([^"]+)" required checked', html) == ["bilstm:quick"]
 
