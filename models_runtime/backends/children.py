@@ -162,7 +162,7 @@ def _ending(process: "subprocess.Popen[bytes]") -> str:
 def on_disk(chunks: Iterable[bytes]) -> Iterator[Path]:
     """A file with this content, for as long as it is needed."""
     with tempfile.TemporaryDirectory(prefix="deidreview-model-") as folder:
-        path = Path(folder) / "model.zip"
+        path = Path(folder) / "this file"  # as a refusal names it to whoever sent it
         with path.open("wb") as file:
             for data in chunks:
                 file.write(data)

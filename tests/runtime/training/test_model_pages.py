@@ -154,6 +154,7 @@ def test_weights_that_are_damaged_are_refused(world, manager, trained):
     broken = zipped(**members | {"model__crfsuite": weights[:60] + b"\xff\xff\xff\x7f" * 200 + weights[860:]})
     response = manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", broken)}, follow=True)
     assert len(said(response)) == 1 and "damaged" in said(response)[0]
+    assert said(response)[0].startswith("This file is no deidreview-crf-1 model: ")
     assert TrainedModel.objects.get() == model
 
 
