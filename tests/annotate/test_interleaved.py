@@ -19,9 +19,9 @@ from tests import factories as make
 from tests.annotate.conftest import alter, create, label_ids
 from tests.annotate.conftest import step as undo_or_redo
 from tests.annotate.test_many import many
-from tests.annotate.test_together import at_once, note_of, poster, world
+from tests.annotate.test_together import note_of, poster, world
 
-__all__ = ["at_once", "world"]  # fixtures
+__all__ = ["world"]  # fixtures
 
 TRIALS = 8
 PARTS = [("Mario Rossi", "PATIENT"), ("54", "AGE"), ("Torino", "CITY"), ("Bianchi", "DOCTOR")]
