@@ -30,12 +30,18 @@ from models_runtime.views.tokens import form_key
 
 ROWS = 30
 FAILURES = 100
+# The fields of the form that starts a run.
+TO_START = ("backend", "name", "left")
 
 
 @require_safe
 def runs(request: Request, slug: str) -> HttpResponse:
     """The backends, and the project's runs with what is left to review, newest first."""
-    access = enter(request.user, slug, Can.READ_NOTES)
+    return _runs(request, enter(request.user, slug, Can.READ_NOTES))
+
+
+def _runs(request: Request, access: Access, refused: str = "") -> HttpResponse:
+    """With what was filled in to start one, where it was refused."""
     rows = Run.objects.filter(project=access.project).select_related("author", "job", "created_by")
     page = Paginator(rows, ROWS).get_page(number(request.GET, "page"))
     context = {
@@ -48,8 +54,10 @@ def runs(request: Request, slug: str) -> HttpResponse:
         "imported": _imported(access) if page.number == 1 else [],
         "token": uuid.uuid4(),
         "several": len(runs_with_notes(access.project)[:2]) > 1,
+        "refused": refused,
+        "filled": {name: request.POST.get(name, "")[:80] for name in TO_START} if refused else {},
     }
-    return render(request, "runs/runs.html", context)
+    return render(request, "runs/runs.html", context, status=422 if refused else 200)
 
 
 @dataclass(frozen=True)
@@ -82,7 +90,8 @@ def _imported(access: Access) -> list[ImportedRun]:
 def run_start(request: Request, slug: str) -> HttpResponse:
     """POST `backend`, `name` (may be empty) and a `token` that marks the form: sent twice it is one run.
 
-    With `left` it reads only notes that aren't gold.
+    With `left` it reads only notes that aren't gold. What is refused is said above the form, which keeps what was
+    chosen.
     """
     access = enter(request.user, slug, Can.MANAGE)
     try:
@@ -95,8 +104,7 @@ def run_start(request: Request, slug: str) -> HttpResponse:
             left=bool(request.POST.get("left")),
         )
     except ServiceError as error:
-        messages.error(request, sentence(error))
-        return redirect("runs", slug)
+        return _runs(request, access, refused=sentence(error))
     return redirect("run", slug, run.pk)
 
 

@@ -79,12 +79,17 @@
   // htmx gives the focus back to the element with the same id. Else it goes to one that reads the same, such as a link in a part
   // that is fetched every second; where there is none any more, to the new part itself.
   let held = null;
+  // What somebody opened or closed stays so, by the words of its summary; figures in them may change.
+  let unfolded = new Map();
+  const saying = (details) => details.querySelector("summary")?.textContent.replace(/\d+/g, "").trim();
   document.addEventListener("htmx:beforeSwap", (event) => {
     const { activeElement } = document;
     held = event.detail.target.contains(activeElement) ? activeElement : null;
+    unfolded = new Map([...event.detail.target.querySelectorAll("details")].map((details) => [saying(details), details.open]));
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     const part = event.detail.elt;
+    for (const details of part.querySelectorAll("details")) details.open = unfolded.get(saying(details)) ?? details.open;
     if (!held || (document.activeElement && document.activeElement !== document.body)) return;
     const twin = [...part.querySelectorAll(held.tagName)].find((each) => each.textContent === held.textContent);
     if (!twin && !part.hasAttribute("tabindex")) part.tabIndex = -1;

@@ -297,7 +297,7 @@ def test_disagreements_by_keys(world: SimpleNamespace, page_of: Any, live: Any, 
     expect(page.locator(".ad-place")).to_have_count(2)
     page.locator("#by-cause").select_option("AM")
     page.get_by_role("button", name="Show", exact=True).click()
-    expect(page.get_by_role("heading", name="No such place")).to_be_visible()
+    expect(page.get_by_role("heading", name="No disagreement here")).to_be_visible()
     page.go_back()
     page.wait_for_selector("html[data-disagreements=ready]")
     press(page, "j", "o")

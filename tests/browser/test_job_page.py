@@ -10,6 +10,7 @@ from annotations.services.staged import pack, stage_import
 from models_runtime.models import Job
 from models_runtime.runner import take
 from models_runtime.services import status
+from models_runtime.services.runs import start_run
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -67,6 +68,19 @@ def test_the_page_follows_the_job(staged: Any, page_of: Any, live: Any, axe: Any
     page.wait_for_timeout(1500)
     assert asked == []
     assert axe(page) == []
+
+
+def test_what_was_opened_stays_open_while_the_page_follows(staged: Any, page_of: Any, live: Any) -> None:
+    manager, project, _ = staged
+    make.make_note(project, "Seen on 12/03/2021.")
+    run = start_run(project=project, backend="rules", actor=manager, key="once")
+    type(run).objects.filter(pk=run.pk).update(params={"prompt": "List all names.", "prompt_version": 3})
+    page = page_of(manager)
+    page.goto(live("run", project.slug, run.pk))
+    page.get_by_text("What the model is told").click()
+    take(run.job.pk).progress(0, 1)
+    expect(page.get_by_text("0 of 1 notes")).to_be_visible()
+    expect(page.get_by_text("List all names.")).to_be_visible()
 
 
 def test_cancelling_by_the_button(staged: Any, page_of: Any, live: Any) -> None:

@@ -98,7 +98,7 @@ def start_run(boss: Person) -> None:
     page = boss.go("/projects/ward-9/")
     page.get_by_role("link", name="Runs").first.click()
     expect(page.get_by_role("main")).to_contain_text("No runs yet")
-    page.get_by_role("button", name="Run on every note").click()
+    page.get_by_role("button", name="Start the run").click()
     expect(page.get_by_role("heading", name="rules-1")).to_be_visible()
     expect(page.locator("#run-state")).to_contain_text("3 notes read.", timeout=60_000)
 

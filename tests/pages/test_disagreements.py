@@ -56,7 +56,7 @@ def test_nothing_to_show(world, sign_in):
     html = check_page(sign_in(world.rev).get(PAGE))
     assert "No disagreements" in html
     html = check_page(sign_in(world.rev).get(f"{PAGE}?kind=label"))
-    assert "No such place" in html
+    assert "No disagreement here" in html
 
 
 @pytest.mark.parametrize(

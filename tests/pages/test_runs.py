@@ -105,8 +105,24 @@ def test_a_taken_name_or_unknown_backend_is_said(world, sign_in):
     client = sign_in(world.mia)
     start(client, world, name="one")
     for options, word in (({"name": "one"}, "exists already"), ({"backend": "none"}, "unknown backend")):
-        assert word in client.get(start(client, world, **options).url).content.decode().lower()
+        answer = start(client, world, left=1, **options)
+        assert answer.status_code == 422
+        html = check_page(answer)
+        assert word in html.lower()
+        # What was filled in stays.
+        assert 'name="left" id="run-left" value="1" checked' in html
+        assert ('value="fake" required checked' in html, 'id="run-name" value="one"' in html) == (
+            ("name" in options,) * 2
+        )
     assert Author.objects.filter(kind="run").count() == 1
+
+
+def test_only_notes_that_are_not_gold(world, sign_in):
+    client = sign_in(world.mia)
+    gold = make.make_author(world.project, kind="gold")
+    make.make_set(world.notes[0], gold, [(0, 11, "PATIENT")], submitted=True)
+    check_page(client.get(start(client, world, left=1).url))
+    assert RunItem.objects.count() == len(world.notes) - 1
 
 
 def test_who_may(world, sign_in):
