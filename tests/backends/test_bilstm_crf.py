@@ -93,15 +93,14 @@ def test_a_language_is_learned_from_notes_without_labels_and_can_not_be_had_back
         content = archive.read(WEIGHTS)
     tensors = load(content)
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+    assert len(header) == 1, "of several entries safetensors writes any first: the same model would be another file"
+    said = json.loads(header["vocabulary"])
     own = {name.removeprefix(LANGUAGE).partition(".")[0] for name in tensors if name.startswith(LANGUAGE)}
     assert own == {"table", "onward", "behind"}
     lacking = {name: value for name, value in tensors.items() if name != f"{LANGUAGE}onward.weight_hh_l0"}
-    for some, said in (
-        (lacking, header),
-        (tensors, header | {"alphabet": '"ab"'}),
-        (tensors, header | {"alphabet": "1"}),
-    ):
-        made = damaged(tmp_path / "model.zip", tmp_path / "bad.zip", weights__safetensors=save(some, said))
+    for some, alphabet in ((lacking, said["alphabet"]), (tensors, "ab"), (tensors, 1)):
+        weights = save(some, {"vocabulary": json.dumps(said | {"alphabet": alphabet})})
+        made = damaged(tmp_path / "model.zip", tmp_path / "bad.zip", weights__safetensors=weights)
         with pytest.raises(BackendError, match="don't fit its card"):
             BiLstmCrfBackend(str(made))
 

@@ -25,6 +25,8 @@ MOST_LABELS: Final = 500
 MOST_GROUPED: Final = 32
 # Tensors of the character language model, beside those of the network.
 LANGUAGE: Final = "language."
+# What its language model tells apart, beside the vocabulary.
+ALPHABET: Final = "alphabet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +57,18 @@ def save_model(
 ) -> str:
     """Write a model; returns the sha256 of its file. The same content gives the same file."""
     state = dict(network.state_dict())
-    header = {"vocabulary": json.dumps(vocabulary.as_data(), sort_keys=True)}
+    said = vocabulary.as_data()
     if characters is not None:
         state |= {f"{LANGUAGE}{name}": value for name, value in characters.state_dict().items()}
-        header["alphabet"] = json.dumps(characters.alphabet)
+        said[ALPHABET] = characters.alphabet
     tensors = {name: value.detach().cpu().contiguous() for name, value in state.items()}
     return files.pack(
         path,
         {
             files.CARD: files.as_json(asdict(card)),
             files.LEXICON: files.as_json(lexicon),
-            WEIGHTS: save(tensors, header),
+            # One entry: safetensors writes several in any order.
+            WEIGHTS: save(tensors, {"vocabulary": json.dumps(said, sort_keys=True)}),
         },
     )
 
@@ -90,9 +93,11 @@ def load_model(path: Path) -> Loaded:
     tags = Tags.of(card.labels)
     try:
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-        vocabulary = Vocabulary.read(json.loads(header["vocabulary"]))
+        said = json.loads(header["vocabulary"])
+        alphabet = said.pop(ALPHABET, None)
+        vocabulary = Vocabulary.read(said)
         tensors = load(content)
-        characters = _characters(json.loads(header["alphabet"]), tensors) if "alphabet" in header else None
+        characters = _characters(alphabet, tensors) if alphabet is not None else None
         context = 2 * characters.width if characters else 0
         network = BiLstmCrf(Shape(vocabulary.sizes(), hidden=card.hidden, context=context), tags)
         network.load_state_dict({name: value for name, value in tensors.items() if not name.startswith(LANGUAGE)})
