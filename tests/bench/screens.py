@@ -1,6 +1,6 @@
-"""`python -m tests.bench.screens [FOLDER]`: pictures of the workbench in the demo project, for docs/screenshots.
+"""`python -m tests.bench.screens [FOLDER]`: pictures of the product in the demo project, for docs/screenshots.
 
-Runs the product with its demo in a folder of its own and labels a little: 1440 and 390 pixels wide, light and dark.
+Runs it with its demo in a folder of its own, labels and decides a little: 1440 and 390 pixels wide, light and dark.
 """
 
 import shutil
@@ -16,7 +16,7 @@ from tests.bench.people import reading
 from tests.bench.product import ROOT, Product
 from tests.bench.workbench import chromium
 
-PERSON, PASSWORD = "anna", "demo-password"
+PERSON, REVIEWER, PASSWORD = "anna", "reviewer", "demo-password"
 NOTE = "it-covid-012"
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 # What is labelled already when the picture is taken: (text, label), each where it stands first.
@@ -57,9 +57,36 @@ def main(folder: Path) -> None:
                         _mentions(page)
                         page.screenshot(path=folder / f"annotate-mentions-{name}.png")
         person.close()
+        _deciding(product, folder)
     finally:
         product.stop()
         shutil.rmtree(data, ignore_errors=True)
+
+
+def _deciding(product: Product, folder: Path) -> None:
+    """What reviewers see."""
+    person = product.signed_in(REVIEWER, PASSWORD)
+    at = f"http://127.0.0.1:{product.port}"
+    for scheme in ("light", "dark"):
+        for viewport in (WIDE, NARROW):
+            name = f"{scheme}-{viewport['width']}"
+            with chromium(product.port, person, viewport=viewport, color_scheme=scheme) as page:
+                page.goto(f"{at}/projects/demo/runs/")
+                page.get_by_role("link", name="Review rules-1").click()
+                page.wait_for_selector("html[data-review=ready]")
+                if scheme == "light" and viewport is WIDE:
+                    for key in "aaax":
+                        page.keyboard.press(key)
+                    page.wait_for_selector("#save-state[data-save=saved]")
+                page.screenshot(path=folder / f"review-{name}.png")
+    with chromium(product.port, person, viewport=WIDE) as page:
+        page.goto(f"{at}/projects/demo/adjudicate/next/")
+        page.wait_for_load_state("networkidle")
+        page.screenshot(path=folder / "adjudicate-light-1440.png")
+        page.goto(f"{at}/projects/demo/agreement/")
+        page.wait_for_load_state("networkidle")
+        page.screenshot(path=folder / "agreement-light-1440.png")
+    person.close()
 
 
 def _labelled(person: Browser) -> str:
