@@ -12,6 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Property tests take their time where the machine is busy, and leave no folder behind.
+settings.register_profile("patient", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 # Playwright's event loop runs in the thread of the test, where Django would refuse the ORM.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")

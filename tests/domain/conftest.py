@@ -1,8 +1,6 @@
-"""Property tests of the domain run without a deadline (the machine may be busy) and leave no folder behind."""
+"""Property tests of the domain look at more examples than others."""
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
-settings.register_profile(
-    "domain", deadline=None, database=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow]
-)
+settings.register_profile("domain", settings.get_profile("patient"), max_examples=150)
 settings.load_profile("domain")
