@@ -43,7 +43,7 @@ def _hide_unused() -> None:
 _hide_unused()
 
 
-class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
+class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # no generic when it runs
     """Looked at here, changed on the project's own pages (which write the audit events)."""
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
@@ -67,7 +67,7 @@ class FailedSignIns(ReadOnly, AccessFailureLogAdmin):
 
 
 @admin.register(User)
-class People(UserAdmin):  # type: ignore[type-arg]
+class People(UserAdmin):  # type: ignore[type-arg]  # no generic when it runs
     """Accounts. An account that did work is switched off, never deleted: the work names it."""
 
     list_display = ["username", "first_name", "last_name", "is_active", "is_staff", "last_login"]
@@ -108,7 +108,7 @@ class Memberships(ReadOnly):
     search_fields = ["user__username", "project__slug"]
 
 
-class _Rows(admin.TabularInline):  # type: ignore[type-arg]
+class _Rows(admin.TabularInline):  # type: ignore[type-arg]  # no generic when it runs
     extra = 0
     can_delete = False
 

@@ -39,7 +39,7 @@ _PERSON_COLUMNS = columns_of(User, without=["last_login", "date_joined"])
 _PERSON = PreparedRead(lambda pk: User.objects.filter(pk=pk).values_list(*_PERSON_COLUMNS), int)
 
 
-class Backend(AuthenticationBackend):  # type: ignore[misc]
+class Backend(AuthenticationBackend):  # type: ignore[misc]  # its class has no types
     """allauth's, with a prepared read of who is signed in: every request needs it."""
 
     def get_user(self, user_id: int) -> User | None:
@@ -50,7 +50,7 @@ class Backend(AuthenticationBackend):  # type: ignore[misc]
         return user if self.user_can_authenticate(user) else None
 
 
-class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]
+class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]  # its class has no types
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 
@@ -78,7 +78,7 @@ class _Plain:
                 field.widget.attrs["autofocus"] = True
 
 
-class SignIn(_Plain, LoginForm):  # type: ignore[misc]
+class SignIn(_Plain, LoginForm):  # type: ignore[misc]  # its class has no types
     attrs = {"autocapitalize": "none", "spellcheck": "false"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -86,15 +86,15 @@ class SignIn(_Plain, LoginForm):  # type: ignore[misc]
         self.fields["password"].help_text = ""  # the link stands below the form
 
 
-class PasswordAgain(_Plain, PasswordReauthenticateForm):  # type: ignore[misc]
+class PasswordAgain(_Plain, PasswordReauthenticateForm):  # type: ignore[misc]  # its class has no types
     pass
 
 
-class ChangePassword(_Plain, ChangePasswordForm):  # type: ignore[misc]
+class ChangePassword(_Plain, ChangePasswordForm):  # type: ignore[misc]  # its class has no types
     pass
 
 
-class ChoosePassword(_Plain, ResetPasswordKeyForm):  # type: ignore[misc]
+class ChoosePassword(_Plain, ResetPasswordKeyForm):  # type: ignore[misc]  # its class has no types
     pass
 
 
@@ -112,7 +112,7 @@ class _CountedCode(_Plain):
             request.axes_credentials = credentials
             raise ValidationError("locked out")
         try:
-            code: str = super().clean_code()  # type: ignore[misc]
+            code: str = super().clean_code()  # type: ignore[misc]  # its class has no types
         except ValidationError:
             user_login_failed.send(sender=type(self), credentials=credentials, request=request)
             raise
@@ -120,15 +120,15 @@ class _CountedCode(_Plain):
         return code
 
 
-class Code(_CountedCode, AuthenticateForm):  # type: ignore[misc]
+class Code(_CountedCode, AuthenticateForm):  # type: ignore[misc]  # its class has no types
     pass
 
 
-class CodeAgain(_CountedCode, ReauthenticateForm):  # type: ignore[misc]
+class CodeAgain(_CountedCode, ReauthenticateForm):  # type: ignore[misc]  # its class has no types
     pass
 
 
-class FirstCode(_Plain, ActivateTOTPForm):  # type: ignore[misc]
+class FirstCode(_Plain, ActivateTOTPForm):  # type: ignore[misc]  # its class has no types
     attrs = {"inputmode": "numeric"}
 
 

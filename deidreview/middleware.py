@@ -60,7 +60,7 @@ class ContentSecurityPolicy(CSPMiddleware):
 class SignInRequired(LoginRequiredMiddleware):
     """Every view wants a signed-in person unless it says otherwise; scripts get 401 in place of a redirect."""
 
-    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponse:  # type: ignore[override]
+    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponse:  # type: ignore[override]  # narrower
         return ask_to_sign_in(request)
 
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
-class StaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
+class StaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # its class has no types
     """A page names twenty files, and their addresses stay the same as long as the process runs."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -7,7 +7,7 @@ from deidreview import views
 admin.site.site_header = "deidreview administration"
 admin.site.site_title = "deidreview"
 # The admin has its own sign-in page, which would pass the second factor by.
-admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # as allauth documents it
 
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from annotations.access import Access
+from annotations.forms.offering import offer
 from annotations.models import Author, BulkAct
 from annotations.selectors.bulk_rules import Kind, Rule
 from annotations.selectors.workbench import labels_of
@@ -55,7 +56,7 @@ class BulkForm(forms.Form):
         return _("%(name)s (a merged list of %(n)d runs)") % {"name": run.name, "n": self._merged[run.pk]}
 
     def _choose(self, field: str, choices: list[tuple[Any, Any]]) -> None:
-        self.fields[field].choices = choices  # type: ignore[attr-defined]
+        offer(self, field, choices)
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data

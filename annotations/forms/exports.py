@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotations.forms.offering import offer
 from annotations.models import Author, GoldVersion, Project
 from annotations.services.exporting import set_specs
 
@@ -72,5 +73,5 @@ class ExportForm(forms.Form):
         super().__init__(*args, **kwargs)
         grouped = groupby(sets, key=lambda choice: choice.group)
         choices = [(group, [(choice.spec, choice.name) for choice in found]) for group, found in grouped]
-        self.fields["set"].choices = choices  # type: ignore[attr-defined]
-        self.fields["format"].choices = [(name, name) for name in formats]  # type: ignore[attr-defined]
+        offer(self, "set", choices)
+        offer(self, "format", [(name, name) for name in formats])

@@ -51,8 +51,8 @@ class SplitForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
-        shares = [found.get(side) for side in Side]
-        if None not in shares and sum(shares) != 100:  # type: ignore[arg-type]
+        shares = [share for side in Side if (share := found.get(side)) is not None]
+        if len(shares) == len(Side) and sum(shares) != 100:
             raise forms.ValidationError(_("Train, dev and test must make 100 percent together."))
         return found
 

@@ -70,7 +70,7 @@ class UploadForm(forms.Form):
     """
 
     # Django takes fields off the class, so that the form's own `files` stays what it is.
-    files = FilesField(  # type: ignore[assignment]
+    files = FilesField(  # type: ignore[assignment]  # see above
         label=_("Files"), error_messages={"required": _("Choose at least one file, a folder, or a zip.")}
     )
     paths = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -148,7 +148,7 @@ class UploadForm(forms.Form):
         files: list[UploadedFile[Any]] = self.cleaned_data["files"]
         names = self.names()
         if len(files) == 1 and names[0].lower().endswith(".zip"):
-            return names[0], files[0].file  # type: ignore[return-value]
+            return names[0], files[0].file  # type: ignore[return-value]  # no wider than what reads it
         packed = pack([(name, file.read()) for name, file in zip(names, files, strict=True)])
         return names[0] if len(files) == 1 else f"{len(files)} files", packed
 

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
+from annotations.forms.offering import offer_rows
 from annotations.forms.refusals import sentence
 from annotations.models import Category, Label, LabelSet
 from annotations.services.errors import ServiceError
@@ -80,7 +81,7 @@ class AddLabelForm(_LabelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["category"].queryset = Category.objects.filter(label_set=self.label_set)  # type: ignore[attr-defined]
+        offer_rows(self, "category", Category.objects.filter(label_set=self.label_set))
 
     def clean_name(self) -> str:
         name = super().clean_name()
@@ -111,4 +112,4 @@ class MergeForm(forms.Form):
     def __init__(self, *args: Any, source: Label, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         others = Label.objects.filter(label_set=source.label_set_id, merged_into__isnull=True).exclude(pk=source.pk)
-        self.fields["into"].queryset = others  # type: ignore[attr-defined]
+        offer_rows(self, "into", others)

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from annotations.forms.offering import offer_rows
 from annotations.models import Role, User
 
 ROLES = [
@@ -49,4 +50,4 @@ class RemoveForm(forms.Form):
 
     def __init__(self, *args: Any, heirs: Sequence[User], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["heir"].queryset = User.objects.filter(pk__in=[heir.pk for heir in heirs])  # type: ignore[attr-defined]
+        offer_rows(self, "heir", User.objects.filter(pk__in=[heir.pk for heir in heirs]))

@@ -1,8 +1,11 @@
+from typing import Any
+
 from django import forms
 from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy as _
 
 from annotations.domain.labels import LabelSetDef
+from annotations.forms.offering import offer
 
 LANGUAGE = RegexValidator(
     r"\A[A-Za-z]{2,3}(-[A-Za-z0-9]{2,4})?\Z",
@@ -24,6 +27,6 @@ class ProjectForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "list": "languages", "class": "short"}),
     )
 
-    def __init__(self, *args: object, label_sets: dict[str, LabelSetDef], **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        self.fields["label_set"].choices = [(key, found.name) for key, found in label_sets.items()]  # type: ignore[attr-defined]
+    def __init__(self, *args: Any, label_sets: dict[str, LabelSetDef], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer(self, "label_set", [(key, found.name) for key, found in label_sets.items()])

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from annotations.access import Access, Can
+from annotations.forms.offering import offer
 from annotations.selectors.searching import Options, Where
 from annotations.selectors.workbench import labels_of
 from annotations.services.searching import LONGEST
@@ -45,7 +46,7 @@ class SearchForm(forms.Form):
             del self.fields["reading"]
 
     def _choose(self, field: str, choices: list[tuple[Any, Any]]) -> None:
-        self.fields[field].choices = choices  # type: ignore[attr-defined]
+        offer(self, field, choices)
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data

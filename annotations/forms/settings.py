@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
+from annotations.forms.offering import offer_rows
 from annotations.forms.projects import LANGUAGE
 from annotations.models import Author, Project, User
 from annotations.models.project import PlantedShare, SecondReview
@@ -15,7 +16,7 @@ from annotations.models.project import PlantedShare, SecondReview
 MOST_READERS = 20
 
 
-class RunField(forms.ModelChoiceField):  # type: ignore[type-arg]
+class RunField(forms.ModelChoiceField):  # type: ignore[type-arg]  # no generic when it runs
     def label_from_instance(self, obj: Author) -> str:
         return _("The spans of %(run)s") % {"run": obj.name}
 
@@ -93,7 +94,7 @@ class SettingsForm(forms.Form):
 
     def __init__(self, *args: Any, runs: QuerySet[Author], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["seed_from"].queryset = runs  # type: ignore[attr-defined]
+        offer_rows(self, "seed_from", runs)
 
     def clean_language(self) -> str:
         return str(self.cleaned_data["language"]).lower()
@@ -116,7 +117,7 @@ class AssignForm(forms.Form):
 
     def __init__(self, *args: Any, readers: Sequence[User], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["reader"].queryset = User.objects.filter(pk__in=[reader.pk for reader in readers])  # type: ignore[attr-defined]
+        offer_rows(self, "reader", User.objects.filter(pk__in=[reader.pk for reader in readers]))
 
     def clean_names(self) -> list[str]:
         lines = (line.strip() for line in str(self.cleaned_data["names"]).splitlines())

@@ -22,7 +22,7 @@ class Queue:
         order = data.get("order", "")
         label = data.get("label", "")
         known = label.isascii() and label.isdecimal() and len(label) < _LABEL_DIGITS
-        return cls(order if order in get_args(Order) else "note", int(label) if known else None)  # type: ignore[arg-type]
+        return cls(order if order in get_args(Order) else "note", int(label) if known else None)  # type: ignore[arg-type]  # just looked at
 
     @property
     def plain(self) -> bool:

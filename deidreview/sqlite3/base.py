@@ -124,7 +124,7 @@ def _has_log(connection: Any) -> bool:
     return bool(connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal")
 
 
-class DatabaseWrapper(Original):  # type: ignore[misc]
+class DatabaseWrapper(Original):  # type: ignore[misc]  # its class has no types
     queue: Queue | None = None
     log: Log | None = None
     _level = ""

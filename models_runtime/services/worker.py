@@ -60,7 +60,7 @@ class DurableWorker(Worker):
         self.set_state(self.get_state(), registering)
 
     def register_birth(self) -> None:
-        super().register_birth()  # type: ignore[no-untyped-call]
+        super().register_birth()  # type: ignore[no-untyped-call]  # rq has no types there
         self.heartbeat()
 
     # ── No remote commands: no thread in a process that forks, and nobody stops a job through Redis ──────────────────
@@ -84,7 +84,7 @@ class DurableWorker(Worker):
     def teardown(self) -> None:
         if not self.is_horse:
             with suppress(RedisError):
-                self.register_death()  # type: ignore[no-untyped-call]
+                self.register_death()  # type: ignore[no-untyped-call]  # rq has no types there
 
     # ── The child ────────────────────────────────────────────────────────────────────────────────────────────────────
     def fork_work_horse(self, job: RQJob, queue: Queue) -> None:

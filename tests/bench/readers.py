@@ -1,7 +1,7 @@
 """Notes a second of each backend on one core, on the same notes in the same run, with Presidio's patterns beside ours.
 
-Only where MEDDOCAN is beside the repository. The CRF learns from a part of train first; how fast it reads depends on
-how much it knows, so `make quality` says what all of train gives.
+Only where MEDDOCAN is beside the repository. What learns learns from a part of train first: the CRF properly, since how
+fast it reads depends on how much it knows; networks for an epoch, since theirs depends on their size alone.
 """
 
 import tempfile
@@ -13,7 +13,10 @@ from typing import Final
 from models_runtime.backends.base import Backend
 from models_runtime.backends.crf import CrfBackend
 from models_runtime.backends.crf.training import train
+from models_runtime.backends.learner import Lesson
 from models_runtime.backends.rules import RulesBackend
+from models_runtime.registry import TRAINABLE, load
+from models_runtime.registry import installed as is_here
 from tests.bench.figures import Figure, over_rounds
 from tests.bench.presidio import PresidioBackend, installed
 from tests.bench.rules import meddocan, score
@@ -21,6 +24,8 @@ from tests.bench.rules import meddocan, score
 PART: Final = "readers"
 LEARNED: Final = 200
 STEPS: Final = 40
+NETWORKS: Final = ("spacy", "bilstm")
+FEW: Final = 40
 AIMS: Final = {"rules": 300.0, "crf": 100.0}
 
 
@@ -34,6 +39,11 @@ def figures(rounds: int = 3) -> list[Figure]:
         notes = [(note.text, note.spans or []) for note in learned]
         train(notes, path, label_set="meddocan", iterations=STEPS)
         backends: dict[str, Backend] = {"rules": RulesBackend("meddocan"), "crf": CrfBackend(str(path))}
+        lesson = Lesson(notes[:FEW], "meddocan", iterations=1)
+        for kind in filter(lambda kind: is_here(TRAINABLE[kind]), NETWORKS):
+            factory = TRAINABLE[kind].factory
+            load(f"{factory.rsplit('.', 2)[0]}.training.learn")(lesson, place := Path(folder) / f"{kind}.zip")
+            backends[kind] = load(factory)(str(place))
         if installed():
             backends["presidio"] = PresidioBackend("es")
         speeds = _speeds(backends, [note.text for note in read], rounds)

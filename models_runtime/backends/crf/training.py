@@ -77,7 +77,7 @@ def _sequences(text: str, spans: Sequence[Span], rules: RulesBackend, rows: Rows
         yield pycrfsuite.ItemSequence(rows.of(features.of(first, past), past - first)), tags[first:past]
 
 
-class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]
+class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # its class has no types
     """crfsuite's trainer; what `report` raises comes out of `train`."""
 
     def __init__(self, algorithm: str, params: dict[str, Any], report: Report) -> None:

@@ -10,9 +10,9 @@ def _spacy_without_torch() -> None:
     """
     if "spacy" in sys.modules or "torch" in sys.modules:
         return
-    sys.modules["torch"] = None  # type: ignore[assignment]
+    sys.modules["torch"] = None  # type: ignore[assignment]  # how an import is refused
     try:
-        import spacy  # noqa: F401
+        import spacy  # noqa: F401 - for what it imports
     finally:
         del sys.modules["torch"]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.backends.rules.helpers import check
+from tests.backends.rules.helpers import marked
 
 FOUND = [
     "Uomo di {AGE|60} anni, iperteso",
@@ -48,12 +48,12 @@ LEFT = [
 
 @pytest.mark.parametrize("row", FOUND)
 def test_ages(row: str) -> None:
-    check(row)
+    assert marked(row) == row
 
 
 @pytest.mark.parametrize("row", LEFT)
 def test_no_ages(row: str) -> None:
-    check(row)
+    assert marked(row) == row
 
 
 @pytest.mark.parametrize(
@@ -68,4 +68,4 @@ def test_no_ages(row: str) -> None:
     ],
 )
 def test_the_unit_belongs_to_the_span_in_some_sets(row: str, label_set: str) -> None:
-    check(row, label_set)
+    assert marked(row, label_set) == row

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.backends.rules.helpers import check
+from tests.backends.rules.helpers import marked, otherwise
 
 FOUND = [
     "NHC: {MEDICALRECORD|448120}",
@@ -52,18 +52,18 @@ LEFT = [
 
 @pytest.mark.parametrize("row", FOUND)
 def test_numbers(row: str) -> None:
-    check(row)
+    assert marked(row) == row
 
 
 @pytest.mark.parametrize("row", LEFT)
 def test_no_numbers(row: str) -> None:
-    check(row)
+    assert marked(row) == row
 
 
 def test_meddocan_has_finer_labels() -> None:
-    check("NHC: {ID_SUJETO_ASISTENCIA|368503}.\nNASS: {ID_ASEGURAMIENTO|26 63514095}.", "meddocan")
-    check("CIPA: nhc-{ID_SUJETO_ASISTENCIA|150679}.", "meddocan")
-    check(
+    rows = (
+        "NHC: {ID_SUJETO_ASISTENCIA|368503}.\nNASS: {ID_ASEGURAMIENTO|26 63514095}.",
+        "CIPA: nhc-{ID_SUJETO_ASISTENCIA|150679}.",
         "Episodio: {ID_CONTACTO_ASISTENCIAL|3629184}. NºCol: {ID_TITULACION_PERSONAL_SANITARIO|08-08-25574}.",
-        "meddocan",
     )
+    assert otherwise(*rows, label_set="meddocan") == []

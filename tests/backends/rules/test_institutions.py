@@ -1,6 +1,6 @@
 import pytest
 
-from tests.backends.rules.helpers import check
+from tests.backends.rules.helpers import marked, otherwise
 
 FOUND = [
     "UOC Radiologia, {HOSPITAL|Ospedale San Rocco} - {CITY|Latina}",
@@ -50,30 +50,30 @@ LEFT = [
 
 @pytest.mark.parametrize("row", FOUND)
 def test_institutions(row: str) -> None:
-    check(row)
+    assert marked(row) == row
 
 
 @pytest.mark.parametrize("row", LEFT)
 def test_no_institutions(row: str) -> None:
-    check(row)
+    assert marked(row) == row
 
 
 def test_family_and_sex_are_marked_where_a_set_wants_them() -> None:
     row = (
         "{SEXO_SUJETO_ASISTENCIA|Mujer} de {EDAD_SUJETO_ASISTENCIA|40 años}. Su {FAMILIARES_SUJETO_ASISTENCIA|madre} y "
     )
-    check(row + "{FAMILIARES_SUJETO_ASISTENCIA|dos hermanos}. Sin antecedentes familiares.", "meddocan")
+    fewer = "{FAMILIARES_SUJETO_ASISTENCIA|dos hermanos}. Sin antecedentes familiares."
     more = "{FAMILIARES_SUJETO_ASISTENCIA|tres hijos varones}, {FAMILIARES_SUJETO_ASISTENCIA|bisabuelo} diabético y "
-    check(row + more + "{FAMILIARES_SUJETO_ASISTENCIA|dos familiares} sordos. Sin antecedentes familiares.", "meddocan")
-    check("Mujer de {AGE|40} años. Su madre y dos hermanos.")
+    more += "{FAMILIARES_SUJETO_ASISTENCIA|dos familiares} sordos. Sin antecedentes familiares."
+    assert otherwise(row + fewer, row + more, label_set="meddocan") == []
+    assert otherwise("Mujer de {AGE|40} años. Su madre y dos hermanos.") == []
 
 
 def test_makers_and_traits_are_marked_where_a_set_wants_them() -> None:
-    check("Stent ({INSTITUCION|Boston Scientific}) y toxina ({INSTITUCION|Allergan}).", "meddocan")
-    check("Toxina (Allergan) y Nestlé.")
-    check(
+    wanted = (
+        "Stent ({INSTITUCION|Boston Scientific}) y toxina ({INSTITUCION|Allergan}).",
         "{ID_SUJETO_ASISTENCIA|Viuda}, de {ID_SUJETO_ASISTENCIA|raza blanca}; en el {SEXO_SUJETO_ASISTENCIA|niño}.",
-        "meddocan",
+        "Ingresa en el {HOSPITAL|Hospital Niño Jesús}.",
     )
-    check("Viuda, de raza blanca; en el niño. Es la casada del pueblo.")
-    check("Ingresa en el {HOSPITAL|Hospital Niño Jesús}.", "meddocan")
+    left = ("Toxina (Allergan) y Nestlé.", "Viuda, de raza blanca; en el niño. Es la casada del pueblo.")
+    assert otherwise(*wanted, label_set="meddocan") == [] == otherwise(*left)

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.backends.rules.helpers import check, found, read
+from tests.backends.rules.helpers import found, marked, read
 
 FOUND = [
     "Il MMG Dott. {DOCTOR|Fusco} prescrive",
@@ -73,12 +73,12 @@ LEFT = [
 
 @pytest.mark.parametrize("row", FOUND)
 def test_names(row: str) -> None:
-    check(row)
+    assert marked(row) == row
 
 
 @pytest.mark.parametrize("row", LEFT)
 def test_no_names(row: str) -> None:
-    check(row)
+    assert marked(row) == row
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_no_names(row: str) -> None:
     ],
 )
 def test_what_was_found_once_counts_everywhere(row: str) -> None:
-    check(row)
+    assert marked(row) == row
 
 
 def test_a_patient_named_as_a_disease_is_still_a_patient() -> None:
@@ -105,8 +105,8 @@ def test_a_patient_named_as_a_disease_is_still_a_patient() -> None:
 
 
 def test_meddocan_tells_patients_relatives_and_staff_apart() -> None:
-    check(
+    row = (
         "Nombre: {NOMBRE_SUJETO_ASISTENCIA|Rosa}.\nMédico: {NOMBRE_PERSONAL_SANITARIO|Juan Gil Mora} NºCol: "
-        "{ID_TITULACION_PERSONAL_SANITARIO|28 28 70973}.",
-        "meddocan",
+        "{ID_TITULACION_PERSONAL_SANITARIO|28 28 70973}."
     )
+    assert marked(row, "meddocan") == row
