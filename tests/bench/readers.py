@@ -7,6 +7,8 @@ fast it reads depends on how much it knows; networks for an epoch, since theirs 
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +17,6 @@ from models_runtime.backends.crf import CrfBackend
 from models_runtime.backends.crf.training import train
 from models_runtime.backends.learner import Lesson
 from models_runtime.backends.rules import RulesBackend
-from models_runtime.registry import TRAINABLE, load
-from models_runtime.registry import installed as is_here
 from tests.bench.figures import Figure, over_rounds
 from tests.bench.presidio import PresidioBackend, installed
 from tests.bench.rules import meddocan, score
@@ -24,7 +24,11 @@ from tests.bench.rules import meddocan, score
 PART: Final = "readers"
 LEARNED: Final = 200
 STEPS: Final = 40
-NETWORKS: Final = ("spacy", "bilstm")
+# The library that each needs, where it is, and what reads with it.
+NETWORKS: Final = {
+    "spacy": ("spacy", "models_runtime.backends.spacy_ner", "SpacyBackend"),
+    "bilstm": ("torch", "models_runtime.backends.bilstm_crf", "BiLstmCrfBackend"),
+}
 FEW: Final = 40
 AIMS: Final = {"rules": 300.0, "crf": 100.0}
 
@@ -40,10 +44,10 @@ def figures(rounds: int = 3) -> list[Figure]:
         train(notes, path, label_set="meddocan", iterations=STEPS)
         backends: dict[str, Backend] = {"rules": RulesBackend("meddocan"), "crf": CrfBackend(str(path))}
         lesson = Lesson(notes[:FEW], "meddocan", iterations=1)
-        for kind in filter(lambda kind: is_here(TRAINABLE[kind]), NETWORKS):
-            factory = TRAINABLE[kind].factory
-            load(f"{factory.rsplit('.', 2)[0]}.training.learn")(lesson, place := Path(folder) / f"{kind}.zip")
-            backends[kind] = load(factory)(str(place))
+        for name, (library, module, reader) in NETWORKS.items():
+            if find_spec(library):
+                import_module(f"{module}.training").learn(lesson, place := Path(folder) / f"{name}.zip")
+                backends[name] = getattr(import_module(f"{module}.backend"), reader)(str(place))
         if installed():
             backends["presidio"] = PresidioBackend("es")
         speeds = _speeds(backends, [note.text for note in read], rounds)
