@@ -2,6 +2,7 @@
 // same form sends what the browser's own file field holds.
 
 import "./managing.js";
+import { words } from "./import_words.js";
 import { MOST_ENTRIES, zip } from "./zip.js";
 
 const form = document.getElementById("upload");
@@ -21,28 +22,19 @@ const chosen = new Map(); // relative path → File
 let formatTouched = false;
 let busy = false;
 
-export const size = (bytes) => {
-  if (bytes < 1024) return `${bytes} bytes`;
-  if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(1)} KB`;
-  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
-};
-
 // Folders can only be chosen with a script that keeps their names, so the field for them is made here.
 const folder = Object.assign(document.createElement("input"), { type: "file", webkitdirectory: true });
 const element = (name, text, attributes = {}) => Object.assign(document.createElement(name), { textContent: text }, attributes);
 const files = () => [...chosen].map(([path, file]) => ({ path, file }));
 const total = () => files().reduce((sum, { file }) => sum + file.size, 0);
 const isZip = (path) => path.toLowerCase().endsWith(".zip");
-const count = (n) => `${n.toLocaleString("en")} ${n === 1 ? "file" : "files"}`;
 
 // What is wrong with the choice, in plain words; empty when it can be sent.
 const problem = () => {
-  if (chosen.size === 0) return "Choose at least one file, a folder, or a zip.";
-  if (total() > limit)
-    return `These files have ${size(total())} together; at most ${form.dataset.limitWords} are taken at once. Import them in parts, or as a zip.`;
-  if (chosen.size > 1 && [...chosen.keys()].some(isZip))
-    return "A zip is imported by itself: choose one zip and nothing else, or files without a zip.";
-  if (chosen.size > MOST_ENTRIES) return "These are too many files to send one by one. Put them into a zip and choose that.";
+  if (chosen.size === 0) return words.none;
+  if (total() > limit) return words.tooLarge(total(), form.dataset.limitWords);
+  if (chosen.size > 1 && [...chosen.keys()].some(isZip)) return words.zipAlone;
+  if (chosen.size > MOST_ENTRIES) return words.tooMany;
   return "";
 };
 
@@ -58,20 +50,15 @@ const guessFormat = () => {
   if (formatTouched) return;
   const ends = (extension) => [...chosen.keys()].some((path) => path.toLowerCase().endsWith(extension));
   const guess = ends(".ann") ? "brat" : ends(".conll") ? "conll" : ends(".zip") ? "" : "text";
-  const askWhose = () => {
-  for (const whose of ["annotator", "run"]) form.elements[whose].required = form.elements.annotations.value === whose;
-};
-askWhose();
-for (const option of form.elements.annotations) option.addEventListener("change", askWhose);
-for (const option of form.elements.format) if (option.value === guess) option.checked = true;
+  for (const option of form.elements.format) if (option.value === guess) option.checked = true;
 };
 
 const show = () => {
   chosenBox.replaceChildren();
   if (chosen.size) {
     const line = element("p", "");
-    line.append(element("strong", `${count(chosen.size)}, ${size(total())}`), " ");
-    const clear = element("button", "Clear", { type: "button", className: "link" });
+    line.append(element("strong", words.chosen(chosen.size, total())), " ");
+    const clear = element("button", words.clear, { type: "button", className: "link" });
     clear.addEventListener("click", () => {
       chosen.clear();
       show();
@@ -81,7 +68,7 @@ const show = () => {
     const names = [...chosen.keys()];
     const list = element("ul", "", { className: "name-list" });
     list.append(...names.slice(0, NAMES_SHOWN).map((name) => element("li", name)));
-    if (names.length > NAMES_SHOWN) list.append(element("li", `and ${(names.length - NAMES_SHOWN).toLocaleString("en")} more`, { className: "mute" }));
+    if (names.length > NAMES_SHOWN) list.append(element("li", words.more(names.length - NAMES_SHOWN), { className: "mute" }));
     chosenBox.append(line, list);
   }
   sayErrors(chosen.size ? [problem()].filter(Boolean) : []);
@@ -141,7 +128,7 @@ zone.addEventListener("drop", async (event) => {
   try {
     add(await dropped(event.dataTransfer));
   } catch {
-    sayErrors(["Some of these files could not be read. Nothing was added; try again."]);
+    sayErrors([words.unreadable]);
   }
 });
 
@@ -160,7 +147,7 @@ const body = async () => {
   data.set("do", "files");
   let list = files();
   if (list.length > filesLimit) {
-    const blob = await zip(list, (done, all) => say(`Packing ${count(all)}`, done / all));
+    const blob = await zip(list, (done, all) => say(words.packing(all), done / all));
     list = [{ path: "files.zip", file: blob }];
   }
   data.set("paths", JSON.stringify(list.map(({ path }) => path)));
@@ -175,7 +162,7 @@ const send = (data) =>
     request.setRequestHeader("Accept", "application/json");
     request.upload.addEventListener("progress", (event) => {
       const sent = event.lengthComputable ? event.loaded / event.total : undefined;
-      say(sent === 1 ? "Sent; the server reads it" : `Sending ${size(event.loaded)} of ${size(event.total)}`, sent === 1 ? undefined : sent);
+      say(sent === 1 ? words.sent : words.sending(event.loaded, event.total), sent === 1 ? undefined : sent);
     });
     request.addEventListener("loadend", () => {
       let answer = {};
@@ -191,11 +178,11 @@ const send = (data) =>
 
 const refusal = ({ status, answer }) => {
   if (answer.messages) return answer.messages;
-  if (status === 0) return ["The connection was lost, or a file changed on your disk since you chose it. Nothing was imported; the files are still chosen, so try again."];
-  if (status === 401) return ["You were signed out. Sign in in another tab, then press the button again: the files are still chosen."];
-  if (status === 403) return ["This page is out of date or you may no longer import here. Reload it."];
-  if (status === 411 || status === 413) return [`That is more than is taken at once (${form.dataset.limitWords}). Nothing was imported. Import in parts, or as a zip.`];
-  return ["The server could not take this upload. Nothing was imported; the files are still chosen, so try again."];
+  if (status === 0) return [words.lost];
+  if (status === 401) return [words.signedOut];
+  if (status === 403) return [words.outOfDate];
+  if (status === 411 || status === 413) return [words.refusedAsTooLarge(form.dataset.limitWords)];
+  return [words.failed];
 };
 
 form.addEventListener("submit", async (event) => {

@@ -5,6 +5,7 @@ import { leaver } from "../decide/page.js";
 import { words } from "./words.js";
 
 const { move, decide, own, note, labels: onLabels } = words.groups;
+const { keys: what } = words;
 const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 /** What a key does while words are selected: then it is a label's. @returns {import("../workbench/keys.js").Action[]} */
@@ -22,25 +23,25 @@ export function causeActions(work, causes) {
 export function actions(work) {
   const leave = leaver(work);
   return [
-    ...moving(work, move, { next: "Next place", before: "Place before", open: "Next open place" }),
-    { keys: DIGITS, group: decide, what: "Take the version of annotator 1, 2, …", run: (_, key) => work.reader(Number(key)) },
-    { keys: ["a"], group: decide, what: "Accept the majority's version, or what all say", run: () => work.majority() },
-    { keys: ["*"], group: decide, what: "Accept every place where all say the same", run: () => work.unanimous() },
-    { keys: ["x"], group: decide, what: "Nothing personal here", run: () => work.nothing() },
-    { keys: ["e"], group: decide, what: "Second look: keep what was decided before", run: () => work.keep() },
-    { keys: ["w"], group: decide, what: "Why they differ: then A, M, D or S", run: () => work.askWhy() },
+    ...moving(work, move, what),
+    { keys: DIGITS, group: decide, what: what.reader, run: (_, key) => work.reader(Number(key)) },
+    { keys: ["a"], group: decide, what: what.majority, run: () => work.majority() },
+    { keys: ["*"], group: decide, what: what.unanimous, run: () => work.unanimous() },
+    { keys: ["x"], group: decide, what: what.nothing, run: () => work.nothing() },
+    { keys: ["e"], group: decide, what: what.keep, run: () => work.keep() },
+    { keys: ["w"], group: decide, what: what.why, run: () => work.askWhy() },
     ...takingBack(work, decide),
-    { keys: ["m"], group: own, what: "Select the place's words; then a label's key", run: () => work.mark() },
+    { keys: ["m"], group: own, what: what.mark, run: () => work.mark() },
     ...selecting(work, own),
     {
       keys: ["Shift+ArrowRight", "Shift+ArrowLeft"],
       group: own,
-      what: "Select more or fewer words",
+      what: what.extend,
       run: (_, key) => (work.range ? work.moveCursor(key.endsWith("Right") ? 1 : -1, true) : false),
     },
-    { keys: ["Backspace", "Delete"], group: own, what: "Take the decided span out", run: () => work.drop() },
+    { keys: ["Backspace", "Delete"], group: own, what: what.drop, run: () => work.drop() },
     ...ending(work, note),
-    { keys: ["n"], group: note, what: "Next note, once this one is closed", run: () => leave("next-note") },
+    { keys: ["n"], group: note, what: what.nextNote, run: () => leave("next-note") },
     ...asking(work, note),
   ];
 }

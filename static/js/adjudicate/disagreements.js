@@ -3,6 +3,7 @@
 import { Keys } from "../workbench/keys.js";
 import { KeySheet } from "../workbench/sheet.js";
 import { byId } from "../workbench/dom.js";
+import { words } from "./words.js";
 
 const list = byId("places");
 if (list) begin();
@@ -22,17 +23,18 @@ function begin() {
     button?.click();
     return Boolean(button);
   };
-  const cause = (key, kind, what) => ({ keys: [key], group: "Cause of the disagreement", what, run: () => press(`[data-cause="${kind}"]`) });
+  const { causes, groups, keys: what } = words;
+  const cause = (key, kind) => ({ keys: [key], group: groups.cause, what: causes[kind], run: () => press(`[data-cause="${kind}"]`) });
   const keys = new Keys([
-    { keys: ["j"], group: "Move", what: "Next place", run: () => walk(1) },
-    { keys: ["k"], group: "Move", what: "Place before", run: () => walk(-1) },
-    cause("a", "AB", "Abbreviation"),
-    cause("m", "AM", "Ambiguity"),
-    cause("d", "D", "Debatable annotation"),
-    cause("s", "S", "Scarcity"),
-    { keys: ["c"], group: "Place", what: "Discuss it", run: () => press('[data-act="talk"]') },
-    { keys: ["o"], group: "Place", what: "Open it for adjudication", run: () => press('[data-act="open"]') },
-    { keys: ["?"], group: "Place", what: "This list", run: () => sheet.open() },
+    { keys: ["j"], group: groups.move, what: what.next, run: () => walk(1) },
+    { keys: ["k"], group: groups.move, what: what.before, run: () => walk(-1) },
+    cause("a", "AB"),
+    cause("m", "AM"),
+    cause("d", "D"),
+    cause("s", "S"),
+    { keys: ["c"], group: groups.place, what: what.discuss, run: () => press('[data-act="talk"]') },
+    { keys: ["o"], group: groups.place, what: what.adjudicate, run: () => press('[data-act="open"]') },
+    { keys: ["?"], group: groups.place, what: what.sheet, run: () => sheet.open() },
   ]);
   const sheet = new KeySheet(byId("keys"), byId("keys-list"), keys);
 

@@ -38,7 +38,7 @@ export class AdjudicationWork extends NoteWork {
       end: place.end,
       label: this.#names.of(name, place.consensus),
       look: `ad-span is-${place.consensus} ${LOOKS[place.standing]}`,
-      stateWord: `${words.consensus[place.consensus]}, ${words.standings[place.standing]}`,
+      stateWord: words.stateOf(place),
     };
   }
 
@@ -52,7 +52,9 @@ export class AdjudicationWork extends NoteWork {
       const only = versions.find((version) => version.length);
       return words.of(1, versions.length, named(only));
     }
-    return consensus === "majority" ? words.of(votes(majority) || "most", versions.length, named(majority)) : words.chip.split;
+    if (consensus !== "majority") return words.chip.split;
+    const count = votes(majority);
+    return count ? words.of(count, versions.length, named(majority)) : words.mostOf(versions.length, named(majority));
   }
 
   show() {
@@ -61,7 +63,7 @@ export class AdjudicationWork extends NoteWork {
 
   described() {
     const { place } = this;
-    return `${this.quote(place)}: ${words.consensus[place.consensus]}, ${words.standings[place.standing]}`;
+    return words.described(this.quote(place), place);
   }
 
   // ── Choosing ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,19 +1,23 @@
 /** Keys that review and adjudication share: moving, taking back, selecting words, ending the note. `what` are the page's words. */
 
+import { words } from "./words.js";
+
+const { keys } = words;
+
 /** @returns {import("../workbench/keys.js").Action[]} */
 export function moving(work, group, what) {
   return [
     { keys: ["j", "ArrowDown"], group, what: what.next, run: () => void work.walk(1) },
     { keys: ["k", "ArrowUp"], group, what: what.before, run: () => void work.walk(-1) },
     { keys: [" "], group, what: what.open, run: () => void work.walk(1, { open: true }) },
-    { keys: ["Escape"], group, what: "Let go of what is selected; again, leave the text", run: () => work.escape() },
+    { keys: ["Escape"], group, what: keys.escape, run: () => work.escape() },
   ];
 }
 
 export function takingBack(work, group) {
   return [
-    { keys: ["u", "Ctrl+z"], group, what: "Take back your last decision", run: () => work.undo() },
-    { keys: ["Ctrl+Shift+z", "Ctrl+y"], group, what: "Decide again what was taken back", run: () => work.redo() },
+    { keys: ["u", "Ctrl+z"], group, what: keys.undo, run: () => work.undo() },
+    { keys: ["Ctrl+Shift+z", "Ctrl+y"], group, what: keys.redo, run: () => work.redo() },
   ];
 }
 
@@ -22,7 +26,7 @@ export function selecting(work, group) {
     {
       keys: ["ArrowRight", "ArrowLeft"],
       group,
-      what: "Next word, word before",
+      what: keys.word,
       run: (_, key) => (work.range ? work.moveCursor(key.endsWith("Right") ? 1 : -1, false) : false),
     },
   ];
@@ -34,14 +38,14 @@ export function ending(work, group, more = []) {
     {
       keys: ["Enter"],
       group,
-      what: "Close the note once nothing is open; with words selected, choose a label",
+      what: keys.close,
       run: () => (work.range ? work.openPalette(true) : void work.saving.close()),
     },
   ];
 }
 
 export function asking(work, group) {
-  return [{ keys: ["?"], group, what: "This list", run: () => work.sheet.open() }];
+  return [{ keys: ["?"], group, what: keys.sheet, run: () => work.sheet.open() }];
 }
 
 /** A label's own key. */

@@ -5,39 +5,40 @@ import { leaver } from "../decide/page.js";
 import { words } from "./words.js";
 
 const { move, decide, missed, note, labels: onLabels } = words.groups;
+const { keys: what } = words;
 
 /** @returns {import("../workbench/keys.js").Action[]} */
 export function actions(work, labels) {
   const leave = leaver(work);
   return [
-    ...moving(work, move, { next: "Next proposal", before: "Proposal before", open: "Skip to the next open proposal" }),
-    { keys: ["a"], group: decide, what: "Accept", run: () => work.accept() },
-    { keys: ["x"], group: decide, what: "Reject", run: () => work.reject() },
-    { keys: [], hand: "Alt+click", group: decide, what: "Reject the proposal under the pointer, whichever is chosen", run: () => false },
+    ...moving(work, move, what),
+    { keys: ["a"], group: decide, what: words.accept, run: () => work.accept() },
+    { keys: ["x"], group: decide, what: words.reject, run: () => work.reject() },
+    { keys: [], hand: what.pointedBy, group: decide, what: what.pointed, run: () => false },
     {
       keys: ["Shift+ArrowRight", "Shift+ArrowLeft"],
       group: decide,
-      what: "Move the right end of the proposal by a word",
+      what: what.rightEnd,
       run: (_, key) => right(work, key.endsWith("Right") ? 1 : -1),
     },
     {
       keys: ["Alt+ArrowRight", "Alt+ArrowLeft"],
       group: decide,
-      what: "Move its left end by a word",
+      what: what.leftEnd,
       run: (_, key) => work.moveEnd("start", key.endsWith("Right") ? 1 : -1),
     },
-    { keys: ["e"], group: decide, what: "Take the selected words as its ends", run: () => work.takeEnds() },
-    { keys: ["="], group: decide, what: "Decide as the first of two reviewers did", run: () => work.takeFirst() },
+    { keys: ["e"], group: decide, what: what.ends, run: () => work.takeEnds() },
+    { keys: ["="], group: decide, what: what.first, run: () => work.takeFirst() },
     ...takingBack(work, decide),
-    { keys: ["v"], group: note, what: "Original text, or masked as it would be given away", run: () => work.mask() },
-    { keys: ["m"], group: missed, what: "Choose words: arrow keys move, Shift extends, a label's key adds", run: () => work.mark() },
+    { keys: ["v"], group: note, what: what.mask, run: () => work.mask() },
+    { keys: ["m"], group: missed, what: what.mark, run: () => work.mark() },
     ...selecting(work, missed),
-    { keys: ["Backspace", "Delete"], group: missed, what: "Take an added span out of gold", run: () => work.remove() },
+    { keys: ["Backspace", "Delete"], group: missed, what: what.remove, run: () => work.remove() },
     ...ending(work, note, [
-      { keys: ["Shift+Enter"], group: note, what: "Accept all that is still open in this note, and close it", run: () => (work.range ? work.openPalette(true) : work.closeWithRest()) },
+      { keys: ["Shift+Enter"], group: note, what: what.rest, run: () => (work.range ? work.openPalette(true) : work.closeWithRest()) },
     ]),
-    { keys: ["n"], group: note, what: "Next note", run: () => leave("next-note") },
-    { keys: ["p"], group: note, what: "Note before", run: () => leave("previous-note") },
+    { keys: ["n"], group: note, what: what.nextNote, run: () => leave("next-note") },
+    { keys: ["p"], group: note, what: what.noteBefore, run: () => leave("previous-note") },
     ...asking(work, note),
     ...labelling(work, onLabels, labels),
   ];

@@ -102,7 +102,7 @@ export class ReviewPanel extends Panel {
 
   #proposal(review, proposal) {
     const { state } = proposal;
-    const facts = [proposal.runs ? "" : words.source(proposal.source), words.confidence(proposal.confidence)].filter(Boolean).join(", ");
+    const facts = words.facts([proposal.runs ? "" : words.source(proposal.source), words.confidence(proposal.confidence)]);
     const place = placeOf(proposal);
     const changed = ["start", "end", "label"].some((part) => place[part] !== proposal[part]);
     return [
@@ -117,7 +117,7 @@ export class ReviewPanel extends Panel {
       this.#buttons(review, [
         ["accept", words.accept, state === "open" ? "primary" : "", "A"],
         ["reject", words.reject, "danger", "X"],
-        proposal.differs && ["first", words.takeFirst(review.between.first), "", "T"],
+        proposal.differs && ["first", words.takeFirst(review.between.first), "", "="],
       ]),
       state === "open" && el("p", { class: "mute small rv-hint" }, words.hint),
     ];
@@ -134,7 +134,7 @@ export class ReviewPanel extends Panel {
 
   /** Which of the merged runs propose it, and how sure each is. */
   #backing({ runs, of }) {
-    const each = runs.map(({ run, confidence }) => words.backer(run, confidence)).join(", ");
+    const each = words.facts(runs.map(({ run, confidence }) => words.backer(run, confidence)));
     return el("p", { class: "small rv-backing" }, el("strong", {}, words.agree(runs.length, of)), ` ${each}`);
   }
 
@@ -152,7 +152,7 @@ export class ReviewPanel extends Panel {
     if (proposal.by) return words.decided[proposal.state](this.#who(proposal.by), proposal.at);
     const gold = review.goldAt(placeOf(proposal));
     const history = gold ? words.history(gold.from, this.#who(gold.by), gold.at) : "";
-    return history ? `${words.there}: ${history}` : words.there;
+    return history ? words.thereSince(history) : words.there;
   }
 
   #who(name) {

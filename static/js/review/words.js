@@ -1,90 +1,215 @@
 /** Every sentence that the review page's script shows or says. */
 
-import { plural, when, words as shared } from "../decide/words.js";
+import { gettext, interpolate, listed, ngettext, pgettext } from "../translating.js";
+import { whoWhen, words as shared } from "../decide/words.js";
 
 const WHY = {
-  string: () => "The same words are in gold elsewhere in this note.",
-  run: (runs) => `Found by ${runs}, and not by this run.`,
-  first: (first) => `${first} added this, and you did not.`,
-  own: (first) => `You added this, and ${first} did not.`,
+  string: () => gettext("The same words are in gold elsewhere in this note."),
+  run: (runs) => interpolate(gettext("Found by %(runs)s, and not by this run."), { runs }),
+  first: (first) => interpolate(gettext("%(first)s added this, and you did not."), { first }),
+  own: (first) => interpolate(gettext("You added this, and %(first)s did not."), { first }),
 };
+const WHY_TAGS = { string: gettext("same words"), own: gettext("only yours") };
+const STATES = {
+  open: gettext("proposed"),
+  accepted: pgettext("a proposal", "accepted"),
+  rejected: pgettext("a proposal", "rejected"),
+  added: gettext("in gold"),
+  hint: gettext("possible miss"),
+};
+const percent = (value) => Math.round(value * 100);
 
 export const words = {
   ...shared,
-  states: { open: "proposed", accepted: "accepted", rejected: "rejected", added: "in gold", hint: "possible miss" },
-  stateTags: { open: "open", accepted: "accepted", rejected: "rejected", differs: "the first otherwise", planted: "left out" },
+  states: STATES,
+  stateTags: {
+    open: pgettext("a proposal", "open"),
+    accepted: STATES.accepted,
+    rejected: STATES.rejected,
+    differs: gettext("the first otherwise"),
+    planted: gettext("left out"),
+  },
   stages: {
-    second: (first) => `${first} reviewed this note first. What you leave stands as ${first} decided; your close ends it.`,
-    blind: (first) => `${first} reviewed this note first. You decide without seeing what ${first} decided; where you differ, you then see both.`,
-    settling: (first) => `You and ${first} both reviewed this note. Yours stands where you leave it; your close ends it.`,
-    waiting: () => "You had a hand in the first review of this note. It waits for a second reviewer, who must be somebody else.",
+    second: (first) =>
+      interpolate(gettext("%(first)s reviewed this note first. What you leave stands as %(first)s decided; your close ends it."), { first }),
+    blind: (first) =>
+      interpolate(
+        gettext("%(first)s reviewed this note first. You decide without seeing what %(first)s decided; where you differ, you then see both."),
+        { first },
+      ),
+    settling: (first) =>
+      interpolate(gettext("You and %(first)s both reviewed this note. Yours stands where you leave it; your close ends it."), { first }),
+    waiting: () => gettext("You had a hand in the first review of this note. It waits for a second reviewer, who must be somebody else."),
   },
   // Planted leaks: one sentence for what had been left out, and what is to be done now.
   leftOut: ({ missed, partly, found }) =>
     [
-      missed && `${plural(missed, "known identifier", "known identifiers")} had been left out of the proposals to measure what reading misses, and ${missed === 1 ? "is" : "are"} not marked.`,
-      partly && `Of ${plural(partly, "known identifier", "known identifiers")} that had been left out only a part is marked.`,
-      found && `${found} more had been left out, and ${found === 1 ? "is" : "are"} marked.`,
-      missed + partly === 1 ? "Decide on it, then close the note." : "Decide on each, then close the note.",
+      missed &&
+        interpolate(
+          ngettext(
+            "%(count)s known identifier had been left out of the proposals to measure what reading misses, and is not marked.",
+            "%(count)s known identifiers had been left out of the proposals to measure what reading misses, and are not marked.",
+            missed,
+          ),
+          { count: missed },
+        ),
+      partly &&
+        interpolate(
+          ngettext(
+            "Of %(count)s known identifier that had been left out only a part is marked.",
+            "Of %(count)s known identifiers that had been left out only a part is marked.",
+            partly,
+          ),
+          { count: partly },
+        ),
+      found &&
+        interpolate(
+          ngettext("%(count)s more had been left out, and is marked.", "%(count)s more had been left out, and are marked.", found),
+          { count: found },
+        ),
+      missed + partly === 1 ? gettext("Decide on it, then close the note.") : gettext("Decide on each, then close the note."),
     ]
       .filter(Boolean)
       .join(" "),
-  leftOutOpen: (count) => `${plural(count, "identifier", "identifiers")} that had been left out ${count === 1 ? "waits" : "wait"} for a decision. Accept or reject, then close the note.`,
+  leftOutOpen: (count) =>
+    interpolate(
+      ngettext(
+        "%(count)s identifier that had been left out waits for a decision. Accept or reject, then close the note.",
+        "%(count)s identifiers that had been left out wait for a decision. Accept or reject, then close the note.",
+        count,
+      ),
+      { count },
+    ),
   planted: {
-    found: "Had been left out of the proposals, and reading found it.",
-    partly: "Had been left out of the proposals; reading marked a part of it. Accept adds it as it was proposed, reject leaves what is marked.",
-    missed: "Had been left out of the proposals, and was not marked when the note was closed.",
-    elsewhere: "Had been left out of the proposals; it came into gold by other means, so it measures nothing.",
+    found: gettext("Had been left out of the proposals, and reading found it."),
+    partly: gettext(
+      "Had been left out of the proposals; reading marked a part of it. Accept adds it as it was proposed, reject leaves what is marked.",
+    ),
+    missed: gettext("Had been left out of the proposals, and was not marked when the note was closed."),
+    elsewhere: gettext("Had been left out of the proposals; it came into gold by other means, so it measures nothing."),
   },
-  differ: (first, count) => `You and ${first} differ in ${plural(count, "place", "places")}. What you leave stands as yours; = takes ${first}'s. Then Enter closes the note.`,
-  firstSaid: (first, state) => `${first}: ${state}`,
-  takeFirst: (first) => `As ${first}`,
-  titles: { proposal: "Chosen proposal", gold: "Chosen gold span", text: "Selected text", hint: "Possible miss" },
-  none: "This run proposed nothing here. Read the note, mark what it missed, and close it.",
-  allDone: "Nothing is open. Read the note once more, as it would be given away, for what was missed; then close it.",
-  nothing: "No proposal is chosen. J goes to the next one; a click on one chooses it.",
-  closedNote: "This note is reviewed. Reopen it to change a decision.",
-  confidence: (value) => (value === null ? "" : `confidence ${Math.round(value * 100)} %`),
-  agree: (count, of) => `${count} of ${of} runs:`,
-  agreeShort: (count, of) => `${count} of ${of}`,
-  backer: (run, confidence) => (confidence === null ? run : `${run} (${Math.round(confidence * 100)} %)`),
-  rivals: "Other readings of this place",
-  settles: "Other readings of this place. Accepting this one rejects them.",
-  source: (source) => (source ? `by ${source}` : ""),
-  decided: { accepted: (by, at) => `Accepted by ${by}${when(at)}`, rejected: (by, at) => `Rejected by ${by}${when(at)}` },
-  there: "In gold already, so there is nothing to decide",
-  history: (from, by, at) => [from && `from ${from}`, by && `decided by ${by}${when(at)}`].filter(Boolean).join(", "),
-  added: (by, at) => `Added by ${by}${when(at)}`,
-  as: "In gold as",
-  hint: "A label's key accepts with that label. Shift+← → moves the right end, Alt+← → the left.",
-  hintText: "A label adds it to gold as a span of its own.",
-  ends: (label) => `Take as the ends of ${label}`,
-  saidAccepted: (label, quote) => `Accepted ${label}: ${quote}`,
-  saidRejected: (label, quote) => `Rejected ${label}: ${quote}`,
-  saidCorrected: (label, quote) => `Accepted as ${label}: ${quote}`,
-  saidAdded: (label, quote) => `Added ${label}: ${quote}`,
-  saidThere: (label) => `${label} is in gold already.`,
-  saidRemoved: (label, quote) => `Taken out of gold, ${label}: ${quote}`,
-  marking: "Choose words with the arrow keys, Shift extends, a label's key adds the span. Esc stops.",
-  selectFirst: "Select the right words first, then press E.",
-  stillOpen: (count) => `${plural(count, "proposal is", "proposals are")} still open. Decide first, then close the note.`,
-  chooseFirst: "Here runs say different things of one place. Choose between them first, then close the note.",
+  differ: (first, count) =>
+    interpolate(
+      ngettext(
+        "You and %(first)s differ in %(count)s place. What you leave stands as yours; = takes %(first)s's. Then Enter closes the note.",
+        "You and %(first)s differ in %(count)s places. What you leave stands as yours; = takes %(first)s's. Then Enter closes the note.",
+        count,
+      ),
+      { first, count },
+    ),
+  firstSaid: (first, state) => interpolate(gettext("%(first)s: %(state)s"), { first, state: STATES[state] }),
+  takeFirst: (first) => interpolate(gettext("As %(first)s"), { first }),
+  titles: { proposal: gettext("Chosen proposal"), gold: gettext("Chosen gold span"), text: gettext("Selected text"), hint: gettext("Possible miss") },
+  none: gettext("This run proposed nothing here. Read the note, mark what it missed, and close it."),
+  allDone: gettext("Nothing is open. Read the note once more, as it would be given away, for what was missed; then close it."),
+  nothing: gettext("No proposal is chosen. J goes to the next one; a click on one chooses it."),
+  closedNote: gettext("This note is reviewed. Reopen it to change a decision."),
+  confidence: (value) => (value === null ? "" : interpolate(gettext("confidence %(percent)s %"), { percent: percent(value) })),
+  agree: (count, total) => interpolate(ngettext("%(count)s of %(total)s runs:", "%(count)s of %(total)s runs:", total), { count, total }),
+  agreeShort: (count, total) => interpolate(gettext("%(at)s of %(total)s"), { at: count, total }),
+  backer: (run, confidence) =>
+    confidence === null ? run : interpolate(gettext("%(run)s (%(percent)s %)"), { run, percent: percent(confidence) }),
+  rivals: gettext("Other readings of this place"),
+  settles: gettext("Other readings of this place. Accepting this one rejects them."),
+  source: (source) => (source ? interpolate(gettext("by %(source)s"), { source }) : ""),
+  facts: (facts) => listed(facts.filter(Boolean)),
+  decided: {
+    accepted: (by, at) => interpolate(gettext("Accepted by %(who)s"), { who: whoWhen(by, at) }),
+    rejected: (by, at) => interpolate(gettext("Rejected by %(who)s"), { who: whoWhen(by, at) }),
+  },
+  there: gettext("In gold already, so there is nothing to decide"),
+  thereSince: (history) => interpolate(gettext("In gold already, so there is nothing to decide: %(history)s"), { history }),
+  history: (from, by, at) =>
+    listed(
+      [
+        from && interpolate(gettext("from %(source)s"), { source: from }),
+        by && interpolate(gettext("decided by %(who)s"), { who: whoWhen(by, at) }),
+      ].filter(Boolean),
+    ),
+  added: (by, at) => interpolate(gettext("Added by %(who)s"), { who: whoWhen(by, at) }),
+  as: gettext("In gold as"),
+  hint: gettext("A label's key accepts with that label. Shift+← → moves the right end, Alt+← → the left."),
+  hintText: gettext("A label adds it to gold as a span of its own."),
+  ends: (label) => interpolate(gettext("Take as the ends of %(label)s"), { label }),
+  described: (label, state, quote) => interpolate(gettext("%(label)s, %(state)s: %(quote)s"), { label, state, quote }),
+  describedHint: (label, quote, why) => interpolate(gettext("Possible miss, %(label)s: %(quote)s. %(why)s"), { label, quote, why }),
+  saidAccepted: (label, quote) => interpolate(gettext("Accepted %(label)s: %(quote)s"), { label, quote }),
+  saidRejected: (label, quote) => interpolate(gettext("Rejected %(label)s: %(quote)s"), { label, quote }),
+  saidCorrected: (label, quote) => interpolate(gettext("Accepted as %(label)s: %(quote)s"), { label, quote }),
+  saidAdded: (label, quote) => interpolate(gettext("Added %(label)s: %(quote)s"), { label, quote }),
+  saidThere: (label) => interpolate(gettext("%(label)s is in gold already."), { label }),
+  saidRemoved: (label, quote) => interpolate(gettext("Taken out of gold, %(label)s: %(quote)s"), { label, quote }),
+  marking: gettext("Choose words with the arrow keys, Shift extends, a label's key adds the span. Esc stops."),
+  selectFirst: gettext("Select the right words first, then press E."),
+  stillOpen: (count) =>
+    interpolate(
+      ngettext(
+        "%(count)s proposal is still open. Decide first, then close the note.",
+        "%(count)s proposals are still open. Decide first, then close the note.",
+        count,
+      ),
+      { count },
+    ),
+  chooseFirst: gettext("Here runs say different things of one place. Choose between them first, then close the note."),
   restThenMisses: (open, hints) =>
-    `${plural(hints, "place", "places")} may have been missed. Look, then press Shift+Enter again: it accepts the ${plural(open, "proposal", "proposals")} still open and closes the note.`,
-  closed: "This note's review is closed. Reopen it to change a decision.",
-  closedElsewhere: "This note's review was closed meanwhile, by somebody else or in another tab.",
-  reopenedElsewhere: "This note's review was reopened meanwhile.",
-  elsewhere: "Somebody else decided on this note meanwhile, or you in another tab. What you see now is what is saved.",
-  ticked: (count, total) => `${count} of ${total} open places on this page ticked. What is not ticked stays open.`,
-  accept: "Accept",
-  reject: "Reject",
-  filtered: "Only some proposals are listed; the note closes when none of all of them is open.",
-  hintsLeft: (count) => (count ? `${count} to look at` : "none"),
-  why: ({ why, runs }) => WHY[why](runs.join(", ")),
-  whyTag: ({ why, runs }) => ({ string: "same words", own: "only yours" })[why] ?? runs.join(", "),
-  addIt: "Add",
-  notOne: "Not one",
-  hintOther: "Another label's key adds it with that label.",
-  remove: "Take out of gold",
-  groups: { move: "Move", decide: "Decide", missed: "What was missed", note: "Note", labels: "Labels: accept with it, or add the selection" },
+    [
+      interpolate(ngettext("%(count)s place may have been missed.", "%(count)s places may have been missed.", hints), { count: hints }),
+      interpolate(
+        ngettext(
+          "Look, then press Shift+Enter again: it accepts the %(count)s proposal still open and closes the note.",
+          "Look, then press Shift+Enter again: it accepts the %(count)s proposals still open and closes the note.",
+          open,
+        ),
+        { count: open },
+      ),
+    ].join(" "),
+  closed: gettext("This note's review is closed. Reopen it to change a decision."),
+  closedElsewhere: gettext("This note's review was closed meanwhile, by somebody else or in another tab."),
+  reopenedElsewhere: gettext("This note's review was reopened meanwhile."),
+  elsewhere: gettext("Somebody else decided on this note meanwhile, or you in another tab. What you see now is what is saved."),
+  ticked: (count, total) =>
+    interpolate(
+      ngettext(
+        "%(count)s of %(total)s open places on this page ticked. What is not ticked stays open.",
+        "%(count)s of %(total)s open places on this page ticked. What is not ticked stays open.",
+        total,
+      ),
+      { count, total },
+    ),
+  accept: gettext("Accept"),
+  reject: gettext("Reject"),
+  filtered: gettext("Only some proposals are listed; the note closes when none of all of them is open."),
+  hintsLeft: (count) =>
+    count ? interpolate(ngettext("%(count)s to look at", "%(count)s to look at", count), { count }) : pgettext("how many are open", "none"),
+  why: ({ why, runs }) => WHY[why](listed(runs)),
+  whyTag: ({ why, runs }) => WHY_TAGS[why] ?? listed(runs),
+  addIt: gettext("Add"),
+  notOne: gettext("Not one"),
+  hintOther: gettext("Another label's key adds it with that label."),
+  remove: gettext("Take out of gold"),
+  groups: {
+    move: pgettext("what keys are for", "Move"),
+    decide: pgettext("what keys are for", "Decide"),
+    missed: pgettext("what keys are for", "What was missed"),
+    note: pgettext("what keys are for", "Note"),
+    labels: pgettext("what keys are for", "Labels: accept with it, or add the selection"),
+  },
+  keys: {
+    ...shared.keys,
+    next: gettext("Next proposal"),
+    before: gettext("Proposal before"),
+    open: gettext("Skip to the next open proposal"),
+    pointed: gettext("Reject the proposal under the pointer, whichever is chosen"),
+    pointedBy: gettext("Alt+click"),
+    rightEnd: gettext("Move the right end of the proposal by a word"),
+    leftEnd: gettext("Move its left end by a word"),
+    ends: gettext("Take the selected words as its ends"),
+    first: gettext("Decide as the first of two reviewers did"),
+    mask: gettext("Original text, or masked as it would be given away"),
+    mark: gettext("Choose words: arrow keys move, Shift extends, a label's key adds"),
+    remove: gettext("Take an added span out of gold"),
+    rest: gettext("Accept all that is still open in this note, and close it"),
+    nextNote: gettext("Next note"),
+    noteBefore: gettext("Note before"),
+  },
 };

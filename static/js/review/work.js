@@ -88,10 +88,10 @@ export class ReviewWork extends NoteWork {
   }
 
   described({ proposal, other, hint }) {
-    if (hint) return `${words.titles.hint}, ${this.name(hint.label)}: ${this.quote(hint)}. ${words.why(hint)}`;
-    if (other) return `${this.name(other.label)}, ${words.states.added}: ${this.quote(other)}`;
+    if (hint) return words.describedHint(this.name(hint.label), this.quote(hint), words.why(hint));
+    if (other) return words.described(this.name(other.label), words.states.added, this.quote(other));
     const place = placeOf(proposal);
-    return `${this.name(place.label)}, ${words.states[proposal.state]}: ${this.quote(place)}`;
+    return words.described(this.name(place.label), words.states[proposal.state], this.quote(place));
   }
 
   /** The next or previous proposal; `open`: the next that is undecided, going round, and then the next hint. */

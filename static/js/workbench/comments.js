@@ -145,7 +145,7 @@ export class Comments {
     const thread = this.#talk.threads.find((each) => each.id === id || each.answers.some((answer) => answer.id === id));
     const { act } = button.dataset;
     if (act === "go") this.#go(thread);
-    else if (act === "answer") this.#compose.open({ act, comment: id }, `${words.answer}: ${this.#titleOf(thread)}`, words.saveAnswer);
+    else if (act === "answer") this.#compose.open({ act, comment: id }, words.answerTo(this.#titleOf(thread)), words.saveAnswer);
     else if (act === "edit") {
       const comment = [thread, ...thread.answers].find((each) => each.id === id);
       this.#compose.open({ act, comment: id }, words.edit, words.saveEdit, comment.text);

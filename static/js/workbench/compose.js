@@ -68,7 +68,7 @@ export class Compose {
     const form = el(
       "form",
       { class: "compose" },
-      el("label", { for: "comment-text" }, el("span", { class: "sr-only" }, `${words.write}: `), title),
+      el("label", { for: "comment-text" }, el("span", { class: "sr-only" }, `${words.write} `), title),
       field,
       el("p", { class: "errorlist", id: "comment-error", role: "alert" }),
       el("div", { class: "actions" }, el("button", { type: "submit", class: "btn primary small" }, save), cancel),
