@@ -108,14 +108,6 @@ class OnDevice(Protocol):
     def device(self) -> Place: ...
 
 
-@runtime_checkable
-class Metered(Protocol):
-    """A backend that counts what its work cost."""
-
-    def spent(self) -> dict[str, int]:
-        """What was counted since this was asked last."""
-
-
 def budget_of(*backends: object) -> Budget:
     """What these take at once: what each says, or what most do; of several the least."""
     budgets: list[Budget] = [getattr(backend, "budget", Budget()) for backend in backends]

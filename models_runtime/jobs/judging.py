@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotations.domain.masking import masked
@@ -29,6 +29,7 @@ from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.driver import AllOfIt, Line, converse
 from models_runtime.backends.llm.servers import Server
 from models_runtime.jobs.llm import KeptVerdicts, room_of
+from models_runtime.jobs.usage import Bill
 from models_runtime.models import Judge, JudgedNote, Judgement, Judging
 from models_runtime.registry import CASE, JUDGE, load
 from models_runtime.runner import Claim, HandBack
@@ -150,9 +151,11 @@ class _Panel:
             with closing(converse(self._lines(), self._tick)) as results:
                 for (asked, note), found in results:
                     self._hear(asked, note, found)
-        except (Cancelled, HandBack):  # what was said until then counts, and is paid for
+        except (Cancelled, HandBack):  # what was said until then counts
             self._write()
             raise
+        finally:
+            self._record()
         self._write()
 
     def _tick(self) -> None:
@@ -203,15 +206,20 @@ class _Panel:
             logger.warning("judge %s of judging %s stopped", asked.judge.position, self._judging.pk)
             asked.stopped = str(error)[:300]
 
+    def _record(self) -> None:
+        """What was counted beside the answers: those kept from before."""
+        for asked in self._all:
+            if asked.asker is not None:
+                asked.asker.meter.record()
+
     def _write(self) -> None:
         """All that was said since the last time."""
+        self._record()
         claim = self._claim
         with transaction.atomic():
             claim.fence()
             for asked in self._all:
                 _write(asked.judge, asked.said)
-                if asked.asker is not None:
-                    _charge(asked.judge, asked.asker)
                 if asked.stopped != asked.judge.stopped:
                     asked.judge.stopped = asked.stopped
                     asked.judge.save(update_fields=["stopped"])
@@ -232,12 +240,14 @@ def _asker(judging: Judging, judge: Judge) -> Any:
     server = settings.LLM_SERVERS.get(judge.server)
     if server is None or judge.model not in server.models:
         raise BackendError(f"{judge.name} is not listed on this worker any more", permanent=True)
+    bill = Bill(judge, server.price)
     return load(JUDGE)(
         server=server,
         model=judge.model,
         prompt=judging.prompt,
         placeholder_of=judging.placeholder_of,
-        answers=KeptVerdicts(judging.project),
+        answers=KeptVerdicts(judging.project, bill),
+        meter=bill,
     )
 
 
@@ -259,18 +269,3 @@ def _write(judge: Judge, said: list[tuple[JudgedNote, Any]]) -> None:
         for note, one in said
         if note.pk in there
     )
-
-
-def _charge(judge: Judge, asker: Any) -> None:
-    """Add what was spent since the last time, in the caller's transaction."""
-    spent = asker.spent()
-    if not spent:
-        return
-    counts = {name: spent.get(name, 0) for name in Judge.COUNTS}
-    Judge.objects.filter(pk=judge.pk).update(**{name: F(name) + n for name, n in counts.items() if n})
-    server = settings.LLM_SERVERS.get(judge.server)
-    if server is not None and server.price:
-        judge.refresh_from_db(fields=["cost"])
-        judge.cost = (judge.cost or 0) + server.price.of(counts["tokens_in"], counts["tokens_out"])
-        judge.currency = server.price.currency
-        judge.save(update_fields=["cost", "currency"])

@@ -10,26 +10,29 @@ from django.db import IntegrityError, transaction
 from annotations.domain.hashing import text_sha256
 from annotations.models import Document, Project
 from annotations.services.errors import ServiceError
-from models_runtime.backends.base import Backend, Metered
+from models_runtime.backends.base import Backend
 from models_runtime.backends.llm.params import Params, read_params
 from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.llm.servers import Server
 from models_runtime.jobs.rooms import SharedRoom
-from models_runtime.models import LlmAnswer, Run, RunUsage
+from models_runtime.jobs.usage import Bill
+from models_runtime.models import LlmAnswer, Run
 from models_runtime.registry import LLM, backend_kind, load
 
 
 def llm_backend(row: Run) -> Backend:
     """The backend that a run was asked for: its prompt and labels are those of the run's start. Raises ServiceError."""
     params, server = asked_for(row.params)
+    bill = Bill(row, server.price)
     backend: Backend = load(backend_kind(LLM).factory)(
         label_set=row.project.label_set.key,
         labels=label_words(row.params["labels"]),
         server=server,
         params=params,
         prompt=row.params["prompt"],
-        answers=KeptAnswers(row.project),
+        answers=KeptAnswers(row.project, bill),
         room=room_of(server),
+        meter=bill,
     )
     return backend
 
@@ -53,28 +56,31 @@ def label_words(rows: Sequence[Sequence[str]]) -> list[LabelWord]:
 
 
 class _Kept:
-    """What models answered, kept in the database for a project, under hashes."""
+    """What models answered, kept in the database for a project, under hashes; together with what it cost."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, bill: Bill) -> None:
         self._project = project
+        self._bill = bill
 
     def _found(self, key: str) -> Any:
         rows = LlmAnswer.objects.filter(key=key, document__project=self._project)
         return rows.values_list("found", flat=True).first()
 
     def _keep(self, key: str, text: str, found: Any) -> None:
-        """Under the note that has this text. One that was erased in the meantime keeps nothing."""
+        """Under the note that has this text. One that was erased in the meantime keeps nothing; its answer cost."""
         notes = Document.objects.filter(project=self._project, sha256=text_sha256(text))
         note = notes.values_list("pk", flat=True).first()
-        if note is not None:
-            with suppress(IntegrityError), transaction.atomic():
-                LlmAnswer.objects.bulk_create(
-                    [LlmAnswer(document_id=note, key=key, found=found)], ignore_conflicts=True
-                )
+        with transaction.atomic():
+            if note is not None:
+                with suppress(IntegrityError), transaction.atomic():
+                    LlmAnswer.objects.bulk_create(
+                        [LlmAnswer(document_id=note, key=key, found=found)], ignore_conflicts=True
+                    )
+            self._bill.record()
 
 
 class KeptAnswers(_Kept):
-    """Places that were found (models_runtime.backends.llm.reading.Answers)."""
+    """Places that were found (models_runtime.backends.llm.kept.Answers)."""
 
     def find(self, key: str) -> list[tuple[int, int, str]] | None:
         found = self._found(key)
@@ -85,7 +91,7 @@ class KeptAnswers(_Kept):
 
 
 class KeptVerdicts(_Kept):
-    """Verdicts by number (models_runtime.backends.llm.judging.Kept)."""
+    """Verdicts by number."""
 
     def find(self, key: str) -> dict[str, str] | None:
         found: dict[str, str] | None = self._found(key)
@@ -93,19 +99,3 @@ class KeptVerdicts(_Kept):
 
     def keep(self, key: str, text: str, found: dict[str, str]) -> None:
         self._keep(key, text, found)
-
-
-def write_usage(row: Run, backend: object) -> None:
-    """What the last batch cost, in the caller's transaction; nothing for a backend that costs nothing."""
-    spent = backend.spent() if isinstance(backend, Metered) else {}
-    if not spent:
-        return
-    counts = {name: spent.get(name, 0) for name in RunUsage.COUNTS}
-    server = settings.LLM_SERVERS.get(row.params.get("server", ""))
-    price = server.price if server else None
-    RunUsage.objects.create(
-        run=row,
-        cost=price.of(counts["tokens_in"], counts["tokens_out"]) if price else None,
-        currency=price.currency if price else "",
-        **counts,
-    )

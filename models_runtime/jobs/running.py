@@ -27,7 +27,7 @@ from models_runtime.backends.base import Apart, Backend, BackendError, OnDevice,
 from models_runtime.jobs.batches import batches, pending
 from models_runtime.jobs.calibrating import curves_of, newest
 from models_runtime.jobs.combining import Combined, combined
-from models_runtime.jobs.llm import llm_backend, write_usage
+from models_runtime.jobs.llm import llm_backend
 from models_runtime.jobs.model_files import load_backend, load_model
 from models_runtime.models import Run, RunItem
 from models_runtime.registry import ENSEMBLE, LLM
@@ -48,15 +48,10 @@ def run(claim: Claim) -> dict[str, Any]:
         _count(claim, row)
         _tell_device(claim, row, backend)
     for items in batches(claim, row, budget_of(backend)):
-        try:
-            # Whoever writes keeps the others from writing: all that can be made ready is, before.
-            results = [words.outcome(*each) for each in _predict(backend, items, claim)]
-        except BaseException:  # what was asked was asked, and may have been paid for
-            write_usage(row, backend)
-            raise
+        # Whoever writes keeps the others from writing: all that can be made ready is, before.
+        results = [words.outcome(*each) for each in _predict(backend, items, claim)]
         with settling(claim, len(items)):
             dropped = _write(row, results)
-            write_usage(row, backend)
             if dropped:
                 Run.objects.filter(pk=row.pk).update(spans_without_label=F("spans_without_label") + dropped)
     if claim.leads:

@@ -3,7 +3,7 @@
 from models_runtime.models.calibration import Calibration
 from models_runtime.models.job import Job
 from models_runtime.models.judging import Judge, JudgedNote, Judgement, Judging
-from models_runtime.models.llm import LlmAnswer, RunUsage, ServerRoom
+from models_runtime.models.llm import LlmAnswer, LlmUsage, ServerRoom
 from models_runtime.models.run import Run, RunItem
 from models_runtime.models.share import Share
 from models_runtime.models.trained import OF_MODEL, TrainedModel
@@ -17,9 +17,9 @@ __all__ = [
     "Judgement",
     "Judging",
     "LlmAnswer",
+    "LlmUsage",
     "Run",
     "RunItem",
-    "RunUsage",
     "ServerRoom",
     "Share",
     "TrainedModel",

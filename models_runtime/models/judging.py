@@ -39,28 +39,13 @@ class Judging(models.Model):
 
 
 class Judge(models.Model):
-    """One model of a judging, and what it cost. `stopped`: why it was asked no more, in plain words."""
+    """One model of a judging. `stopped`: why it was asked no more, in plain words."""
 
     judging = models.ForeignKey(Judging, models.CASCADE, related_name="judges")
     position = models.PositiveSmallIntegerField()
     server = models.CharField(max_length=40)
     model = models.CharField(max_length=200)
     stopped = models.CharField(max_length=300, blank=True)
-    requests = models.PositiveIntegerField(default=0)
-    retries = models.PositiveIntegerField(default=0)
-    kept = models.PositiveIntegerField(default=0, help_text="Answers that were kept from before.")
-    tokens_in = models.PositiveBigIntegerField(default=0)
-    tokens_out = models.PositiveBigIntegerField(default=0)
-    hallucinated = models.PositiveIntegerField(default=0, help_text="Verdicts on entities that were not asked about.")
-    ambiguous = models.PositiveIntegerField(default=0, help_text="Entities with two verdicts in one answer.")
-    broken = models.PositiveIntegerField(default=0, help_text="Entries that could not be read.")
-    unknown = models.PositiveIntegerField(default=0, help_text="Verdicts that are none.")
-    cut = models.PositiveIntegerField(default=0, help_text="Answers that ended in the middle.")
-    cost = models.DecimalField(max_digits=14, decimal_places=6, null=True, help_text="None: no price is known.")
-    currency = models.CharField(max_length=3, blank=True)
-
-    WRONG = ("hallucinated", "ambiguous", "broken", "unknown", "cut")
-    COUNTS = ("requests", "retries", "kept", "tokens_in", "tokens_out", *WRONG)
 
     class Meta:
         ordering = ["position"]

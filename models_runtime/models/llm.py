@@ -1,4 +1,5 @@
 from django.db import models
+from django.db.models import Q
 
 from annotations.models import Document
 from models_runtime.models.run import Run
@@ -39,19 +40,23 @@ class ServerRoom(models.Model):
         return f"room of {self.server}"
 
 
-class RunUsage(models.Model):
-    """What one batch of a run cost, and what was wrong with the model's answers. The run's page shows their sums."""
+class LlmUsage(models.Model):
+    """What a run, or a judge, has asked of a language model, and what was wrong with the answers.
 
-    run = models.ForeignKey(Run, models.CASCADE, related_name="usage")
+    It grows with every answer. One row for each currency that was paid in; an empty one: no price was known.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="usage", db_index=False)
+    judge = models.ForeignKey("Judge", models.CASCADE, null=True, related_name="usage", db_index=False)
     requests = models.PositiveIntegerField(default=0)
     retries = models.PositiveIntegerField(default=0)
     kept = models.PositiveIntegerField(default=0, help_text="Answers that were kept from before.")
     tokens_in = models.PositiveBigIntegerField(default=0)
     tokens_out = models.PositiveBigIntegerField(default=0)
-    hallucinated = models.PositiveIntegerField(default=0, help_text="Mentions that are not in the text.")
-    ambiguous = models.PositiveIntegerField(default=0, help_text="Mentions of which the place was not clear.")
+    hallucinated = models.PositiveIntegerField(default=0, help_text="Mentions of what was not in the text, or asked.")
+    ambiguous = models.PositiveIntegerField(default=0, help_text="Mentions of which the place, or verdict, is unclear.")
     broken = models.PositiveIntegerField(default=0, help_text="Entries that could not be read.")
-    unknown = models.PositiveIntegerField(default=0, help_text="Mentions of a type that was not asked for.")
+    unknown = models.PositiveIntegerField(default=0, help_text="Types, or verdicts, that were not asked for.")
     too_long = models.PositiveIntegerField(default=0, help_text="Mentions that are no entity but a stretch of text.")
     cut = models.PositiveIntegerField(default=0, help_text="Answers that ended in the middle.")
     cost = models.DecimalField(max_digits=14, decimal_places=6, null=True, help_text="None: no price is known.")
@@ -60,5 +65,12 @@ class RunUsage(models.Model):
     WRONG = ("hallucinated", "ambiguous", "broken", "unknown", "too_long", "cut")
     COUNTS = ("requests", "retries", "kept", "tokens_in", "tokens_out", *WRONG)
 
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(run__isnull=True) ^ Q(judge__isnull=True), name="usage_of_one"),
+            models.UniqueConstraint(fields=["run", "currency"], name="usage_of_run_once"),
+            models.UniqueConstraint(fields=["judge", "currency"], name="usage_of_judge_once"),
+        ]
+
     def __str__(self) -> str:
-        return f"usage {self.pk} of run {self.run_id}"
+        return f"usage {self.pk}"

@@ -14,6 +14,7 @@ from annotations.domain.scoring.judging import (
     settled,
 )
 from models_runtime.models import Job, Judge, JudgedNote, Judgement, Judging
+from models_runtime.services.llm import usage_of_judge
 
 BATCH: Final = 500
 SCORES: Final = ("rewritten", "spans")
@@ -78,16 +79,11 @@ def result_of(judging: Judging) -> dict[str, Any]:
         "judges": [
             {"judge": judge.name, "stopped": judge.stopped or None, "failed_notes": failures[judge.pk]}
             | figures
-            | {"usage": usage_of(judge)}
+            | {"usage": usage_of_judge(judge).as_dict()}
             for judge, figures in zip(judges, found["judges"], strict=True)
         ],
         **{score: _beside(beside[score], order) for score in SCORES},
     }
-
-
-def usage_of(judge: Judge) -> dict[str, Any]:
-    counts = {name: getattr(judge, name) for name in Judge.COUNTS}
-    return counts | {"cost": None if judge.cost is None else str(judge.cost), "currency": judge.currency or None}
 
 
 def _beside(counted: dict[str, Counter[str]], order: Sequence[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 
 from annotations.models import Project, User
 from annotations.selectors.labels import labels_of
@@ -14,7 +14,7 @@ from annotations.services.errors import ServiceError
 from models_runtime.backends.llm.params import STRATEGIES, Params, read_params
 from models_runtime.backends.llm.prompts import LANGUAGES, VERSION, LabelWord, system_prompt
 from models_runtime.backends.llm.servers import Server
-from models_runtime.models import Run, RunUsage
+from models_runtime.models import Judge, LlmUsage, Run
 from models_runtime.registry import LLM
 from models_runtime.services.backends import Chosen
 from models_runtime.services.runs import started
@@ -90,35 +90,48 @@ def prompts_of(project: Project, tasks: Mapping[str, str]) -> list[Shown]:
 
 @dataclass(frozen=True)
 class Usage:
-    """Sums over a run. `wrong`: how much of the answers was left out. `cost`: None where not all of it has a price."""
+    """Sums. `wrong`: how much of the answers was left out. `cost`: None where not all of it has a price."""
 
     counts: dict[str, int]
     wrong: int
     cost: Decimal | None
     currency: str
 
+    def as_dict(self) -> dict[str, Any]:
+        """What commands print."""
+        cost = None if self.cost is None else str(self.cost)
+        return self.counts | {"cost": cost, "currency": self.currency or None}
+
 
 def usage_of(run: Run) -> Usage | None:
     """What a run of a language model cost so far; None for other runs."""
     if run.backend != LLM:
         return None
-    rows = RunUsage.objects.filter(run=run)
-    sums = rows.aggregate(cost=Sum("cost"), **{f"sum_{name}": Sum(name) for name in RunUsage.COUNTS})
-    currencies = set(rows.values_list("currency", flat=True)) or {_currency(run)}
+    return _summed(LlmUsage.objects.filter(run=run), run.params.get("server", ""))
+
+
+def usage_of_judge(judge: Judge) -> Usage:
+    """What a judge cost so far."""
+    return _summed(LlmUsage.objects.filter(judge=judge), judge.server)
+
+
+def _summed(rows: QuerySet[LlmUsage], server: str) -> Usage:
+    sums = rows.aggregate(cost=Sum("cost"), **{f"sum_{name}": Sum(name) for name in LlmUsage.COUNTS})
+    currencies = set(rows.values_list("currency", flat=True)) or {_currency(server)}
     known = len(currencies) == 1 and "" not in currencies
-    counts = {name: sums[f"sum_{name}"] or 0 for name in RunUsage.COUNTS}
+    counts = {name: sums[f"sum_{name}"] or 0 for name in LlmUsage.COUNTS}
     return Usage(
         counts=counts,
-        wrong=sum(counts[name] for name in RunUsage.WRONG),
+        wrong=sum(counts[name] for name in LlmUsage.WRONG),
         cost=sums["cost"] or Decimal(0) if known else None,
         currency=currencies.pop() if known else "",
     )
 
 
-def _currency(run: Run) -> str:
-    """Of its server's prices; empty where there are none."""
-    server = server_of(run)
-    return server.price.currency if server and server.price else ""
+def _currency(server: str) -> str:
+    """Of the server's prices; empty where there are none."""
+    found = settings.LLM_SERVERS.get(server)
+    return found.price.currency if found and found.price else ""
 
 
 def server_of(run: Run) -> Server | None:

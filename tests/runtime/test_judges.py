@@ -16,7 +16,7 @@ from annotations.services.erasing import erase_patient
 from annotations.services.gold import freeze
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.models import Job, Judge, JudgedNote, Judgement, Judging, LlmAnswer
+from models_runtime.models import Job, JudgedNote, Judgement, Judging, LlmAnswer, LlmUsage
 from models_runtime.runner import run as work
 from tests import factories as make
 from tests.backends.llm.scripted import Said, note_of, serving
@@ -220,7 +220,7 @@ def test_cancelled_in_the_middle_it_keeps_what_was_said_and_goes_on(client, proj
     server.script = cancels
     assert done(judging).state == Job.State.CANCELLED
     assert len(server.requests) <= 3 + 4
-    assert sum(Judge.objects.values_list("requests", flat=True)) == len(server.requests)
+    assert sum(LlmUsage.objects.values_list("requests", flat=True)) == len(server.requests)
     assert Judgement.objects.count() == 3 and "stopped after" not in page(client, judging)
     server.script = panel
     client.post(reverse("judging_again", args=["covid", judging.pk]))

@@ -18,7 +18,7 @@ from annotations.services.erasing import erase_patient
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.jobs import rooms
-from models_runtime.models import Job, LlmAnswer, Run, RunItem, RunUsage, ServerRoom
+from models_runtime.models import Job, LlmAnswer, LlmUsage, Run, RunItem, ServerRoom
 from models_runtime.runner import run as work
 from tests import factories as make
 from tests.backends.llm.scripted import Said, entities, note_of, serving
@@ -163,7 +163,7 @@ def test_a_server_that_refuses_the_key_ends_the_run_and_what_is_left_is_worked_o
     server.script = model
     client.post(reverse("run_retry", args=["covid", run.pk]))
     run.refresh_from_db()
-    assert finished(run).state == Job.State.DONE and RunUsage.objects.filter(run=run).exists()
+    assert finished(run).state == Job.State.DONE and LlmUsage.objects.filter(run=run).exists()
 
 
 def test_a_run_that_is_cancelled_asks_nothing_again_and_says_what_it_cost(client, project, server, monkeypatch):
@@ -184,7 +184,7 @@ def test_a_run_that_is_cancelled_asks_nothing_again_and_says_what_it_cost(client
 
     server.script = cancels
     assert finished(run).state == Job.State.CANCELLED
-    assert len(server.requests) <= 3 and RunUsage.objects.get(run=run).requests == len(server.requests)
+    assert len(server.requests) <= 3 and LlmUsage.objects.get(run=run).requests == len(server.requests)
     # The answer that was on its way is paid for, and kept for the next time.
     assert LlmAnswer.objects.count() == 1
 

@@ -38,7 +38,10 @@ class Completion(Protocol):
 
 
 class Meter:
-    """Counts what a model cost and what was wrong with its answers; safe to use from many threads."""
+    """Counts what a model cost and what was wrong with its answers; safe to use from many threads.
+
+    This one forgets with its process: whoever pays overrides `record`, which is called with every answer.
+    """
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -53,3 +56,6 @@ class Meter:
         with self._lock:
             counts, self._counts = self._counts, Counter()
         return dict(counts)
+
+    def record(self) -> None:
+        """Write down what was counted, where that is to outlive this process. Called in the caller's thread alone."""

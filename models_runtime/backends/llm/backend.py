@@ -11,9 +11,10 @@ from models_runtime.backends.base import BackendError, Budget
 from models_runtime.backends.llm.asking import Completion, Meter
 from models_runtime.backends.llm.chunks import chunks
 from models_runtime.backends.llm.driver import Check, Room, Talk, go_on, hold
+from models_runtime.backends.llm.kept import Answers, NoAnswers
 from models_runtime.backends.llm.params import Params
 from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, system_prompt
-from models_runtime.backends.llm.reading import Answers, NoAnswers, Reader, settled
+from models_runtime.backends.llm.reading import Found, Reader, settled
 from models_runtime.backends.llm.servers import Server
 
 # A note is rewritten as a whole up to so many words: what is longer no model gives back in one answer.
@@ -24,7 +25,7 @@ class LlmBackend:
     """Reads with a model of a listed server. `labels` are the project's: nothing else may be answered.
 
     `prompt` is what the model is told before each note; without one, that of today's files. `room`: what the server has
-    free, where others ask it too.
+    free, where others ask it too. `meter`: where what is asked is counted.
     """
 
     name = "llm"
@@ -36,15 +37,16 @@ class LlmBackend:
         server: Server,
         params: Params,
         prompt: str = "",
-        answers: Answers | None = None,
+        answers: Answers[Found] | None = None,
         completion: Completion | None = None,
         room: Room | None = None,
+        meter: Meter | None = None,
     ) -> None:
         if not labels:
             raise BackendError("this project has no labels to look for", permanent=True)
         self.label_set = label_set
         self.labels = tuple(sorted(label.code for label in labels))
-        self.meter = Meter()
+        self.meter = meter or Meter()
         self.prompt = prompt or system_prompt(params.strategy, params.language, labels)
         self._params = params
         self._room = room
@@ -81,7 +83,10 @@ class LlmBackend:
             mine = self._talks(text)
             counts.append(len(mine))
             talks += mine
-        said = iter(hold(talks, self._completion, check, self._room))
+        try:
+            said = iter(hold(talks, self._completion, check, self._room))
+        finally:
+            self.meter.record()
         return [_joined(list(islice(said, count))) for count in counts]
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
@@ -89,10 +94,6 @@ class LlmBackend:
         given = iter(texts)
         while some := list(islice(given, 2 * self._completion.at_once)):
             yield from self.predict(some)
-
-    def spent(self) -> dict[str, int]:
-        """What was counted since this was asked last: requests, tokens, and what was wrong with the answers."""
-        return self.meter.take()
 
     def _talks(self, text: str) -> list[Talk[list[Span]]]:
         if self._params.strategy == "rewrite":

@@ -7,7 +7,8 @@ counts for an entity of that list alone, so that nothing that a note says can re
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from functools import partial
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,10 +16,11 @@ from annotations.domain.masking import masked
 from annotations.domain.scoring.judging import Entity, Verdict
 from annotations.domain.spans import Span
 from models_runtime.backends.llm.answers import listed, schema_of
-from models_runtime.backends.llm.asking import Completion, Meter, Question
+from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question
 from models_runtime.backends.llm.backend import completion_of
 from models_runtime.backends.llm.chunks import chunks
 from models_runtime.backends.llm.driver import Talk
+from models_runtime.backends.llm.kept import Answers, kept_or_asked
 from models_runtime.backends.llm.prompts import VERSION, digest, fenced
 from models_runtime.backends.llm.servers import Server
 
@@ -56,15 +58,6 @@ Verdicts = list[Verdict | None]
 """One for each entity of a case, in its order; None: the answer says nothing of it that counts."""
 
 
-class Kept(Protocol):
-    """Answers kept from before: hashes and verdicts by number, never text."""
-
-    def find(self, key: str) -> dict[str, str] | None: ...
-
-    def keep(self, key: str, text: str, found: dict[str, str]) -> None:
-        """`text` is the whole note's, by which the answer is forgotten with the note."""
-
-
 class LlmJudge:
     """Asks a model of a listed server. `prompt` is what it is told before each note."""
 
@@ -74,17 +67,14 @@ class LlmJudge:
         model: str,
         prompt: str,
         placeholder_of: Mapping[str, str],
-        answers: Kept,
+        answers: Answers[dict[str, str]],
         completion: Completion | None = None,
+        meter: Meter | None = None,
     ) -> None:
-        self.meter = Meter()
+        self.meter = meter or Meter()
         self.completion = completion or completion_of(server, model, self.meter)
         self._asking = digest("judge", REVISION, VERSION, server.name, model, prompt)
         self._prompt, self._placeholder_of, self._answers = prompt, placeholder_of, answers
-
-    def spent(self) -> dict[str, int]:
-        """What was counted since this was asked last."""
-        return self.meter.take()
 
     def judge(self, case: Case) -> Talk[Verdicts]:
         """The conversation that ends with the verdicts on a case; `completion` answers it."""
@@ -105,21 +95,16 @@ class LlmJudge:
         """Verdicts by number, as they were kept or as they come now."""
         entities = [_shown(number, case, case.entities[at]) for number, at in enumerate(asked, start=1)]
         shown = json.dumps({**piece, "entities": entities}, ensure_ascii=False)
-        key = digest(self._asking, shown)
-        found = self._answers.find(key)
-        self.meter.add(kept=found is not None)
-        if found is None:
-            room = sum(len(entity["text"]) + _TOKENS_AN_ENTITY for entity in entities) + _TOKENS_BESIDES
-            schema = schema_of(_Said, {"counted_as": list(Verdict)})
-            answer = yield Question(self._prompt, fenced(shown), room, schema)
-            self.meter.add(cut=int(answer.cut))
-            found = self._read(answer.text, entities)
-            self._answers.keep(key, case.text, found)
-        return found
+        room = sum(len(entity["text"]) + _TOKENS_AN_ENTITY for entity in entities) + _TOKENS_BESIDES
+        schema = schema_of(_Said, {"counted_as": list(Verdict)})
+        question = Question(self._prompt, fenced(shown), room, schema)
+        key, read = digest(self._asking, shown), partial(self._read, entities)
+        return (yield from kept_or_asked(self._answers, key, case.text, question, read, self.meter))
 
-    def _read(self, answer: str, entities: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    def _read(self, entities: Sequence[Mapping[str, Any]], answer: Answer) -> dict[str, str]:
         """What counts of an answer. The rest is counted: never guessed at, never repaired."""
-        said = listed(answer, _Said)
+        self.meter.add(cut=int(answer.cut))
+        said = listed(answer.text, _Said)
         known = {entity["id"]: _names(entity, self._placeholder_of) for entity in entities}
         found: dict[str, str] = {}
         contradicted: set[str] = set()

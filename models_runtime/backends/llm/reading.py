@@ -6,14 +6,16 @@ asked.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from functools import partial
+from typing import Any, Final
 
 from annotations.domain.spans import Span
 from annotations.domain.whitespace import trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.answers import THOUGHT, Mention, listed, schema_of
-from models_runtime.backends.llm.asking import Meter, Question
+from models_runtime.backends.llm.asking import Answer, Meter, Question
 from models_runtime.backends.llm.driver import Talk
+from models_runtime.backends.llm.kept import Answers, kept_or_asked
 from models_runtime.backends.llm.masking import Masked, mask
 from models_runtime.backends.llm.placing import place
 from models_runtime.backends.llm.prompts import digest, fenced
@@ -27,25 +29,6 @@ Found = list[tuple[int, int, str]]
 """Start and end (code points of the piece that was asked about) and label."""
 
 
-class Answers(Protocol):
-    """Answers kept from before. Never text: hashes, offsets and labels."""
-
-    def find(self, key: str) -> Found | None: ...
-
-    def keep(self, key: str, text: str, found: Found) -> None:
-        """`text` is the whole note's, by which the answer is forgotten with the note."""
-
-
-class NoAnswers:
-    """Keeps nothing."""
-
-    def find(self, key: str) -> Found | None:
-        return None
-
-    def keep(self, key: str, text: str, found: Found) -> None:
-        return
-
-
 @dataclass(frozen=True)
 class Reader:
     """What all readings of a run share. `asking` is a hash of server, model and prompt; `labels` by what names them."""
@@ -56,7 +39,7 @@ class Reader:
     codes: Sequence[str]
     source: str
     meter: Meter
-    answers: Answers
+    answers: Answers[Found]
 
     def extract(self, text: str, start: int, end: int, passes: int) -> Talk[list[Span]]:
         """The spans of `text[start:end]`: each pass sees what the earlier ones found as `[TYPE]`."""
@@ -65,13 +48,9 @@ class Reader:
         for number in range(1, passes + 1):
             masked = mask(piece, spans)
             key = digest(self.asking, masked.text)
-            found = self._kept(key)
-            if found is None:
-                question = self._question(masked.text, schema_of(Mention, {"type": list(self.codes)}))
-                answer = yield question
-                self.meter.add(cut=int(answer.cut))
-                found = self._placed(masked, listed(answer.text, Mention))
-                self.answers.keep(key, text, found)
+            question = self._question(masked.text, schema_of(Mention, {"type": list(self.codes)}))
+            read = partial(self._mentions, masked)
+            found = yield from kept_or_asked(self.answers, key, text, question, read, self.meter)
             if not found:
                 break  # the same question once more would get the same answer
             spans += self._spans(piece, found, f"{self.source} pass {number}")
@@ -80,24 +59,22 @@ class Reader:
     def rewrite(self, text: str, start: int, end: int) -> Talk[list[Span]]:
         """The spans of `text[start:end]` by its rewritten form. What was changed besides is an error."""
         piece = text[start:end]
-        key = digest(self.asking, piece)
-        found = self._kept(key)
-        if found is None:
-            answer = yield self._question(piece, None)
-            if answer.cut:
-                self.meter.add(cut=1)
-                raise BackendError("the rewritten note was cut off: it is too long for the model", permanent=False)
-            recovered = recover(piece, _bare(answer.text, piece), self.labels)
-            self.meter.add(ambiguous=recovered.ambiguous)
-            found = [(one.start, one.end, one.label) for one in recovered.spans]
-            self.answers.keep(key, text, found)
+        key, read = digest(self.asking, piece), partial(self._recovered, piece)
+        found = yield from kept_or_asked(self.answers, key, text, self._question(piece, None), read, self.meter)
         spans = self._spans(piece, found, self.source)
         return [Span(start + one.start, start + one.end, one.label, None, one.source) for one in spans]
 
-    def _kept(self, key: str) -> Found | None:
-        found = self.answers.find(key)
-        self.meter.add(kept=found is not None)
-        return found
+    def _mentions(self, masked: Masked, answer: Answer) -> Found:
+        self.meter.add(cut=int(answer.cut))
+        return self._placed(masked, listed(answer.text, Mention))
+
+    def _recovered(self, piece: str, answer: Answer) -> Found:
+        if answer.cut:
+            self.meter.add(cut=1)
+            raise BackendError("the rewritten note was cut off: it is too long for the model", permanent=False)
+        recovered = recover(piece, _bare(answer.text, piece), self.labels)
+        self.meter.add(ambiguous=recovered.ambiguous)
+        return [(one.start, one.end, one.label) for one in recovered.spans]
 
     def _question(self, text: str, schema: dict[str, Any] | None) -> Question:
         return Question(self.system, fenced(text), int(len(text) * _TOKENS_A_CHARACTER) + _TOKENS_BESIDES, schema)

@@ -68,8 +68,7 @@ class Command(JourneyCommand):
         result |= counts | {word: run.params[word] for word in ("method", "members", "left_out") if word in run.params}
         usage = usage_of(run)
         if usage is not None:
-            cost = None if usage.cost is None else str(usage.cost)
-            result["usage"] = usage.counts | {"cost": cost, "currency": usage.currency}
+            result["usage"] = usage.as_dict()
         if job.state in (Job.State.FAILED, Job.State.CANCELLED):
             raise ServiceError(f"the run {run.author.name} {job.get_state_display().lower()}: {job.error}", code="run")
         return result

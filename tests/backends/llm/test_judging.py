@@ -64,7 +64,7 @@ def judged(script: Any, case: Case = CASE) -> tuple[Any, dict[str, int]]:
     with serving(script) as server:
         judge = judge_at(server.url)
         (found,) = each(judge, case)
-        return found, judge.spent()
+        return found, judge.meter.take()
 
 
 def test_it_is_shown_both_texts_and_the_entities_by_number():
@@ -88,7 +88,7 @@ def test_an_answer_is_kept_by_hash_and_asked_for_once():
         first = each(judge_at(server.url, kept), CASE)
         again = judge_at(server.url, kept)
         assert each(again, CASE) == first and len(server.requests) == 1
-        assert again.spent() == {"kept": 1} and "Rossi" not in json.dumps(kept)
+        assert again.meter.take() == {"kept": 1} and "Rossi" not in json.dumps(kept)
 
 
 ODD = {

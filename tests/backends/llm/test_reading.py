@@ -75,9 +75,9 @@ def test_what_does_not_fit_is_counted_and_left_out(answer: str, found: list[Any]
         backend = backend_at(server.url, passes=1)
         (spans,) = backend.predict([NOTE])
         assert [(span.start, span.end) for span in spans] == found
-        spent = backend.spent()
+        spent = backend.meter.take()
     assert spent == {"requests": 1, "tokens_in": 100, "tokens_out": 10} | counts
-    assert backend.spent() == {}
+    assert backend.meter.take() == {}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_note_that_gives_orders_only_gets_spans_of_its_own_text() -> None:
         (spans,) = backend.predict([INJECTED])
         requests, paths = server.requests, server.paths
     assert shown(INJECTED, spans) == [("Dr. Anna Serra", "PERSON")]
-    assert backend.spent()["hallucinated"] == 2
+    assert backend.meter.take()["hallucinated"] == 2
     assert all("tools" not in body and "functions" not in body for body in requests)
     assert set(paths) == {"/v1/chat/completions"}
     fences = {body["messages"][1]["content"].partition("\n")[0] for body in requests}
@@ -179,7 +179,7 @@ def test_what_was_answered_is_not_asked_again() -> None:
         asked = len(server.requests)
         again = backend_at(server.url, answers=answers)
         assert again.predict([NOTE]) == first and len(server.requests) == asked
-        assert again.spent() == {"kept": 2}
+        assert again.meter.take() == {"kept": 2}
         backend_at(server.url, answers=answers, language="es").predict([NOTE])
         assert len(server.requests) > asked
     assert "Serra" not in json.dumps(answers)

@@ -1,0 +1,44 @@
+"""What is asked of language models, written down with every answer: a worker that is killed takes no cost with it."""
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+
+from models_runtime.backends.llm.asking import Meter
+from models_runtime.backends.llm.servers import Price
+from models_runtime.models import Judge, LlmUsage, Run
+
+
+class Bill(Meter):
+    """The meter of a run or a judge. No lease guards it: what was asked was asked, whoever has the job by now."""
+
+    def __init__(self, payer: Run | Judge, price: Price | None) -> None:
+        super().__init__()
+        self._whose = {"run" if isinstance(payer, Run) else "judge": payer}
+        self._price = price
+
+    def record(self) -> None:
+        """Add the counts to the payer's row. What can't be written is counted on, for the next time."""
+        counts = self.take()
+        if not counts:
+            return
+        try:
+            with transaction.atomic():
+                self._add(counts)
+        except BaseException:
+            self.add(**counts)
+            raise
+
+    def _add(self, counts: dict[str, int]) -> None:
+        price = self._price
+        row = self._whose | {"currency": price.currency if price else ""}
+        cost = price.of(counts.get("tokens_in", 0), counts.get("tokens_out", 0)) if price else None
+        known = {name: counts[name] for name in LlmUsage.COUNTS if name in counts}
+        more = {name: F(name) + count for name, count in known.items()} | (
+            {} if cost is None else {"cost": F("cost") + cost}
+        )
+        try:
+            if not LlmUsage.objects.filter(**row).update(**more):
+                with transaction.atomic():
+                    LlmUsage.objects.create(**row, **known, cost=cost)
+        except IntegrityError:  # another worker's first answer was a moment faster
+            LlmUsage.objects.filter(**row).update(**more)
