@@ -24,17 +24,24 @@ export class Cursor {
 
   /** Select a stretch; `exact` keeps its ends, else it is widened to whole tokens. Returns whether anything is selected. */
   select(start, end, { exact = false } = {}) {
-    const range = exact && start < end ? [start, end] : snap(this.#tokens, start, end);
+    const range = this.stretch(start, end, { exact });
     if (!range) {
       this.clear();
       return false;
     }
-    const [first, past] = covered(this.#tokens, range[0], Math.max(range[1], range[0] + 1));
+    const [first, past] = covered(this.#tokens, range.start, Math.max(range.end, range.start + 1));
     this.#anchor = Math.min(first, this.#tokens.length - 1);
     this.#head = Math.max(past - 1, this.#anchor);
     this.#place = this.#head;
-    this.range = { start: range[0], end: range[1] };
+    this.range = range;
     return true;
+  }
+
+  /** What selecting would take, or null: {start, end}. */
+  stretch(start, end, { exact = false } = {}) {
+    if (exact && start < end) return { start, end };
+    const snapped = snap(this.#tokens, start, end);
+    return snapped && { start: snapped[0], end: snapped[1] };
   }
 
   /** Nothing is selected; keys go on from here. */

@@ -1,6 +1,7 @@
 /** The ends of the selected span as handles: drag one to resize. Snaps to tokens; Alt takes characters; Escape lets it be. */
 
 import { byId, el } from "./dom.js";
+import { scrollAtEdge } from "./edge_scroll.js";
 import { covered } from "../text/tokens.js";
 import { isRightToLeftAt } from "../text/steps.js";
 
@@ -10,7 +11,6 @@ const INSIDE = 18;
 // A press that moves less is a click on the text.
 const MOVED = 4;
 const EDGE = 28;
-const SCROLL = 12;
 const MOST_BOXES = 300;
 
 /**
@@ -176,7 +176,7 @@ export class Ends {
     requestAnimationFrame(() => {
       drag.waits = false;
       if (this.#drag !== drag) return;
-      if (this.#scroll(drag)) this.#frame(drag);
+      if (scrollAtEdge(this.#scroller, drag.y, EDGE)) this.#frame(drag); // the text moves along
       this.#follow(drag);
     });
   }
@@ -188,15 +188,6 @@ export class Ends {
     drag.place = dragged(cursor.tokens, drag.span, drag.edge, offset, drag);
     this.#show(drag.place);
     this.#preview(drag.place);
-  }
-
-  /** Near the top or the bottom the text moves along. */
-  #scroll({ y }) {
-    const frame = this.#scroller.getBoundingClientRect();
-    const step = y < frame.top + EDGE ? -SCROLL : y > frame.bottom - EDGE ? SCROLL : 0;
-    const before = this.#scroller.scrollTop;
-    this.#scroller.scrollTop += step;
-    return this.#scroller.scrollTop !== before;
   }
 
   #preview({ start, end }) {

@@ -48,6 +48,10 @@ export class Gestures {
     return this.#note.places;
   }
 
+  get cursor() {
+    return this.#note.cursor;
+  }
+
   /** The label that every selection gets at once, or null. */
   get armed() {
     return this.labelling.armed;

@@ -1,6 +1,7 @@
 /** Mouse, pen and finger. */
 
 import { byId } from "./dom.js";
+import { Sweep } from "./sweep.js";
 
 // A finger moves the ends of its selection after it was lifted: wait until they rest.
 const TOUCH_REST = 350;
@@ -11,10 +12,12 @@ export class Mouse {
   #work;
   #note;
   #touch = false;
+  #isMouse = false;
   #began = null; // where the press began, if it began in the note
   #clicks = 0; // 2 for a double click
   #timer = 0;
   #unsettled = null; // what is to be done once the browser has settled the selection
+  #sweep;
 
   /**
    * @param {object} work  what a person does: selectText, selectSpan, applyLabel …; `growing.expandAt`, `pick`, `pressed`, `struck` where there are
@@ -23,13 +26,16 @@ export class Mouse {
   constructor(work, note) {
     this.#work = work;
     this.#note = note;
+    this.#sweep = new Sweep(work, note);
     document.addEventListener("pointerdown", (event) => this.#down(event));
     document.addEventListener("pointerup", (event) => this.#up(event));
     document.addEventListener("pointercancel", () => {
       this.#began = null;
+      this.#sweep.cancel();
     });
     document.addEventListener("mousedown", (event) => {
       this.#clicks = event.detail;
+      if (this.#began && this.#isMouse) this.#sweep.begin(event);
     });
     // By now the browser has settled the selection; a timer would come after another frame. Last, since windows close by clicks.
     window.addEventListener("click", () => this.settle());
@@ -45,6 +51,7 @@ export class Mouse {
     this.settle();
     this.#work.pressed?.();
     this.#touch = event.pointerType === "touch";
+    this.#isMouse = event.pointerType === "mouse";
     const isInNote = event.button === 0 && this.#note.contains(event.target);
     this.#began = isInNote ? { x: event.clientX, y: event.clientY } : null;
     if (!isInNote && !event.target.closest("#palette, #side, .wb-end")) this.#work.palette.close();
@@ -56,8 +63,10 @@ export class Mouse {
     const isDrag = Math.hypot(clientX - this.#began.x, clientY - this.#began.y) >= MOVED;
     this.#began = null;
     const stack = stackUnder(target);
-    // The browser settles the selection after this event, and says how many clicks it was.
-    this.#unsettled = () => this.#settled(stack, { exact: altKey, clicks: isDrag ? 0 : this.#clicks, x: clientX, y: clientY });
+    const swept = this.#sweep.end(event);
+    // Where the selection is the browser's, it settles it after this event, and says how many clicks it was.
+    this.#unsettled = () =>
+      this.#settled(swept ?? this.#work.places.selected(), stack, { exact: altKey, clicks: isDrag ? 0 : this.#clicks, x: clientX, y: clientY });
     setTimeout(() => this.settle(), 0); // where no click follows: the button was let go outside the window
   }
 
@@ -73,11 +82,10 @@ export class Mouse {
     const under = document.elementFromPoint(clientX, clientY);
     if (!under || !this.#note.contains(under)) return;
     this.#work.places.clear();
-    this.#settled(stackUnder(under), { exact: altKey, clicks: detail, x: clientX, y: clientY });
+    this.#settled(null, stackUnder(under), { exact: altKey, clicks: detail, x: clientX, y: clientY });
   }
 
-  #settled(stack, { exact, clicks, x, y }) {
-    const selection = this.#work.places.selected();
+  #settled(selection, stack, { exact, clicks, x, y }) {
     const isEmpty = !selection || selection.start === selection.end;
     if (clicks > 1 && !exact && !this.#touch && this.#expand(isEmpty || clicks > 2 ? null : selection.start, x, y)) return;
     if (!isEmpty) {

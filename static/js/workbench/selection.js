@@ -3,6 +3,7 @@
  * counted from the line's start; the counting of UTF-16 units is left to TextIndex.
  */
 
+import { byId } from "./dom.js";
 import { lineAt, linesOf } from "../text/segments.js";
 
 export class Places {
@@ -57,12 +58,25 @@ export class Places {
     return { first: boxes[0] ?? range.getBoundingClientRect(), last: boxes[boxes.length - 1] ?? range.getBoundingClientRect() };
   }
 
-  /** The offset under a place on the screen; null outside the text. */
+  /** The offset under a place on the screen; null outside the text, and on an empty line. */
   under(x, y) {
+    const point = this.#caret(x, y);
+    return point?.node.parentElement.closest(".line-text") ? this.#offset(point.node, point.offset) : null;
+  }
+
+  /** The offset that lies nearest to a place beside the text or beyond its window; null where no line is at that height. */
+  nearest(x, y) {
+    const first = this.#lines[0]?.node;
+    if (!first) return null;
+    const { left, right } = first.getBoundingClientRect();
+    const { top, bottom } = byId("scroll").getBoundingClientRect();
+    const point = this.#caret(within(x, left, right), within(y, top, bottom));
+    return point && this.#offset(point.node, point.offset);
+  }
+
+  #caret(x, y) {
     const point = caretAt(x, y);
-    return point && this.#root.contains(point.node) && point.node.parentElement.closest(".line-text")
-      ? this.#offset(point.node, point.offset)
-      : null;
+    return point && this.#root.contains(point.node) && elementOf(point.node).closest(".line-text") ? point : null;
   }
 
   /** The character that lies under a place on the screen, as its offset: `under` gives the nearer end. Null where none does. */
@@ -77,8 +91,7 @@ export class Places {
   }
 
   #offset(node, inside) {
-    const element = node.nodeType === Node.TEXT_NODE ? node.parentElement : node;
-    const text = element.closest(".line-text");
+    const text = elementOf(node).closest(".line-text");
     if (!text || !this.#root.contains(text)) return this.#outside(node, inside);
     const range = document.createRange();
     range.setStart(text, 0);
@@ -115,6 +128,15 @@ export class Places {
     }
     return last ? { node: last, offset: last.length } : { node: line.node, offset: 0 };
   }
+}
+
+function elementOf(node) {
+  return node.nodeType === Node.TEXT_NODE ? node.parentElement : node;
+}
+
+/** A pixel inside of both ends: on the very edge lies what is beside. */
+function within(at, low, high) {
+  return Math.max(low + 1, Math.min(at, high - 1));
 }
 
 function caretAt(x, y) {
