@@ -26,6 +26,7 @@ from django.forms import Field
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotations.models import User
 from annotations.models.prepared import PreparedRead, columns_of, object_of
@@ -110,7 +111,7 @@ class _CountedCode(_Plain):
         if not AxesProxyHandler.is_allowed(request, credentials):
             request.axes_locked_out = True
             request.axes_credentials = credentials
-            raise ValidationError("locked out")
+            raise ValidationError(_("locked out"))
         try:
             code: str = super().clean_code()  # type: ignore[misc]  # its class has no types
         except ValidationError:

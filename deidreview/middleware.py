@@ -21,6 +21,8 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 TOUCH_SECONDS = 60
 # Requests that a page makes by itself (progress of a job) carry this header: they are no sign of a person.
 BACKGROUND_HEADER = "X-Background"
+# Words of the interface, under an address that changes with them (deidreview.catalogue).
+SCRIPT_WORDS = "/words/"
 
 
 def response_headers(get_response: GetResponse) -> GetResponse:
@@ -28,7 +30,9 @@ def response_headers(get_response: GetResponse) -> GetResponse:
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        if not request.path.startswith(settings.STATIC_URL):
+        if request.path_info.startswith(SCRIPT_WORDS):
+            response.headers.setdefault("Cache-Control", "no-store")
+        elif not request.path.startswith(settings.STATIC_URL):
             # Stronger than what a view asked for: "private" alone would still let the browser keep a page on disk.
             response.headers["Cache-Control"] = "no-store"
         response.headers.setdefault(

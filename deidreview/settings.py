@@ -208,6 +208,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "deidreview.catalogue.script_words_address",
             ],
         },
     },
@@ -312,9 +313,16 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]
 TIME_ZONE = _time_zone()
+# A further language, Italian say: `manage.py makemessages -l it` (and `-d djangojs` for the scripts) writes its strings
+# here, `manage.py compilemessages` compiles them, and ("it", "Italiano") joins LANGUAGES. See docs/operations.md.
+LOCALE_PATHS = [BASE_DIR / "deidreview" / "locale"]
 # With one language there is nothing to translate: looking it up all the same would be a tenth of every page's cost.
-# A second one also needs django.middleware.locale.LocaleMiddleware.
 USE_I18N = len(LANGUAGES) > 1
+if USE_I18N:
+    # The language that the person's browser asks for; it must know the session, and come before what makes addresses.
+    MIDDLEWARE.insert(
+        MIDDLEWARE.index("django.middleware.common.CommonMiddleware"), "django.middleware.locale.LocaleMiddleware"
+    )
 USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"

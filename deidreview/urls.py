@@ -3,6 +3,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from deidreview import views
+from deidreview.catalogue import script_words
 
 admin.site.site_header = "deidreview administration"
 admin.site.site_title = "deidreview"
@@ -11,6 +12,7 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
+    path("words/<str:language>/<str:version>.js", script_words, name="script_words"),
     path("accounts/", include("deidreview.account_urls")),
     path("admin/", admin.site.urls),
     # First those that are asked for at every key stroke: patterns are tried one after another.

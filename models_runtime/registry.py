@@ -1,4 +1,7 @@
-"""What kinds of long work there are: one line each, the code behind it loaded on first use."""
+"""What kinds of long work there are: one line each, the code behind it loaded on first use.
+
+Words are marked here and translated where they are shown.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,6 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext_noop as _
 
 from annotations.access import Can
 
@@ -27,7 +31,7 @@ class JobKind:
     title: str
     handler: str
     right: Can
-    unit: str = "notes"
+    unit: str = _("notes")
     queue: str = "cpu"
     undo: str = ""
     redo: str = ""
@@ -38,7 +42,7 @@ class JobKind:
 
 JOBS: dict[str, JobKind] = {
     "import": JobKind(
-        title="Import",
+        title=_("Import"),
         handler="models_runtime.jobs.importing.run",
         right=Can.MANAGE,
         undo="models_runtime.jobs.importing.undo",
@@ -46,52 +50,52 @@ JOBS: dict[str, JobKind] = {
         # Taking an import back deletes its upload as well.
         can_retry=False,
     ),
-    "export": JobKind(title="Export", handler="models_runtime.jobs.exporting.run", right=Can.EXPORT),
+    "export": JobKind(title=_("Export"), handler="models_runtime.jobs.exporting.run", right=Can.EXPORT),
     "run": JobKind(
-        title="Model run",
+        title=_("Model run"),
         handler="models_runtime.jobs.running.run",
         right=Can.MANAGE,
         can_pause=True,
         shared=True,
     ),
-    "agreement": JobKind(title="Agreement", handler="models_runtime.jobs.agreement.run", right=Can.READ_NOTES),
-    "score": JobKind(title="Score", handler="models_runtime.jobs.scoring.run", right=Can.READ_NOTES),
-    "compare": JobKind(title="Comparison", handler="models_runtime.jobs.comparing.run", right=Can.READ_NOTES),
+    "agreement": JobKind(title=_("Agreement"), handler="models_runtime.jobs.agreement.run", right=Can.READ_NOTES),
+    "score": JobKind(title=_("Score"), handler="models_runtime.jobs.scoring.run", right=Can.READ_NOTES),
+    "compare": JobKind(title=_("Comparison"), handler="models_runtime.jobs.comparing.run", right=Can.READ_NOTES),
     "judge": JobKind(
-        title="Judges",
+        title=_("Judges"),
         handler="models_runtime.jobs.judging.run",
         right=Can.MANAGE,
-        unit="answers",
+        unit=_("answers"),
         queue="llm",
         redo="models_runtime.jobs.judging.ready_again",
         can_pause=True,
     ),
     "calibrate": JobKind(
-        title="Calibration", handler="models_runtime.jobs.calibrating.run", right=Can.MANAGE, can_retry=True
+        title=_("Calibration"), handler="models_runtime.jobs.calibrating.run", right=Can.MANAGE, can_retry=True
     ),
     "train": JobKind(
-        title="Training",
+        title=_("Training"),
         handler="models_runtime.jobs.training.run",
         right=Can.MANAGE,
-        unit="steps",
+        unit=_("steps"),
         undo="models_runtime.jobs.training.undo",
         redo="models_runtime.jobs.training.redo",
     ),
     "bulk": JobKind(
-        title="Bulk review",
+        title=_("Bulk review"),
         handler="models_runtime.jobs.bulk_review.run",
         right=Can.MAKE_GOLD,
-        unit="proposals",
+        unit=_("proposals"),
         can_pause=True,
     ),
     "bulk_undo": JobKind(
-        title="Taking a bulk review back",
+        title=_("Taking a bulk review back"),
         handler="models_runtime.jobs.bulk_review.take_back",
         right=Can.MAKE_GOLD,
-        unit="proposals",
+        unit=_("proposals"),
         can_pause=True,
     ),
-    "gold": JobKind(title="Make gold", handler="models_runtime.jobs.gold.run", right=Can.MAKE_GOLD, can_pause=True),
+    "gold": JobKind(title=_("Make gold"), handler="models_runtime.jobs.gold.run", right=Can.MAKE_GOLD, can_pause=True),
 }
 
 
@@ -122,9 +126,9 @@ class BackendKind:
 
 BACKENDS: dict[str, BackendKind] = {
     "rules": BackendKind(
-        title="Rules",
+        title=_("Rules"),
         factory="models_runtime.backends.rules.RulesBackend",
-        description="Patterns with validators, context words and gazetteers; Italian, Spanish, English. No weights.",
+        description=_("Patterns with validators, context words and gazetteers; Italian, Spanish, English. No weights."),
     ),
 }
 # Not in the list: it is made of members, so it can't be run by its name alone (models_runtime.services.ensembles).
@@ -134,26 +138,26 @@ MERGED = "merged"
 # Nor this: it is a pipeline of this machine, and a map of its labels (models_runtime.services.foreign).
 PIPELINE = "spacy-pipeline"
 PIPELINE_KIND = BackendKind(
-    title="spaCy pipelines",
+    title=_("spaCy pipelines"),
     factory="models_runtime.backends.spacy_pipeline.backend.PipelineBackend",
-    description="Pipelines of others: installed packages, and folders in DEIDREVIEW_DATA/pipelines.",
+    description=_("Pipelines of others: installed packages, and folders in DEIDREVIEW_DATA/pipelines."),
     needs="spacy",
 )
 # Nor this: a transformer of somebody else's in a folder of this machine, and a map of its labels.
 TAGGER = "token-classification"
 TAGGER_KIND = BackendKind(
-    title="Transformers",
+    title=_("Transformers"),
     factory="models_runtime.backends.token_classification.backend.TokenClassificationBackend",
-    description="Models of others that label tokens: folders in DEIDREVIEW_DATA/weights, safetensors only.",
+    description=_("Models of others that label tokens: folders in DEIDREVIEW_DATA/weights, safetensors only."),
     queue="gpu",
     needs="transformers",
 )
 # Not in the list either: it wants a server and a model, so it has a form of its own (models_runtime.services.llm).
 LLM = "llm"
 LLM_KIND = BackendKind(
-    title="Language model",
+    title=_("Language model"),
     factory="models_runtime.backends.llm.backend.LlmBackend",
-    description="A model on a server that the administrator listed, or in a folder of a worker's machine.",
+    description=_("A model on a server that the administrator listed, or in a folder of a worker's machine."),
     queue="llm",
     needs="openai",
 )
@@ -210,8 +214,8 @@ TRAINABLE: dict[str, TrainableKind] = {
         child="models_runtime.backends.crf.child",
         format="deidreview-crf-1",
         algorithms={
-            "lbfgs": "L-BFGS: the best model, in minutes",
-            "ap": "Averaged perceptron: nearly as good, in a fraction of the time",
+            "lbfgs": _("L-BFGS: the best model, in minutes"),
+            "ap": _("Averaged perceptron: nearly as good, in a fraction of the time"),
         },
     ),
     "spacy": TrainableKind(
@@ -220,8 +224,8 @@ TRAINABLE: dict[str, TrainableKind] = {
         child="models_runtime.backends.spacy_ner.child",
         format="deidreview-spacy-1",
         algorithms={
-            "cnn": "Convolution over tokens: a second opinion of another kind, in some ten minutes",
-            "quick": "The same in fewer epochs: nearly as good, in less than half the time",
+            "cnn": _("Convolution over tokens: a second opinion of another kind, in some ten minutes"),
+            "quick": _("The same in fewer epochs: nearly as good, in less than half the time"),
         },
         needs="spacy",
         by_epoch=True,
@@ -232,30 +236,30 @@ TRAINABLE: dict[str, TrainableKind] = {
         child="models_runtime.backends.bilstm_crf.child",
         format="deidreview-bilstm-crf-1",
         algorithms={
-            "bilstm": "Recurrent network with a CRF: a third opinion; half an hour on a CPU, minutes on a GPU",
-            "quick": "The same in fewer epochs",
+            "bilstm": _("Recurrent network with a CRF: a third opinion; half an hour on a CPU, minutes on a GPU"),
+            "quick": _("The same in fewer epochs"),
         },
         needs="torch",
         by_epoch=True,
         queue="gpu",
-        adapts="guessing the next character",
+        adapts=_("guessing the next character"),
         grouped=True,
     ),
     "transformer": TrainableKind(
-        title="Transformer",
+        title=_("Transformer"),
         factory="models_runtime.backends.token_classification.trained.TransformerBackend",
         child="models_runtime.backends.token_classification.child",
         format="deidreview-transformer-1",
         algorithms={
-            "weighted": "Fine-tuned from weights at hand, rare labels weighing more; wants a GPU",
-            "plain": "The same, every token weighing alike",
-            "fresh": "For small weights that know nothing yet: a high rate, many epochs",
+            "weighted": _("Fine-tuned from weights at hand, rare labels weighing more; wants a GPU"),
+            "plain": _("The same, every token weighing alike"),
+            "fresh": _("For small weights that know nothing yet: a high rate, many epochs"),
         },
         needs="transformers",
         by_epoch=True,
         queue="gpu",
         based=True,
-        adapts="filling gaps",
+        adapts=_("filling gaps"),
     ),
 }
 

@@ -1,5 +1,6 @@
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models.document import Document
 from annotations.models.project import Project
@@ -14,12 +15,12 @@ class Resolution(models.Model):
     """
 
     class Choice(models.TextChoices):
-        MAJORITY = "majority", "The majority's version"
-        UNANIMOUS = "unanimous", "What all said"
-        READER = "reader", "One annotator's version"
-        OWN = "own", "The adjudicator's own version"
-        NOTHING = "nothing", "Nothing personal"
-        RULE = "rule", "What all said, by the project's rule"
+        MAJORITY = "majority", _("The majority's version")
+        UNANIMOUS = "unanimous", _("What all said")
+        READER = "reader", _("One annotator's version")
+        OWN = "own", _("The adjudicator's own version")
+        NOTHING = "nothing", _("Nothing personal")
+        RULE = "rule", _("What all said, by the project's rule")
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="resolutions", db_index=False)
     start = models.PositiveIntegerField()
@@ -61,10 +62,10 @@ class Cause(models.Model):
     """Why annotators differ at a place: 002, table 3.4's categories."""
 
     class Kind(models.TextChoices):
-        ABBREVIATION = "AB", "Abbreviation"
-        AMBIGUITY = "AM", "Ambiguity"
-        DEBATABLE = "D", "Debatable annotation"
-        SCARCITY = "S", "Scarcity"
+        ABBREVIATION = "AB", _("Abbreviation")
+        AMBIGUITY = "AM", _("Ambiguity")
+        DEBATABLE = "D", _("Debatable annotation")
+        SCARCITY = "S", _("Scarcity")
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="causes", db_index=False)
     start = models.PositiveIntegerField()

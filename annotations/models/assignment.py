@@ -1,5 +1,6 @@
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models.document import Document
 from annotations.models.project import Project
@@ -9,9 +10,9 @@ class Assignment(models.Model):
     """Who is to read which note. A released row keeps the history; the work stays in the annotation set."""
 
     class State(models.TextChoices):
-        OPEN = "open", "To do"
-        DONE = "done", "Done"
-        RELEASED = "released", "Released"
+        OPEN = "open", _("To do")
+        DONE = "done", _("Done")
+        RELEASED = "released", _("Released")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="assignments", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="assignments", db_index=False)

@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models.project import Project
 
@@ -9,11 +10,11 @@ class Author(models.Model):
     """Whoever wrote annotation sets in a project: a person, a model run, a refiner, an adjudicator, gold."""
 
     class Kind(models.TextChoices):
-        ANNOTATOR = "annotator", "Annotator"
-        RUN = "run", "Model run"
-        REFINED = "refined", "Refined run"
-        ADJUDICATED = "adjudicated", "Adjudicated"
-        GOLD = "gold", "Gold"
+        ANNOTATOR = "annotator", _("Annotator")
+        RUN = "run", _("Model run")
+        REFINED = "refined", _("Refined run")
+        ADJUDICATED = "adjudicated", _("Adjudicated")
+        GOLD = "gold", _("Gold")
 
     # Kinds that no person read for.
     MODELS = (Kind.RUN, Kind.REFINED)

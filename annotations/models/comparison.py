@@ -5,6 +5,7 @@ comparisons brings those notes up to date first (annotations.services.comparing)
 """
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models.document import Document
 from annotations.models.project import Project
@@ -54,9 +55,9 @@ class Difference(models.Model):
     """
 
     class Scope(models.IntegerChoices):
-        BLIND = 1, "Blind readings"
-        ALL = 2, "All submitted readings"
-        EITHER = 3, "Both"
+        BLIND = 1, _("Blind readings")
+        ALL = 2, _("All submitted readings")
+        EITHER = 3, _("Both")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="differences")

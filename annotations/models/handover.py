@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models.review import Review
 
@@ -13,10 +14,10 @@ class Handover(models.Model):
     """
 
     class State(models.TextChoices):
-        WAITING = "waiting", "Waits for the second reviewer"
-        SETTLING = "settling", "The two differ; the second settles it"
-        DONE = "done", "Closed by both"
-        BACK = "back", "Taken back by the first"
+        WAITING = "waiting", _("Waits for the second reviewer")
+        SETTLING = "settling", _("The two differ; the second settles it")
+        DONE = "done", _("Closed by both")
+        BACK = "back", _("Taken back by the first")
 
     ACTIVE = (State.WAITING, State.SETTLING)
 

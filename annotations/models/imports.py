@@ -1,5 +1,6 @@
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models.project import Project
 from annotations.models.stored_file import StoredFile
@@ -9,11 +10,11 @@ class Import(models.Model):
     """One act of bringing notes in, with its report. What it added can be taken back as long as it runs."""
 
     class State(models.TextChoices):
-        STAGED = "staged", "Waiting for your go-ahead"
-        RUNNING = "running", "Running"
-        DONE = "done", "Done"
-        FAILED = "failed", "Failed; nothing was kept"
-        CANCELLED = "cancelled", "Cancelled; nothing was kept"
+        STAGED = "staged", _("Waiting for your go-ahead")
+        RUNNING = "running", _("Running")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed; nothing was kept")
+        CANCELLED = "cancelled", _("Cancelled; nothing was kept")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="imports")
     stored_file = models.ForeignKey(StoredFile, models.SET_NULL, null=True, related_name="+")

@@ -1,5 +1,6 @@
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models.review import Review
 from annotations.models.sets import Span
@@ -15,14 +16,14 @@ class PlantedLeak(models.Model):
     class Known(models.TextChoices):
         """How it is known to be an identifier, as far as that can be known before somebody looks."""
 
-        PEOPLE = "people", "People accepted the same words as the same label in other notes, and nobody otherwise"
-        RUNS = "runs", "Most runs that have read the note propose exactly it"
+        PEOPLE = "people", _("People accepted the same words as the same label in other notes, and nobody otherwise")
+        RUNS = "runs", _("Most runs that have read the note propose exactly it")
 
     class Result(models.TextChoices):
-        FOUND = "found", "Marked by the reading"
-        PARTLY = "partly", "Marked in part"
-        MISSED = "missed", "Not marked"
-        ELSEWHERE = "elsewhere", "In gold by other means, so it says nothing"
+        FOUND = "found", _("Marked by the reading")
+        PARTLY = "partly", _("Marked in part")
+        MISSED = "missed", _("Not marked")
+        ELSEWHERE = "elsewhere", _("In gold by other means, so it says nothing")
 
     review = models.ForeignKey(Review, models.CASCADE, related_name="planted")
     # Not known to the database, as for decisions: a deletion of spans need not look here.

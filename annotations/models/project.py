@@ -1,40 +1,41 @@
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class Role(models.TextChoices):
     """What a member may do; the table of rights is in annotations.access."""
 
-    MANAGER = "manager", "Manager"
-    REVIEWER = "reviewer", "Reviewer"
-    ANNOTATOR = "annotator", "Annotator"
-    VIEWER = "viewer", "Viewer"
+    MANAGER = "manager", _("Manager")
+    REVIEWER = "reviewer", _("Reviewer")
+    ANNOTATOR = "annotator", _("Annotator")
+    VIEWER = "viewer", _("Viewer")
 
 
 class SecondReview(models.TextChoices):
     """Whether a note whose proposals a person reviewed needs a second one before it is gold."""
 
-    OFF = "off", "One reviewer is enough"
-    OPEN = "open", "A second reviewer looks through the first one's decisions"
-    BLIND = "blind", "A second reviewer decides without seeing the first one's decisions"
+    OFF = "off", _("One reviewer is enough")
+    OPEN = "open", _("A second reviewer looks through the first one's decisions")
+    BLIND = "blind", _("A second reviewer decides without seeing the first one's decisions")
 
 
 class PlantedShare(models.IntegerChoices):
     """In how many of the notes under review a known identifier is left out of the proposals, in percent."""
 
-    OFF = 0, "In no note"
-    FIVE = 5, "In about 1 note of 20"
-    TEN = 10, "In about 1 note of 10"
-    TWENTY = 20, "In about 1 note of 5"
+    OFF = 0, _("In no note")
+    FIVE = 5, _("In about 1 note of 20")
+    TEN = 10, _("In about 1 note of 10")
+    TWENTY = 20, _("In about 1 note of 5")
 
 
 class Project(models.Model):
     """One gold standard in the making: notes, a label set, people, guidelines."""
 
     class Distribution(models.TextChoices):
-        EVERYONE = "everyone", "Every annotator reads every note"
-        SOME = "some", "Some annotators read each note"
-        LIST = "list", "I choose who reads what"
+        EVERYONE = "everyone", _("Every annotator reads every note")
+        SOME = "some", _("Some annotators read each note")
+        LIST = "list", _("I choose who reads what")
 
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=120)

@@ -2,6 +2,7 @@ import uuid
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models.author import Author
 from annotations.models.document import Document
@@ -13,8 +14,8 @@ class Review(models.Model):
     """A run's reading of one note under review. Closed: no proposal is open, and a person has read the note."""
 
     class Drawn(models.TextChoices):
-        INFORMATION = "information", "For what it tells"
-        CHANCE = "chance", "By chance"
+        INFORMATION = "information", _("For what it tells")
+        CHANCE = "chance", _("By chance")
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="reviews", db_index=False)
     author = models.ForeignKey(Author, models.CASCADE, related_name="reviews", db_index=False)
@@ -45,15 +46,15 @@ class BulkAct(models.Model):
     """
 
     class Act(models.TextChoices):
-        ACCEPT = "accept", "Accept"
-        REJECT = "reject", "Reject"
+        ACCEPT = "accept", _("Accept")
+        REJECT = "reject", _("Reject")
 
     class State(models.TextChoices):
-        PLANNED = "planned", "Planned"
-        WORKING = "working", "At work"
-        DONE = "done", "Done"
-        UNDOING = "undoing", "Being taken back"
-        UNDONE = "undone", "Taken back"
+        PLANNED = "planned", _("Planned")
+        WORKING = "working", _("At work")
+        DONE = "done", _("Done")
+        UNDOING = "undoing", _("Being taken back")
+        UNDONE = "undone", _("Taken back")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
@@ -157,8 +158,8 @@ class Decision(models.Model):
     """What a person decided on one proposal (a run's span). The gold span it led to carries the provenance."""
 
     class Verdict(models.TextChoices):
-        ACCEPTED = "accepted", "Accepted"
-        REJECTED = "rejected", "Rejected"
+        ACCEPTED = "accepted", _("Accepted")
+        REJECTED = "rejected", _("Rejected")
 
     # Not known to the database: a key there would make every deletion of a span, reviewed or not, look here first.
     proposal = models.OneToOneField(Span, models.DO_NOTHING, db_constraint=False, related_name="decision")

@@ -1,5 +1,6 @@
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models.author import Author
 from annotations.models.document import Document
@@ -15,9 +16,9 @@ class AnnotationSet(models.Model):
     """
 
     class State(models.TextChoices):
-        DRAFT = "draft", "Draft"
-        SUBMITTED = "submitted", "Submitted"
-        WITHDRAWN = "withdrawn", "Withdrawn"
+        DRAFT = "draft", _("Draft")
+        SUBMITTED = "submitted", _("Submitted")
+        WITHDRAWN = "withdrawn", _("Withdrawn")
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="annotation_sets", db_index=False)
     author = models.ForeignKey(Author, models.CASCADE, related_name="annotation_sets", db_index=False)

@@ -1,5 +1,6 @@
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models.project import Project
 
@@ -11,9 +12,9 @@ class StoredFile(models.Model):
     """
 
     class Kind(models.TextChoices):
-        UPLOAD = "upload", "Upload"
-        EXPORT = "export", "Export"
-        MODEL = "model", "Model"
+        UPLOAD = "upload", _("Upload")
+        EXPORT = "export", _("Export")
+        MODEL = "model", _("Model")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="stored_files")
     kind = models.CharField(max_length=8, choices=Kind)

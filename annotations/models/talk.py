@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models.document import Document
 
@@ -45,12 +46,12 @@ class Flag(models.Model):
     """A note that one person wants looked at, and why. One open flag for each person and note."""
 
     class Reason(models.TextChoices):
-        UNSURE = "unsure", "I am not sure how to label it"
-        TEXT = "text", "The text is damaged or incomplete"
-        LANGUAGE = "language", "It is in a language I don't read"
-        NOT_A_NOTE = "not_a_note", "It is not a note of the kind wanted"
-        SENSITIVE = "sensitive", "It holds something unusually sensitive"
-        OTHER = "other", "Something else"
+        UNSURE = "unsure", _("I am not sure how to label it")
+        TEXT = "text", _("The text is damaged or incomplete")
+        LANGUAGE = "language", _("It is in a language I don't read")
+        NOT_A_NOTE = "not_a_note", _("It is not a note of the kind wanted")
+        SENSITIVE = "sensitive", _("It holds something unusually sensitive")
+        OTHER = "other", _("Something else")
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="flags", db_index=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")

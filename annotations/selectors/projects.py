@@ -91,7 +91,7 @@ def my_projects(user: User) -> list[ProjectLine]:
         .values_list("project__name", "project__slug", "role", "notes", "gold", "todo", "done")
     )
     return [
-        ProjectLine(name, slug, role, Role(role).label, *(Amount.of(n) for n in counts))
+        ProjectLine(name, slug, role, str(Role(role).label), *(Amount.of(n) for n in counts))
         for name, slug, role, *counts in members
     ]
 
@@ -229,7 +229,7 @@ def _readers(project: Project, authors: dict[int, Author], states: Counter[tuple
         if user not in seen:
             still_open, done = work[user, Assignment.State.OPEN], work[user, Assignment.State.DONE]
             kind = Author.Kind.ANNOTATOR
-            readers.append(Reader(name, kind, kind.label, 0, 0, still_open, still_open + done))
+            readers.append(Reader(name, kind, str(kind.label), 0, 0, still_open, still_open + done))
     return sorted(readers, key=lambda reader: (reader.kind != Author.Kind.ANNOTATOR, reader.kind, reader.name))
 
 

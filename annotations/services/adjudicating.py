@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 
 from annotations.domain.adjudication import Standing
 from annotations.domain.spans import Span as DomainSpan
@@ -63,7 +64,7 @@ def decide(*, project: Project, document: Document, user: User, request: Request
             if made is None:
                 _decide(project, document, user, row, request)
             elif made.actor_id != user.pk or made.data.get("act") != request.act:
-                raise ServiceError("this change id was used for another change", code="change-id")
+                raise ServiceError(gettext("this change id was used for another change"), code="change-id")
     except IntegrityError:
         # The same change at the same moment from another tab: it is made once, and this is its answer.
         if not Event.objects.filter(change_id=request.change_id, actor=user).exists():
@@ -88,7 +89,7 @@ def _locked(project: Project, document: Document) -> AnnotationSet:
 
 def _decide(project: Project, document: Document, user: User, row: AnnotationSet, request: Request) -> None:
     if row.state == State.SUBMITTED:
-        raise ServiceError("this note's adjudication is closed; reopen it to change a decision", code="closed")
+        raise ServiceError(gettext("this note's adjudication is closed; reopen it to change a decision"), code="closed")
     verb, reverts = Verb.ADJUDICATED, None
     if request.act in (Act.UNDO, Act.REDO):
         event = last_act(row, user, redo=request.act is Act.REDO)
@@ -98,7 +99,7 @@ def _decide(project: Project, document: Document, user: User, row: AnnotationSet
     else:
         found = desk(project, document)
         if not found.ready:
-            raise ServiceError("fewer than two annotators have submitted this note now", code="readers")
+            raise ServiceError(gettext("fewer than two annotators have submitted this note now"), code="readers")
         effect = plan(document, user, row, found, request)
         if not effect.before and not effect.after:
             return
@@ -141,13 +142,17 @@ def close(*, project: Project, document: Document, user: User) -> Adjudication:
             return done
         found = desk(project, document)
         if not found.ready:
-            raise ServiceError("fewer than two annotators have submitted this note now", code="readers")
+            raise ServiceError(gettext("fewer than two annotators have submitted this note now"), code="readers")
         if project.unanimous_passes:
             found = _pass_by_rule(project, document, user, row, found)
         left = len(found.open_items(unanimous_passes=False))
         if left:
-            are = "place is" if left == 1 else "places are"
-            raise ServiceError(f"{left} {are} still open; decide first, then close the note", code="open")
+            message = ngettext(
+                "%(count)s place is still open; decide first, then close the note",
+                "%(count)s places are still open; decide first, then close the note",
+                left,
+            )
+            raise ServiceError(message % {"count": left}, code="open")
         row.state, row.submitted_at = State.SUBMITTED, timezone.now()
         row.version += 1
         row.save(update_fields=["state", "submitted_at", "version", "updated_at"])
@@ -199,7 +204,7 @@ def _record(
 def close_unanimous(*, project: Project, user: User, seconds: float) -> tuple[int, int]:
     """Close the notes on which all agree, by the project's rule, for `seconds` at most: how many, how many are left."""
     if not project.unanimous_passes:
-        raise ServiceError("this project has no rule that what all annotators said passes", code="rule")
+        raise ServiceError(gettext("this project has no rule that what all annotators said passes"), code="rule")
     until = time.monotonic() + seconds
     waiting = list(unanimous_notes(project).values_list("document_id", flat=True))
     done = 0

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from annotations.models import AnnotationSet, Event, Label, Resolution, Span, User, Verb
 from annotations.services.errors import ServiceError
@@ -105,7 +106,7 @@ def check_there(row: AnnotationSet, effect: Effect) -> None:
             now[each.start, each.end] = row_of(each, row.spans.filter(start__gte=each.start, end__lte=each.end))
     left = {(each["start"], each["end"]): each for each in effect.before}
     if {place: _said(each) for place, each in now.items()} != {place: _said(each) for place, each in left.items()}:
-        raise ServiceError("somebody has decided otherwise since, so this can't be taken back by undo", code="moved")
+        raise ServiceError(_("somebody has decided otherwise since, so this can't be taken back by undo"), code="moved")
 
 
 def _said(row: Row) -> tuple[Any, ...]:
@@ -128,4 +129,4 @@ def last_act(row: AnnotationSet, user: User, *, redo: bool) -> Event:
             reverted.add(event.reverts)
         elif event.pk not in reverted:
             return event
-    raise ServiceError("there is nothing to redo" if redo else "there is nothing to undo", code="nothing")
+    raise ServiceError(_("there is nothing to redo") if redo else _("there is nothing to undo"), code="nothing")

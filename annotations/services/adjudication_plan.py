@@ -5,6 +5,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from annotations.domain.adjudication import Item, Standing, touched, with_own, without
 from annotations.domain.disagreement import Version, majority_version, places
 from annotations.domain.spans import Span as DomainSpan
@@ -68,7 +70,7 @@ def plan(document: Document, user: User, row: AnnotationSet, found: Desk, reques
     if request.act is Act.OWN:
         return _own(document, user, row, found, request)
     if len(request.seen) != 1:
-        raise ServiceError("this act is about one place", code="place")
+        raise ServiceError(_("this act is about one place"), code="place")
     item = _shown(found, request.seen[0])
     choice, spans, reader = _choice(document, found, item, request)
     after = [
@@ -99,7 +101,10 @@ def _shown(found: Desk, seen: Seen) -> Item:
 
 def _moved() -> ServiceError:
     return ServiceError(
-        "another adjudicator or an annotator has changed this place meanwhile; yours was not saved, look at it again",
+        _(
+            "another adjudicator or an annotator has changed this place meanwhile; "
+            "yours was not saved, look at it again"
+        ),
         code="moved",
     )
 
@@ -116,17 +121,19 @@ def _choice(document: Document, found: Desk, item: Item, request: Request) -> tu
             return Choice.UNANIMOUS, said_by_all(item), None
         vote = majority_version(document.text, item.place)
         if vote is None:
-            raise ServiceError("no version has a majority here; choose one, or mark your own", code="tie")
+            raise ServiceError(_("no version has a majority here; choose one, or mark your own"), code="tie")
         return Choice.MAJORITY, vote, None
     if request.act is Act.READER:
         reader = next((reader for reader in found.heard if reader.number == request.reader), None)
         if reader is None:
-            raise ServiceError(f"there is no annotator {request.reader} of this note", code="reader")
+            raise ServiceError(
+                _("there is no annotator %(reader)s of this note") % {"reader": request.reader}, code="reader"
+            )
         return Choice.READER, item.place.versions[reader.author], int(reader.author)
     if request.act is Act.NOTHING:
         return Choice.NOTHING, (), None
     if not item.decisions:
-        raise ServiceError("nothing is decided here yet", code="place")
+        raise ServiceError(_("nothing is decided here yet"), code="place")
     if request.act is Act.DROP:
         assert request.span is not None  # the view saw to it
         start, end, label = request.span
@@ -162,11 +169,11 @@ def _checked(document: Document, request: Request) -> DomainSpan:
     assert request.span is not None  # the view saw to it
     start, end, label = request.span
     if not label_exists(document.project_id, label):
-        raise ServiceError("that label is not one of this project's; reload the page", code="label")
+        raise ServiceError(_("that label is not one of this project's; reload the page"), code="label")
     try:
         return checked(document.text, DomainSpan(start, end, str(label)), request.quote)
     except SpanError as error:
-        raise ServiceError(f"not saved: {error}", code=error.code) from None
+        raise ServiceError(_("not saved: %(error)s") % {"error": error}, code=error.code) from None
 
 
 def _changed(row: AnnotationSet, start: int, end: int, after: list[Row]) -> Effect:

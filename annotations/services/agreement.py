@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from annotations.domain.agreement import Granularity, NoteReadings, Unit, figures, granularities
 from annotations.models import Figures, Project
@@ -58,7 +59,9 @@ def figures_of(*, project: Project, unit: Unit, progress: Progress = silent) -> 
             return found
         found = _compute(project, unit, progress)
     if found is None:
-        raise ServiceError("the readings change faster than they can be counted; try again later", code="changing")
+        raise ServiceError(
+            gettext("the readings change faster than they can be counted; try again later"), code="changing"
+        )
     return found
 
 

@@ -2,6 +2,7 @@
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotations.models import Amendment, Document, Project, User, Verb
 from annotations.services.errors import ServiceError
@@ -32,9 +33,12 @@ def amend(
     """
     text = text.strip().replace("\r\n", "\n")
     if not text:
-        raise ServiceError("an amendment needs a text", code="text")
+        raise ServiceError(_("an amendment needs a text"), code="text")
     if len(text) > LONGEST or "\0" in text:
-        raise ServiceError(f"an amendment has at most {LONGEST:,} characters, none of them NUL", code="text")
+        raise ServiceError(
+            _("an amendment has at most %(longest)s characters, none of them NUL") % {"longest": f"{LONGEST:,}"},
+            code="text",
+        )
     with transaction.atomic():
         fresh = Project.objects.select_for_update().get(pk=project.pk)
         last = Amendment.objects.filter(project=project).order_by("-number").first()

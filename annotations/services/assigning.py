@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from django.db import transaction
 from django.db.models import Count, Q
+from django.utils.translation import gettext as _
 
 from annotations.models import AnnotationSet, Assignment, Document, Membership, Project, Role, User, Verb
 from annotations.services.errors import ServiceError
@@ -95,10 +96,12 @@ def restore_sets(*, project: Project, user: User) -> int:
 def assign_list(*, project: Project, user: User, names: Sequence[str], actor: User | None) -> int:
     """Give one person the notes of these names. Refused whole when a name is unknown."""
     if not Membership.objects.filter(project=project, user=user, active=True).exists():
-        raise ServiceError(f"{user.username} is no member of this project", code="member")
+        raise ServiceError(_("%(username)s is no member of this project") % {"username": user.username}, code="member")
     notes = {note.name: note for note in Document.objects.filter(project=project, name__in=names).only("id", "name")}
     if missing := [name for name in names if name not in notes]:
-        raise ServiceError(f"no such note: {', '.join(missing[:10])}; nothing was assigned", code="note")
+        raise ServiceError(
+            _("no such note: %(choices)s; nothing was assigned") % {"choices": ", ".join(missing[:10])}, code="note"
+        )
     with transaction.atomic():
         made = _create(project, ((notes[name], user) for name in names))
         reopened = Assignment.objects.filter(

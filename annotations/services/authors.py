@@ -1,5 +1,7 @@
 """Authors: whose reading an annotation set is."""
 
+from django.utils.translation import gettext
+
 from annotations.models import Author, Membership, Project, User
 from annotations.services.errors import ServiceError
 
@@ -29,7 +31,9 @@ def parse_written_as(spec: str) -> tuple[str, str]:
         return Author.Kind.GOLD, GOLD_NAME
     kind, _, name = spec.partition(":")
     if kind not in KINDS_WRITTEN_AS or not name.strip():
-        raise ServiceError(f"{spec!r} is none of gold, annotator:NAME, run:NAME", code="as")
+        raise ServiceError(
+            gettext("%(spec)s is none of gold, annotator:NAME, run:NAME") % {"spec": repr(spec)}, code="as"
+        )
     return KINDS_WRITTEN_AS[kind], name.strip()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotations.models import BulkAct, Decision, Label, Project, User, Verb
 from annotations.selectors.bulk_rules import Rule, open_of, rule_of
@@ -37,19 +38,21 @@ def plan_bulk(*, project: Project, user: User, rule: Rule, act: BulkAct.Act) -> 
     known = Label.objects.filter(label_set__project=project, merged_into__isnull=True)
     for label in (pk for pk in (rule.label, rule.to) if pk is not None):
         if not known.filter(pk=label).exists():
-            raise ServiceError("that label is not one of this project's; reload the page", code="label")
+            raise ServiceError(gettext("that label is not one of this project's; reload the page"), code="label")
     if act == BulkAct.Act.REJECT and rule.to is not None:
-        raise ServiceError("a label is for accepting; choose accept or leave it out", code="act")
+        raise ServiceError(gettext("a label is for accepting; choose accept or leave it out"), code="act")
     planned = open_of(rule, project, user).count()
     if not planned:
-        raise ServiceError("nothing that is open fits this; it was decided already, or it is nowhere", code="none")
+        raise ServiceError(
+            gettext("nothing that is open fits this; it was decided already, or it is nowhere"), code="none"
+        )
     return BulkAct.objects.create(project=project, user=user, act=act, rule=rule.data(), planned=planned)
 
 
 def begin_bulk(*, bulk: BulkAct, user: User) -> bool:
     """Whether the act is to be carried out now: twice is once. Only who planned it begins it."""
     if bulk.user_id != user.pk:
-        raise ServiceError("somebody else planned this; plan it yourself", code="user")
+        raise ServiceError(gettext("somebody else planned this; plan it yourself"), code="user")
     return bool(BulkAct.objects.filter(pk=bulk.pk, state=State.PLANNED).update(state=State.WORKING))
 
 
@@ -109,7 +112,7 @@ def at_once(bulk: BulkAct, work: Callable[..., dict[str, Any]]) -> dict[str, Any
 def _count(bulk: BulkAct, state: BulkAct.State, **counts: Any) -> None:
     """In the batch's transaction. A job that was stopped and started again must not undo an undo."""
     if not BulkAct.objects.filter(pk=bulk.pk, state=state).update(**counts):
-        raise ServiceError("this bulk act was taken back meanwhile, or is done", code="state")
+        raise ServiceError(gettext("this bulk act was taken back meanwhile, or is done"), code="state")
 
 
 def _end(bulk: BulkAct, state: BulkAct.State, verb: Verb) -> dict[str, Any]:

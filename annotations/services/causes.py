@@ -1,6 +1,7 @@
 """Saying why annotators differ at a place: one cause for each place, by table 3.4's categories."""
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotations.models import Cause, Document, User, Verb
 from annotations.services.errors import ServiceError
@@ -14,9 +15,16 @@ def set_cause(*, document: Document, start: int, end: int, kind: str, user: User
     Raises ServiceError `kind`, `place`.
     """
     if kind and kind not in Cause.Kind.values:
-        raise ServiceError(f"{kind[:10]!r} is no cause; there are {', '.join(Cause.Kind.values)}", code="kind")
+        raise ServiceError(
+            _("%(kind)s is no cause; there are %(choices)s")
+            % {"kind": repr(kind[:10]), "choices": ", ".join(Cause.Kind.values)},
+            code="kind",
+        )
     if not 0 <= start < end <= document.length:
-        raise ServiceError(f"the place must lie inside the note's {document.length:,} characters", code="place")
+        raise ServiceError(
+            _("the place must lie inside the note's %(length)s characters") % {"length": f"{document.length:,}"},
+            code="place",
+        )
     with transaction.atomic():
         Document.objects.select_for_update(of=("self",)).only("pk").get(pk=document.pk)
         over = Cause.objects.filter(document_id=document.pk, start__lt=end, end__gt=start)

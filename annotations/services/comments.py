@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotations.access import Access
 from annotations.domain.wording import WordingError, worded
@@ -36,7 +37,7 @@ def add_comment(
     """Begin a thread. The same `change_id` again makes no second one. Raises Refused."""
     _check_writer(access)
     if access.blind and about.reader != access.user.pk:
-        raise Refused("reader", "You can comment on your own reading only.", status=403)
+        raise Refused("reader", _("You can comment on your own reading only."), status=403)
     words = _words(text)
     place = _place(document, about)
     return _once(
@@ -81,7 +82,7 @@ def edit_comment(*, access: Access, document: Document, comment: int, text: obje
         if row.text == words:
             return row
         if not row.text:
-            raise Refused("deleted", "That comment was deleted; it can't be changed.", status=409)
+            raise Refused("deleted", _("That comment was deleted; it can't be changed."), status=409)
         row.text, row.edited_at = words, timezone.now()
         row.save(update_fields=["text", "edited_at"])
         _record(Verb.COMMENT_CHANGED, access, row, {})
@@ -111,7 +112,7 @@ def settle(*, access: Access, document: Document, thread: int, settled: bool = T
     with transaction.atomic():
         row = _locked(access, document, thread)
         if row.answers_id is not None:
-            raise Refused("answer", "Only a whole thread can be settled, not an answer.")
+            raise Refused("answer", _("Only a whole thread can be settled, not an answer."))
         if (row.resolved_at is not None) == settled:
             return row
         row.resolved_at = timezone.now() if settled else None
@@ -123,14 +124,14 @@ def settle(*, access: Access, document: Document, thread: int, settled: bool = T
 
 def _check_writer(access: Access) -> None:
     if not may_comment(access):
-        raise Refused("forbidden", "You may read this project, but not comment in it.", status=403)
+        raise Refused("forbidden", _("You may read this project, but not comment in it."), status=403)
 
 
 def _words(text: object) -> str:
     try:
         return worded(text, LONGEST, what="comment")
     except WordingError as error:
-        raise Refused("text", f"Not saved: {error}.") from None
+        raise Refused("text", _("Not saved: %(error)s.") % {"error": error}) from None
 
 
 def _place(document: Document, about: About) -> dict[str, int | None]:
@@ -141,10 +142,14 @@ def _place(document: Document, about: About) -> dict[str, int | None]:
             return {"span_id": found.pk, "start": found.start, "end": found.end}
     if about.start is None and about.end is None:
         if about.span is not None:
-            raise Refused("span", "That span is not there any more.", status=409)
+            raise Refused("span", _("That span is not there any more."), status=409)
         return {"span_id": None, "start": None, "end": None}
     if about.start is None or about.end is None or not 0 <= about.start < about.end <= document.length:
-        raise Refused("place", f"A comment's place must lie inside the note's {document.length:,} characters.")
+        raise Refused(
+            "place",
+            _("A comment's place must lie inside the note's %(length)s characters.")
+            % {"length": f"{document.length:,}"},
+        )
     return {"span_id": None, "start": about.start, "end": about.end}
 
 
@@ -167,9 +172,9 @@ def _once(made: Comment, access: Access, data: dict[str, Any]) -> Comment:
     except IntegrityError:
         before = Comment.objects.filter(document_id=made.document_id, change_id=made.change_id).first()
     if before is None or made.change_id is None:
-        raise Refused("gone", "What you answer was deleted in the meantime.", status=409)
+        raise Refused("gone", _("What you answer was deleted in the meantime."), status=409)
     if before.author_id != made.author_id:
-        raise Refused("change-id", "This change id was used for another change.", status=409)
+        raise Refused("change-id", _("This change id was used for another change."), status=409)
     return before
 
 
@@ -177,7 +182,7 @@ def _seen(access: Access, document: Document, pk: int) -> Comment:
     """A comment that this person may see."""
     row = visible(access, document).filter(pk=pk).first()
     if row is None:
-        raise Refused("gone", "That comment is not there (any more).", status=404)
+        raise Refused("gone", _("That comment is not there (any more)."), status=404)
     return row
 
 
@@ -188,7 +193,7 @@ def _locked(access: Access, document: Document, pk: int) -> Comment:
 def _own(access: Access, document: Document, pk: int) -> Comment:
     row = _locked(access, document, pk)
     if row.author_id != access.user.pk:
-        raise Refused("author", "Only who wrote a comment can change or delete it.", status=403)
+        raise Refused("author", _("Only who wrote a comment can change or delete it."), status=403)
     return row
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import F, QuerySet
+from django.utils.translation import gettext as _
 
 from annotations.models import Document, GoldVersion, GoldVersionNote, Import, Project, Span, StoredFile, User, Verb
 from annotations.services.errors import ServiceError
@@ -16,7 +17,7 @@ def erasure_preview(*, project: Project, patient_id: str) -> dict[str, Any]:
     """What would go, in counts, before anything goes."""
     notes = Document.objects.filter(project=project, patient_id=patient_id)
     if not patient_id or not notes.exists():
-        raise ServiceError("no note in this project carries that patient id; nothing was erased", code="none")
+        raise ServiceError(_("no note in this project carries that patient id; nothing was erased"), code="none")
     return {
         "notes": notes.count(),
         "annotation_sets": notes.filter(annotation_sets__isnull=False).values("annotation_sets").count(),
@@ -39,7 +40,7 @@ def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> d
         running = Import.objects.select_for_update().filter(project=project, state=Import.State.RUNNING)
         if running.exists():
             raise ServiceError(
-                "an import is under way and could bring this patient's notes back: wait for its end, or cancel it",
+                _("an import is under way and could bring this patient's notes back: wait for its end, or cancel it"),
                 code="import",
             )
         preview = erasure_preview(project=project, patient_id=patient_id)

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext, ngettext
 
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import Loss, OutNote
@@ -79,12 +80,22 @@ def wanted_set(project: Project, spec: str, split: str = "") -> Wanted:
     if not split:
         return wanted
     if split not in LAYOUTS:
-        raise ServiceError(f"there is no split {split!r}; there are: {', '.join(LAYOUTS)}", code="split")
+        raise ServiceError(
+            gettext("there is no split %(split)s; there are: %(choices)s")
+            % {"split": repr(split), "choices": ", ".join(LAYOUTS)},
+            code="split",
+        )
     if wanted.version is None or not wanted.version.split_seed:
-        raise ServiceError(f"{spec} is not split into train, dev and test: split a frozen version first", code="split")
+        raise ServiceError(
+            gettext("%(spec)s is not split into train, dev and test: split a frozen version first") % {"spec": spec},
+            code="split",
+        )
     if patients_on_two_sides(wanted.version):
         raise ServiceError(
-            "patient ids were changed after the split, and a patient stands on two sides now: split the version again",
+            gettext(
+                "patient ids were changed after the split, and a patient stands on two sides now: "
+                "split the version again"
+            ),
             code="split",
         )
     return replace(wanted, split=split)
@@ -96,7 +107,11 @@ def _wanted(project: Project, spec: str) -> Wanted:
         version = project.gold_versions.filter(number=int(name)).first() if name.isdecimal() else None
         if version is None:
             numbers = ", ".join(str(v.number) for v in project.gold_versions.order_by("number")) or "none yet"
-            raise ServiceError(f"there is no gold version {name!r}; frozen versions: {numbers}", code="version")
+            raise ServiceError(
+                gettext("there is no gold version %(name)s; frozen versions: %(numbers)s")
+                % {"name": repr(name), "numbers": numbers},
+                code="version",
+            )
         return Wanted(spec, version=version)
     authors = Author.objects.filter(project=project, kind=kind)
     if kind in (Author.Kind.GOLD, Author.Kind.ADJUDICATED) and not name:
@@ -107,7 +122,11 @@ def _wanted(project: Project, spec: str) -> Wanted:
             author = authors.filter(pk=int(name)).first()
     if author is None:
         known = ", ".join(set_specs(project)) or "none yet"
-        raise ServiceError(f"this project has no annotation sets {spec!r}; there are: {known}", code="set")
+        raise ServiceError(
+            gettext("this project has no annotation sets %(spec)s; there are: %(known)s")
+            % {"spec": repr(spec), "known": known},
+            code="set",
+        )
     return Wanted(spec, author=author)
 
 
@@ -225,7 +244,11 @@ def _version_notes(wanted: Wanted) -> Iterator[tuple[OutNote, str]]:
 
 def _report(project: Project, wanted: Wanted, format: str) -> ExportReport:
     if format not in FORMATS:
-        raise ServiceError(f"unknown format {format!r}; there are: {', '.join(FORMATS)}", code="format")
+        raise ServiceError(
+            gettext("unknown format %(format)s; there are: %(choices)s")
+            % {"format": repr(format), "choices": ", ".join(FORMATS)},
+            code="format",
+        )
     report = ExportReport(set=wanted.spec, format=format)
     if wanted.version:
         report.gold_version, report.content_hash = wanted.version.number, wanted.version.content_hash
@@ -241,7 +264,13 @@ def _report(project: Project, wanted: Wanted, format: str) -> ExportReport:
         ).count()
     if not _count(wanted):
         raise ServiceError(
-            f"{wanted.spec}: no submitted readings to export ({report.drafts_left_out} drafts)", code="empty"
+            ngettext(
+                "%(spec)s: no submitted readings to export (%(drafts)s draft)",
+                "%(spec)s: no submitted readings to export (%(drafts)s drafts)",
+                report.drafts_left_out,
+            )
+            % {"spec": wanted.spec, "drafts": report.drafts_left_out},
+            code="empty",
         )
     return report
 
@@ -265,12 +294,18 @@ def export_to_path(
     wanted = wanted_set(project, set_spec, split)
     report = _report(project, wanted, format)
     if out.exists() and (out.suffix == ".zip" or not out.is_dir() or any(out.iterdir())):
-        raise ServiceError(f"{out} exists and is not an empty folder; nothing was written", code="out")
+        raise ServiceError(
+            gettext("%(out)s exists and is not an empty folder; nothing was written") % {"out": out}, code="out"
+        )
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     except OSError as error:
-        raise ServiceError(f"{out}: can't write here ({error.strerror}); nothing was written", code="out") from error
+        raise ServiceError(
+            gettext("%(out)s: can't write here (%(strerror)s); nothing was written")
+            % {"out": out, "strerror": error.strerror},
+            code="out",
+        ) from error
     try:
         files = export_files(project, wanted, format, report, progress)
         if out.suffix == ".zip":
@@ -284,7 +319,9 @@ def export_to_path(
             _write_folder(folder, files)
             folder.replace(out)
     except OSError as error:
-        raise ServiceError(f"{out}: {error.strerror}; nothing was written", code="out") from error
+        raise ServiceError(
+            gettext("%(out)s: %(strerror)s; nothing was written") % {"out": out, "strerror": error.strerror}, code="out"
+        ) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     _record(project, report, actor)

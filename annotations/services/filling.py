@@ -2,6 +2,7 @@
 
 from django.db import transaction
 from django.db.models import Count, Q
+from django.utils.translation import gettext
 
 from annotations.models import Assignment, Document, Project, User, Verb
 from annotations.services.assigning import BATCH, annotators
@@ -15,10 +16,12 @@ def fill_up(*, project: Project, actor: User | None) -> int:
     A reader who had a note and was released from it doesn't get it again. Harmless to repeat.
     """
     if project.distribution == Project.Distribution.LIST:
-        raise ServiceError("in this project notes are handed out by name only; nothing was handed out", code="list")
+        raise ServiceError(
+            gettext("in this project notes are handed out by name only; nothing was handed out"), code="list"
+        )
     readers = annotators(project)
     if not readers:
-        raise ServiceError("there is no annotator yet; nothing was handed out", code="nobody")
+        raise ServiceError(gettext("there is no annotator yet; nothing was handed out"), code="nobody")
     wanted = len(readers)
     if project.distribution == Project.Distribution.SOME:
         wanted = min(wanted, project.readers_per_note)

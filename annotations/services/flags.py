@@ -2,6 +2,7 @@
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotations.access import Access, Can
 from annotations.domain.wording import WordingError, worded
@@ -16,10 +17,10 @@ LONGEST = 500
 def raise_flag(*, access: Access, document: Document, reason: object, text: object = "") -> Flag:
     """Flag a note, or change the reason of one's open flag on it. The same again changes nothing. Raises Refused."""
     if not access.can(Can.ANNOTATE):
-        raise Refused("forbidden", "You may read this project, but not flag notes in it.", status=403)
+        raise Refused("forbidden", _("You may read this project, but not flag notes in it."), status=403)
     kind, words = _reason(reason), _words(text)
     if kind == Flag.Reason.OTHER and not words:
-        raise Refused("text", "Not saved: say in a few words what is the matter.")
+        raise Refused("text", _("Not saved: say in a few words what is the matter."))
     try:
         with transaction.atomic():
             return _raise(access, document, kind, words)
@@ -49,9 +50,9 @@ def clear_flag(*, access: Access, document: Document, flag: int) -> None:
     with transaction.atomic():
         row = Flag.objects.select_for_update().filter(pk=flag, document_id=document.pk).first()
         if row is None or (access.blind and row.user_id != access.user.pk):
-            raise Refused("gone", "That flag is not there (any more).", status=404)
+            raise Refused("gone", _("That flag is not there (any more)."), status=404)
         if not may_clear(access, row):
-            raise Refused("author", "Only who raised a flag or a reviewer can clear it.", status=403)
+            raise Refused("author", _("Only who raised a flag or a reviewer can clear it."), status=403)
         if row.cleared_at is not None:
             return
         row.cleared_at, row.cleared_by = timezone.now(), access.user
@@ -63,14 +64,16 @@ def _reason(value: object) -> Flag.Reason:
     try:
         return Flag.Reason(str(value))
     except ValueError:
-        raise Refused("reason", f"The reason must be one of {', '.join(Flag.Reason.values)}.") from None
+        raise Refused(
+            "reason", _("The reason must be one of %(choices)s.") % {"choices": ", ".join(Flag.Reason.values)}
+        ) from None
 
 
 def _words(text: object) -> str:
     try:
         return worded(text, LONGEST, what="reason", blank=True)
     except WordingError as error:
-        raise Refused("text", f"Not saved: {error}.") from None
+        raise Refused("text", _("Not saved: %(error)s.") % {"error": error}) from None
 
 
 def _record(verb: Verb, access: Access, flag: Flag) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 
 from annotations.domain.hashing import gold_hash
 from annotations.models import (
@@ -41,16 +42,18 @@ def make_gold(
     what a replacement removes is kept in the event.
     """
     if annotation_set.document_id != document.pk:
-        raise ServiceError("that reading belongs to another note", code="note")
+        raise ServiceError(gettext("that reading belongs to another note"), code="note")
     with transaction.atomic():
         source = AnnotationSet.objects.select_for_update().select_related("author").get(pk=annotation_set.pk)
         if source.state != AnnotationSet.State.SUBMITTED:
-            raise ServiceError("only a submitted reading can become gold; this one is still a draft", code="draft")
+            raise ServiceError(
+                gettext("only a submitted reading can become gold; this one is still a draft"), code="draft"
+            )
         if source.author.kind == Author.Kind.GOLD:
             return source
         if source.author.kind in Author.MODELS and document.project.second_review != SecondReview.OFF:
             raise ServiceError(
-                "in this project two people review what a model proposes; review this note instead", code="two"
+                gettext("in this project two people review what a model proposes; review this note instead"), code="two"
             )
         give_up_leaks(document=document, source=source, actor=actor)
         spans = list(source.spans.order_by("start", "end", "id"))
@@ -99,7 +102,12 @@ def _clear(gold: AnnotationSet, wanted: list[Span], *, replace: bool) -> list[li
         return None
     if not replace:
         raise ServiceError(
-            f"this note has gold already ({len(present)} spans) and this reading differs; replace it explicitly",
+            ngettext(
+                "this note has gold already (%(count)s span) and this reading differs; replace it explicitly",
+                "this note has gold already (%(count)s spans) and this reading differs; replace it explicitly",
+                len(present),
+            )
+            % {"count": len(present)},
             code="exists",
         )
     gold.spans.all().delete()
@@ -113,7 +121,7 @@ def withdraw_gold(*, document: Document, actor: User | None) -> None:
             AnnotationSet.objects.select_for_update().filter(document=document, author__kind=Author.Kind.GOLD).first()
         )
         if gold is None:
-            raise ServiceError("this note has no gold", code="none")
+            raise ServiceError(gettext("this note has no gold"), code="none")
         removed = [list(span) for span in gold.spans.values_list("start", "end", "label_id")]
         record(
             verb=Verb.GOLD_WITHDRAWN,
@@ -131,7 +139,9 @@ def make_gold_bulk(*, project_id: int, author_id: int, actor_id: int | None, pro
     author = Author.objects.select_related("project").get(pk=author_id, project_id=project_id)
     if author.kind in NOT_IN_BULK:
         raise ServiceError(
-            f"{author.name} is a model run: its proposals are reviewed one by one, or a note at a time", code="run"
+            gettext("%(name)s is a model run: its proposals are reviewed one by one, or a note at a time")
+            % {"name": author.name},
+            code="run",
         )
     actor = User.objects.filter(pk=actor_id).first() if actor_id else None
     has_gold = AnnotationSet.objects.filter(document=OuterRef("document"), author__kind=Author.Kind.GOLD)
@@ -163,7 +173,9 @@ def freeze(*, project: Project, actor: User | None, reason: str = "") -> tuple[G
         Project.objects.select_for_update().get(pk=project.pk)
         notes = _gold_notes(project)
         if not notes:
-            raise ServiceError("there is no gold to freeze yet: make a submitted reading gold first", code="empty")
+            raise ServiceError(
+                gettext("there is no gold to freeze yet: make a submitted reading gold first"), code="empty"
+            )
         content_hash = gold_hash(
             (name, sha256, [(start, end, code) for start, end, code, _ in spans])
             for name, sha256, spans in notes.values()

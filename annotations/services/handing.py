@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotations.domain.two_reviews import Compared, Outcome, compare
 from annotations.models import AnnotationSet, Author, Decision, Document, Event, Handover, Review, Span, User, Verb
@@ -64,7 +65,10 @@ def take_back(*, handover: Handover, gold: AnnotationSet, document: Document, au
     if handover.state == State.SETTLING or first is not None:
         who = handover.second if handover.second else first and first.actor
         name = who.username if who else "somebody"
-        raise ServiceError(f"{name} has begun the second review of this note; it is theirs now", code="begun")
+        raise ServiceError(
+            gettext("%(name)s has begun the second review of this note; it is theirs now") % {"name": name},
+            code="begun",
+        )
     if handover.kept:
         _bring_back(handover.review, gold, handover.kept)
     Handover.objects.filter(pk=handover.pk).update(state=State.BACK, kept=None)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import NoteFiles
 from annotations.domain.hashing import text_sha256
@@ -69,11 +71,15 @@ class Reading:
 
 def check_choices(format: str, written_as: str) -> None:
     if format not in FORMATS:
-        raise ServiceError(f"unknown format {format!r}; there are: {', '.join(FORMATS)}", code="format")
+        raise ServiceError(
+            _("unknown format %(format)s; there are: %(choices)s")
+            % {"format": repr(format), "choices": ", ".join(FORMATS)},
+            code="format",
+        )
     if written_as:
         parse_written_as(written_as)
         if format == "text":
-            raise ServiceError("the format text holds no annotations: leave out whose they are", code="as")
+            raise ServiceError(_("the format text holds no annotations: leave out whose they are"), code="as")
 
 
 def reading_of(

@@ -12,6 +12,7 @@ from typing import IO, Any
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotations.domain.formats import FORMATS
 from annotations.domain.strings import string_key
@@ -260,7 +261,9 @@ def undo_import(*, import_id: int, state: str = Import.State.CANCELLED) -> int:
 
 def opened(row: Import) -> Any:
     if row.stored_file is None:
-        raise ServiceError("the uploaded files are gone (they are kept for a day); upload them again", code="expired")
+        raise ServiceError(
+            gettext("the uploaded files are gone (they are kept for a day); upload them again"), code="expired"
+        )
     copy = open_stored(row.stored_file)
     return _Closing(ZipSource(copy), copy)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
+from django.utils.translation import gettext as _
 
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
 from annotations.models import AnnotationSet, Category, Decision, Label, LabelSet, PersonalKey, Span, User, Verb
@@ -20,21 +21,28 @@ EDITABLE = ("name", "hotkey", "description", "placeholder")
 def check_hotkey(hotkey: str) -> str:
     hotkey = hotkey.strip().lower()
     if hotkey and (len(hotkey) != 1 or not hotkey.isascii() or not hotkey.isalnum()):
-        raise ServiceError(f"the key {hotkey!r} is not one letter a-z or digit", code="hotkey")
+        raise ServiceError(
+            _("the key %(hotkey)s is not one letter a-z or digit") % {"hotkey": repr(hotkey)}, code="hotkey"
+        )
     if hotkey in RESERVED_HOTKEYS:
-        raise ServiceError(f"the key {hotkey!r} already moves about the page; choose another", code="hotkey")
+        raise ServiceError(
+            _("the key %(hotkey)s already moves about the page; choose another") % {"hotkey": repr(hotkey)},
+            code="hotkey",
+        )
     return hotkey
 
 
 def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
     """Change name, hotkey, description or placeholder. The code stays: files and frozen gold name it."""
     if unknown := set(changes) - set(EDITABLE):
-        raise ServiceError(f"a label has no editable {', '.join(sorted(unknown))}")
+        raise ServiceError(_("a label has no editable %(choices)s") % {"choices": ", ".join(sorted(unknown))})
     if "hotkey" in changes:
         changes["hotkey"] = check_hotkey(changes["hotkey"])
     for field in ("name", "placeholder"):
         if field in changes and not changes[field].strip():
-            raise ServiceError(f"a label needs a {field}", code=field)
+            raise ServiceError(
+                _("a label needs a name") if field == "name" else _("a label needs a placeholder"), code=field
+            )
     before = {field: getattr(label, field) for field in changes if getattr(label, field) != changes[field]}
     if not before:
         return label
@@ -51,7 +59,9 @@ def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
             )
     except IntegrityError as error:
         label.refresh_from_db()
-        raise ServiceError("another label has this name or key already; nothing was changed", code="taken") from error
+        raise ServiceError(
+            _("another label has this name or key already; nothing was changed"), code="taken"
+        ) from error
     return label
 
 
@@ -61,13 +71,15 @@ def add_label(
     """A new label at the end of the list; its ASCII code is made from the name."""
     name = name.strip()
     if not name:
-        raise ServiceError("a label needs a name", code="name")
+        raise ServiceError(_("a label needs a name"), code="name")
     if category.label_set_id != label_set.pk:
-        raise ServiceError("that category belongs to another project", code="category")
+        raise ServiceError(_("that category belongs to another project"), code="category")
     try:
         code = ascii_code(name)
     except ValueError as error:
-        raise ServiceError(f"no code can be made of the name {name!r}: {error}", code="name") from error
+        raise ServiceError(
+            _("no code can be made of the name %(name)s: %(error)s") % {"name": repr(name), "error": error}, code="name"
+        ) from error
     try:
         with transaction.atomic():
             label = Label.objects.create(
@@ -83,7 +95,9 @@ def add_label(
             record(verb=Verb.LABEL_ADDED, actor=actor, project_id=label_set.project_id, data={"label": code})
     except IntegrityError as error:
         raise ServiceError(
-            f"a label with the name {name!r}, the code {code!r} or this key exists", code="taken"
+            _("a label with the name %(name)s, the code %(code)s or this key exists")
+            % {"name": repr(name), "code": repr(code)},
+            code="taken",
         ) from error
     return label
 
@@ -111,11 +125,11 @@ def merge_preview(*, source: Label, target: Label) -> dict[str, Any]:
 
 def _check_merge(source: Label, target: Label) -> None:
     if source.pk == target.pk:
-        raise ServiceError("a label can't be merged into itself", code="same")
+        raise ServiceError(_("a label can't be merged into itself"), code="same")
     if source.label_set_id != target.label_set_id:
-        raise ServiceError("labels of two projects can't be merged", code="label-set")
+        raise ServiceError(_("labels of two projects can't be merged"), code="label-set")
     if source.merged_into_id or target.merged_into_id:
-        raise ServiceError("that label was merged already", code="merged")
+        raise ServiceError(_("that label was merged already"), code="merged")
 
 
 def merge_labels(*, source: Label, target: Label, actor: User | None) -> dict[str, Any]:

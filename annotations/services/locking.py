@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from annotations.domain import spans as domain
 from annotations.models import AnnotationSet, Document, Label, Span, User
@@ -93,8 +94,8 @@ def target(change: Change, span: domain.Span | None) -> Place:
 
 def _closed(state: str) -> Refused:
     if state == AnnotationSet.State.SUBMITTED:
-        return Refused("submitted", "This note is submitted. Reopen it to change it.", status=409)
-    return Refused("withdrawn", "This reading was withdrawn; ask a manager to bring you back.", status=409)
+        return Refused("submitted", _("This note is submitted. Reopen it to change it."), status=409)
+    return Refused("withdrawn", _("This reading was withdrawn; ask a manager to bring you back."), status=409)
 
 
 @cache
@@ -119,7 +120,7 @@ def count_change(document: Document, row: Locked, blind: bool, labels: Sequence[
     there = len(labels) < 2 or _all_there(document.project_id, labels)
     statement = _counted(bool(labels), row.blind and not blind)
     if not there or not statement.run(row.pk, *((labels[0], document.project_id) if labels else ())):
-        raise Refused("label", "That label is no longer in this project; load the page again.", status=409)
+        raise Refused("label", _("That label is no longer in this project; load the page again."), status=409)
 
 
 def _all_there(project_id: int, labels: Sequence[int]) -> bool:

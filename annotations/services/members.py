@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Count
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotations.models import AnnotationSet, Assignment, Membership, Project, Role, User, Verb
 from annotations.services.assigning import annotators, assign_new_member
@@ -21,14 +22,18 @@ def create_user(*, username: str, password: str | None = None) -> User:
     """An account; without a password it can only be entered through a one-time link."""
     username = get_adapter().clean_username(username, shallow=True)
     if User.objects.filter(username__iexact=username).exists():
-        raise ServiceError(f"the user name {username!r} is taken", code="exists")
+        raise ServiceError(gettext("the user name %(username)s is taken") % {"username": repr(username)}, code="exists")
     return User.objects.create_user(username=username, password=password)
 
 
 def add_member(*, project: Project, user: User, role: str, actor: User | None = None) -> Membership:
     """Add or bring back a member, or change the role of one. Annotators get their notes at once."""
     if role not in Role.values:
-        raise ServiceError(f"unknown role {role!r}; there are: {', '.join(Role.values)}", code="role")
+        raise ServiceError(
+            gettext("unknown role %(role)s; there are: %(choices)s")
+            % {"role": repr(role), "choices": ", ".join(Role.values)},
+            code="role",
+        )
     with transaction.atomic():
         member, created = Membership.objects.select_for_update().get_or_create(
             project=project, user=user, defaults={"role": role}
@@ -59,7 +64,9 @@ def _keep_a_manager(project: Project, user: User, new_role: str | None) -> None:
     others = Membership.objects.filter(project=project, role=Role.MANAGER, active=True).exclude(user=user)
     is_manager = Membership.objects.filter(project=project, user=user, role=Role.MANAGER, active=True).exists()
     if is_manager and new_role != Role.MANAGER and not others.exists():
-        raise ServiceError("a project keeps at least one manager; make somebody else one first", code="last-manager")
+        raise ServiceError(
+            gettext("a project keeps at least one manager; make somebody else one first"), code="last-manager"
+        )
 
 
 def _release_open(project: Project, user: User) -> int:
@@ -94,7 +101,9 @@ def remove_member(
     with transaction.atomic():
         member = Membership.objects.select_for_update().filter(project=project, user=user, active=True).first()
         if member is None:
-            raise ServiceError(f"{user.username} is no member of this project", code="member")
+            raise ServiceError(
+                gettext("%(username)s is no member of this project") % {"username": user.username}, code="member"
+            )
         _keep_a_manager(project, user, None)
         preview = removal_preview(project=project, user=user)
         handed = _hand_over(project, user, hand_over_to) if hand_over_to else 0
@@ -121,7 +130,9 @@ def remove_member(
 
 def _hand_over(project: Project, user: User, heir: User) -> int:
     if not Membership.objects.filter(project=project, user=heir, role=Role.ANNOTATOR, active=True).exists():
-        raise ServiceError(f"{heir.username} is no annotator of this project", code="heir")
+        raise ServiceError(
+            gettext("%(username)s is no annotator of this project") % {"username": heir.username}, code="heir"
+        )
     open_notes = Assignment.objects.filter(project=project, user=user, state=Assignment.State.OPEN)
     theirs = Assignment.objects.filter(project=project, user=heir).values("document")
     rows = [
@@ -139,10 +150,15 @@ def reset_link_path(*, project: Project, user: User, actor: User | None) -> str:
     they manage themselves, and never for an administrator. `actor` None is whoever has the server's command line.
     """
     if not Membership.objects.filter(project=project, user=user, active=True).exists():
-        raise ServiceError(f"{user.username} is no member of this project", code="member")
+        raise ServiceError(
+            gettext("%(username)s is no member of this project") % {"username": user.username}, code="member"
+        )
     if actor is not None and not actor.is_superuser and _reaches_beyond(user, actor):
         raise ServiceError(
-            f"{user.username} also has rights outside the projects you manage: an administrator has to make this link",
+            gettext(
+                "%(username)s also has rights outside the projects you manage: an administrator has to make this link"
+            )
+            % {"username": user.username},
             code="not-yours",
         )
     record(verb=Verb.RESET_LINK_MADE, actor=actor, project_id=project.pk, data={"user": user.username})

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotations.access import Access
 from annotations.models import Membership, PersonalKey, Verb
@@ -57,7 +58,9 @@ def check_key(key: str) -> str:
     wanted = key.strip().lower()
     if wanted in PROGRAM_KEYS:
         raise ServiceError(
-            f"the key {wanted!r} is the program's own ({PROGRAM_KEYS[wanted]}); choose another", code="hotkey"
+            _("the key %(wanted)s is the program's own (%(program_keys)s); choose another")
+            % {"wanted": repr(wanted), "program_keys": PROGRAM_KEYS[wanted]},
+            code="hotkey",
         )
     return check_hotkey(wanted)
 
@@ -66,7 +69,10 @@ def _check_twice(changed: Mapping[int, str], names: Mapping[int, str]) -> None:
     for key in sorted({key for key in changed.values() if key}):
         wanting = [names[pk] for pk, wanted in changed.items() if wanted == key]
         if len(wanting) > 1:
-            raise ServiceError(f"{' and '.join(wanting)} can't both have the key {key!r}", code="taken")
+            raise ServiceError(
+                _("%(choices)s can't both have the key %(key)s") % {"choices": " and ".join(wanting), "key": repr(key)},
+                code="taken",
+            )
 
 
 def _write(user: int, chosen: Mapping[int, str], labels: Iterable[int]) -> None:

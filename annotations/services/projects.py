@@ -6,6 +6,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
+from django.utils.translation import gettext as _
 
 from annotations.domain.labels import LabelSetDef, parse_label_set
 from annotations.models import Author, Category, Label, LabelSet, Membership, Project, Role, User, Verb
@@ -38,11 +39,13 @@ def create_project(
     """A project with its own copy of a shipped label set; `manager` becomes its first member."""
     name = name.strip()
     if not name:
-        raise ServiceError("a project needs a name", code="name")
+        raise ServiceError(_("a project needs a name"), code="name")
     chosen = slugify(slug or name)[:60].strip("-")
     if not chosen:
         raise ServiceError(
-            f"no short name can be made of {name!r}; give one of letters a-z, digits and hyphens", code="slug"
+            _("no short name can be made of %(name)s; give one of letters a-z, digits and hyphens")
+            % {"name": repr(name)},
+            code="slug",
         )
     definition = _shipped(label_set_key)
     try:
@@ -60,14 +63,19 @@ def create_project(
             if manager is not None:
                 Membership.objects.create(project=project, user=manager, role=Role.MANAGER)
     except IntegrityError as error:
-        raise ServiceError(f"a project with the short name {chosen!r} exists already", code="exists") from error
+        raise ServiceError(
+            _("a project with the short name %(chosen)s exists already") % {"chosen": repr(chosen)}, code="exists"
+        ) from error
     return project
 
 
 def _shipped(key: str) -> LabelSetDef:
     sets = shipped_label_sets()
     if key not in sets:
-        raise ServiceError(f"unknown label set {key!r}; there are: {', '.join(sets)}", code="label-set")
+        raise ServiceError(
+            _("unknown label set %(key)s; there are: %(choices)s") % {"key": repr(key), "choices": ", ".join(sets)},
+            code="label-set",
+        )
     return sets[key]
 
 
@@ -114,13 +122,16 @@ SETTINGS = {
 def update_project(*, project: Project, actor: User | None, **changes: object) -> Project:
     """Change some of SETTINGS; the event names the fields. Raises ServiceError."""
     if unknown := set(changes) - SETTINGS:
-        raise ServiceError(f"a project has no setting {', '.join(sorted(unknown))}")
+        raise ServiceError(_("a project has no setting %(choices)s") % {"choices": ", ".join(sorted(unknown))})
     seed = changes.get("seed_from")
     if isinstance(seed, Author) and (seed.project_id != project.pk or seed.kind not in Author.MODELS):
-        raise ServiceError("annotators can begin from a model run of this project only", code="seed_from")
+        raise ServiceError(_("annotators can begin from a model run of this project only"), code="seed_from")
     if changes.get("planted_share", PlantedShare.OFF) not in PlantedShare.values:
         shares = ", ".join(map(str, PlantedShare.values))
-        raise ServiceError(f"leaks are planted in one of these shares of the notes, in percent: {shares}", code="share")
+        raise ServiceError(
+            _("leaks are planted in one of these shares of the notes, in percent: %(shares)s") % {"shares": shares},
+            code="share",
+        )
     changed = [field for field, value in changes.items() if getattr(project, field) != value]
     if not changed:
         return project
@@ -138,7 +149,7 @@ def set_guidelines(*, project: Project, text: str, actor: User | None, seen_vers
         fresh = Project.objects.select_for_update().get(pk=project.pk)
         if seen_version is not None and seen_version != fresh.guidelines_version:
             raise ServiceError(
-                "somebody saved other guidelines meanwhile; yours are kept in the form, theirs in the project",
+                _("somebody saved other guidelines meanwhile; yours are kept in the form, theirs in the project"),
                 code="stale",
             )
         if text != fresh.guidelines:

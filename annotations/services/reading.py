@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotations.models import AnnotationSet, Assignment, Document, User, Verb
 from annotations.selectors.adjudicating import has_seen_outcome
@@ -37,7 +38,7 @@ def submit(*, document: Document, user: User, version: int | None = None, blind:
         if row.state == State.SUBMITTED:
             return Reading(row.version, row.state)
         if row.state == State.WITHDRAWN:
-            raise Refused("withdrawn", "This reading was withdrawn; ask a manager to bring you back.", status=409)
+            raise Refused("withdrawn", _("This reading was withdrawn; ask a manager to bring you back."), status=409)
         if version is not None and version != row.version:
             raise _stale(row)
         fields: dict[str, Any] = {
@@ -58,7 +59,7 @@ def reopen(*, document: Document, user: User) -> Reading:
         if row is None or row.state == State.DRAFT:
             return Reading(row.version if row else 0, State.DRAFT)
         if row.state == State.WITHDRAWN:
-            raise Refused("withdrawn", "This reading was withdrawn; ask a manager to bring you back.", status=409)
+            raise Refused("withdrawn", _("This reading was withdrawn; ask a manager to bring you back."), status=409)
         fields = {"state": State.DRAFT, "submitted_at": None}
         return _move(document, user, row, fields, Assignment.State.DONE, Assignment.State.OPEN, Verb.SET_REOPENED)
 
@@ -103,6 +104,6 @@ def _move(
 
 
 def _stale(row: AnnotationSet) -> Refused:
-    refused = Refused("stale", "This note was changed in another tab. Look at it again, then submit.", status=409)
+    refused = Refused("stale", _("This note was changed in another tab. Look at it again, then submit."), status=409)
     refused.version, refused.state, refused.spans = row.version, row.state, spans_of(row.pk)
     return refused

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
@@ -109,10 +110,10 @@ def decide_locked(
 ) -> None:  # fmt: skip
     """One decision, in a transaction that holds the note (review_lock). `noted` goes into the event besides."""
     if review.closed_at is not None:
-        raise ServiceError("this note's review is closed; reopen it to change a decision", code="closed")
+        raise ServiceError(_("this note's review is closed; reopen it to change a decision"), code="closed")
     handover = between(review.pk, user)
     if handover is not None and handover.own:
-        raise ServiceError("you reviewed this note first; now a second person does", code="waiting")
+        raise ServiceError(_("you reviewed this note first; now a second person does"), code="waiting")
     verb, reverts = Verb.REVIEW_DECIDED, None
     if request.act in (Act.UNDO, Act.REDO):
         event = last_decision(gold, author, user, redo=request.act is Act.REDO)
@@ -204,7 +205,7 @@ def _removal(gold: AnnotationSet, request: Request) -> Effect:
     assert request.place is not None  # the view saw to it
     gone = rows_at(gold, request.place)
     if not gone:
-        raise ServiceError("this span is no longer in gold; the page shows what is", code="moved")
+        raise ServiceError(_("this span is no longer in gold; the page shows what is"), code="moved")
     _check_elsewhere(gold, request.place, None)
     return Effect(None, None, None, [], gone)
 
@@ -218,11 +219,15 @@ def _check_seen(
     proposed = proposal.start, proposal.end, proposal.label_id
     now = shown_state(gold.spans.values_list("start", "end", "label_id"), proposed, decision)
     if now not in (seen, wanted):
-        raise ServiceError(
-            f"{decision.reviewer.username} {now[0]} this proposal meanwhile, so yours was not saved; "
-            "decide again if you see it otherwise",
-            code="moved",
+        message = (
+            _("%(name)s accepted this proposal meanwhile, so yours was not saved; decide again if you see it otherwise")
+            if now[0] == "accepted"
+            else _(
+                "%(name)s rejected this proposal meanwhile, so yours was not saved; "
+                "decide again if you see it otherwise"
+            )
         )
+        raise ServiceError(message % {"name": decision.reviewer.username}, code="moved")
 
 
 def _check_elsewhere(gold: AnnotationSet, place: Place, proposal: int | None) -> None:
@@ -230,8 +235,8 @@ def _check_elsewhere(gold: AnnotationSet, place: Place, proposal: int | None) ->
     other = accepted_elsewhere(gold, list(place), proposal)
     if other is not None:
         raise ServiceError(
-            f"{other.reviewer.username} accepted this very span as {other.review.author.name} proposed it; "
-            "take that back first",
+            _("%(username)s accepted this very span as %(name)s proposed it; take that back first")
+            % {"username": other.reviewer.username, "name": other.review.author.name},
             code="elsewhere",
         )
 
@@ -239,7 +244,7 @@ def _check_elsewhere(gold: AnnotationSet, place: Place, proposal: int | None) ->
 def _proposal(document: Document, author: Author, pk: int | None) -> Span:
     row = _PROPOSAL.first(pk or 0, document.pk, author.pk, AnnotationSet.State.SUBMITTED.value)
     if row is None:
-        raise ServiceError("this proposal does not belong to this run and note", code="proposal")
+        raise ServiceError(_("this proposal does not belong to this run and note"), code="proposal")
     return object_of(Span, _SPAN_COLUMNS, row)
 
 
@@ -249,11 +254,11 @@ def _place(document: Document, request: Request) -> Place:
     start, end, label = request.place
     known = Label.objects.filter(pk=label, label_set__project_id=document.project_id, merged_into__isnull=True)
     if not known.exists():
-        raise ServiceError("that label is not one of this project's; reload the page", code="label")
+        raise ServiceError(_("that label is not one of this project's; reload the page"), code="label")
     try:
         span = checked(document.text, DomainSpan(start, end, ""), request.quote)
     except SpanError as error:
-        raise ServiceError(f"not saved: {error}", code=error.code) from None
+        raise ServiceError(_("not saved: %(error)s") % {"error": error}, code=error.code) from None
     return span.start, span.end, label
 
 

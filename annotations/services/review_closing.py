@@ -5,6 +5,8 @@ from uuid import uuid4
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotations.models import AnnotationSet, Author, Document, Handover, Review, User, Verb
 from annotations.models.project import SecondReview
@@ -74,7 +76,7 @@ def _accept_rest(
     # A leak that was missed is looked at by itself: the second press of a key must not accept it.
     wanted = [pk for pk, each in proposals.items() if pk in rest and not each.get("planted")]
     if any(set(proposals[pk].get("rivals", ())) & proposals.keys() for pk in wanted):
-        raise ServiceError("runs say different things of one place there; choose between them first", code="rivals")
+        raise ServiceError(_("runs say different things of one place there; choose between them first"), code="rivals")
     for pk in wanted:
         request = Request(change_id=uuid4(), act=Act.ACCEPT, proposal=pk)
         decide_locked(document, author, user, review, gold, request, rest=True)
@@ -84,8 +86,12 @@ def _accept_rest(
 def _check_open(document: Document, author: Author) -> None:
     left = review_state(document=document, author=author)["open"]
     if left:
-        are = "proposal is" if left == 1 else "proposals are"
-        raise ServiceError(f"{left} {are} still open; decide first, then close the note", code="open")
+        message = ngettext(
+            "%(count)s proposal is still open; decide first, then close the note",
+            "%(count)s proposals are still open; decide first, then close the note",
+            left,
+        )
+        raise ServiceError(message % {"count": left}, code="open")
 
 
 def _reveal(document: Document, author: Author, user: User, review: Review, gold: AnnotationSet) -> bool:
@@ -104,11 +110,12 @@ def _reveal(document: Document, author: Author, user: User, review: Review, gold
 
 def _check_stage(now: str, first: str, seen: str | None) -> None:
     if now == "waiting":
-        raise ServiceError("you reviewed this note first; a second person must close it", code="waiting")
+        raise ServiceError(_("you reviewed this note first; a second person must close it"), code="waiting")
     if seen is not None and seen != now:
         who = first or "somebody"
         raise ServiceError(
-            f"{who} closed or reopened this note meanwhile, so yours was not taken; look at it as it is now",
+            _("%(who)s closed or reopened this note meanwhile, so yours was not taken; look at it as it is now")
+            % {"who": who},
             code="moved",
         )
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotations.models import AnnotationSet, Author, Decision, Event, Review, Span, User, Verb
 from annotations.models.prepared import PreparedRead
@@ -192,7 +193,9 @@ def effect_of(event: Event) -> Effect:
 
 def check_there(gold: AnnotationSet, effect: Effect) -> None:
     """Refuse to take back what is no longer as it was left: somebody decided otherwise since."""
-    moved = ServiceError("somebody has decided otherwise since, so this can't be taken back by undo", code="moved")
+    moved = ServiceError(
+        gettext("somebody has decided otherwise since, so this can't be taken back by undo"), code="moved"
+    )
     present = {(s.start, s.end, s.label_id) for s in gold.spans.all()}
     if any(tuple(row[:3]) not in present for row in effect.gone):
         raise moved
@@ -229,4 +232,6 @@ def last_decision(gold: AnnotationSet, author: Author, user: User, *, redo: bool
             reverted.add(event.reverts)
         elif event.pk not in reverted:
             return event
-    raise ServiceError("there is nothing to redo" if redo else "there is nothing to undo", code="nothing")
+    raise ServiceError(
+        gettext("there is nothing to redo") if redo else gettext("there is nothing to undo"), code="nothing"
+    )

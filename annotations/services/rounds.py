@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotations.domain.splits import Side
 from annotations.models import GoldVersion, GoldVersionNote, Project, User
@@ -41,7 +42,7 @@ def begin_round(*, project: Project, actor: User | None, share: int = HOLD_OUT, 
     Raises ServiceError `empty` without gold, `share` for a share that can't be.
     """
     if not 1 <= share <= 90:
-        raise ServiceError(f"{share} percent can't be held out; 1 to 90 can", code="share")
+        raise ServiceError(_("%(share)s percent can't be held out; 1 to 90 can") % {"share": share}, code="share")
     with transaction.atomic():
         before = last_split(project)
         version, made = freeze(project=project, actor=actor, reason=reason)

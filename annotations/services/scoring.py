@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotations.domain.masking import masked
 from annotations.domain.scoring import LabelMapping, MappingError, Scorer
@@ -60,13 +61,21 @@ def asked(
     reference = Reference(project, _version(project, version) if version else None)
     if split:
         if split not in list(Side):
-            raise ServiceError(f"there is no split {split!r}; there are: {', '.join(Side)}", code="split")
+            raise ServiceError(
+                _("there is no split %(split)s; there are: %(choices)s")
+                % {"split": repr(split), "choices": ", ".join(Side)},
+                code="split",
+            )
         if reference.version is None or not reference.version.split_seed:
-            raise ServiceError("this gold has no train/dev/test split: split a frozen version first", code="split")
+            raise ServiceError(_("this gold has no train/dev/test split: split a frozen version first"), code="split")
     key = project.label_set.key
     if into and (key, into) not in mappings():
         choices = ", ".join(target for source, target in mappings() if source == key) or "none"
-        raise ServiceError(f"there is no mapping from {key} to {into!r}; from {key} there are: {choices}", code="into")
+        raise ServiceError(
+            _("there is no mapping from %(key)s to %(into)s; from %(key)s there are: %(choices)s")
+            % {"key": key, "into": repr(into), "choices": choices},
+            code="into",
+        )
     return Asked(reference, found, split, into)
 
 
@@ -85,8 +94,14 @@ def _author(project: Project, pk: int | None, name: str) -> Author:
         return found[0]
     known = ", ".join(f"{one.kind}:{one.name}" for one in authors) or "none yet"
     if found:
-        raise ServiceError(f"{name!r} is the name of several authors; say which: {known}", code="author")
-    raise ServiceError(f"this project has no author {name or pk!r}; there are: {known}", code="author")
+        raise ServiceError(
+            _("%(name)s is the name of several authors; say which: %(known)s") % {"name": repr(name), "known": known},
+            code="author",
+        )
+    raise ServiceError(
+        _("this project has no author %(value)s; there are: %(known)s") % {"value": repr(name or pk), "known": known},
+        code="author",
+    )
 
 
 def _version(project: Project, number: int) -> GoldVersion:
@@ -94,7 +109,11 @@ def _version(project: Project, number: int) -> GoldVersion:
     if version is None:
         numbers = project.gold_versions.order_by("number").values_list("number", flat=True)
         choices = ", ".join(map(str, numbers)) or "none yet"
-        raise ServiceError(f"there is no gold version {number}; frozen versions: {choices}", code="version")
+        raise ServiceError(
+            _("there is no gold version %(number)s; frozen versions: %(choices)s")
+            % {"number": number, "choices": choices},
+            code="version",
+        )
     return version
 
 

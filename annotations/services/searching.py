@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotations.access import Access
 from annotations.domain.finding import Sought, finder
@@ -24,7 +25,7 @@ def begin_search(*, access: Access, text: str, options: Options) -> Search:
     except WordingError as error:
         raise ServiceError(str(error), code="text") from None
     except ValueError:
-        raise ServiceError("there is nothing to look for", code="text") from None
+        raise ServiceError(_("there is nothing to look for"), code="text") from None
     with transaction.atomic():
         purge_searches()
         return Search.objects.create(project=access.project, user=access.user, text=words, options=asdict(options))

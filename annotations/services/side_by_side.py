@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotations.domain.scoring.side_by_side import SideBySide
 from annotations.domain.spans import Span
@@ -47,7 +48,11 @@ def together(
     wishes += [asked(project, version=version, author=name, split=split) for name in names]
     authors = tuple({wish.author.pk: wish.author for wish in wishes}.values())
     if not FEWEST <= len(authors) <= MOST:
-        raise ServiceError(f"choose {FEWEST} to {MOST} readers to compare, not {len(authors)}", code="number")
+        raise ServiceError(
+            _("choose %(fewest)s to %(most)s readers to compare, not %(count)s")
+            % {"fewest": FEWEST, "most": MOST, "count": len(authors)},
+            code="number",
+        )
     return Together(wishes[0].reference, authors, split)
 
 
@@ -91,7 +96,7 @@ def side_by_side(wish: Together, *, notes: Common | None = None, progress: Progr
     """The figures, kept or computed now. Raises ServiceError where there is no note that all have read."""
     project, notes = wish.reference.project, notes or common(wish)
     if not notes.notes:
-        raise ServiceError("there is no note with this gold that all of these have read", code="notes")
+        raise ServiceError(_("there is no note with this gold that all of these have read"), code="notes")
     table = kept_table(wish, notes)
     if table is None:
         table, places = _computed(wish, notes, progress)
@@ -164,6 +169,6 @@ def _notes(wish: Together, notes: Common) -> Iterator[Read]:
     for pairs in zip(*sides, strict=False):
         first = pairs[0]
         if any(pair.pk != first.pk for pair in pairs):
-            raise ServiceError("a note was erased meanwhile; ask again", code="erased")
+            raise ServiceError(_("a note was erased meanwhile; ask again"), code="erased")
         readings = {str(author.pk): words(pair.predicted) for author, pair in zip(wish.authors, pairs, strict=True)}
         yield first.pk, first.text, words(first.gold), readings

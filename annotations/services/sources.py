@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from annotations.domain.notes import NoteError, Problem
 from annotations.services.errors import ServiceError
@@ -47,8 +48,12 @@ def _check_size(name: str, size: int) -> None:
     is_text = name.lower().endswith(".txt")
     limit = settings.NOTE_MAX_BYTES * (1 if is_text else ANNOTATIONS_LONGER)
     if size > limit:
-        what = "a note" if is_text else "a file of annotations"
-        message = f"{megabytes(size)} is more than {what} may have ({megabytes(limit)})"
+        what = _("a note") if is_text else _("a file of annotations")
+        message = _("%(size)s is more than %(what)s may have (%(limit)s)") % {
+            "size": megabytes(size),
+            "what": what,
+            "limit": megabytes(limit),
+        }
         raise NoteError([Problem(name, None, "size", message)])
 
 
@@ -136,12 +141,15 @@ class ZipSource:
         try:
             self.archive = zipfile.ZipFile(file)
         except _DAMAGED as error:
-            raise ServiceError("this is not a readable zip archive; nothing was imported", code="zip") from error
+            raise ServiceError(_("this is not a readable zip archive; nothing was imported"), code="zip") from error
         self.entries: dict[str, zipfile.ZipInfo] = {}
         for entry in self.archive.infolist():
             if entry.filename in self.entries and not _hidden(entry.filename):
                 shown = ascii(entry.filename[:80])
-                raise ServiceError(f"the archive holds two files named {shown}; nothing was imported", code="twice")
+                raise ServiceError(
+                    _("the archive holds two files named %(shown)s; nothing was imported") % {"shown": shown},
+                    code="twice",
+                )
             if not entry.is_dir():
                 self.entries[entry.filename] = entry
         for entry in self.entries.values():
@@ -149,7 +157,8 @@ class ZipSource:
         total = sum(entry.file_size for entry in self.entries.values())
         if total > (limit := 10 * settings.UPLOAD_MAX_BYTES):
             raise ServiceError(
-                f"unpacked, this archive has {megabytes(total)}; at most {megabytes(limit)} are taken at once",
+                _("unpacked, this archive has %(total)s; at most %(limit)s are taken at once")
+                % {"total": megabytes(total), "limit": megabytes(limit)},
                 code="size",
             )
         self.prefix = self._common_folder()
@@ -178,23 +187,32 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
     name = entry.filename
     shown = ascii(name[:80])
     if name.startswith(("/", "\\")) or "\\" in name or ".." in name.split("/") or ":" in name.split("/")[0]:
-        raise ServiceError(f"the archive names a file outside itself ({shown}); nothing was imported", code="outside")
+        raise ServiceError(
+            _("the archive names a file outside itself (%(shown)s); nothing was imported") % {"shown": shown},
+            code="outside",
+        )
     if stat.S_ISLNK(entry.external_attr >> 16):
-        raise ServiceError(f"the archive holds a link ({shown}); nothing was imported", code="link")
+        raise ServiceError(
+            _("the archive holds a link (%(shown)s); nothing was imported") % {"shown": shown}, code="link"
+        )
     if entry.flag_bits & 0x1:
-        raise ServiceError("the archive is encrypted; unpack it first. Nothing was imported", code="encrypted")
+        raise ServiceError(_("the archive is encrypted; unpack it first. Nothing was imported"), code="encrypted")
 
 
 def source_at(path: Path) -> Source:
     """The source for a path of the command line. Raises ServiceError naming the path."""
     if not path.exists():
-        raise ServiceError(f"{path}: there is nothing here", code="path")
+        raise ServiceError(_("%(path)s: there is nothing here") % {"path": path}, code="path")
     if path.is_dir():
         return FolderSource(path)
     if zipfile.is_zipfile(path):
         if (size := path.stat().st_size) > settings.UPLOAD_MAX_BYTES:
             limit = megabytes(settings.UPLOAD_MAX_BYTES)
-            raise ServiceError(f"{path.name}: {megabytes(size)}; at most {limit} are taken at once", code="size")
+            raise ServiceError(
+                _("%(name)s: %(size)s; at most %(limit)s are taken at once")
+                % {"name": path.name, "size": megabytes(size), "limit": limit},
+                code="size",
+            )
         return ZipSource(path.open("rb"))
     return FileSource(path)
 
@@ -211,7 +229,10 @@ def patients_at(path: Path) -> dict[str, str]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ServiceError(f"{path}: can't be read ({error.strerror}); nothing was taken", code="path") from error
+        raise ServiceError(
+            _("%(path)s: can't be read (%(strerror)s); nothing was taken") % {"path": path, "strerror": error.strerror},
+            code="path",
+        ) from error
     return parse_patients(data, path.name)
 
 
@@ -223,24 +244,32 @@ def parse_patients(data: bytes, file: str) -> dict[str, str]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ServiceError(f"{file} is not UTF-8; nothing was taken", code="patients") from error
+        raise ServiceError(_("%(file)s is not UTF-8; nothing was taken") % {"file": file}, code="patients") from error
     if "\0" in text:
-        raise ServiceError(f"{file} holds NUL characters and is no CSV; nothing was taken", code="patients")
+        raise ServiceError(
+            _("%(file)s holds NUL characters and is no CSV; nothing was taken") % {"file": file}, code="patients"
+        )
     head = text.partition("\n")[0]
     # Spreadsheets in much of Europe part columns by semicolons.
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in head and "," not in head else ",")
     found: dict[str, str] = {}
     try:
         if not {"name", "patient_id"} <= set(rows.fieldnames or ()):
-            raise ServiceError(f"{file} needs the columns name and patient_id; nothing was taken", code="patients")
+            raise ServiceError(
+                _("%(file)s needs the columns name and patient_id; nothing was taken") % {"file": file}, code="patients"
+            )
         for row in rows:
             name, patient = (row["name"] or "").strip(), (row["patient_id"] or "").strip()
             if len(patient) > 80:
                 raise ServiceError(
-                    f"{file}, line {rows.line_num}: a patient id has at most 80 characters; nothing was taken",
+                    _("%(file)s, line %(line_num)s: a patient id has at most 80 characters; nothing was taken")
+                    % {"file": file, "line_num": rows.line_num},
                     code="patients",
                 )
             found[name.removesuffix(".txt")] = patient
     except csv.Error as error:
-        raise ServiceError(f"{file}, line {rows.line_num}: this is no readable CSV", code="patients") from error
+        raise ServiceError(
+            _("%(file)s, line %(line_num)s: this is no readable CSV") % {"file": file, "line_num": rows.line_num},
+            code="patients",
+        ) from error
     return found

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext, ngettext
 
 from annotations.domain import spans as domain
 from annotations.models import AnnotationSet, Document, Event, Span, User, Verb
@@ -89,7 +90,9 @@ def _as_of_today(document: Document, user: User, change: Change, blind: bool) ->
         if today == change:
             raise
     answer = _once(document, user, today, blind)
-    message = "" if today.asked == change.asked else "That label was merged into another: the span has the new one."
+    message = (
+        "" if today.asked == change.asked else gettext("That label was merged into another: the span has the new one.")
+    )
     return answer if answer.message else replace(answer, message=message)
 
 
@@ -117,7 +120,7 @@ def _once(document: Document, user: User, change: Change, blind: bool) -> Answer
             answer = _replay(document, user, change)
             if answer is not None:
                 return answer
-    raise Refused("busy", "This note is being changed by other requests; try again.", status=503)
+    raise Refused("busy", gettext("This note is being changed by other requests; try again."), status=503)
 
 
 def _apply(document: Document, user: User, change: Change, blind: bool) -> Answer:
@@ -180,7 +183,7 @@ def _checked(document: Document, asked: Change | Wanted) -> domain.Span:
     try:
         return domain.checked(document.text, domain.Span(asked.start, asked.end, ""), asked.quote)
     except domain.SpanError as error:
-        raise Refused(error.code, f"Not saved: {error}.") from None
+        raise Refused(error.code, gettext("Not saved: %(error)s.") % {"error": error}) from None
 
 
 def _place(document: Document, wanted: Wanted) -> Place:
@@ -227,7 +230,9 @@ def _alter(row: Locked, span: domain.Span | None, change: Change) -> Effect:
 
 
 def _changed_meanwhile() -> Refused:
-    return Refused("changed", "That span was changed or deleted in the meantime; nothing was overwritten.", status=409)
+    return Refused(
+        "changed", gettext("That span was changed or deleted in the meantime; nothing was overwritten."), status=409
+    )
 
 
 # ── Many at once, undo and redo ──────────────────────────────────────────────────────────────────────────────────────
@@ -253,12 +258,22 @@ def _step(row: Locked, user: User, change: Change) -> Effect:
     find = history.last_undoable if change.kind is Kind.UNDO else history.last_redoable
     event = find(annotation_set_id=row.pk, user=user)
     if event is None:
-        raise Refused("nothing", f"There is nothing to {change.kind}.", status=409)
+        undo = change.kind is Kind.UNDO
+        message = gettext("There is nothing to undo.") if undo else gettext("There is nothing to redo.")
+        raise Refused("nothing", message, status=409)
     done = history.take_back(annotation_set_id=row.pk, event=event)
     if done is None:
+        undo = change.kind is Kind.UNDO
         message = (
-            f"The last change to {change.kind} no longer fits this note (its label or span was changed since); "
-            "it was left out."
+            gettext(
+                "The last change to undo no longer fits this note (its label or span was changed since); "
+                "it was left out."
+            )
+            if undo
+            else gettext(
+                "The last change to redo no longer fits this note (its label or span was changed since); "
+                "it was left out."
+            )
         )
         data = {"spans": []} if "spans" in event.data else _one(event.data["span"], None, None)
         return Effect(Verb.SPAN_UNDO_SKIPPED, data, reverts=event.pk, message=message)
@@ -273,10 +288,18 @@ def _left(verb: str, data: dict[str, Any]) -> str:
         return ""
     number = len(data["spans"]) + count
     if verb == Verb.SPANS_CREATED:
-        return f"{count} of the {number} spans could not come back: the same is there already, or the label is gone."
-    if count == 1:
-        return f"1 of the {number} spans was changed or removed since; it is left as it is."
-    return f"{count} of the {number} spans were changed or removed since; they are left as they are."
+        message = ngettext(
+            "%(count)s of the %(total)s spans could not come back: the same is there already, or the label is gone.",
+            "%(count)s of the %(total)s spans could not come back: the same is there already, or the label is gone.",
+            count,
+        )
+    else:
+        message = ngettext(
+            "%(count)s of the %(total)s spans was changed or removed since; it is left as it is.",
+            "%(count)s of the %(total)s spans were changed or removed since; they are left as they are.",
+            count,
+        )
+    return message % {"count": count, "total": number}
 
 
 # ── Replays and conflicts ────────────────────────────────────────────────────────────────────────────────────────────
@@ -291,7 +314,7 @@ def _replay(document: Document, user: User, change: Change) -> Answer | None:
     if event is None:
         return None
     if event.data["kind"] != change.kind:
-        raise Refused("change-id", "This change id was used for another change.", status=409)
+        raise Refused("change-id", gettext("This change id was used for another change."), status=409)
     effect = Effect(event.verb, event.data, already=event.data.get("already", 0), message=_left(event.verb, event.data))
     return _answer(row.pk, row.version, change.kind, effect, elsewhere=True)
 

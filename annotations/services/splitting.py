@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Count
+from django.utils.translation import gettext as _
 
 from annotations.domain.splits import Patient, Side, SplitError, check_shares, split_patients, strictest
 from annotations.models import GoldVersion, GoldVersionNote, Project, User, Verb
@@ -46,7 +47,10 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
     """
     seed = seed.strip()
     if not seed or len(seed) > SEED_LENGTH or not seed.isprintable():
-        raise ServiceError(f"a seed has 1 to {SEED_LENGTH} characters, all of them printable", code="seed")
+        raise ServiceError(
+            _("a seed has 1 to %(seed_length)s characters, all of them printable") % {"seed_length": SEED_LENGTH},
+            code="seed",
+        )
     try:
         wanted = check_shares(shares)
     except SplitError as error:
@@ -56,12 +60,12 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
         version = GoldVersion.objects.select_for_update().get(pk=version.pk)
         if version.split_seed == seed and version.split_shares != wanted:
             raise ServiceError(
-                "this version is split by this seed with other shares; choose another seed to split it anew",
+                _("this version is split by this seed with other shares; choose another seed to split it anew"),
                 code="seed",
             )
         people = _people(version)
         if not people:
-            raise ServiceError("this version has no notes left to split", code="empty")
+            raise ServiceError(_("this version has no notes left to split"), code="empty")
         earlier, merged = _earlier_sides(version, seed)
         sides = split_patients(
             [Patient(key, len(person.notes), person.spans) for key, person in people.items()],

@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext
 
 from annotations.domain.formats import FORMATS
 from annotations.models import Import, Project, StoredFile, User
@@ -47,7 +48,10 @@ def stage_import(
     content.seek(0)
     if size > settings.UPLOAD_MAX_BYTES:
         limit = megabytes(settings.UPLOAD_MAX_BYTES)
-        raise ServiceError(f"{megabytes(size)} is more than is taken at once ({limit})", code="size")
+        raise ServiceError(
+            gettext("%(size)s is more than is taken at once (%(limit)s)") % {"size": megabytes(size), "limit": limit},
+            code="size",
+        )
     read_patients(ZipSource(content))
     content.seek(0)
     with transaction.atomic():
@@ -100,7 +104,8 @@ def take_duplicates(*, row: Import, take: bool = True) -> None:
 
 def _begun() -> ServiceError:
     return ServiceError(
-        "this import has begun already; nothing was changed. It can be cancelled on the page of its job", code="begun"
+        gettext("this import has begun already; nothing was changed. It can be cancelled on the page of its job"),
+        code="begun",
     )
 
 

@@ -10,22 +10,24 @@ from django.templatetags.static import static
 from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_noop as _
 
 register = template.Library()
 
-# Tab, URL name, the right it needs (annotations.access.Can by name), other URL names that belong under it.
+# Tab (the template translates it), URL name, the right it needs (annotations.access.Can by name), other URL names that
+# belong under it.
 TABS: list[tuple[str, str, str, frozenset[str]]] = [
-    ("Overview", "project", "SEE_PROJECT", frozenset()),
-    ("Notes", "notes", "SEE_PROJECT", frozenset({"note", "annotate", "next_note", "outcome"})),
-    ("Search", "search", "SEE_PROJECT", frozenset({"search_results"})),
-    ("Import", "import", "MANAGE", frozenset({"import_preview"})),
-    ("Labels", "labels", "MANAGE", frozenset({"label_edit", "label_merge"})),
-    ("People", "people", "MANAGE", frozenset({"member_remove", "member_link"})),
-    ("Guidelines", "guidelines", "SEE_PROJECT", frozenset({"guidelines_edit", "amendments", "amend"})),
-    ("Agreement", "agreement", "READ_NOTES", frozenset({"disagreements", "disagreement_talk"})),
-    ("Adjudicate", "adjudications", "MAKE_GOLD", frozenset({"adjudicate", "adjudicate_next"})),
+    (_("Overview"), "project", "SEE_PROJECT", frozenset()),
+    (_("Notes"), "notes", "SEE_PROJECT", frozenset({"note", "annotate", "next_note", "outcome"})),
+    (_("Search"), "search", "SEE_PROJECT", frozenset({"search_results"})),
+    (_("Import"), "import", "MANAGE", frozenset({"import_preview"})),
+    (_("Labels"), "labels", "MANAGE", frozenset({"label_edit", "label_merge"})),
+    (_("People"), "people", "MANAGE", frozenset({"member_remove", "member_link"})),
+    (_("Guidelines"), "guidelines", "SEE_PROJECT", frozenset({"guidelines_edit", "amendments", "amend"})),
+    (_("Agreement"), "agreement", "READ_NOTES", frozenset({"disagreements", "disagreement_talk"})),
+    (_("Adjudicate"), "adjudications", "MAKE_GOLD", frozenset({"adjudicate", "adjudicate_next"})),
     (
-        "Runs",
+        _("Runs"),
         "runs",
         "READ_NOTES",
         frozenset(
@@ -36,23 +38,23 @@ TABS: list[tuple[str, str, str, frozenset[str]]] = [
         ),
     ),
     (
-        "Review",
+        _("Review"),
         "review_strings",
         "MAKE_GOLD",
         frozenset({"review", "review_next", "review_string", "review_bulk_new", "review_bulk", "acceptance"}),
     ),
-    ("Models", "models", "READ_NOTES", frozenset({"model"})),
-    ("Gold", "gold", "READ_NOTES", frozenset({"gold_version", "gold_changes", "loop"})),
+    (_("Models"), "models", "READ_NOTES", frozenset({"model"})),
+    (_("Gold"), "gold", "READ_NOTES", frozenset({"gold_version", "gold_changes", "loop"})),
     (
-        "Scores",
+        _("Scores"),
         "scores",
         "READ_NOTES",
         frozenset({"score", "score_places", "judgings", "judge", "judging", "judging_places"}),
     ),
-    ("Export", "export", "EXPORT", frozenset()),
-    ("Jobs", "jobs", "READ_NOTES", frozenset({"job"})),
-    ("Audit", "audit", "SEE_AUDIT", frozenset()),
-    ("Settings", "project_settings", "MANAGE", frozenset({"patients"})),
+    (_("Export"), "export", "EXPORT", frozenset()),
+    (_("Jobs"), "jobs", "READ_NOTES", frozenset({"job"})),
+    (_("Audit"), "audit", "SEE_AUDIT", frozenset()),
+    (_("Settings"), "project_settings", "MANAGE", frozenset({"patients"})),
 ]
 
 

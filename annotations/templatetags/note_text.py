@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from django import template
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from annotations.domain.lanes import lanes
 from annotations.domain.segments import Line, Segment, lines, segment_stretches
@@ -152,11 +153,16 @@ def _within(line: Line, start: int, end: int) -> tuple[int, int]:
     return max(line.start, start), min(line.end, end)
 
 
+def _continued(name: str) -> str:
+    """`name` is markup already."""
+    return escape(gettext("%(label)s, continued")) % {"label": name}
+
+
 def _opening(classes: str, name: str, pk: int, first: bool, last: bool) -> str:
     """The start of a piece. The chip and the words for screen readers sit on the span's last and first piece."""
     return (
         f'<span class="{classes}{"" if last else " is-continued"}" role="group" '
-        f'aria-label="{name}{"" if first else ", continued"}" data-span="{pk:d}"'
+        f'aria-label="{name if first else _continued(name)}" data-span="{pk:d}"'
         + (f' data-label="{name}">' if last else ">")
     )
 

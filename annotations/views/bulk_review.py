@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.access import Access, Can, enter
@@ -167,7 +168,7 @@ def _plan_string(request: Request, access: Access, string: ProposedString, runs:
     shown, ticked = (_ids(request.POST.getlist(name)) for name in ("shown", "tick"))
     act = request.POST.get("act", "")
     if act not in BulkAct.Act.values:
-        raise ServiceError("choose what to do: accept or reject", code="act")
+        raise ServiceError(_("choose what to do: accept or reject"), code="act")
     rule = Rule(
         "string", runs, string=string.string_key, label=string.label_id, but=sorted(shown - ticked),
         to=number(request.POST, "to") if act == BulkAct.Act.ACCEPT else None,

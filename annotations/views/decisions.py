@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from annotations.access import Access
 from annotations.services.changes import MAX_NUMBER, MAX_OFFSET
 from annotations.services.errors import ServiceError
@@ -29,7 +31,7 @@ def malformed(field: str, takes: str) -> ServiceError:
 def same_person(access: Access, data: dict[str, Any]) -> None:
     """A page of somebody who is no longer signed in must not decide as somebody else."""
     if data.get("person") != access.user.pk:
-        raise ServiceError("somebody else is signed in now; nothing was saved", code="person")
+        raise ServiceError(_("somebody else is signed in now; nothing was saved"), code="person")
 
 
 def change_id_of(data: dict[str, Any]) -> UUID:

@@ -11,6 +11,7 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
@@ -65,9 +66,9 @@ def json_answers(view: View) -> View:
         try:
             access, run, note = _entered(request, slug, author, pk)
         except PermissionDenied:
-            return JsonResponse({"error": "forbidden", "message": "You may not review in this project."}, status=403)
+            return JsonResponse({"error": "forbidden", "message": _("You may not review in this project.")}, status=403)
         except Http404:
-            return JsonResponse({"error": "not-found", "message": "This note is not there for you."}, status=404)
+            return JsonResponse({"error": "not-found", "message": _("This note is not there for you.")}, status=404)
         try:
             return view(request, access, run, note)
         except ServiceError as error:

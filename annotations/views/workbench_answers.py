@@ -29,9 +29,11 @@ def json_answers(view: View) -> View:
             body = {"error": refused.code, "message": str(refused)} | (now if refused.spans is not None else {})
             return JsonResponse(body, status=refused.status)
         except PermissionDenied:
-            return JsonResponse({"error": "forbidden", "message": "You may not annotate in this project."}, status=403)
+            return JsonResponse(
+                {"error": "forbidden", "message": _("You may not annotate in this project.")}, status=403
+            )
         except Http404:
-            return JsonResponse({"error": "not-found", "message": "This note is not there for you."}, status=404)
+            return JsonResponse({"error": "not-found", "message": _("This note is not there for you.")}, status=404)
 
     return wrapped
 
@@ -57,7 +59,7 @@ def same_person(request: HttpRequest, data: dict[str, Any]) -> None:
     """A page that one person opened must not save as another who signed in meanwhile in the same browser."""
     if data.get("person", request.user.pk) != request.user.pk:
         raise Refused(
-            "person", "Somebody else is signed in now in this browser. Sign in as yourself to save.", status=409
+            "person", _("Somebody else is signed in now in this browser. Sign in as yourself to save."), status=409
         )
 
 

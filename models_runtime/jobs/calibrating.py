@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from annotations.domain.calibration import Curves, Outcomes, TooFew, fitted, fold_of
 from annotations.domain.spans import Span as DomainSpan
@@ -45,8 +46,11 @@ def calibration_by(run: Run, version: GoldVersion, *, progress: Progress = silen
         progress(done, total)
     if not reading.notes:
         raise ServiceError(
-            f"no note of gold version {version.number} counts: the run has read none of them, or its model learned "
-            "from them, or they are its test side",
+            gettext(
+                "no note of gold version %(number)s counts: the run has read none of them, or its "
+                "model learned from them, or they are its test side"
+            )
+            % {"number": version.number},
             code="notes",
         )
     made = calibration_of(

@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from django.utils.translation import gettext
+
 from annotations.domain.merging import merge
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import renamed
@@ -112,14 +114,16 @@ def _backend(project: Project, key: str) -> Backend:
     rows = TrainedModel.objects.filter(project=project, pk=key.removeprefix(OF_MODEL))
     model = rows.select_related("project__label_set").first()
     if model is None:
-        raise ServiceError("a member of this ensemble is gone; start a new run without it", code="model")
+        raise ServiceError(gettext("a member of this ensemble is gone; start a new run without it"), code="model")
     return load_model(model)
 
 
 def _author(project: Project, params: dict[str, Any]) -> Author:
     author = Author.objects.filter(project=project, pk=params["author"]).first()
     if author is None:
-        raise ServiceError("a run that is a member of this ensemble is gone; start a new one without it", code="run")
+        raise ServiceError(
+            gettext("a run that is a member of this ensemble is gone; start a new one without it"), code="run"
+        )
     return author
 
 

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotations.domain.masking import masked
 from annotations.domain.scoring.judging import Entity, entities_of
@@ -64,7 +65,9 @@ def _result(claim: Claim, judging: Judging, judges: list[Judge]) -> dict[str, An
     stopped = [f"{judge.name}: {judge.stopped}" for judge in judges if judge.stopped]
     if not answers and (stopped or failed):
         first = found.filter(verdicts__isnull=True).values_list("error", flat=True).first()
-        raise ServiceError(f"no judge answered. {'; '.join(stopped) or first}", code="judges")
+        raise ServiceError(
+            gettext("no judge answered. %(value)s") % {"value": "; ".join(stopped) or first}, code="judges"
+        )
     claim.done = claim.total
     result = {"judging_id": judging.pk, "author": judging.author.name, "gold": judging.gold_version.number}
     return result | {"notes": judging.notes.count(), "answers": answers, "failed": failed, "stopped": stopped}

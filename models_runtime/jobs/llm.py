@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from annotations.domain.hashing import text_sha256
 from annotations.models import Document, Project
@@ -47,7 +48,7 @@ def asked_for(given: dict[str, Any]) -> tuple[Params, Server]:
     try:
         params = read_params(given, settings.LLM_SERVERS)
     except ValueError as error:
-        raise ServiceError(f"this worker can't ask for it: {error}", code="server") from error
+        raise ServiceError(_("this worker can't ask for it: %(error)s") % {"error": error}, code="server") from error
     return params, settings.LLM_SERVERS[params.server]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext
 
 from annotations.models import Project
 from annotations.selectors.labels import accepted_labels
@@ -30,7 +31,11 @@ def load_model(model: TrainedModel) -> Backend:
     """The backend that a ready model is. Raises ServiceError where it can't run in its project, and BackendError."""
     backend = load(trainable_kind(model.backend).factory, path=str(cached(model)))
     if missing := missing_labels(model, backend.labels):
-        raise ServiceError(f"the model {model.name} has labels that this project lacks: {missing}", code="labels")
+        raise ServiceError(
+            gettext("the model %(name)s has labels that this project lacks: %(missing)s")
+            % {"name": model.name, "missing": missing},
+            code="labels",
+        )
     return backend
 
 
@@ -62,7 +67,9 @@ def cached(model: TrainedModel) -> Path:
     stored = model.stored_file
     if model.state != TrainedModel.State.READY or stored is None:
         raise ServiceError(
-            f"the model {model.name} can't be run; it is: {model.get_state_display().lower()}", code="model"
+            gettext("the model %(name)s can't be run; it is: %(get_state_display)s")
+            % {"name": model.name, "get_state_display": model.get_state_display().lower()},
+            code="model",
         )
     folder = settings.DATA_DIR / "models"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -77,7 +84,9 @@ def cached(model: TrainedModel) -> Path:
             for data in read_chunks(stored):
                 file.write(data)
         if _sha256(written) != stored.sha256:
-            raise ServiceError(f"the stored file of the model {model.name} is damaged", code="model")
+            raise ServiceError(
+                gettext("the stored file of the model %(name)s is damaged") % {"name": model.name}, code="model"
+            )
         written.replace(path)
     finally:
         written.unlink(missing_ok=True)

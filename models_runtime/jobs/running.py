@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotations.domain.merging import Merged
 from annotations.domain.spans import Span as DomainSpan
@@ -74,7 +75,7 @@ def _same_backend(claim: Claim, row: Run, backend: Backend | Combined) -> None:
         return
     if not claim.leads or (row.revision and RunItem.objects.filter(run=row, state=RunItem.State.DONE).exists()):
         raise ServiceError(
-            "the backend changed while this run was under way; start a new run, so that one run is one backend",
+            _("the backend changed while this run was under way; start a new run, so that one run is one backend"),
             code="revision",
         )
     row.revision, row.calibration = backend.revision, newest(row.project, row.backend, backend.revision)

@@ -12,6 +12,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.text import slugify
+from django.utils.translation import gettext
 
 from annotations.models import Event, GoldVersion, Project, StoredFile, User, Verb
 from annotations.selectors.scores import label_words
@@ -41,7 +42,11 @@ def run(claim: Claim) -> dict[str, Any]:
     row = TrainedModel.objects.select_related("project__label_set", "gold_version").get(pk=claim.params["model_id"])
     version = row.gold_version
     if row.state != State.TRAINING or version is None:
-        raise ServiceError(f"this model is not to be trained; it is: {row.get_state_display().lower()}", code="state")
+        raise ServiceError(
+            gettext("this model is not to be trained; it is: %(get_state_display)s")
+            % {"get_state_display": row.get_state_display().lower()},
+            code="state",
+        )
     forget_stale()
     begun, erased = time.monotonic(), _erasures(row)
     sides = sides_of(version, row.params.get("language", ""))
@@ -97,7 +102,9 @@ def redo(params: dict[str, Any]) -> None:
             )
     except IntegrityError as error:
         raise ServiceError(
-            f"another model is called {row.name!r} by now; rename one of the two, then start again", code="exists"
+            gettext("another model is called %(name)s by now; rename one of the two, then start again")
+            % {"name": repr(row.name)},
+            code="exists",
         ) from error
 
 
@@ -172,12 +179,18 @@ def _base(row: TrainedModel) -> Path | None:
     if pk := row.params.get("base_model"):
         model = TrainedModel.objects.select_related("stored_file").filter(project=row.project_id, pk=pk).first()
         if model is None:
-            raise ServiceError(f"the model {row.params['base']} to begin with is gone", code="base")
+            raise ServiceError(
+                gettext("the model %(params)s to begin with is gone") % {"params": row.params["base"]}, code="base"
+            )
         return cached(model)
     if name := row.params.get("base"):
         found = weights.weights_named(name)
         if found is None:
-            raise ServiceError(f"this worker has no weights {name}: put them in {weights.home() / name}", code="base")
+            raise ServiceError(
+                gettext("this worker has no weights %(name)s: put them in %(value)s")
+                % {"name": name, "value": weights.home() / name},
+                code="base",
+            )
         return found.path
     return None
 
@@ -241,7 +254,9 @@ def _keep(
         Project.objects.select_for_update().get(pk=row.project_id)
         if _erasures(row) != erased:
             raise ServiceError(
-                "a patient's notes were erased while this model was learning; nothing was kept: train it again",
+                gettext(
+                    "a patient's notes were erased while this model was learning; nothing was kept: train it again"
+                ),
                 code="erased",
             )
         name = f"{slugify(row.name) or row.backend}.zip"

@@ -1,5 +1,6 @@
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Author, Document, Project
 from models_runtime.models.job import Job
@@ -41,9 +42,9 @@ class RunItem(models.Model):
     """One note of a run. The result and `done` are written in one transaction, fenced by the worker's share."""
 
     class State(models.TextChoices):
-        PENDING = "pending", "To do"
-        DONE = "done", "Done"
-        FAILED = "failed", "Failed"
+        PENDING = "pending", _("To do")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="items", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="+")

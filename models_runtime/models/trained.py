@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models import GoldVersion, Project, StoredFile
 from models_runtime.models.job import Job
@@ -17,10 +18,10 @@ class TrainedModel(models.Model):
     """
 
     class State(models.TextChoices):
-        TRAINING = "training", "In training"
-        READY = "ready", "Ready"
-        FAILED = "failed", "Failed"
-        RETIRED = "retired", "Retired"
+        TRAINING = "training", _("In training")
+        READY = "ready", _("Ready")
+        FAILED = "failed", _("Failed")
+        RETIRED = "retired", _("Retired")
 
     LIVE = (State.TRAINING, State.READY)
 

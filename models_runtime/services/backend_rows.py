@@ -50,10 +50,10 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
     """The backends that are always there, then the project's models that are ready, by name."""
     workers = Workers()
     rows = [
-        BackendRow(key, kind.title, kind.description, kind.queue, workers.health(key, kind, kind.queue))
+        BackendRow(key, _(kind.title), _(kind.description), kind.queue, workers.health(key, kind, kind.queue))
         for key, kind in BACKENDS.items()
     ]
-    rows.append(BackendRow(LLM, LLM_KIND.title, LLM_KIND.description, LLM_KIND.queue, _of_servers(workers)))
+    rows.append(BackendRow(LLM, _(LLM_KIND.title), _(LLM_KIND.description), LLM_KIND.queue, _of_servers(workers)))
     if project is None:
         return rows
     rows.append(
@@ -67,7 +67,7 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
     )
     for key in FOREIGN:
         kind = backend_kind(key)
-        rows.append(BackendRow(key, kind.title, kind.description, kind.queue, _of_others(key, kind, workers)))
+        rows.append(BackendRow(key, _(kind.title), _(kind.description), kind.queue, _of_others(key, kind, workers)))
     rows += [_of_model(model, workers) for model in ready_models(project)]
     return list(_with_runs(project, rows))
 
@@ -92,9 +92,9 @@ def _of_model(model: TrainedModel, workers: Workers) -> BackendRow:
     if trouble := trouble_of(model):
         health = Health(State.LABELS if model.stored_file_id else State.WEIGHTS, trouble)
     learned = (
-        _("%(kind)s, trained on gold version %(n)d") % {"kind": kind.title, "n": model.gold_version.number}
+        _("%(kind)s, trained on gold version %(n)d") % {"kind": _(kind.title), "n": model.gold_version.number}
         if model.gold_version
-        else _("%(kind)s, brought in as a file") % {"kind": kind.title}
+        else _("%(kind)s, brought in as a file") % {"kind": _(kind.title)}
     )
     return BackendRow(f"{OF_MODEL}{model.pk}", model.name, learned, kind.queue, health, model)
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from annotations.models import Project
 from annotations.services.errors import ServiceError
 from models_runtime.jobs.model_files import missing_labels
@@ -46,20 +48,25 @@ def chosen(project: Project, word: str) -> Chosen:
     Raises ServiceError naming the choices, or the labels that the project lacks.
     """
     if word == ENSEMBLE:
-        raise ServiceError("an ensemble is made of members; say which", code="members")
+        raise ServiceError(_("an ensemble is made of members; say which"), code="members")
     if word == LLM:
-        raise ServiceError("a language model is run with a server and a model; say which", code="llm")
+        raise ServiceError(_("a language model is run with a server and a model; say which"), code="llm")
     if word in FOREIGN:
-        raise ServiceError("say which model of this kind, and what its labels are called here", code="pipeline")
+        raise ServiceError(_("say which model of this kind, and what its labels are called here"), code="pipeline")
     if word in BACKENDS:
         return Chosen(word, None, word)
     models = ready_models(project)
     model = next((row for row in models if word in (f"{OF_MODEL}{row.pk}", row.name)), None)
     if model is None:
         choices = ", ".join([*sorted(BACKENDS), *(row.name for row in models)])
-        raise ServiceError(f"unknown backend {word!r}; there are: {choices}", code="backend")
+        raise ServiceError(
+            _("unknown backend %(word)s; there are: %(choices)s") % {"word": repr(word), "choices": choices},
+            code="backend",
+        )
     if missing := missing_labels(model, model.card.get("labels", [])):
         raise ServiceError(
-            f"the model {model.name} can't run here: it has labels that this project lacks: {missing}", code="labels"
+            _("the model %(name)s can't run here: it has labels that this project lacks: %(missing)s")
+            % {"name": model.name, "missing": missing},
+            code="labels",
         )
     return Chosen(f"{OF_MODEL}{model.pk}", model, model.name)

@@ -1,6 +1,7 @@
 """Bulk acts of review: small ones in the request, large ones as a job; taking back alike."""
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotations.models import BulkAct, User
 from annotations.services.bulk_review import AT_ONCE, at_once, begin_bulk, begin_undo, run_bulk, undo_bulk
@@ -27,7 +28,7 @@ def start_undo(*, bulk: BulkAct, actor: User) -> Job | None:
     with transaction.atomic():
         BulkAct.objects.select_for_update().get(pk=bulk.pk)
         if job_of(bulk, "bulk", live=True):
-            raise ServiceError("its job is still at work; cancel that first, then take it back", code="live")
+            raise ServiceError(_("its job is still at work; cancel that first, then take it back"), code="live")
         begun = begin_undo(bulk=bulk)
         if bulk.decided > AT_ONCE:
             key = f"bulk-undo-{bulk.pk}"

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotations.domain.calibration import Curve
 from annotations.models import Author, GoldVersion, Project, User, Verb
@@ -27,12 +28,13 @@ def calibration_wish(
     run = Run.objects.filter(author=wish.author).select_related("project", "author", "model").first()
     if run is None:
         raise ServiceError(
-            f"{wish.author.name} was not read by a backend here, so there is nothing to calibrate", code="run"
+            _("%(name)s was not read by a backend here, so there is nothing to calibrate") % {"name": wish.author.name},
+            code="run",
         )
     if not run.revision:
-        raise ServiceError(f"the run {run.author.name} has not read a note yet", code="run")
+        raise ServiceError(_("the run %(name)s has not read a note yet") % {"name": run.author.name}, code="run")
     if wish.reference.version is None:
-        raise ServiceError("confidences are calibrated by a frozen gold version: name its number", code="version")
+        raise ServiceError(_("confidences are calibrated by a frozen gold version: name its number"), code="version")
     return run, wish.reference.version
 
 

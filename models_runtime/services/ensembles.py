@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db.models import Count, Q
+from django.utils.translation import gettext
 
 from annotations.domain.voting import LEAST, Method
 from annotations.models import AnnotationSet, Author, Document, Project, User
@@ -67,7 +68,11 @@ def start_ensemble(
     if there is not None:
         return there
     if method not in list(Method):
-        raise ServiceError(f"unknown method {method!r}; there are: {', '.join(Method)}", code="method")
+        raise ServiceError(
+            gettext("unknown method %(method)s; there are: %(choices)s")
+            % {"method": repr(method), "choices": ", ".join(Method)},
+            code="method",
+        )
     voters = [_voter(project, asked.word.strip()) for asked in members]
     _check_members(voters)
     weights: list[float | None] = [None] * len(voters)
@@ -102,7 +107,7 @@ class Option:
 
 def options_of(project: Project) -> list[Option]:
     """Every backend, the models that are ready, and the newest runs whose readings can vote: ended, or imported."""
-    backends = [Option(key, kind.title) for key, kind in BACKENDS.items()]
+    backends = [Option(key, gettext(kind.title)) for key, kind in BACKENDS.items()]
     models = [Option(f"{OF_MODEL}{row.pk}", row.name, score_of(row)) for row in ready_models(project)]
     # Whoever is in a merged list votes for itself.
     rows = Author.objects.filter(project=project, kind__in=Author.MODELS, merged_from__isnull=True)
@@ -134,22 +139,31 @@ def run_voter(project: Project, name: str) -> Voter:
     """The run called `name`, once it has ended. Raises ServiceError."""
     author = Author.objects.filter(project=project, kind__in=Author.MODELS, name=name).first()
     if author is None:
-        raise ServiceError(f"this project has no run {name!r}", code="member")
+        raise ServiceError(gettext("this project has no run %(name)s") % {"name": repr(name)}, code="member")
     if author.merged_from is not None:
-        raise ServiceError(f"{name} is a merged list of runs; take its runs themselves", code="member")
+        raise ServiceError(
+            gettext("%(name)s is a merged list of runs; take its runs themselves") % {"name": name}, code="member"
+        )
     run = Run.objects.filter(author=author).select_related("job", "model").first()
     if run is not None and run.job is not None and run.job.state in LIVE:
-        raise ServiceError(f"the run {author.name} is still at work; wait for its end or cancel it", code="live")
+        raise ServiceError(
+            gettext("the run %(name)s is still at work; wait for its end or cancel it") % {"name": author.name},
+            code="live",
+        )
     return Voter(f"{OF_RUN}{author.name}", author=author, model=run.model if run else None)
 
 
 def _check_members(voters: Sequence[Voter]) -> None:
     if len(voters) < LEAST:
-        raise ServiceError(f"an ensemble needs at least {LEAST} members; choose more", code="members")
+        raise ServiceError(
+            gettext("an ensemble needs at least %(least)s members; choose more") % {"least": LEAST}, code="members"
+        )
     names = [voter.name for voter in voters]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ServiceError(f"a member votes once; given twice: {', '.join(twice)}", code="members")
+        raise ServiceError(
+            gettext("a member votes once; given twice: %(choices)s") % {"choices": ", ".join(twice)}, code="members"
+        )
 
 
 def weight_of(word: str) -> float | None:
@@ -159,16 +173,23 @@ def weight_of(word: str) -> float | None:
     try:
         return float(word)
     except ValueError:
-        raise ServiceError(f"the weight {word[:20]!r} is no number", code="weight") from None
+        raise ServiceError(
+            gettext("the weight %(word)s is no number") % {"word": repr(word[:20])}, code="weight"
+        ) from None
 
 
 def _weight(voter: Voter, given: float | None) -> float:
     """The weight given, else the score on the notes held out."""
     weight = score_of(voter.model) if given is None else given
     if weight is None:
-        raise ServiceError(f"{voter.name} was never scored on held-out notes: give its weight", code="weight")
+        raise ServiceError(
+            gettext("%(name)s was never scored on held-out notes: give its weight") % {"name": voter.name},
+            code="weight",
+        )
     if not 0 < weight <= HEAVIEST:
         raise ServiceError(
-            f"the weight {weight:g} of {voter.name} can't be; it is above 0, at most {HEAVIEST:g}", code="weight"
+            gettext("the weight %(weight)s of %(name)s can't be; it is above 0, at most %(heaviest)s")
+            % {"weight": f"{weight:g}", "name": voter.name, "heaviest": f"{HEAVIEST:g}"},
+            code="weight",
         )
     return weight

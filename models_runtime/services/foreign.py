@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext
 
 from annotations.models import Project, User
 from annotations.selectors.labels import accepted_labels
@@ -44,9 +45,17 @@ def find_foreign(backend: str, name: str) -> Foreign:
     found, word = foreign_named(backend, name), NAMED_BY[backend]
     if found is None:
         choices = ", ".join(row.name for row in FOUND[backend]()) or f"none: {WHERE[backend]()}"
-        raise ServiceError(f"there is no {word} {name!r}; there are: {choices}", code=word)
+        raise ServiceError(
+            gettext("there is no %(word)s %(name)s; there are: %(choices)s")
+            % {"word": word, "name": repr(name), "choices": choices},
+            code=word,
+        )
     if not found.labels:
-        raise ServiceError(f"the {word} {name} marks nothing: it has no entity or span labels", code=word)
+        raise ServiceError(
+            gettext("the %(word)s %(name)s marks nothing: it has no entity or span labels")
+            % {"word": word, "name": name},
+            code=word,
+        )
     return found
 
 
@@ -105,16 +114,22 @@ def start_foreign(
 def _decided(project: Project, model: Foreign, labels: Mapping[str, str]) -> dict[str, str | None]:
     if open_ones := [label for label in model.labels if label not in labels]:
         raise ServiceError(
-            f"say what becomes of {', '.join(open_ones)}: a label of this project, or nothing", code="map"
+            gettext("say what becomes of %(choices)s: a label of this project, or nothing")
+            % {"choices": ", ".join(open_ones)},
+            code="map",
         )
     if strange := sorted(set(labels) - set(model.labels)):
         raise ServiceError(
-            f"this model has no label {', '.join(strange)}; it has {', '.join(model.labels)}", code="map"
+            gettext("this model has no label %(choices)s; it has %(choices2)s")
+            % {"choices": ", ".join(strange), "choices2": ", ".join(model.labels)},
+            code="map",
         )
     accepted, _ = accepted_labels(project)
     if unknown := sorted({ours for ours in labels.values() if ours and ours not in accepted}):
-        raise ServiceError(f"this project has no label {', '.join(unknown)}", code="map")
+        raise ServiceError(
+            gettext("this project has no label %(choices)s") % {"choices": ", ".join(unknown)}, code="map"
+        )
     decided = {label: accepted[labels[label]] if labels[label] else None for label in model.labels}
     if not any(decided.values()):
-        raise ServiceError("with every label becoming nothing there is nothing to run for", code="map")
+        raise ServiceError(gettext("with every label becoming nothing there is nothing to run for"), code="map")
     return decided

@@ -5,6 +5,7 @@ from typing import Final
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext
 
 from annotations.domain.scoring.judging import THRESHOLD
 from annotations.models import Project, User, Verb
@@ -49,7 +50,11 @@ def start_judging(
     chosen = _judges(judges)
     refuse_unasked([server for server, _ in chosen], may_leave=may_leave)
     if (language or "en") not in LANGUAGES:
-        raise ServiceError(f"there is no prompt in {language!r}; there are: {', '.join(LANGUAGES)}", code="language")
+        raise ServiceError(
+            gettext("there is no prompt in %(language)s; there are: %(choices)s")
+            % {"language": repr(language), "choices": ", ".join(LANGUAGES)},
+            code="language",
+        )
     words = words_of(project)
     judging = Judging(
         project=project,
@@ -91,7 +96,7 @@ def judge_again(*, judging: Judging, actor: User | None) -> None:
     with transaction.atomic():
         held = Judging.objects.select_for_update(of=("self",)).select_related("job", "project").get(pk=judging.pk)
         if held.job is not None and held.job.state in LIVE:
-            raise ServiceError("the judges are still at work; wait for the end or cancel it", code="live")
+            raise ServiceError(gettext("the judges are still at work; wait for the end or cancel it"), code="live")
         ready_again({"judging_id": held.pk})
         times = Job.objects.filter(
             project=held.project, kind="judge", key__startswith=f"judge-{held.pk}-again-"
@@ -113,9 +118,12 @@ def _enqueue(judging: Judging, key: str, actor: User | None) -> None:
 def _wish(project: Project, gold: int, author_id: int | None, author: str, split: str) -> Asked:
     wish = asked(project, version=gold, author_id=author_id, author=author, split=split)
     if wish.reference.version is None:
-        raise ServiceError("judges go by a frozen gold version: name its number", code="version")
+        raise ServiceError(gettext("judges go by a frozen gold version: name its number"), code="version")
     if not compared(wish.reference, wish.author, split=split).readings:
-        raise ServiceError(f"{wish.author.name} has submitted no reading of a note with this gold", code="notes")
+        raise ServiceError(
+            gettext("%(name)s has submitted no reading of a note with this gold") % {"name": wish.author.name},
+            code="notes",
+        )
     return wish
 
 
@@ -124,7 +132,8 @@ def _judges(words: Sequence[str]) -> list[tuple[Server, str]]:
     listed: dict[str, Server] = settings.LLM_SERVERS
     if not listed:
         raise ServiceError(
-            "no language model is set up: the administrator lists servers in DEIDREVIEW_LLM_SERVERS", code="judges"
+            gettext("no language model is set up: the administrator lists servers in DEIDREVIEW_LLM_SERVERS"),
+            code="judges",
         )
     choices = {f"{name} {model}": (server, model) for name, server in listed.items() for model in server.models}
     found: dict[str, tuple[Server, str]] = {}
@@ -132,10 +141,17 @@ def _judges(words: Sequence[str]) -> list[tuple[Server, str]]:
         name = word if word in choices else word.replace("/", " ", 1)
         if name not in choices:
             known = ", ".join(choice.replace(" ", "/", 1) for choice in choices)
-            raise ServiceError(f"there is no judge {word[:80]!r}; there are: {known}", code="judges")
+            raise ServiceError(
+                gettext("there is no judge %(word)s; there are: %(known)s") % {"word": repr(word[:80]), "known": known},
+                code="judges",
+            )
         found[name] = choices[name]
     if not 1 <= len(found) <= MOST_JUDGES:
-        raise ServiceError(f"choose 1 to {MOST_JUDGES} judges, not {len(found)}", code="judges")
+        raise ServiceError(
+            gettext("choose 1 to %(most_judges)s judges, not %(count)s")
+            % {"most_judges": MOST_JUDGES, "count": len(found)},
+            code="judges",
+        )
     return list(found.values())
 
 
@@ -145,7 +161,10 @@ def _threshold(word: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.5 <= value < 1:
-        raise ServiceError(f"the threshold {word[:20]!r} is no number from 0.5 to below 1", code="threshold")
+        raise ServiceError(
+            gettext("the threshold %(word)s is no number from 0.5 to below 1") % {"word": repr(word[:20])},
+            code="threshold",
+        )
     return value
 
 
@@ -153,5 +172,5 @@ def _number(word: str) -> int | None:
     if not word:
         return None
     if not (word.isascii() and word.isdecimal() and len(word) < 9 and int(word)):
-        raise ServiceError(f"{word[:20]!r} is no number of notes", code="notes")
+        raise ServiceError(gettext("%(word)s is no number of notes") % {"word": repr(word[:20])}, code="notes")
     return int(word)

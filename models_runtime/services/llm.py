@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import QuerySet, Sum
+from django.utils.translation import gettext as _
 
 from annotations.models import Project, User
 from annotations.selectors.labels import labels_of
@@ -40,7 +41,8 @@ def refuse_unasked(asked: list[Server], *, may_leave: bool) -> None:
     hosts = sorted({server.host for server in asked if server.leaves_machine})
     if hosts and not may_leave:
         raise ServiceError(
-            f"the notes would leave this machine, for {', '.join(hosts)}: nothing was sent; agree to it first",
+            _("the notes would leave this machine, for %(choices)s: nothing was sent; agree to it first")
+            % {"choices": ", ".join(hosts)},
             code="leaves",
         )
 
@@ -49,7 +51,7 @@ def words_of(project: Project) -> list[LabelWord]:
     """The project's labels as a model is told of them. Raises ServiceError where there are none."""
     words = [LabelWord(row.code, row.name, row.description, row.placeholder) for row in labels_of(project)]
     if not words:
-        raise ServiceError("this project has no labels to look for", code="labels")
+        raise ServiceError(_("this project has no labels to look for"), code="labels")
     return words
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from django.utils.translation import gettext as _
+
 from annotations.domain.voting import LEAST
 from annotations.models import Project, User
 from annotations.services.errors import ServiceError
@@ -24,9 +26,13 @@ def review_together(*, project: Project, runs: Sequence[str], actor: User | None
     """
     names = [word.strip() for word in runs]
     if twice := sorted({word for word in names if names.count(word) > 1}):
-        raise ServiceError(f"a run counts once; given twice: {', '.join(twice)}", code="runs")
+        raise ServiceError(
+            _("a run counts once; given twice: %(choices)s") % {"choices": ", ".join(twice)}, code="runs"
+        )
     if not LEAST <= len(names) <= MOST:
-        raise ServiceError(f"choose from {LEAST} to {MOST} runs to review together", code="runs")
+        raise ServiceError(
+            _("choose from %(least)s to %(most)s runs to review together") % {"least": LEAST, "most": MOST}, code="runs"
+        )
     voters = sorted((run_voter(project, word) for word in names), key=lambda voter: voter.number)
     authors = [voter.number for voter in voters]
     missing = left_out(project, authors)

@@ -1,5 +1,7 @@
 """What a trained model may be called."""
 
+from django.utils.translation import gettext as _
+
 from annotations.models import Project
 from annotations.services.errors import ServiceError
 from models_runtime.models import TrainedModel
@@ -12,9 +14,14 @@ def good_name(name: str) -> str:
     """The name without white space around it. Raises ServiceError for one that can't be, or that means a backend."""
     name = name.strip()
     if not name or len(name) > LONGEST or not name.isprintable():
-        raise ServiceError(f"a model's name has 1 to {LONGEST} characters, all of them printable", code="name")
+        raise ServiceError(
+            _("a model's name has 1 to %(longest)s characters, all of them printable") % {"longest": LONGEST},
+            code="name",
+        )
     if name in (*BACKENDS, ENSEMBLE, *SET_UP) or name.startswith(("model:", "run:")):
-        raise ServiceError(f"{name!r} already means a backend; choose another name", code="name")
+        raise ServiceError(
+            _("%(name)s already means a backend; choose another name") % {"name": repr(name)}, code="name"
+        )
     return name
 
 
@@ -28,4 +35,6 @@ def free_name(project: Project, stem: str) -> str:
 
 
 def taken(name: str) -> ServiceError:
-    return ServiceError(f"a model of the name {name!r} exists already; choose another", code="exists")
+    return ServiceError(
+        _("a model of the name %(name)s exists already; choose another") % {"name": repr(name)}, code="exists"
+    )

@@ -11,6 +11,7 @@ from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotations.models import Project, User
 from annotations.services.backup import write_backup
@@ -27,8 +28,12 @@ def prepare_database(*, say: Say) -> None:
     if state.newer:
         app, name = state.unknown[-1]
         raise ServiceError(
-            f"The data in {settings.DATA_DIR} was written by a newer version of deidreview (it has {app}.{name}, "
-            f"version {settings.VERSION} does not); start that version, or restore a backup made by this one",
+            _(
+                "The data in %(data_dir)s was written by a newer version of deidreview (it has "
+                "%(app)s.%(name)s, version %(version)s does not); start that version, or restore a "
+                "backup made by this one"
+            )
+            % {"data_dir": settings.DATA_DIR, "app": app, "name": name, "version": settings.VERSION},
             code="newer",
         )
     if state.older:
@@ -84,8 +89,11 @@ def refuse_public_passwords(*, names: list[str], password: str) -> None:
     ]
     if open_doors:
         raise ServiceError(
-            f"HOST: other machines could sign in with the demo's public password as {', '.join(open_doors)}; "
-            "change those passwords or use another data folder",
+            _(
+                "HOST: other machines could sign in with the demo's public password as %(choices)s; "
+                "change those passwords or use another data folder"
+            )
+            % {"choices": ", ".join(open_doors)},
             code="demo",
         )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from annotations.models import Project, User
 from annotations.services.errors import ServiceError
@@ -95,7 +96,7 @@ def cancel(job: Job) -> Job:
 def pause(job: Job) -> Job:
     """Hold a job up; it goes on from there with `resume`. Raises ServiceError where the kind can't."""
     if not kind_of(job.kind).can_pause:
-        raise ServiceError("this kind of job can't be paused; it can be cancelled", code="pause")
+        raise ServiceError(_("this kind of job can't be paused; it can be cancelled"), code="pause")
     if not Job.objects.filter(pk=job.pk, state=Job.State.QUEUED, cancel_requested=False).update(state=Job.State.PAUSED):
         Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(pause_requested=True)
     job.refresh_from_db()
@@ -116,7 +117,9 @@ def resume(job: Job) -> Job:
 def retry(job: Job) -> Job:
     """Start a failed or cancelled job afresh; twice is once. Raises ServiceError where it, or its kind, can't."""
     if job.state in ENDED and not kind_of(job.kind).can_retry:
-        raise ServiceError("this kind of job can't be started again: what it needs is gone; begin anew", code="retry")
+        raise ServiceError(
+            _("this kind of job can't be started again: what it needs is gone; begin anew"), code="retry"
+        )
     with transaction.atomic():
         again = Job.objects.filter(pk=job.pk, state__in=ENDED).update(
             state=Job.State.QUEUED,

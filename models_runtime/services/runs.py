@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Count
+from django.utils.translation import gettext as _
 
 from annotations.models import AnnotationSet, Author, Document, Project, Review, User, Verb
 from annotations.selectors.handovers import Waiting, waiting_of
@@ -103,7 +104,9 @@ def started(
                 data={"run": author.name, "backend": choice.backend, "model": choice.stem, "notes": count},
             )
     except IntegrityError as error:
-        raise ServiceError(f"a run of the name {name!r} exists already; choose another", code="exists") from error
+        raise ServiceError(
+            _("a run of the name %(name)s exists already; choose another") % {"name": repr(name)}, code="exists"
+        ) from error
     return run
 
 
@@ -189,14 +192,15 @@ def retry_failed(*, run: Run, actor: User | None) -> int:
         held = Run.objects.select_for_update(of=("self",)).select_related("job", "model").get(pk=run.pk)
         if held.model is not None and held.model.state == TrainedModel.State.RETIRED:
             raise ServiceError(
-                f"the model {held.model.name} was retired since; start a new run with another one", code="model"
+                _("the model %(name)s was retired since; start a new run with another one") % {"name": held.model.name},
+                code="model",
             )
         if held.job is not None and held.job.state in (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED):
-            raise ServiceError("this run is still at work; wait for its end or cancel it", code="live")
+            raise ServiceError(_("this run is still at work; wait for its end or cancel it"), code="live")
         unfinished = RunItem.objects.filter(run=run).exclude(state=RunItem.State.DONE)
         count = unfinished.update(state=RunItem.State.PENDING, error="")
         if not count:
-            raise ServiceError("every note of this run is done; there is nothing to retry", code="none")
+            raise ServiceError(_("every note of this run is done; there is nothing to retry"), code="none")
         times = Job.objects.filter(project=run.project, kind="run", key__startswith=f"run-{run.pk}-again-").count()
         held.job = enqueue(
             kind="run",

@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotations.domain.formats import FORMATS
 from annotations.models import Author, Import, Project, User
@@ -38,14 +39,22 @@ def start_import(*, project: Project, import_id: int, actor: User) -> Job:
             )
     job = import_job(project=project, import_id=import_id)
     if job is None:
-        raise ServiceError(f"this import can't be started; its state is: {row.get_state_display()}", code="state")
+        raise ServiceError(
+            _("this import can't be started; its state is: %(get_state_display)s")
+            % {"get_state_display": row.get_state_display()},
+            code="state",
+        )
     return job
 
 
 def start_export(*, project: Project, set_spec: str, format: str, actor: User, token: str = "", split: str = "") -> Job:
     """Start writing an export. `token` marks the form: the same one again is the same job. Raises ServiceError."""
     if format not in FORMATS:
-        raise ServiceError(f"unknown format {format!r}; there are: {', '.join(FORMATS)}", code="format")
+        raise ServiceError(
+            _("unknown format %(format)s; there are: %(choices)s")
+            % {"format": repr(format), "choices": ", ".join(FORMATS)},
+            code="format",
+        )
     wanted_set(project, set_spec, split)
     return _once("export", project, {"set": set_spec, "format": format, "split": split}, actor, token)
 
@@ -70,7 +79,7 @@ def start_gold(*, project: Project, author_id: int, actor: User, token: str = ""
     """Start making an author's submitted readings gold. Raises ServiceError."""
     author = Author.objects.filter(project=project, pk=author_id).exclude(kind__in=NOT_IN_BULK).first()
     if author is None:
-        raise ServiceError("this project has no such author of readings; choose one of the list", code="author")
+        raise ServiceError(_("this project has no such author of readings; choose one of the list"), code="author")
     return _once("gold", project, {"author_id": author.pk}, actor, token)
 
 

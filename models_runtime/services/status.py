@@ -52,8 +52,8 @@ def status_of(job: Job, access: Access) -> Status:
     rate = _rate(job)
     return Status(
         job=job,
-        title=kind.title if kind else job.kind,
-        unit=kind.unit if kind else _("steps"),
+        title=_(kind.title) if kind else job.kind,
+        unit=_(kind.unit if kind else "steps"),
         words=_words(job, workers),
         live=going or (job.state == state.PAUSED and workers > 0),
         percent=min(100, job.done * 100 // job.total) if job.total else None,

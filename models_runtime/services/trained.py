@@ -64,11 +64,16 @@ def upload_model(*, project: Project, content: IO[bytes], actor: User | None, na
     content.seek(0)
     if size > settings.UPLOAD_MAX_BYTES:
         limit = megabytes(settings.UPLOAD_MAX_BYTES)
-        raise ServiceError(f"{megabytes(size)} is more than is taken at once ({limit})", code="size")
+        raise ServiceError(
+            _("%(size)s is more than is taken at once (%(limit)s)") % {"size": megabytes(size), "limit": limit},
+            code="size",
+        )
     if content.read(len(ZIP)) != ZIP:
         raise ServiceError(
-            "only model files that deidreview wrote are taken (a zip with a card, a lexicon and weights); "
-            "pickles and other formats are never opened",
+            _(
+                "only model files that deidreview wrote are taken (a zip with a card, a lexicon and weights); "
+                "pickles and other formats are never opened"
+            ),
             code="format",
         )
     content.seek(0)
@@ -128,7 +133,10 @@ def model_named(project: Project, word: str) -> TrainedModel:
     found = [row for row in rows if word in (row.name, f"{OF_MODEL}{row.pk}")]
     if not found:
         choices = ", ".join(dict.fromkeys(row.name for row in rows)) or "none yet"
-        raise ServiceError(f"there is no model {word!r}; there are: {choices}", code="model")
+        raise ServiceError(
+            _("there is no model %(word)s; there are: %(choices)s") % {"word": repr(word), "choices": choices},
+            code="model",
+        )
     return next((row for row in found if row.state in TrainedModel.LIVE), found[0])
 
 
@@ -136,13 +144,18 @@ def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> Train
     """A model's file on this machine's disk, for nobody else to read: it holds words of notes. Raises ServiceError."""
     stored = model.stored_file
     if stored is None:
-        raise ServiceError(f"the model {model.name} has no file: it is {model.state}", code="file")
+        raise ServiceError(
+            _("the model %(name)s has no file: it is %(state)s") % {"name": model.name, "state": model.state},
+            code="file",
+        )
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ServiceError(f"{path} is there already; nothing was written", code="file") from None
+        raise ServiceError(_("%(path)s is there already; nothing was written") % {"path": path}, code="file") from None
     except OSError as error:
-        raise ServiceError(f"{path} can't be written: {error.strerror}", code="file") from None
+        raise ServiceError(
+            _("%(path)s can't be written: %(strerror)s") % {"path": path, "strerror": error.strerror}, code="file"
+        ) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.writelines(read_chunks(stored))
@@ -186,7 +199,7 @@ def retire_model(*, model: TrainedModel, actor: User | None) -> TrainedModel:
         if row.state == State.RETIRED:
             return row
         if row.state == State.TRAINING:
-            raise ServiceError("this model is still being trained: cancel the training, or wait for it", code="live")
+            raise ServiceError(_("this model is still being trained: cancel the training, or wait for it"), code="live")
         if row.stored_file_id is not None:
             StoredFile.objects.filter(pk=row.stored_file_id).delete()
         row.state, row.retired_at, row.stored_file = State.RETIRED, timezone.now(), None

@@ -5,6 +5,7 @@ from typing import Any, TypedDict, Unpack
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
+from django.utils.translation import gettext as _
 
 from annotations.models import Document, GoldVersion, Project, User, Verb
 from annotations.services.errors import ServiceError
@@ -114,12 +115,14 @@ def end_early(*, model: TrainedModel) -> TrainedModel:
     Raises ServiceError where it is not under way, or its kind can't.
     """
     if not trainable_kind(model.backend).by_epoch:
-        raise ServiceError("this kind of training can't end early with what it has; it can be cancelled", code="kind")
+        raise ServiceError(
+            _("this kind of training can't end early with what it has; it can be cancelled"), code="kind"
+        )
     under_way = TrainedModel.objects.filter(
         pk=model.pk, state=TrainedModel.State.TRAINING, job__state=Job.State.RUNNING
     )
     if not under_way.update(enough=True):
-        raise ServiceError("this training is not under way", code="state")
+        raise ServiceError(_("this training is not under way"), code="state")
     model.refresh_from_db()
     return model
 
@@ -138,19 +141,40 @@ def _params(project: Project, ask: _Ask) -> dict[str, Any]:
     algorithm, iterations = ask.algorithm or next(iter(kind.algorithms)), ask.iterations
     if algorithm not in kind.algorithms:
         raise ServiceError(
-            f"unknown algorithm {algorithm!r}; there are: {', '.join(kind.algorithms)}", code="algorithm"
+            _("unknown algorithm %(algorithm)s; there are: %(choices)s")
+            % {"algorithm": repr(algorithm), "choices": ", ".join(kind.algorithms)},
+            code="algorithm",
         )
     if iterations is not None and not 1 <= iterations <= MOST_ITERATIONS:
-        raise ServiceError(f"{iterations} iterations can't be; 1 to {MOST_ITERATIONS} can", code="iterations")
+        raise ServiceError(
+            _("%(iterations)s iterations can't be; 1 to %(most_iterations)s can")
+            % {"iterations": iterations, "most_iterations": MOST_ITERATIONS},
+            code="iterations",
+        )
     if not 0 <= ask.adapt <= MOST_ADAPT:
-        raise ServiceError(f"{ask.adapt} epochs on the notes can't be; 0 to {MOST_ADAPT} can", code="adapt")
+        raise ServiceError(
+            _("%(adapt)s epochs on the notes can't be; 0 to %(most_adapt)s can")
+            % {"adapt": ask.adapt, "most_adapt": MOST_ADAPT},
+            code="adapt",
+        )
     if ask.adapt and not kind.adapts:
         able = ", ".join(each.title for each in TRAINABLE.values() if each.adapts)
-        raise ServiceError(f"{kind.title} can't learn the notes' language first; only {able} can", code="adapt")
+        raise ServiceError(
+            _("%(title)s can't learn the notes' language first; only %(able)s can")
+            % {"title": kind.title, "able": able},
+            code="adapt",
+        )
     if ask.grouping and not kind.grouped:
-        raise ServiceError(f"{kind.title} does not read by sentences, so there is nothing to group", code="grouping")
+        raise ServiceError(
+            _("%(title)s does not read by sentences, so there is nothing to group") % {"title": kind.title},
+            code="grouping",
+        )
     if not 0 <= ask.grouping <= MOST_GROUPED:
-        raise ServiceError(f"{ask.grouping} sentences can't be read as one; 1 to {MOST_GROUPED} can", code="grouping")
+        raise ServiceError(
+            _("%(grouping)s sentences can't be read as one; 1 to %(most_grouped)s can")
+            % {"grouping": ask.grouping, "most_grouped": MOST_GROUPED},
+            code="grouping",
+        )
     params: dict[str, Any] = {"algorithm": algorithm}
     params |= {"grouping": ask.grouping} if ask.grouping else {}
     params |= {"iterations": iterations} if iterations else {}
@@ -160,7 +184,11 @@ def _params(project: Project, ask: _Ask) -> dict[str, Any]:
         return params | _base(project, ask)
     if ask.base:
         based = ", ".join(each.title for each in TRAINABLE.values() if each.based)
-        raise ServiceError(f"{kind.title} learns from nothing but gold; only {based} begins with weights", code="base")
+        raise ServiceError(
+            _("%(title)s learns from nothing but gold; only %(based)s begins with weights")
+            % {"title": kind.title, "based": based},
+            code="base",
+        )
     return params
 
 
@@ -174,9 +202,12 @@ def _base(project: Project, ask: _Ask) -> dict[str, Any]:
         return {"base": ask.base}
     choices = ", ".join([*(row.name for row in weights.weights()), *(row.name for row in models)])
     if not choices:
-        raise ServiceError(f"there are no weights to begin with: put a folder of them in {weights.home()}", code="base")
+        raise ServiceError(
+            _("there are no weights to begin with: put a folder of them in %(home)s") % {"home": weights.home()},
+            code="base",
+        )
     said = f"there are no weights {ask.base!r}" if ask.base else "say which weights to begin with"
-    raise ServiceError(f"{said}; there are: {choices}", code="base")
+    raise ServiceError(_("%(said)s; there are: %(choices)s") % {"said": said, "choices": choices}, code="base")
 
 
 def _version(project: Project, number: int, language: str) -> GoldVersion:
@@ -184,12 +215,19 @@ def _version(project: Project, number: int, language: str) -> GoldVersion:
     if version is None:
         numbers = project.gold_versions.order_by("number").values_list("number", flat=True)
         choices = ", ".join(map(str, numbers)) or "none yet: freeze one first"
-        raise ServiceError(f"there is no gold version {number}; frozen versions: {choices}", code="version")
+        raise ServiceError(
+            _("there is no gold version %(number)s; frozen versions: %(choices)s")
+            % {"number": number, "choices": choices},
+            code="version",
+        )
     if not version.span_count:
-        raise ServiceError(f"gold version {number} has no spans: there is nothing to learn", code="version")
+        raise ServiceError(
+            _("gold version %(number)s has no spans: there is nothing to learn") % {"number": number}, code="version"
+        )
     if language and language not in (there := languages_of(version)):
         raise ServiceError(
-            f"gold version {number} has no notes in {language!r}; its languages: {', '.join(there) or 'not given'}",
+            _("gold version %(number)s has no notes in %(language)s; its languages: %(value)s")
+            % {"number": number, "language": repr(language), "value": ", ".join(there) or "not given"},
             code="language",
         )
     return version

@@ -80,7 +80,7 @@ def model(request: Request, slug: str, pk: int) -> HttpResponse:
         "trouble": trouble_of(row),
         "headline": headline(row.card),
         "kind": trainable_kind(row.backend),
-        "algorithm": trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row)),
+        "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),
         "calibration": row.calibrations.filter(held_out=True, withdrawn_at=None).order_by("-pk").first(),
         "runs": row.runs.select_related("author").order_by("-pk")[:ROWS],
         "token": uuid.uuid4(),

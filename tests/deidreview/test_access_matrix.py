@@ -75,6 +75,7 @@ def done(row: str, status: int = 302) -> str:
 # fmt: off
 TABLE: dict[str, dict[str, str]] = {
     "healthz": {"GET": "200 200 200 200 200 200 200 200", "POST": OPEN_405},
+    "script_words": {"GET": "200 200 200 200 200 200 200 200", "POST": OPEN_405},
 
     # Projects
     "projects": {"GET": SIGNED_IN, "POST": EVERYONE_405},
@@ -441,6 +442,7 @@ KINDS = {
     "version": {"gold_version", "gold_changes", "gold_split", "score", "score_places"},
 }
 SPECIAL = {
+    "script_words": "words/en/present.js",
     "account_reset_password_from_key": "accounts/password/reset/key/1-set-password/",
     "admin:app_list": "admin/annotations/",
     "admin/(?P<url>.*)$": "admin/nowhere/",
