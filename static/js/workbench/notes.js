@@ -30,7 +30,7 @@ export class NotesList {
 
   /** A plain click on a link to a note opens it in place. */
   #click(event) {
-    const link = event.target.closest?.("#notes a[href], #next-open");
+    const link = event.target.closest?.("#notes a[href], #previous-note, #next-note, #next-open");
     if (!link || event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     const { next_open: next } = this.#workbench.note.data.work;

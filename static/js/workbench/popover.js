@@ -1,4 +1,4 @@
-/** Small windows over the note, beside what they are about. On a phone workbench.css makes sheets of them at the bottom. */
+/** Small windows over the note, beside what they are about. On a phone windows.css makes sheets of them at the bottom. */
 
 const GAP = 8;
 

@@ -132,3 +132,23 @@ def test_a_note_that_cannot_be_had_is_loaded_as_a_page(ready: Page, world: Simpl
     world.ann.assignments.exclude(document=third).delete()
     press(ready, "p")
     expect(ready.get_by_role("heading", name="There is nothing here for you")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_the_neighbours_by_mouse_whatever_is_folded(
+    world: SimpleNamespace, page_of: Any, live: Any, width: int
+) -> None:
+    """The list of notes may be closed, and gives way to the guidelines: the way on stays in sight."""
+    first, second, _ = world.notes
+    page = with_next(page_of(world.ann, viewport={"width": width, "height": 844}), live, first)
+    if width == 1440:
+        page.locator("#notes-list summary").click()
+    expect(page.locator("#notes-items")).to_be_hidden()
+    page.locator("#next-note").click()
+    is_open(page, second)
+    if width > 390:  # there it covers the page
+        page.locator("#guidelines").click()
+        expect(page.locator("#guide")).to_be_visible()
+    page.locator("#previous-note").click()
+    expect(page.locator("#note-name")).to_have_text(first.name)
+    assert page.evaluate("window.stayed")
