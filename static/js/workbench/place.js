@@ -15,7 +15,6 @@ export class PlaceKeeper {
     this.#workbench = workbench;
     this.#storage = storage;
     workbench.on("leave", (note) => this.#remember(note));
-    window.addEventListener("pagehide", () => this.#remember(workbench.note));
     document.addEventListener("visibilitychange", () => document.hidden && this.#remember(workbench.note));
   }
 

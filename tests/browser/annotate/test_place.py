@@ -1,0 +1,114 @@
+"""Leaving a note and coming back finds the place: what is on the screen, what is selected, where keys go on."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests import factories as make
+from tests.browser.annotate.steps import click_text, open_note, press, saved
+
+# A word of its own in each line; some lines are wrapped.
+LONG = "".join(f"riga{number} Mario Rossi torna a casa. {'bla ' * (60 * (number % 5 == 0))}\n" for number in range(400))
+
+TOP = """() => {
+    const { top } = document.getElementById("scroll").getBoundingClientRect();
+    const lines = [...document.querySelectorAll("#note .line")];
+    const line = lines.find((each) => each.getBoundingClientRect().bottom > top);
+    return [line.id, Math.round(top - line.getBoundingClientRect().top)];
+}"""
+
+
+def top(page: Page) -> list[Any]:
+    """The line at the top of the window, and how many pixels of it are above."""
+    return list(page.evaluate(TOP))
+
+
+def selected(page: Page) -> str:
+    return str(page.evaluate("document.getSelection().toString()"))
+
+
+def is_at(page: Page, there: list[Any]) -> None:
+    """Waits: lines that come near the window get their true height, and the text settles."""
+    page.wait_for_function(
+        f"there => {{ const [id, y] = ({TOP})(); return id === there[0] && Math.abs(y - there[1]) <= 1; }}", arg=there
+    )
+
+
+@pytest.fixture
+def long(transactional_db: None, page_of: Any, live: Any) -> SimpleNamespace:
+    project = make.make_project("covid")
+    ann = make.make_member(project, user="ann")
+    notes = [make.make_note(project, text, name, readers=[ann]) for text, name in ((LONG, "lang"), ("Torino.", "kurz"))]
+    page = open_note(page_of(ann), live, notes[0])
+    return SimpleNamespace(page=page, notes=notes)
+
+
+def scroll(page: Page, by: int) -> None:
+    """With the wheel, over the text."""
+    page.mouse.move(600, 400)
+    page.mouse.wheel(0, by)
+    page.wait_for_function("() => document.getElementById('scroll').scrollTop > 0")
+
+
+def away_and_back(page: Page) -> None:
+    page.locator("#next-note").click()
+    expect(page.locator("#note-name")).to_have_text("kurz")
+    page.locator("#previous-note").click()
+    expect(page.locator("#note-name")).to_have_text("lang")
+
+
+def reload(page: Page) -> None:
+    page.reload()
+    page.wait_for_selector("html[data-workbench=ready]")
+
+
+def load_another(page: Page) -> None:
+    """To another page of the product, and back by the browser's button."""
+    page.get_by_role("link", name="Guidelines").first.click()
+    page.wait_for_url("**/guidelines/")
+    page.go_back()
+    page.wait_for_selector("html[data-workbench=ready]")
+
+
+@pytest.mark.parametrize("leave", [away_and_back, reload, load_another])
+def test_what_is_on_the_screen(long: SimpleNamespace, leave: Any) -> None:
+    page = long.page
+    scroll(page, 7013)
+    there = top(page)
+    assert int(there[0][1:]) > 100
+    leave(page)
+    is_at(page, there)
+    # Nothing was selected, so nothing is.
+    assert selected(page) == ""
+    expect(page.locator("#note")).to_be_focused()
+
+
+@pytest.mark.parametrize("leave", [away_and_back, reload])
+def test_where_keys_go_on(long: SimpleNamespace, leave: Any) -> None:
+    page = long.page
+    scroll(page, 7013)
+    line = int(top(page)[0][1:]) + 5
+    click_text(page, f"riga{line} ")
+    press(page, *["ArrowRight"] * 3)  # over the number
+    assert selected(page) == "Rossi"
+    # A selected word is selected again.
+    there = top(page)
+    leave(page)
+    is_at(page, there)
+    assert selected(page) == "Rossi"
+    # Let go of: keys go on from there.
+    press(page, "Escape")
+    leave(page)
+    assert selected(page) == ""
+    press(page, "ArrowRight")
+    assert selected(page) == "torna"
+    press(page, "1")
+    saved(page)
+    expect(page.locator("#note .span.is-selected")).to_be_in_viewport()
+    # So is a span.
+    there = top(page)
+    leave(page)
+    is_at(page, there)
+    expect(page.locator("#note .span.is-selected")).to_have_text("torna")
