@@ -1,6 +1,7 @@
 """The two lists beside a note: the labels, and the notes around it. Tags rather than template loops, as in `rows`."""
 
 from collections.abc import Sequence
+from html import escape
 from itertools import groupby
 
 from django import template
@@ -38,7 +39,13 @@ def _button(label: LabelItem) -> SafeString:
     pk = str(label["id"])
     title = fill(' title="{}"', label["description"]) if label["description"] else EMPTY
     key = fill("<kbd>{}</kbd>", label["key"]) if label["key"] else EMPTY
-    return fill(LABEL, str(label["hue"]), pk, title, str(label["underline"]), label["name"], pk, key)
+    return fill(LABEL, str(label["hue"]), pk, title, str(label["underline"]), breakable(label["name"]), pk, key)
+
+
+@register.filter
+def breakable(name: str) -> SafeString:
+    """A label's name, escaped, which may go on in the next line after an underscore; as `breakable` in dom.js."""
+    return SafeString(escape(name).replace("_", "_<wbr>"))
 
 
 @register.simple_tag

@@ -11,4 +11,7 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** A label's name, which may go on in the next line after an underscore: strings and elements for `el`. */
+export const breakable = (name) => name.split(/(?<=_)/u).flatMap((part, at) => (at ? [el("wbr"), part] : [part]));
+
 export const byId = (id) => document.getElementById(id);

@@ -1,9 +1,9 @@
 /**
  * The labels to choose from, at the selection: the one given last first. Label keys choose; other letters filter. A sheet at the bottom
- * on small screens (workbench.css).
+ * on small screens (windows.css).
  */
 
-import { el } from "./dom.js";
+import { breakable, el } from "./dom.js";
 import { itemBeside, putBeside } from "./popover.js";
 import { words } from "./words.js";
 
@@ -146,7 +146,7 @@ function buttonOf(label) {
     "button",
     { type: "button", class: `wb-label hue-${label.hue}`, "data-label-id": label.id },
     el("span", { class: `swatch underline-${label.underline}`, "aria-hidden": "true" }, "a"),
-    el("span", { class: "name" }, label.name),
+    el("span", { class: "name" }, ...breakable(label.name)),
     label.key && el("kbd", {}, label.key),
   );
 }

@@ -101,7 +101,7 @@ export class Panel extends Bar {
     return [
       quote && el("p", { class: "wb-quote" }, el("bdi", {}, shorten(quote))),
       (!quote || isOpen) && next,
-      isOpen && el("div", { class: "actions" }, this.#button("untouched", words.untouched, ",", " quiet")),
+      isOpen && el("div", { class: "actions" }, this.#button("untouched", words.untouched, ",")),
     ].filter(Boolean);
   }
 
@@ -126,7 +126,7 @@ export class Panel extends Bar {
 
   #others(count) {
     if (!count) return;
-    this.#selectedRoot.querySelector(".actions")?.append(this.#button("all", words.allOthers(count), "*", " quiet"));
+    this.#selectedRoot.querySelector(".actions")?.append(this.#button("all", words.allOthers(count), "*"));
   }
 
   /** A word where the selected span is shown, until another is. */

@@ -1,6 +1,6 @@
 /** The `?` sheet: what is bound, made from the bindings themselves. */
 
-import { el } from "./dom.js";
+import { breakable, el } from "./dom.js";
 import { words } from "./words.js";
 
 // Whoever binds first has a key, but the sheet reads from moving to labels.
@@ -18,7 +18,7 @@ export class KeySheet {
           "section",
           {},
           el("h3", {}, group),
-          el("dl", {}, ...entries.map(({ keys: bound, what }) => el("div", {}, el("dt", {}, ...inKbd(bound)), el("dd", {}, what)))),
+          el("dl", {}, ...entries.map(({ keys: bound, what }) => el("div", {}, el("dt", {}, ...inKbd(bound)), el("dd", {}, ...breakable(what))))),
         ),
       ),
     );

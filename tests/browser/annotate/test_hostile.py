@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from annotations.models import Comment, Document, Flag, Label, Span
@@ -130,3 +131,34 @@ def test_hostile_words_around_the_note(transactional_db: None, page_of: Any, liv
     name.click()
     way = page.locator(".crumbs a").first.bounding_box()
     assert way and way["width"] > 20
+
+
+LONG_NAMES = [f"{'ID_TITULACION_' * 4}X", "W" * 60, "Somebody who is named in the note and is not the patient 123"]
+# What is cut off, or reaches out of its place.
+CUT = """() => {
+    const parts = document.querySelectorAll("#note .line-text, .wb-label, .wb-label .name, .wb-quote, #keys-list dd");
+    const seen = [...parts].filter((part) => part.checkVisibility());
+    const right = (part) => part.getBoundingClientRect().right;
+    const wide = seen.filter((part) => part.scrollWidth > part.clientWidth || right(part) > innerWidth);
+    return { seen: seen.length, wide: wide.map((part) => part.outerHTML.slice(0, 120)) };
+}"""
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_long_names_of_labels_are_read_to_their_end(
+    transactional_db: None, page_of: Any, live: Any, width: int
+) -> None:
+    project = make.make_project("long", [("NAME", list(zip(LONG_NAMES, "123", strict=True)))])
+    ann = make.make_member(project, user="ann")
+    note = make.make_note(project, "Mario Rossi, Bianchi, Verdi\nדוד כהן בן 54\n", readers=[ann])
+    page = open_note(page_of(ann, viewport={"width": width, "height": 844}), live, note)
+    press(page, "ArrowRight", "Shift+ArrowRight", "1", "ArrowRight", "2", "ArrowRight", "ArrowRight", "3")
+    press(page, "ArrowDown", "2", "ArrowLeft", "Enter")
+    expect(page.locator("#note .span")).to_have_count(4)
+    expect(page.locator("#palette .name").first).to_be_visible()
+    found = page.evaluate(CUT)
+    assert found["wide"] == []
+    assert found["seen"] > 10
+    press(page, "Escape", "Escape", "?")
+    assert page.evaluate(CUT)["wide"] == []
+    saved(page)
