@@ -1,6 +1,7 @@
 /** A page that was opened at a place (`?at=START-END`, code points): the place is selected, and on the screen. */
 
 import { byId } from "./dom.js";
+import { stayAt } from "./staying.js";
 
 /** The place that an address names, inside a text of `length` code points; null if none. */
 export function placeIn(search, length) {
@@ -18,7 +19,8 @@ export function arrive(workbench) {
   const same = note.reading.spans().find(({ start, end }) => start === place.start && end === place.end);
   if (same) work.selectSpan(same.key);
   else work.selectText(place.start, place.end, { exact: true });
-  const box = note.places.range(place.start, place.end).getBoundingClientRect();
-  const frame = byId("scroll").getBoundingClientRect();
-  byId("scroll").scrollTop += box.top - frame.top - frame.height / 3;
+  stayAt(() => {
+    const frame = byId("scroll").getBoundingClientRect();
+    return note.places.range(place.start, place.end).getBoundingClientRect().top - frame.top - frame.height / 3;
+  });
 }

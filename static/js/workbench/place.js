@@ -3,6 +3,7 @@
  */
 
 import { byId } from "./dom.js";
+import { leaveOff, stayAt } from "./staying.js";
 
 const KEY = "deidreview.places";
 const MOST = 100;
@@ -22,6 +23,7 @@ export class PlaceKeeper {
   restore(note) {
     const scroller = byId("scroll");
     const known = this.#read()[note.id];
+    leaveOff();
     scroller.scrollTop = 0;
     if (!known) return;
     const { work } = this.#workbench;
@@ -30,7 +32,7 @@ export class PlaceKeeper {
     else if (known.text && known.text[1] <= note.index.length) work.selectText(...known.text, { exact: true });
     else note.cursor.clear(Math.min(known.offset, note.index.length));
     const line = byId(`L${known.line}`);
-    if (line) scroller.scrollTop += line.getBoundingClientRect().top - scroller.getBoundingClientRect().top + known.below;
+    if (line) stayAt(() => line.getBoundingClientRect().top - scroller.getBoundingClientRect().top + known.below);
   }
 
   #remember(note) {

@@ -45,11 +45,18 @@ def long(transactional_db: None, page_of: Any, live: Any) -> SimpleNamespace:
     return SimpleNamespace(page=page, notes=notes)
 
 
+ENDED = """() => {
+    const scrolled = (done) => document.getElementById("scroll").addEventListener("scrollend", done, { once: true });
+    window.ended = new Promise(scrolled).then(() => true);
+}"""
+
+
 def scroll(page: Page, by: int) -> None:
-    """With the wheel, over the text."""
+    """With the wheel, over the text; until it rests."""
+    page.evaluate(ENDED)
     page.mouse.move(600, 400)
     page.mouse.wheel(0, by)
-    page.wait_for_function("() => document.getElementById('scroll').scrollTop > 0")
+    assert page.evaluate("() => window.ended")
 
 
 def away_and_back(page: Page) -> None:
