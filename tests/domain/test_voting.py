@@ -1,5 +1,5 @@
 import math
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import pytest
 from hypothesis import given
@@ -80,10 +80,32 @@ def test_what_one_member_says_twice_is_one_vote() -> None:
     assert vote(Method.MAJORITY, [A, B, C], [twice, [], []]) == []
 
 
-def test_labels_don_t_add_up() -> None:
-    readings = [[Span(0, 10, "CITY")], [Span(0, 10, "STATE")], []]
-    assert vote(Method.MAJORITY, [A, B, C], readings) == []
-    assert places(vote(Method.UNION, [A, B, C], readings)) == [(0, 10, "CITY")]  # equal: the first label by name
+def test_who_differs_about_the_label_alone_still_sees_an_identifier() -> None:
+    readings = [[Span(0, 10, "CITY", 0.7)], [Span(0, 10, "STATE", 0.9)], []]
+    (span,) = vote(Method.MAJORITY, [A, B, C], readings)
+    assert span == Span(0, 10, "STATE", 0.3, "majority:b")  # the surer; how sure they all are of STATE
+    assert vote(Method.MAJORITY, [A, B, C], [readings[0], [], []]) == []
+    assert vote(Method.INTERSECTION, [A, B, C], [[Span(0, 10, label)] for label in ("CITY", "STATE", "ZIP")]) == []
+    # Votes for a place and label come first; then who is surer, the longest, the earliest, the first label by name.
+    four = [Member(name) for name in "abcd"]
+    outvoted = [[Span(0, 10, "CITY", 0.9)], [Span(0, 4, "STATE", 0.2)], [Span(0, 4, "STATE", 0.2)], []]
+    assert places(vote(Method.MAJORITY, four, outvoted)) == [(0, 4, "STATE")]
+    alike = [[Span(0, 10, "ZIP")], [Span(0, 10, "CITY")], []]
+    assert places(vote(Method.MAJORITY, [A, B, C], alike)) == [(0, 10, "CITY")]
+    longest = [[Span(0, 10, "CITY", 0.5)], [Span(0, 12, "ZIP", 0.5)], []]
+    assert places(vote(Method.MAJORITY, [A, B, C], longest)) == [(0, 12, "ZIP")]
+    # By weight, where votes are weighed.
+    assert places(vote(Method.WEIGHTED, [A, Member("b", 2), Member("c", 2)], readings)) == [(0, 10, "STATE")]
+    assert vote(Method.WEIGHTED, [A, B, Member("c", 3)], readings) == []
+
+
+def test_labels_that_differ_take_nothing_from_a_span_that_stands() -> None:
+    agreed = Span(5, 12, "NAME")
+    readings = [[agreed, Span(0, 8, "CITY")], [agreed, Span(2, 9, "STATE")], []]
+    assert vote(Method.MAJORITY, [A, B, C], readings) == [agreed]
+    # Beside it one does: what most see is longer than what they agree on.
+    readings = [[agreed, Span(14, 20, "CITY")], [agreed, Span(14, 18, "STATE")], []]
+    assert places(vote(Method.MAJORITY, [A, B, C], readings)) == [(5, 12, "NAME"), (14, 20, "CITY")]
 
 
 def test_of_overlapping_spans_the_surest_stays_and_a_union_leaves_nothing_unmarked() -> None:
@@ -134,6 +156,10 @@ spans = st.builds(
 readings = st.lists(st.lists(spans, max_size=6), min_size=2, max_size=5)
 
 
+def meets(one, two):
+    return one[0] < two[1] and two[0] < one[1]
+
+
 def marked(reading):
     return {(at, span.label) for span in reading for at in range(span.start, span.end)}
 
@@ -166,11 +192,26 @@ def test_a_majority_holds_what_most_gave_and_only_places_that_a_member_gave(give
     given_places = [set(places(reading)) for reading in given_readings]
     assert out <= set.union(*given_places)
     for place in set.union(*given_places):
-        alone = all(
-            place == other or place[1] <= other[0] or other[1] <= place[0] for other in set.union(*given_places)
-        )
+        alone = all(place == other or not meets(place, other) for other in set.union(*given_places))
         if alone:
             assert (place in out) == (2 * sum(place in reading for reading in given_places) > len(members))
+
+
+@given(readings)
+def test_a_majority_leaves_no_stretch_unmarked_that_most_mark(given_readings) -> None:
+    """Each such stretch meets a span, of whatever label, unless all that was given there runs into one that stands."""
+    members = [Member(str(at)) for at in range(len(given_readings))]
+    out = vote(Method.MAJORITY, members, given_readings)
+    each = [{at for at, _ in marked(reading)} for reading in given_readings]
+    most = {at for at in set.union(*each) if 2 * sum(at in one for one in each) > len(members)}
+    given_places = {(span.start, span.end) for reading in given_readings for span in reading}
+    stands = [(span.start, span.end) for span in out]
+    for run in (list(run) for is_most, run in groupby(range(64), most.__contains__) if is_most):
+        stretch = (run[0], run[-1] + 1)
+        there = [place for place in given_places if meets(place, stretch)]
+        assert any(meets(stretch, other) for other in stands) or all(
+            any(meets(place, other) for other in stands) for place in there
+        )
 
 
 @given(readings, st.sampled_from([Method.UNION, Method.MAJORITY, Method.INTERSECTION]))

@@ -9,7 +9,7 @@ from annotations.domain.spans import Span, renamed
 from annotations.domain.voting import Member, Method, vote
 from models_runtime.backends.base import Backend, BackendError, budget_of
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 
 
 class Votes:
