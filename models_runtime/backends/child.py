@@ -87,7 +87,9 @@ def _learned(module: str, path: Path, say: Say) -> dict[str, Any]:
         enough=lambda: bool(wanted),
         **options,
     )
-    return {"sha256": learner.learn(lesson, path)}
+    sha256 = learner.learn(lesson, path)
+    place = learner.place() if learner.place else None
+    return {"sha256": sha256} | ({"device": place.words, "memory": place.memory()} if place else {})
 
 
 def _note(value: Any) -> tuple[str, list[Span]]:

@@ -47,11 +47,11 @@ def train(
     unlabelled: Iterable[str],
     told: Told,
     held_out: Notes = (),
-) -> str:
-    """Have the learner of `module` learn from `notes` and write `path`; returns the file's sha256.
+) -> dict[str, Any]:
+    """Have the learner of `module` learn from `notes` and write `path`; returns the file's `sha256`.
 
-    `options` are a Lesson's plain fields. Raises BackendError: permanent where it says so itself, else where the child
-    was lost.
+    Beside it, for one that may learn on a GPU, `device` in words and `memory` in bytes. `options` are a Lesson's plain
+    fields. Raises BackendError: permanent where it says so itself, else where the child was lost.
     """
     with _child("train", module, str(path)) as process:
         parts = ([options], map(_line, notes), [None], unlabelled, [None], map(_line, held_out), [None])
@@ -62,7 +62,7 @@ def train(
             if said is not None and "error" in said:
                 raise BackendError(str(said["error"]), permanent=bool(said.get("permanent")))
             if said is not None and "sha256" in said:
-                return str(said["sha256"])
+                return said
             begun = begun or said is not None
             if told(said) and begun:
                 process.send_signal(signal.SIGUSR1)

@@ -17,6 +17,8 @@ CARD: Final = "card.json"
 LEXICON: Final = "lexicon.json"
 BIGGEST: Final = 1 << 30
 BIGGEST_CARD: Final = 1 << 20
+# Notes or iterations: what is more nobody has.
+MOST: Final = 10**9
 
 
 def pack(path: Path, members: Mapping[str, bytes]) -> str:
@@ -89,7 +91,7 @@ def _lexicon(path: Path, format: str, data: object) -> dict[str, tuple[str, ...]
 
 def outline(card: Mapping[str, Any]) -> dict[str, Any]:
     """What a checked file tells of itself: the card's fields that all kinds have. Raises BackendError (permanent)."""
-    if not (type(card["notes"]) is int and type(card["iterations"]) is int):
-        raise BackendError("its card's counts must be whole numbers", permanent=True)
+    if not all(type(card[name]) is int and 0 <= card[name] < MOST for name in ("notes", "iterations")):
+        raise BackendError("this file is refused: its card's counts must be whole numbers from 0", permanent=True)
     words = {name: card[name][:40] for name in ("label_set", "algorithm")}
     return words | {name: card[name] for name in ("labels", "notes", "iterations")}

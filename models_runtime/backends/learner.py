@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from annotations.domain.spans import Span
+from models_runtime.backends.base import Place
 
 # Read with a model that comes from outside, so that weights that crash the reader do it in the child.
 SAMPLE: Final = "Name: Anna Bianchi\nNHC: 2748903. Ingreso: 12/03/2021.\nIl dott. Rossi, a Torino: 54 anni.\n" * 3
@@ -87,8 +88,9 @@ def lesson_key(lesson: Lesson, *more: str) -> str:
 class Learner:
     """`learn(lesson, path)` writes the model and returns its sha256; `check(path)` opens one and returns its card.
 
-    Both raise BackendError.
+    Both raise BackendError. `place()`: where it learned, for one that may do so on a GPU.
     """
 
     learn: Callable[[Lesson, Path], str]
     check: Callable[[Path], dict[str, Any]]
+    place: Callable[[], Place] | None = None

@@ -16,6 +16,7 @@ from annotations.selectors.labels import accepted_labels
 from annotations.services.errors import ServiceError
 from annotations.services.staging import read_chunks
 from models_runtime.backends.base import Backend, BackendError, load
+from models_runtime.jobs import pipelines, weights
 from models_runtime.jobs.foreign import foreign_named
 from models_runtime.models import TrainedModel
 from models_runtime.registry import FOREIGN, PIPELINE, TAGGER, backend_kind, trainable_kind
@@ -25,6 +26,7 @@ from models_runtime.registry import load as load_factory
 LEFT = 3600
 # In a run's params: which of the models of others it is.
 NAMED_BY = {PIPELINE: "pipeline", TAGGER: "folder"}
+HOMES = {PIPELINE: lambda: pipelines.home(), TAGGER: lambda: weights.home()}
 
 
 def load_model(model: TrainedModel) -> Backend:
@@ -51,7 +53,8 @@ def _foreign(key: str, project: Project, params: dict[str, Any]) -> Backend:
     name = params[NAMED_BY[key]]
     found = foreign_named(key, name)
     if found is None:
-        raise BackendError(f"this worker has no {NAMED_BY[key]} {name}", permanent=True)
+        home = HOMES[key]()
+        raise BackendError(f"this worker's machine has no {NAMED_BY[key]} {name}; put it in {home}", permanent=True)
     labels, label_set = params["labels"], project.label_set.key
     return load(backend_kind(key).factory, path=found.path, labels=labels, label_set=label_set)
 

@@ -19,7 +19,7 @@ from annotations.selectors.scores import label_words
 from annotations.services.errors import ServiceError
 from annotations.services.staging import store_file
 from models_runtime.backends import children
-from models_runtime.backends.base import Backend, BackendError, OnDevice
+from models_runtime.backends.base import Backend, BackendError
 from models_runtime.jobs import weights
 from models_runtime.jobs.calibrating import HeldOut, calibration_of, keep
 from models_runtime.jobs.checkpoints import checkpoint_of, forget, forget_stale
@@ -54,7 +54,7 @@ def run(claim: Claim) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="deidreview-train-") as folder:
         path = Path(folder) / "model.zip"
         try:
-            sha256 = _learn(row, version, sides, path, int(claim.params["newest"]), watch)
+            learned = _learn(row, version, sides, path, int(claim.params["newest"]), watch)
             backend: Backend = load(trainable_kind(row.backend).factory)(path=str(path))
         except BackendError as error:
             raise ServiceError(str(error), code="training") from error
@@ -66,14 +66,16 @@ def run(claim: Claim) -> dict[str, Any]:
             told=watch.scoring,
             heard=held_out,
         )
-        card = _card(row, version, sides, watch) | {
-            "labels": list(backend.labels),
-            **({"device": backend.device.words} if isinstance(backend, OnDevice) else {}),
-            "scores": scores,
-            "seconds": round(time.monotonic() - begun, 1),
-            "date": timezone.now().isoformat(timespec="seconds"),
-            "sha256": sha256,
-        }
+        card = (
+            _card(row, version, sides, watch)
+            | learned
+            | {
+                "labels": list(backend.labels),
+                "scores": scores,
+                "seconds": round(time.monotonic() - begun, 1),
+                "date": timezone.now().isoformat(timespec="seconds"),
+            }
+        )
         calibration = _calibration(row, version, backend, held_out, len(sides.hold_out))
         _keep(claim, row, path, card, watch, erased, calibration)
     forget(row.pk)
@@ -152,7 +154,9 @@ class _Watch:
         self.claim.progress(len(self.adapted) + len(self.losses), self._adapt + self._most + 1)
 
 
-def _learn(row: TrainedModel, version: GoldVersion, sides: Sides, path: Path, newest: int, watch: _Watch) -> str:
+def _learn(
+    row: TrainedModel, version: GoldVersion, sides: Sides, path: Path, newest: int, watch: _Watch
+) -> dict[str, Any]:
     kind = trainable_kind(row.backend)
     return children.train(
         kind.child,

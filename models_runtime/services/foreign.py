@@ -28,7 +28,7 @@ USUAL = Path(settings.FIXTURES_DIR / "pipeline_labels.json")
 
 WHERE = {
     PIPELINE: lambda: f"install a package, or put a folder in {pipelines.home()}",
-    TAGGER: lambda: f"put a folder of weights that label tokens in {weights.home()}",
+    TAGGER: lambda: f"put a folder of weights that label tokens, here and where its workers are, in {weights.home()}",
 }
 
 

@@ -2,6 +2,7 @@
 
 import random
 import zipfile
+from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
 
@@ -30,6 +31,15 @@ def made_notes(count: int = 40) -> list[tuple[str, list[Span]]]:
             text += value + (".\n" if label != "NOMBRE_PERSONAL_SANITARIO" else "")
         notes.append((text, spans))
     return notes
+
+
+def joined(notes: Sequence[tuple[str, list[Span]]]) -> tuple[str, list[Span]]:
+    """All of them as one long note."""
+    text, spans = "", []
+    for each, marked in notes:
+        spans += [Span(span.start + len(text), span.end + len(text), span.label) for span in marked]
+        text += each + "\n"
+    return text, sorted(spans)
 
 
 def moved_notes(count: int) -> list[tuple[str, list[Span]]]:

@@ -5,19 +5,24 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
 
 from annotations.domain.spans import Span
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.learner import Lesson, Step
 from models_runtime.backends.neural.learning import IGNORED
+from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.token_classification import TokenClassificationBackend
 from models_runtime.backends.token_classification.adapting import Gaps
+from models_runtime.backends.token_classification.beginning import Beginning
 from models_runtime.backends.token_classification.encoding import Pieces
+from models_runtime.backends.token_classification.model import load_model
+from models_runtime.backends.token_classification.network import read_network
 from models_runtime.backends.token_classification.trained import TransformerBackend
 from models_runtime.backends.token_classification.training import learn
 from tests.backends.contract import BackendContract
-from tests.backends.made import made_notes, moved_notes
-from tests.backends.made_weights import tiny_bert
+from tests.backends.made import joined, made_notes, moved_notes
+from tests.backends.made_weights import TINY, tiny_bert
 
 # A window of the small network holds 62 pieces of text.
 POSITIONS = 64
@@ -33,11 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def long_note() -> tuple[str, list[Span]]:
     """A note of more than five windows."""
-    text, spans = "", []
-    for each, marked in made_notes(14):
-        spans += [Span(span.start + len(text), span.end + len(text), span.label) for span in marked]
-        text += each + "\n"
-    return text, sorted(spans)
+    return joined(made_notes(14))
 
 
 def lesson(folder: Path, notes: list[tuple[str, list[Span]]], epochs: int, **more) -> Lesson:
@@ -147,6 +148,23 @@ def test_one_model_begins_where_another_ended(
     backend = TransformerBackend(str(tmp_path / "b.zip"))
     assert backend.labels == (spans[0].label,)
     assert told[-1].f1 > 0.9
+
+
+def test_attention_is_torch_s_own_where_the_architecture_has_it(
+    folder: Path, by_heart: tuple[TransformerBackend, list[Step]], made_by_heart: Path, tmp_path: Path
+) -> None:
+    """Read from a folder, made anew, or from our own file; DeBERTa has none, and must be read all the same."""
+    tags = Tags.of(["PER"])
+    bert = [read_network(folder), load_model(made_by_heart).network]
+    bert += [Beginning.at(place).network(tags) for place in (folder, made_by_heart)]
+    bert += [Beginning.at(place).filler() for place in (folder, made_by_heart)]
+    assert {network.config._attn_implementation for network in bert} == {"sdpa"}
+    config = transformers.DebertaV2Config(vocab_size=600, max_position_embeddings=POSITIONS, **TINY)
+    transformers.DebertaV2ForMaskedLM(config).save_pretrained(tmp_path / "deberta")
+    (tmp_path / "deberta" / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
+    for base, made in (("deberta", "first.zip"), ("first.zip", "second.zip")):
+        learn(lesson(tmp_path / base, made_notes(2), 1, adapt=1), tmp_path / made)
+    assert TransformerBackend(str(tmp_path / "second.zip")).predict([long_note()[0]])
 
 
 def test_somebody_elses_tags_become_ours(folder: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForTokenClassification
@@ -23,7 +24,7 @@ from annotations.domain.tokens import tokenize
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
 from models_runtime.backends.bilstm_crf.training import learn
 from models_runtime.backends.learner import Lesson
-from models_runtime.backends.neural.device import Device, chosen
+from models_runtime.backends.neural.device import Device, Seat, chosen
 from models_runtime.backends.neural.learning import Loop, Plan, seeded
 from models_runtime.backends.token_classification.encoding import Encoded
 from models_runtime.backends.token_classification.network import WEIGHTS, padding, room
@@ -126,7 +127,8 @@ def _flop(shape: dict[str, int]) -> float:
 def _encoded(pieces: int) -> list[Encoded]:
     chance = random.Random(3)
     count = max(1, pieces // (WINDOW + 2))
-    return [Encoded([chance.randrange(5, VOCABULARY) for _ in range(WINDOW)], [], [], []) for _ in range(count)]
+    made = [[chance.randrange(5, VOCABULARY) for _ in range(WINDOW)] for _ in range(count)]
+    return [Encoded(np.array(pieces), [], [], []) for pieces in made]
 
 
 def _reader(network: Any) -> Reader:
@@ -137,7 +139,7 @@ def _read(network: Any, device: Device, pieces: int) -> float:
     """Pieces a second through the product's own reader: batches, the network, the scores back as numbers."""
     texts = _encoded(pieces)
     begun = time.perf_counter()
-    _reader(network).scores(texts, device)
+    _reader(network).scores(texts, Seat(device, network))
     return len(texts) * WINDOW / (time.perf_counter() - begun)
 
 
@@ -189,7 +191,7 @@ def _bilstm(device: Device, rounds: int) -> list[Figure]:
             learn(Lesson(made_notes(20), "meddocan", iterations=1, adapt=adapt), path)
             backend = BiLstmCrfBackend(str(path), device=device.name)
             for budget in BUDGETS_GPU if device.is_gpu else BUDGETS_CPU:
-                backend.device = replace(device, budget=budget)
+                backend.seat.device = replace(device, budget=budget)
                 speed = []
                 for _ in range(rounds):
                     begun = time.perf_counter()

@@ -175,4 +175,4 @@ def test_models_of_others_say_where_they_are_put(no_redis, project, client, sett
     html = check_page(client.get(reverse("backends", args=["ward"])))
     # One block in the row's head: on small screens two would stand beside each other.
     assert '<th scope="row"><div>Rules<div class="mute why">' in html
-    assert html.count("Weights missing") == 2 and f"label tokens in {tmp_path / 'weights'}." in html
+    assert html.count("Weights missing") == 2 and f"where its workers are, in {tmp_path / 'weights'}." in html

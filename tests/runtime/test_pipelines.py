@@ -123,7 +123,7 @@ def test_a_pipeline_that_the_worker_lacks_fails_the_run_in_plain_words(ward, cli
     client.post(PAGE, {"label:PER": "DOCTOR", "label:LOC": "CITY", "label:MISC": ""})
     shutil.rmtree(small)
     work(Run.objects.get().job_id)
-    assert Job.objects.get().error == "this worker has no pipeline small"
+    assert Job.objects.get().error == f"this worker's machine has no pipeline small; put it in {found_here.home()}"
 
 
 def test_from_the_command_line(ward, capsys):

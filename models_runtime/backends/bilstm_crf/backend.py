@@ -13,8 +13,7 @@ from annotations.domain.whitespace import trim
 from models_runtime.backends.bilstm_crf.model import load_model
 from models_runtime.backends.bilstm_crf.network import batch
 from models_runtime.backends.bilstm_crf.reading import Item, Reader, no_context, spans_of
-from models_runtime.backends.neural.device import chosen
-from models_runtime.backends.neural.windows import batches
+from models_runtime.backends.neural.device import Device, Seat, chosen
 from models_runtime.backends.notes.note import Note
 from models_runtime.backends.notes.said import rules_for
 
@@ -31,16 +30,21 @@ class BiLstmCrfBackend:
     def __init__(self, path: str, device: str = "auto") -> None:
         model = load_model(Path(path))
         rules = rules_for(model.card.rules_set)
-        self.device = chosen(device)
-        self._network = model.network.to(self.device.name)
+        self._network = model.network
         self._vocabulary, self._tags = model.vocabulary, model.tags
-        characters = model.characters and model.characters.to(self.device.name)
-        context = partial(characters.vectors, device=self.device) if characters else no_context
+        characters = model.characters
+        self.seat = Seat(chosen(device), self._network, *([characters] if characters else []))
+        context = partial(characters.vectors, seat=self.seat) if characters else no_context
         self._reader = Reader(rules, model.lexicon, model.card.grouped, context)
         self.label_set = model.card.label_set
         self.labels = model.card.labels
         self._source = f"bilstm-crf-{model.revision[:8]}"
         self.revision = f"{VERSION}-{model.revision}-{rules.revision}"
+
+    @property
+    def device(self) -> Device:
+        """Where it computes now."""
+        return self.seat.device
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
         """The spans of each text: sorted, trimmed, none overlapping another."""
@@ -55,11 +59,14 @@ class BiLstmCrfBackend:
         items = self._reader.items(note, said, self._vocabulary)
         paths: list[list[int]] = [[]] * len(items)
         sure: list[Any] = [None] * len(items)
-        for numbers in batches([len(item) for item in items], self.device.budget):
+
+        def tag(numbers: Sequence[int]) -> None:
             found = self._tagged([items[number] for number in numbers])
             for number, path, marginals in zip(numbers, *found, strict=True):
                 paths[number] = path
                 sure[number] = marginals
+
+        self.seat.each([len(item) for item in items], tag)
         return self._spans(note, items, paths, [chance for row in sure for chance in row])
 
     def _tagged(self, items: Sequence[Item]) -> tuple[list[list[int]], list[list[float]]]:

@@ -19,7 +19,7 @@ from torch import nn
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.bilstm_crf.both_ways import both_ways
 from models_runtime.backends.learner import Lesson
-from models_runtime.backends.neural.device import Device
+from models_runtime.backends.neural.device import Device, Seat
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan, seeded
 from models_runtime.backends.neural.teaching import adapt
 from models_runtime.backends.neural.windows import Window, batches, windows
@@ -36,9 +36,10 @@ WINDOW: Final = 512
 OVERLAP: Final = 128
 # When learning they don't, and are shorter: more of them side by side.
 STRETCH: Final = 256
-# Characters in one batch when learning (small ones teach more in an epoch), and when reading.
+# Characters in one batch when learning: small ones teach more in an epoch.
 LEARNED_AT_ONCE: Final = 4096
-READ_AT_ONCE: Final = 1 << 15
+# So many characters are read with as much memory as one token of what takes tokens.
+LIGHT: Final = 8
 
 
 def alphabet_of(texts: Iterable[str]) -> str:
@@ -68,16 +69,17 @@ class Characters(nn.Module):
         """The states of both [stretches, characters, width] of numbers [stretches, characters]."""
         return both_ways(self.onward, self.behind, self.table(ids), lengths)
 
-    def vectors(self, note: Note, device: Device) -> Any:
+    def vectors(self, note: Note, seat: Seat) -> Any:
         """A vector for each token [tokens, 2 * width], half precision. Depends on this note alone."""
         found = np.zeros((len(note.tokens), 2 * self.width), dtype=np.float16)
         ids = self.numbers(note.text)
         ends = np.array([token.end - 1 for token in note.tokens], dtype=np.int64)
         starts = np.array([token.start for token in note.tokens], dtype=np.int64)
         work = windows(len(ids), WINDOW, OVERLAP)
-        for batch in batches([len(window) for window in work], READ_AT_ONCE):
-            some = [work[at] for at in batch]
-            with torch.no_grad(), device.precise():
+
+        def read(batch: Sequence[int]) -> None:
+            some, device = [work[at] for at in batch], seat.device
+            with torch.inference_mode(), device.precise():
                 onward, behind = self(*side_by_side([ids[window.start : window.past] for window in some], device))
             for states, places, half in (
                 (onward, ends, slice(0, self.width)),
@@ -85,6 +87,8 @@ class Characters(nn.Module):
             ):
                 rows, columns, tokens = _read_by(some, places)
                 found[tokens, half] = states[rows, columns].half().cpu().numpy()
+
+        seat.each([len(window) for window in work], read, light=LIGHT)
         return found
 
 
@@ -164,7 +168,8 @@ def learn_characters(lesson: Lesson, key: str, device: Device, seed: int) -> Cha
     ]
     if not stretches:
         raise BackendError("the notes are too short to learn their language from", permanent=True)
-    guesser = Guesser(characters).to(device.name)
+    guesser = Guesser(characters)
+    Seat(device, guesser)
     orders = [_order([len(stretch) for stretch in stretches], epoch) for epoch in range(lesson.adapt)]
     loop = Loop(
         guesser,

@@ -9,6 +9,7 @@ from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
 from models_runtime.backends.bilstm_crf.model import load_model
 from models_runtime.backends.bilstm_crf.training import learn
 from models_runtime.backends.learner import SAMPLE, Learner
+from models_runtime.backends.neural.device import chosen
 
 
 def check(path: Path) -> dict[str, Any]:
@@ -17,4 +18,4 @@ def check(path: Path) -> dict[str, Any]:
     return card
 
 
-LEARNER: Final = Learner(learn, check)
+LEARNER: Final = Learner(learn, check, chosen)

@@ -17,7 +17,7 @@ from models_runtime.backends.bilstm_crf.network import BiLstmCrf, Shape, batch
 from models_runtime.backends.bilstm_crf.reading import Item, Reader, no_context, spans_of
 from models_runtime.backends.bilstm_crf.vocabulary import Vocabulary
 from models_runtime.backends.learner import Lesson, lesson_key
-from models_runtime.backends.neural.device import Device, chosen
+from models_runtime.backends.neural.device import Device, Seat, chosen
 from models_runtime.backends.neural.learning import Loop, Plan, seeded
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.neural.teaching import f1, labels_of, taught, way_of
@@ -53,10 +53,10 @@ def learn(lesson: Lesson, path: Path) -> str:
     name, way = way_of(lesson, ALGORITHMS)
     way = replace(way, grouped=lesson.grouping or way.grouped)
     labels = labels_of(lesson)
-    device = chosen()
+    device = replace(chosen(), stays=True)  # what the optimiser knows can't move
     key = lesson_key(lesson, str(way), str(MANNER), torch.__version__, device.name)
     characters = learn_characters(lesson, key, device, SEED) if lesson.adapt else None
-    context = partial(characters.vectors, device=device) if characters else no_context
+    context = partial(characters.vectors, seat=Seat(device, characters)) if characters else no_context
     seeded(SEED)
     lexicon = learn_words([*(text for text, _ in lesson.notes), *lesson.unlabelled])
     rules = rules_for(lesson.label_set)
@@ -83,7 +83,8 @@ class _Pupil:
                 self.items.append(item)
                 self.targets.append(right[item.first : item.past])
         shape = Shape(self.vocabulary.sizes(), hidden=way.hidden, context=self.items[0].rows.context.shape[1])
-        self.network = BiLstmCrf(shape, tags).to(self.device.name)
+        self.network = BiLstmCrf(shape, tags)
+        self.seat = Seat(device, self.network)
         self.held_out: list[tuple[Note, list[Item], set[Span]]] = []
         for text, spans in lesson.held_out:
             note, said = reader.said(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from annotations.domain.spans import Span
-from models_runtime.backends.base import BackendError, Budget
+from models_runtime.backends.base import BackendError, Budget, OnDevice
 from models_runtime.backends.llm.asking import Completion, Meter
 from models_runtime.backends.llm.chunks import chunks
 from models_runtime.backends.llm.driver import Check, Room, Talk, go_on, hold
@@ -51,6 +51,8 @@ class LlmBackend:
         self._params = params
         self._room = room
         self._completion = completion or completion_of(server, params.model, self.meter)
+        if isinstance(self._completion, OnDevice):  # in this process
+            self.device = self._completion.device
         # A few rounds of requests: a worker that is lost takes little with it, and several share a run of few notes.
         self.budget = Budget(notes=4 * self._completion.at_once)
         asking = digest(VERSION, _CODE, server.name, params.model, self.prompt)

@@ -4,7 +4,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from models_runtime.backends.base import BackendError, not_installed
+from models_runtime.backends.base import BackendError, Place, not_installed
 from models_runtime.backends.llm.asking import Answer, Meter, Question
 
 
@@ -34,14 +34,24 @@ class LocalCompletion:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
+        from models_runtime.backends.neural.device import Seat, chosen
+
         self._torch: Any = torch
-        on_gpu = torch.cuda.is_available()
+        device = chosen()
         safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
         self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, **safe)
-        model: Any = AutoModelForCausalLM.from_pretrained(
-            folder, use_safetensors=True, dtype=torch.bfloat16 if on_gpu else torch.float32, **safe
-        )
-        self._model = model.to("cuda" if on_gpu else "cpu").eval()
+        # In half the memory on any GPU, also on one that only emulates bf16.
+        dtype = torch.bfloat16 if device.is_gpu else torch.float32
+        model: Any = AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, dtype=dtype, **safe)
+        self._model = model.eval()
+        self._seat = Seat(device, self._model)
+        if not self._seat.device.is_gpu:  # it may have found no room on one
+            self._model.float()
+
+    @property
+    def device(self) -> Place:
+        """Where it computes."""
+        return self._seat.device
 
     def stop(self) -> None:
         """After the token that is being made."""
@@ -49,6 +59,15 @@ class LocalCompletion:
 
     def complete(self, question: Question) -> Answer:
         """The likeliest continuation, token by token. Raises BackendError where the question is too long."""
+        try:
+            return self._completed(question)
+        except self._torch.OutOfMemoryError:
+            self._torch.cuda.empty_cache()
+            raise BackendError(
+                "the GPU's memory is full; choose fewer words, or stop what else uses it", permanent=False
+            ) from None
+
+    def _completed(self, question: Question) -> Answer:
         with self._lock, self._torch.inference_mode():
             ids = self._ids(question)
             length = ids.shape[1]

@@ -29,8 +29,10 @@ class Crf(nn.Module):
 
     def loss(self, scores: Any, mask: Any, target: Any) -> Any:
         """The negative log-likelihood of `target` [items, tokens], summed over the items."""
-        scores = scores.float()
-        return (self._normaliser(scores, mask) - self._score(scores, mask, target)).sum()
+        # In bf16 the sums over all paths would lose what the training goes by.
+        with torch.autocast(scores.device.type, enabled=False):
+            scores = scores.float()
+            return (self._normaliser(scores, mask) - self._score(scores, mask, target)).sum()
 
     def _score(self, scores: Any, mask: Any, target: Any) -> Any:
         """The score of the given tags, [items]."""

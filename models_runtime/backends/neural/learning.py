@@ -15,7 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from models_runtime.backends.neural.device import Device
+from models_runtime.backends.neural.device import Device, too_little
 
 IGNORED: Final = -100
 """The target of a piece that teaches nothing: the rest of a word, padding, what another window reads."""
@@ -66,18 +66,28 @@ class Loop:
         )
 
     def epoch(self, batches: Sequence[Sequence[int]]) -> Iterator[float]:
-        """Learn from the batches in the order given; gives each one's loss."""
+        """Learn from the batches in the order given; gives each one's loss.
+
+        Raises BackendError (permanent) where the GPU's memory can't hold one: other batches would learn another model.
+        """
         self.network.train()
         for batch in batches:
-            with self._device.precise():
-                loss = self._loss(batch)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._plan.clip)
-            self._optimizer.step()
-            self._schedule.step()
-            self._optimizer.zero_grad(set_to_none=True)
-            yield float(loss.detach())
+            try:
+                loss = self._step(batch)
+            except torch.OutOfMemoryError:
+                raise too_little() from None
+            yield loss
         self.network.eval()
+
+    def _step(self, batch: Sequence[int]) -> float:
+        with self._device.precise():
+            loss = self._loss(batch)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._plan.clip)
+        self._optimizer.step()
+        self._schedule.step()
+        self._optimizer.zero_grad(set_to_none=True)
+        return float(loss.detach())
 
     # ── Checkpoints: one safetensors file, what is no tensor as JSON in its header; no pickle ────────────────────────
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import torch
 
-from models_runtime.backends.neural.device import Device
+from models_runtime.backends.neural.device import Device, Seat
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan
 from models_runtime.backends.neural.windows import Window, batches
 from models_runtime.backends.token_classification.encoding import Encoded
@@ -58,7 +58,8 @@ class Adapting:
         plan: Plan,
         batch: int,
     ) -> None:
-        self._network = network.to(device.name)
+        self._network = network
+        Seat(device, network)
         self._reader = reader
         self._gaps = gaps
         self._device = device

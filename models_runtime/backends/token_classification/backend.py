@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from annotations.domain.spans import Span
-from models_runtime.backends.neural.device import chosen
+from models_runtime.backends.neural.device import Device, Seat, chosen
 from models_runtime.backends.token_classification.encoding import FILE
 from models_runtime.backends.token_classification.foreign import Columns
 from models_runtime.backends.token_classification.network import (
@@ -40,13 +40,18 @@ class TokenClassificationBackend:
         columns = Columns([config.id2label[number] for number in range(config.num_labels)], labels)
         self.label_set = label_set
         self.labels = tuple(sorted({label for label in labels.values() if label}))
-        self.device = chosen(device)
         digest = _digest(place)
         self.revision = f"{VERSION}-{digest}-{_short(repr(sorted(labels.items())))}"
         pieces = read_pieces(place)
-        network = read_network(place).to(self.device.name)
+        network = read_network(place)
+        self.seat = Seat(chosen(device), network)
         reader = Reader(network, pieces.around, most=room(config), pad=padding(config))
         self._tagger = Tagger(pieces, reader, columns.tags, columns, f"{_called(place)[:60]}-{digest[:8]}")
+
+    @property
+    def device(self) -> Device:
+        """Where it computes now."""
+        return self.seat.device
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
         """The spans of each text: sorted, trimmed, none overlapping another."""
@@ -54,7 +59,7 @@ class TokenClassificationBackend:
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, a block of texts at a time."""
-        return self._tagger.stream(texts, self.device)
+        return self._tagger.stream(texts, self.seat)
 
 
 def _digest(folder: Path) -> str:

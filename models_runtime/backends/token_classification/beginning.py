@@ -54,7 +54,7 @@ class Beginning:
             return self._model.network
         config = self._model.network.config
         config.update(labels)
-        made = AutoModelForTokenClassification.from_config(config, attn_implementation="sdpa")
+        made = AutoModelForTokenClassification.from_config(config)
         known = self._model.network.state_dict()
         made.load_state_dict({name: known[name] for name in known if not name.startswith(HEADS)}, strict=False)
         return made
@@ -64,7 +64,7 @@ class Beginning:
         try:
             if self._model is None:
                 return read_filler(self._place)
-            made = AutoModelForMaskedLM.from_config(self._model.network.config, attn_implementation="sdpa")
+            made = AutoModelForMaskedLM.from_config(self._model.network.config)
         except ValueError:
             raise BackendError(
                 "weights of this kind can't be adapted: they know no masked words", permanent=True

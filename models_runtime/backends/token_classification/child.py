@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from models_runtime.backends import files
 from models_runtime.backends.learner import SAMPLE, Learner
+from models_runtime.backends.neural.device import chosen
 from models_runtime.backends.token_classification.model import load_model
 from models_runtime.backends.token_classification.trained import TransformerBackend
 from models_runtime.backends.token_classification.training import learn
@@ -17,4 +18,4 @@ def check(path: Path) -> dict[str, Any]:
     return card
 
 
-LEARNER: Final = Learner(learn, check)
+LEARNER: Final = Learner(learn, check, chosen)

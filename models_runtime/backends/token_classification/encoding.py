@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, Final
 
+import numpy as np
 from tokenizers import Tokenizer
 
 from annotations.domain.tokens import Token, tokenize
@@ -21,13 +22,15 @@ SILENT: Final = frozenset("CMZ")
 
 @dataclass(frozen=True)
 class Encoded:
-    """A text's pieces (sub-words) and our tokens. `first[n]` is the piece in which token n begins.
+    """A text's pieces (sub-words, an array of their numbers) and our tokens.
+
+    `first[n]` is the piece in which token n begins.
 
     `ends` are the pieces' places in the text, code points, end-exclusive. Tokens that the tokenizer drops (a zero-width
     joiner) are not among `tokens`.
     """
 
-    pieces: list[int]
+    pieces: Any
     ends: list[tuple[int, int]]
     tokens: list[Token]
     first: list[int]
@@ -65,7 +68,8 @@ class Pieces:
     def encode(self, text: str) -> Encoded:
         """Raises BackendError where the tokenizer passes over something that can be seen."""
         found: Any = self._tokenizer.encode(text, add_special_tokens=False)
-        pieces, ends = list(found.ids), [(int(start), int(end)) for start, end in found.offsets]
+        # An array: batches of tens of thousands are made of it, and Python's numbers would keep a GPU waiting.
+        pieces, ends = np.array(found.ids, dtype=np.int64), [(int(start), int(end)) for start, end in found.offsets]
         return Encoded(pieces, ends, *_seen(text, tokenize(text), ends))
 
 

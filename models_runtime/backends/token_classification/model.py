@@ -69,7 +69,7 @@ def load_model(path: Path) -> Loaded:
         said = json.loads(header["__metadata__"]["said"])
         config = said["config"]
         made = CONFIG_MAPPING[config.pop("model_type")](**config | {"num_labels": len(tags)})
-        network = AutoModelForTokenClassification.from_config(made, attn_implementation="sdpa")
+        network = AutoModelForTokenClassification.from_config(made)  # SDPA, where the architecture has it
         network.load_state_dict(load(content))
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
         raise files.refused(path, FORMAT, f"its weights don't fit its configuration ({type(error).__name__})") from None

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.neural.device import Device
+from models_runtime.backends.neural.device import Device, Seat
 from models_runtime.backends.neural.learning import IGNORED
-from models_runtime.backends.neural.windows import Window, batches, windows
+from models_runtime.backends.neural.windows import Window, windows
 from models_runtime.backends.token_classification.encoding import Encoded
 
 # Neighbouring windows share this many pieces, so that each is read with at least half of them around it.
@@ -29,18 +29,21 @@ class Reader:
     def windows(self, encoded: Encoded) -> list[Window]:
         return windows(len(encoded.pieces), self._room, self._overlap)
 
-    def scores(self, texts: Sequence[Encoded], device: Device) -> list[Any]:
+    def scores(self, texts: Sequence[Encoded], seat: Seat) -> list[Any]:
         """For each text log-probabilities [pieces, tags], float32. Raises BackendError where a piece was not read."""
         work = [(number, window) for number, text in enumerate(texts) for window in self.windows(text)]
         rows: list[Any] = [None] * len(texts)
-        for batch in batches([len(window) for _, window in work], device.budget):
+
+        def read(batch: Sequence[int]) -> None:
             shown = [(work[at][1], texts[work[at][0]]) for at in batch]
-            for at, scores in zip(batch, self._batch(shown, device), strict=True):
+            for at, scores in zip(batch, self._batch(shown, seat.device), strict=True):
                 number, window = work[at]
                 if rows[number] is None:
                     rows[number] = np.full((len(texts[number].pieces), scores.shape[1]), np.nan, dtype=np.float32)
                 inside = scores[window.reads - window.start : window.reads_past - window.start]
                 rows[number][window.reads : window.reads_past] = inside
+
+        seat.each([len(window) for _, window in work], read)
         for scores in rows:
             if scores is not None and np.isnan(scores).any():
                 raise BackendError(
@@ -57,13 +60,17 @@ class Reader:
 
     def inputs(self, shown: Sequence[tuple[Window, Encoded]], device: Device) -> dict[str, Any]:
         """What the network takes: pieces with the special ones around them [windows, pieces], and which count."""
-        rows = [[*self._before, *text.pieces[window.start : window.past], *self._after] for window, text in shown]
-        width = max(map(len, rows))
-        pieces = [[*row, *[self._pad] * (width - len(row))] for row in rows]
-        mask = [[1] * len(row) + [0] * (width - len(row)) for row in rows]
+        lead = len(self._before)
+        lengths = np.array([lead + len(window) + len(self._after) for window, _ in shown])
+        pieces = np.full((len(shown), lengths.max()), self._pad, dtype=np.int64)
+        for row, (window, text), length in zip(pieces, shown, lengths, strict=True):
+            row[:lead] = self._before
+            row[lead : lead + len(window)] = text.pieces[window.start : window.past]
+            row[lead + len(window) : length] = self._after
+        mask = np.arange(pieces.shape[1]) < lengths[:, None]
         return {
-            "input_ids": torch.tensor(pieces, device=device.name),
-            "attention_mask": torch.tensor(mask, device=device.name),
+            "input_ids": torch.from_numpy(pieces).to(device.name),
+            "attention_mask": torch.from_numpy(mask.astype(np.int64)).to(device.name),
         }
 
     def targets(self, shown: Sequence[tuple[Window, Sequence[int]]], device: Device) -> Any:

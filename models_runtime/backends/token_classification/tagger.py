@@ -9,7 +9,7 @@ from annotations.domain.bio import decode
 from annotations.domain.spans import Span
 from annotations.domain.tokens import covered
 from annotations.domain.whitespace import trim
-from models_runtime.backends.neural.device import Device
+from models_runtime.backends.neural.device import Seat
 from models_runtime.backends.neural.tags import Tags, best_path
 from models_runtime.backends.token_classification.encoding import Encoded, Pieces
 from models_runtime.backends.token_classification.reading import Reader
@@ -32,11 +32,11 @@ class Tagger:
         self._source = source
         self._barred = tags.barred()
 
-    def stream(self, texts: Iterable[str], device: Device) -> Iterator[list[Span]]:
+    def stream(self, texts: Iterable[str], seat: Seat) -> Iterator[list[Span]]:
         """The spans of each text, in order; reads one block ahead at most."""
         for block in _blocks(texts):
             encoded = [self._pieces.encode(text) for text in block]
-            scores = self._reader.scores(encoded, device)
+            scores = self._reader.scores(encoded, seat)
             for text, each, rows in zip(block, encoded, scores, strict=True):
                 yield self._spans(text, each, rows)
 
@@ -44,7 +44,7 @@ class Tagger:
         if not encoded.tokens:
             return []
         scores = self._columns(rows[encoded.first])
-        path = best_path(_shared(scores, encoded.first, self._tags), *self._barred)
+        path = _likeliest(_shared(scores, encoded.first, self._tags), *self._barred)
         sure = np.exp(scores[np.arange(len(path)), path])
         found = []
         for span in decode(encoded.tokens, [self._tags.names[tag] for tag in path]):
@@ -53,6 +53,14 @@ class Tagger:
                 least = float(sure[slice(*covered(encoded.tokens, span.start, span.end))].min())
                 found.append(Span(start, end, span.label, round(min(least, 1.0), PLACES), self._source))
         return sorted(found)
+
+
+def _likeliest(scores: Any, first: Any, steps: Any) -> list[int]:
+    """The best path where transitions are free or barred: each token's likeliest tag, where nothing bars these."""
+    alone = scores.argmax(axis=1)
+    if not first[alone[0]] and not steps[alone[:-1], alone[1:]].any():
+        return [int(tag) for tag in alone]
+    return best_path(scores, first, steps)
 
 
 def _shared(scores: Any, first: Sequence[int], tags: Tags) -> Any:

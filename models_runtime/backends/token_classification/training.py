@@ -6,7 +6,7 @@ Before that it may learn the language of the notes (section 5), labelled or not.
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Lesson, lesson_key
-from models_runtime.backends.neural.device import Device, chosen
+from models_runtime.backends.neural.device import Device, Seat, chosen
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan, class_weights, seeded
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.neural.teaching import adapt, f1, labels_of, taught, way_of
@@ -61,7 +61,7 @@ def learn(lesson: Lesson, path: Path) -> str:
     name, way = way_of(lesson, ALGORITHMS)
     labels = labels_of(lesson)
     begin = Beginning.at(Path(lesson.base))
-    device = chosen()
+    device = replace(chosen(), stays=True)  # what the optimiser knows can't move
     key = lesson_key(lesson, str(way), torch.__version__, transformers.__version__, device.name)
     filler = _adapted(lesson, way, begin, key, device) if lesson.adapt else None
     pupil = _Pupil(lesson, way, begin, Tags.of(labels), filler, device)
@@ -119,7 +119,8 @@ class _Pupil:
         network = begin.network(tags)
         if filler is not None:
             give(filler, network)
-        self.network = network.to(device.name)
+        self.network = network
+        self.seat = Seat(device, network)
         config = self.network.config
         self.reader = Reader(self.network, pieces.around, most=room(config), pad=padding(config))
         self.tagger = Tagger(pieces, self.reader, tags, lambda scores: scores, "")
@@ -159,5 +160,5 @@ class _Pupil:
 
     def f1(self) -> float | None:
         """Exact spans on the notes held out; no epoch is chosen by it."""
-        found = self.tagger.stream((text for text, _ in self.held_out), self.device)
+        found = self.tagger.stream((text for text, _ in self.held_out), self.seat)
         return f1((spans, gold) for spans, (_, gold) in zip(found, self.held_out, strict=True))

@@ -53,6 +53,15 @@ def test_loss_marginals_and_best_path(length: int) -> None:
     assert crf.paths(scores, [length, 5])[0] == list(best)
 
 
+def test_a_gpu_s_bf16_leaves_the_sums_over_all_paths_alone() -> None:
+    crf = made()
+    scores, mask = torch.randn(2, 60, len(TAGS)), torch.ones(2, 60, dtype=torch.bool)
+    target = torch.zeros(2, 60, dtype=torch.long)
+    exact = crf.loss(scores, mask, target)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert crf.loss(scores, mask, target).item() == exact.item()
+
+
 def test_the_best_path_never_goes_on_with_what_did_not_begin() -> None:
     scores = np.array([[0, 0, 5, 0, 0], [0, 0, 0, 0, 5], [0, 0, 0, 0, 5]], dtype=np.float32)
     names = [TAGS.names[at] for at in best_path(scores, *TAGS.barred())]

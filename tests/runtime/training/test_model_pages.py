@@ -1,6 +1,7 @@
 """The pages of models, and files from outside: what is taken, what is refused, and by whom it is opened."""
 
 import io
+import json
 import pickle
 import re
 import zipfile
@@ -155,6 +156,19 @@ def test_weights_that_are_damaged_are_refused(world, manager, trained):
     response = manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", broken)}, follow=True)
     assert len(said(response)) == 1 and "damaged" in said(response)[0]
     assert said(response)[0].startswith("This file is no deidreview-crf-1 model: ")
+    assert TrainedModel.objects.get() == model
+
+
+@pytest.mark.parametrize(
+    "counts", [{"notes": -1}, {"iterations": -3}, {"notes": 2.5}, {"notes": True}, {"notes": 10**9}]
+)
+def test_a_card_whose_counts_can_not_be_is_refused(world, manager, trained, counts):
+    model, _ = trained(iterations=3)
+    with zipfile.ZipFile(io.BytesIO(content_of(model))) as archive:
+        members = {name.replace(".", "__"): archive.read(name) for name in archive.namelist()}
+    changed = zipped(**members | {"card__json": json.dumps(json.loads(members["card__json"]) | counts)})
+    response = manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", changed)}, follow=True)
+    assert said(response) == ["This file is refused: its card's counts must be whole numbers from 0."]
     assert TrainedModel.objects.get() == model
 
 

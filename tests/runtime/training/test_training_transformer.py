@@ -1,6 +1,7 @@
 """Transformers through the product: weights found in a folder, begun with, trained, run, and begun with again."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -15,12 +16,15 @@ from models_runtime.jobs import weights as found_here
 from models_runtime.jobs.weights import weights
 from models_runtime.models import Job, Run, TrainedModel
 from models_runtime.runner import run as work
+from models_runtime.services.foreign import start_foreign
 from models_runtime.services.training import start_training
 from tests.backends.made_weights import tiny_bert
 from tests.runtime.training.conftest import made_notes
 
 State = TrainedModel.State
 TEXTS = [text for text, _ in made_notes(40)]
+# Where it computed, and with how much memory.
+PLACE = re.compile(r"CPU \(no GPU is at hand\), [\d.]+\s[MG]B at most")
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +67,7 @@ def test_from_the_form_to_a_model_a_run_and_the_next_model(world, client, home):
     client.force_login(world.manager)
     shown = said(client.get(page("models")))
     assert '<option value="tiny-bert">tiny-bert (bert)</option>' in shown
+    assert f"Folders in {home}, on this machine and on every one with a worker for the queue gpu." in shown
     asked = {"gold": 1, "algorithm": "transformer:fresh", "base": "tiny-bert", "adapt": "2", "token": "t"}
     there = client.post(page("model_train"), asked).url
     model = TrainedModel.objects.get()
@@ -75,14 +80,14 @@ def test_from_the_form_to_a_model_a_run_and_the_next_model(world, client, home):
     assert (len(model.losses), len(model.hold_out), len(model.card["adapted"])) == (25, 25, 2)
     assert model.card["scores"]["levels"][0]["micro"]["f1"] > 0.9
     shown = said(client.get(there))
-    assert "2 epochs of filling gaps" in shown and "CPU (no GPU is at hand)" in shown
+    assert "2 epochs of filling gaps" in shown and PLACE.search(shown)
     run_page = client.post(page("run_start"), {"backend": f"model:{model.pk}", "token": "r"}).url
     run = Run.objects.get()
     assert run.job.queue == Job.Queue.GPU
     work(run.job_id)
     assert Job.objects.get(pk=run.job_id).state == Job.State.DONE
     assert Span.objects.filter(annotation_set__author=run.author).exists()
-    assert "CPU (no GPU is at hand), " in said(client.get(run_page))
+    assert PLACE.search(said(client.get(run_page)))
     # The next one begins where this one ended.
     assert f'<option value="model:{model.pk}">' in said(client.get(page("models")))
     client.post(page("model_train"), asked | {"base": f"model:{model.pk}", "adapt": "0", "token": "u"})
@@ -160,10 +165,21 @@ def test_weights_that_went_meanwhile(world, home, tmp_path, monkeypatch):
         project=world.project, gold=1, actor=None, key="k", backend="transformer", base="tiny-bert", algorithm="fresh"
     )
     monkeypatch.setattr(found_here, "home", lambda: tmp_path)
+    monkeypatch.setattr(found_here, "home", lambda: home)
+    labels = {"PER": "PATIENT", "CITY": ""}
+    run = start_foreign(
+        project=world.project, backend="token-classification", model="tiny-tagger", labels=labels, actor=None, key="r"
+    )
+    monkeypatch.setattr(found_here, "home", lambda: tmp_path)
     work(model.job_id)
-    assert "this worker has no weights tiny-bert" in Job.objects.get().error
+    assert (
+        Job.objects.get(kind="train").error
+        == f"this worker has no weights tiny-bert: put them in {tmp_path / 'tiny-bert'}"
+    )
     model.refresh_from_db()
     assert model.state == State.FAILED
+    work(run.job_id)
+    assert Job.objects.get(kind="run").error == f"this worker's machine has no folder tiny-tagger; put it in {tmp_path}"
 
 
 def test_somebody_elses_tagger_from_its_page_and_by_command(world, client, home):
@@ -173,6 +189,7 @@ def test_somebody_elses_tagger_from_its_page_and_by_command(world, client, home)
     shown = said(client.get(place))
     # i2b2's CITY is called so here too; what a PER is, somebody must say.
     assert '<option value="CITY" selected>' in shown
+    assert "every machine with a worker for the queue gpu needs it in the same place" in shown
     refused = client.post(place, {"label:CITY": "CITY", "label:PER": "?", "token": "t"})
     assert refused.status_code == 422 and "Say what becomes of PER" in said(refused)
     there = client.post(place, {"label:CITY": "CITY", "label:PER": "PATIENT", "token": "t"}).url
