@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
@@ -24,7 +25,7 @@ class _LabelForm(forms.Form):
         label=_("Key"),
         max_length=1,
         required=False,
-        help_text=_("One letter a-z or digit. Taken by the program: %(keys)s") % {"keys": KEYS},
+        help_text=format_lazy(_("One letter a-z or digit. Taken by the program: {keys}"), keys=KEYS),
         widget=forms.TextInput(attrs={"autocomplete": "off", "class": "key"}),
     )
     description = forms.CharField(

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotations.domain.agreement import in_words as landis_koch
+from annotations.templatetags.reasons import reason
 
 register = template.Library()
 
@@ -26,7 +27,7 @@ def coefficient(figure: dict[str, Any], url: str = "", digits: int = 3, name: st
 
 
 def undefined(figure: dict[str, Any]) -> SafeString:
-    return format_html('<span class="mute" title="{}">{}</span>', figure["why"], _("undefined"))
+    return format_html('<span class="mute" title="{}">{}</span>', reason(figure["why"]), _("undefined"))
 
 
 @register.simple_tag

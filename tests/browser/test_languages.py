@@ -1,0 +1,215 @@
+"""Every word of the interface in a pseudo-language: Latin letters outside ⟦brackets⟧ were never marked for translation.
+
+All data of these tests is Greek, so that what is Latin is the interface's.
+"""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotations.models import Assignment, GoldVersion, LabelSet, Role, Span
+from models_runtime.models import Job, Run, TrainedModel
+from tests import factories as make
+from tests.browser.annotate.steps import click_text, open_note, press
+from tests.languages import PSEUDO, pseudo
+
+LABELS = [("ΟΝΟΜΑ", [("ΑΣΘΕΝΗΣ", "1"), ("ΙΑΤΡΟΣ", "2")]), ("ΧΡΟΝΟΣ", [("ΗΜΕΡΟΜΗΝΙΑ", "d")])]
+TEXT = "Ο Μάριος Ρόσσι, 54 ετών, ήρθε στις 12/03/2021.\r\nΤον είδε ο Δρ. Κόντης.\r\n"
+# What stands in Latin letters and outside brackets by right: selectors, each with its reason.
+NOT_WORDS = {
+    "kbd": "names of keys, as they are printed on keyboards",
+    "code, .mono, pre": "codes, commands and what else a machine reads",
+    ".brand, .site-foot": "the product's name",
+    ".swatch, .ad-mark[aria-hidden]": "a letter that shows how a label is underlined",
+    ".note.is-plain[aria-hidden]": "the sign-in page's picture of a note; its language is said",
+    "#languages option": "languages under the names that they have themselves",
+    ".set-cards p, .set-cards dl, .set-cards label": "label sets are data, as in their files",
+    "td.tagged, td.o": "tags of the BIO scheme",
+    ".audit-data": "a record's fields, as the export has them",
+    "time:not([data-said])": "times that the browser writes, in its own language",
+}
+# The same inside a sentence, a button or a title: names; codes of causes, of a language, of queues, of a backend.
+NAMES = r"deidreview|brat|CoNLL|JSONL|BIO|UTF-8|L\d+|\.txt|\b(?:AB|AM|D|S|el|cpu|gpu|llm|rules)\b"
+
+UNMARKED = """([skipped, names]) => {
+    const found = [];
+    const latin = (text) => /\\p{Script=Latin}/u.test(text);
+    const bare = (text, depth = 0) => {
+        let rest = "";
+        for (const character of text) {
+            if (character === "⟦") depth += 1;
+            else if (character === "⟧") depth -= 1;
+            else if (depth <= 0) rest += character;
+        }
+        return [rest.replace(new RegExp(names, "g"), ""), depth];
+    };
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    let depth = 0;
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const parent = node.parentElement;
+        if (parent.closest("script, style, noscript")) continue;
+        const [rest, after] = bare(node.data, depth);
+        depth = after;
+        if (!latin(rest) || parent.closest(skipped)) continue;
+        found.push(`${parent.tagName} ${parent.className}: ${node.data.trim()}`);
+    }
+    if (depth !== 0) found.push(`brackets left open: ${depth}`);
+    const attributes = ["aria-label", "title", "placeholder", "alt", "aria-description", "aria-valuetext"];
+    for (const element of document.body.querySelectorAll(attributes.map((name) => `[${name}]`).join())) {
+        for (const name of attributes) {
+            const [rest] = bare(element.getAttribute(name) ?? "");
+            if (!latin(rest) || element.closest(skipped)) continue;
+            found.push(`${element.tagName}[${name}]: ${element.getAttribute(name)}`);
+        }
+    }
+    const [title] = bare(document.title);
+    if (latin(title)) found.push(`title: ${document.title}`);
+    return [...new Set(found)];
+}"""
+
+
+def unmarked(page: Page) -> list[str]:
+    found: list[str] = page.evaluate(UNMARKED, [", ".join(NOT_WORDS), NAMES])
+    return found
+
+
+def check(page: Page) -> None:
+    found = unmarked(page)
+    assert not found, "\n".join([page.url, *found])
+
+
+@pytest.fixture
+def live_server(transactional_db: None, settings: Any, monkeypatch: Any) -> Iterator[LiveServer]:
+    """A server of its own: what speaks another language is chosen when it starts."""
+    with pseudo(settings, monkeypatch):
+        server = LiveServer("localhost")
+        yield server
+        server.stop()
+
+
+@pytest.fixture
+def world(live_server: Any, settings: Any, tmp_path: Any) -> SimpleNamespace:
+    settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
+    project = make.make_project("dokimi", labels=LABELS, name="Δοκιμή", guidelines="# Ονόματα\n\nΌλα.")
+    LabelSet.objects.filter(project=project).update(name="Ετικέτες")
+    anna, bruno = (make.make_member(project, user=name) for name in ("Άννα", "Μπρούνο"))
+    boss = make.make_member(project, Role.MANAGER, "Μαρία")
+    notes = [make.make_note(project, TEXT, f"σημείωμα-{n}", readers=[anna, bruno], language="el") for n in (1, 2, 3)]
+    make.make_set(notes[0], anna, [(2, 14, "ΑΣΘΕΝΗΣ"), (35, 45, "ΗΜΕΡΟΜΗΝΙΑ")], submitted=True)
+    make.make_set(notes[0], bruno, [(2, 14, "ΙΑΤΡΟΣ"), (35, 45, "ΗΜΕΡΟΜΗΝΙΑ")], submitted=True)
+    Assignment.objects.filter(document=notes[0]).update(state="done")
+    author = make.make_author(project, kind="run", name="ανάγνωση")
+    reading = make.make_set(notes[1], author, [(2, 14, "ΑΣΘΕΝΗΣ"), (64, 70, "ΙΑΤΡΟΣ")], submitted=True)
+    Span.objects.filter(annotation_set=reading).update(confidence=0.8, source="κανόνας")
+    run = Run.objects.create(project=project, author=author, backend="rules", created_by=boss)
+    gold = make.make_author(project, kind="gold", name="gold")
+    make.make_set(notes[0], gold, [(2, 14, "ΑΣΘΕΝΗΣ")], submitted=True)
+    GoldVersion.objects.create(
+        project=project, number=1, content_hash="0" * 64, note_count=0, span_count=0, created_by=boss
+    )
+    TrainedModel.objects.create(project=project, name="μοντέλο", backend="crf", state=TrainedModel.State.READY)
+    Job.objects.create(project=project, kind="gold", key="greek", created_by=boss)
+    return SimpleNamespace(project=project, anna=anna, boss=boss, notes=notes, author=author, run=run)
+
+
+def opened(page_of: Any, person: Any) -> Page:
+    page: Page = page_of(person, locale="en-GB", extra_http_headers={"Accept-Language": PSEUDO})
+    return page
+
+
+PAGES = [
+    "projects", "project_new", "account_change_password", "mfa_index", "project", "notes", "import", "labels", "people",
+    "guidelines", "guidelines_edit", "agreement", "disagreements", "adjudications", "runs", "backends", "runs_compare",
+    "review_strings", "models", "loop", "gold", "scores", "export", "jobs", "audit", "search", "project_settings",
+    "amendments", "patients", "judgings",
+]  # fmt: skip
+OUTSIDE = {"projects", "project_new", "account_change_password", "mfa_index"}
+
+
+def test_every_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page = opened(page_of, world.boss)
+    found: dict[str, list[str]] = {}
+    for name in PAGES:
+        answer = page.goto(live(name) if name in OUTSIDE else live(name, "dokimi"))
+        assert answer is not None and answer.ok, name
+        found[name] = unmarked(page)
+    for name, number in [("run", world.run.pk), ("gold_version", 1), ("note", world.notes[0].pk)]:
+        page.goto(live(name, "dokimi", number))
+        found[name] = unmarked(page)
+    wrong = [f"{name}: {word}" for name, words in found.items() for word in words]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_pages_before_signing_in(live_server: Any, page_of: Any, live: Any) -> None:
+    page = opened(page_of, None)
+    for name in ("account_login", "account_reset_password", "account_signup"):
+        page.goto(live(name))
+        assert "⟦" in page.title() + page.inner_text("main")
+        check(page)
+
+
+def test_the_workbench(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page = open_note(opened(page_of, world.anna), live, world.notes[1])
+    assert page.locator("script[src*='/words/']").count() == 1
+    check(page)
+    click_text(page, "Μάριος", click_count=2)
+    check(page)
+    press(page, "F2")
+    expect(page.locator("#palette")).to_be_visible()
+    check(page)
+    press(page, "1")
+    expect(page.locator("#save-state")).to_have_text("⟦Saved⟧")
+    expect(page.locator("#count")).to_have_text("⟦1 span⟧")
+    check(page)
+    press(page, "m")
+    page.locator("#comment-text").fill("Μια λέξη.")
+    press(page, "Control+Enter")
+    expect(page.locator("#threads li")).to_have_count(1)
+    check(page)
+    press(page, "/")
+    page.locator("#find-text").fill("Κόντης")
+    check(page)
+    press(page, "Escape")
+    press(page, "g")
+    expect(page.locator("#guide-body h1, #guide-body h2, #guide-body h3").first).to_be_visible()
+    check(page)
+    press(page, "Escape", "?")
+    expect(page.locator("#keys")).to_be_visible()
+    check(page)
+
+
+def test_the_review_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page = opened(page_of, world.boss)
+    page.goto(live("review", "dokimi", world.author.pk, world.notes[1].pk))
+    page.wait_for_selector("html[data-review=ready]")
+    check(page)
+    press(page, "a", "x")
+    expect(page.locator("#save-state")).to_have_text("⟦Saved⟧")
+    press(page, "k", "?")
+    expect(page.locator("#keys")).to_be_visible()
+    check(page)
+
+
+def test_the_adjudication_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page = opened(page_of, world.boss)
+    page.goto(live("adjudicate", "dokimi", world.notes[0].pk))
+    page.wait_for_selector("html[data-adjudicate=ready]")
+    check(page)
+    press(page, "1", "k", "?")
+    expect(page.locator("#keys")).to_be_visible()
+    check(page)
+
+
+def test_the_import_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page = opened(page_of, world.boss)
+    page.goto(live("import", "dokimi"))
+    page.locator("form#upload button[type=submit]").click()
+    expect(page.locator("#upload-errors li")).to_have_text("⟦Choose at least one file, a folder, or a zip.⟧")
+    files = [{"name": f"σημείωμα-{n}.txt", "mimeType": "text/plain", "buffer": b"1"} for n in range(8)]
+    page.locator("input[name=files]").set_input_files(files)
+    expect(page.locator("#chosen strong")).to_be_visible()
+    check(page)
