@@ -80,7 +80,7 @@ def vote(method: Method, members: Sequence[Member], readings: Sequence[Sequence[
     poll = _Poll(method, members, _by_label(readings))
     standing = sorted(_settled(poll.standing(), keep_partial=method is Method.UNION))
     if method in (Method.MAJORITY, Method.WEIGHTED):
-        return sorted(_settled(standing + poll.of_any_label(standing), keep_partial=False))
+        return sorted(standing + poll.of_any_label(standing))
     return standing
 
 
@@ -134,22 +134,22 @@ class _Poll:
     def of_any_label(self, standing: Sequence[Span]) -> list[Span]:
         """A span for each stretch without one that enough members mark, by whatever label; `standing` is in order."""
         everything = sorted(chain.from_iterable(self._ballots.values()))
-        taken = _Near(standing)
-        open_stretches = [
-            stretch
-            for stretch in _stretches(everything, self._weights, _enough(self._method, self._weights))
-            if not any(taken.over(*stretch))
-        ]
-        if not open_stretches:
+        stretches = list(_stretches(everything, self._weights, _enough(self._method, self._weights)))
+        near = _Near(standing)
+        if all(any(near.over(*stretch)) for stretch in stretches):
             return []
         counts = {label: _Count(self._method, self._weights, each) for label, each in self._ballots.items()}
-        found = []
-        for stretch in open_stretches:
+        found: list[Span] = []
+
+        def is_free(place: Place) -> bool:
+            # What was found lies before, in order: only the last of it can reach this far.
+            return not any(near.over(*place)) and not any(_meet((one.start, one.end), place) for one in found[-1:])
+
+        for stretch in filter(is_free, stretches):
             given = [
                 (count.votes(place), self._span(label, count, place))
                 for label, count in counts.items()
-                for place in count.given(stretch)
-                if not any(taken.over(*place))
+                for place in filter(is_free, count.given(stretch))
             ]
             found += [span for _, span in sorted(given, key=lambda each: (-each[0], _better(each[1])))[:1]]
         return found

@@ -108,6 +108,14 @@ def test_labels_that_differ_take_nothing_from_a_span_that_stands() -> None:
     assert places(vote(Method.MAJORITY, [A, B, C], readings)) == [(5, 12, "NAME"), (14, 20, "CITY")]
 
 
+def test_two_disputed_stretches_may_get_one_span() -> None:
+    four = [Member(name) for name in "abcd"]
+    readings = [[Span(0, 1, "X")], [Span(0, 3, "X")], [Span(0, 3, "Y")], [Span(2, 3, "X", 0.0)]]
+    assert places(vote(Method.MAJORITY, four, readings)) == [(0, 1, "X"), (2, 3, "X")]
+    readings[0] = [Span(0, 1, "X", 0.0)]  # now the longer one is as sure
+    assert places(vote(Method.MAJORITY, four, readings)) == [(0, 3, "X")]
+
+
 def test_of_overlapping_spans_the_surest_stays_and_a_union_leaves_nothing_unmarked() -> None:
     sure, less = Span(0, 10, "NAME", 0.9), Span(5, 15, "CITY", 0.6)
     both = [[sure, less], [sure, less]]

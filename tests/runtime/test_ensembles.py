@@ -66,7 +66,7 @@ def test_backends_vote_and_the_run_says_who_was_for_it(project):
     job = finished(run)
     assert (job.state, job.done, run.author.name) == (Job.State.DONE, 4, "ensemble-majority-1")
     assert placed(run) == [(at, at + 1, "PATIENT", 0.6, "majority:capitals+again") for at in (0, 6, 21)]
-    assert run.revision.startswith("1-majority-")
+    assert run.revision.startswith("2-majority-")
     assert [(row["name"], row["revision"]) for row in run.params["members"]] == [
         ("capitals", "1"), ("cities", "1"), ("again", "1"),
     ]  # fmt: skip
