@@ -77,8 +77,8 @@ def place(page: Page, part: str, edge: str = "start", nth: int = 0) -> dict[str,
     )
 
 
-def drag(page: Page, part: str, to: str | None = None) -> None:
-    start, end = place(page, part), place(page, to or part, "end")
+def drag(page: Page, part: str, to: str | None = None, *, nth: int = 0) -> None:
+    start, end = place(page, part, nth=nth), place(page, to or part, "end", nth=nth)
     page.mouse.move(start["x"], start["y"])
     page.mouse.down()
     page.mouse.move((start["x"] + end["x"]) / 2, (start["y"] + end["y"]) / 2)
@@ -89,6 +89,25 @@ def drag(page: Page, part: str, to: str | None = None) -> None:
 def click_text(page: Page, part: str, **options: Any) -> None:
     at = place(page, part)
     page.mouse.click(at["x"] + 3, at["y"], **options)
+
+
+def handle(page: Page, edge: str) -> dict[str, float]:
+    end = page.locator(f".wb-end.is-{edge}")
+    expect(end).to_be_visible()  # it is put in its place a frame after the gesture
+    box = end.bounding_box()
+    assert box is not None
+    assert box["width"] >= 24
+    assert box["height"] >= 24
+    return {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+
+
+def pull(page: Page, edge: str, to: dict[str, float]) -> None:
+    """Hold an end of the selected span and move it; the button stays down."""
+    at = handle(page, edge)
+    page.mouse.move(at["x"], at["y"])
+    page.mouse.down()
+    page.mouse.move((at["x"] + to["x"]) / 2, to["y"])
+    page.mouse.move(to["x"], to["y"])
 
 
 def label_button(page: Page, name: str) -> Any:

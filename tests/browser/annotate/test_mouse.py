@@ -6,7 +6,18 @@ from typing import Any
 from playwright.sync_api import Page, Route, expect
 
 from annotations.models import Event
-from tests.browser.annotate.steps import click_text, drag, label_button, open_note, painted, place, quotes, saved
+from tests.browser.annotate.steps import (
+    click_text,
+    drag,
+    handle,
+    label_button,
+    open_note,
+    painted,
+    place,
+    pull,
+    quotes,
+    saved,
+)
 
 
 def test_drag_snaps_to_words_and_the_palette_labels(opened: Page, world: SimpleNamespace) -> None:
@@ -160,25 +171,6 @@ def test_a_double_click_takes_the_whole_expression(opened: Page, world: SimpleNa
     expect(opened.locator("#palette")).to_be_hidden()
     saved(opened)
     assert quotes(world.ann, world.note) == [("CITY", "Mario Rossi"), ("DATE", "12/03/2021"), ("DATE", "20/03/2021")]
-
-
-def handle(page: Page, edge: str) -> dict[str, float]:
-    end = page.locator(f".wb-end.is-{edge}")
-    expect(end).to_be_visible()  # it is put in its place a frame after the gesture
-    box = end.bounding_box()
-    assert box is not None
-    assert box["width"] >= 24
-    assert box["height"] >= 24
-    return {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
-
-
-def pull(page: Page, edge: str, to: dict[str, float]) -> None:
-    """Hold an end of the selected span and move it; the button stays down."""
-    at = handle(page, edge)
-    page.mouse.move(at["x"], at["y"])
-    page.mouse.down()
-    page.mouse.move((at["x"] + to["x"]) / 2, to["y"])
-    page.mouse.move(to["x"], to["y"])
 
 
 def test_the_ends_stay_where_they_are_when_the_span_is_saved(opened: Page, world: SimpleNamespace) -> None:
