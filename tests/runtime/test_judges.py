@@ -18,6 +18,7 @@ from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import Job, JudgedNote, Judgement, Judging, LlmAnswer, LlmUsage
 from models_runtime.runner import run as work
+from models_runtime.services.judging_results import result_of
 from tests import factories as make
 from tests.backends.llm.scripted import Said, note_of, serving
 from tests.backends.llm.test_judging import verdicts
@@ -114,6 +115,15 @@ def test_from_the_form_to_figures_places_and_costs(client, project, server):
     assert "No such entity" in places(client, judging, "discarded")
     assert Event.objects.filter(verb=Verb.NOTE_READ, data={"what": "judges"}).count() == 6
     assert client.get(reverse("judging_places", args=["covid", judging.pk]) + "?kind=x").status_code == 404
+
+
+def test_what_a_judge_said_before_is_not_paid_for_again(client, project, server):
+    for _ in range(2):
+        ask(client, "ward good")
+        done(Judging.objects.first())
+    usage = [result_of(judging)["judges"][0]["usage"] for judging in Judging.objects.order_by("pk")]
+    assert [(one["requests"], one["kept"], float(one["cost"])) for one in usage] == [(3, 0, 0.36), (0, 3, 0)]
+    assert len(server.requests) == 3
 
 
 def test_without_a_majority_an_entity_is_discarded_and_listed(client, project, server):

@@ -20,6 +20,7 @@ from models_runtime.backends.llm.servers import read_servers
 from models_runtime.jobs import rooms
 from models_runtime.models import Job, LlmAnswer, LlmUsage, Run, RunItem, ServerRoom
 from models_runtime.runner import run as work
+from models_runtime.services.llm import start_llm_run
 from tests import factories as make
 from tests.backends.llm.scripted import Said, entities, note_of, serving
 from tests.pages.checks import check_page
@@ -105,6 +106,17 @@ def test_an_answer_is_kept_as_offsets_and_goes_with_its_note(client, project, se
     erase_patient(project=project, patient_id="p0", actor=None)
     assert LlmAnswer.objects.count() == 4 and Document.objects.count() == 2
     assert not LlmAnswer.objects.exclude(document__in=Document.objects.all()).exists()
+
+
+def test_answers_stay_in_their_project(client, project, server):
+    """The same words in a project of other people: asked of the model again, and forgotten with their own note."""
+    start(client)
+    finished(Run.objects.get())
+    asked = len(server.requests)
+    other = make.make_project("other")
+    make.make_note(other, f"{TEXT} 0")
+    run = start_llm_run(project=other, given={"language": "it"}, may_leave=False, actor=None, key="o")
+    assert finished(run).state == Job.State.DONE and len(server.requests) == asked + 2
 
 
 def test_text_does_not_leave_the_machine_before_somebody_agreed(client, project, server):
@@ -204,6 +216,12 @@ def test_a_servers_limit_holds_over_all_workers(client, project, server, setting
     assert first.take(0) == 4
     first.leave()
     ServerRoom.objects.update(seats={"0" * 32: [3, time.time() + 3600]})
+
+    def slowly(body):
+        time.sleep(0.1)  # whoever might ask beside it has the time to
+        return model(body)
+
+    server.script = slowly
     start(client)
     assert finished(Run.objects.get()).state == Job.State.DONE
     assert (server.most_at_once, list(ServerRoom.objects.get().seats)) == (1, ["0" * 32])

@@ -5,9 +5,11 @@ import threading
 from decimal import Decimal
 
 import pytest
+from django.db import OperationalError, connection
 
 from annotations.services.gold import freeze
 from models_runtime.backends.llm.servers import read_servers
+from models_runtime.jobs.usage import Bill
 from models_runtime.models import Job, Judgement, Judging, LlmAnswer, LlmUsage, RunItem
 from models_runtime.services.judging import start_judging
 from models_runtime.services.llm import start_llm_run
@@ -18,20 +20,25 @@ from tests.runtime.conftest import state_of, wait_for
 
 pytestmark = [pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 NOTES = 6
-LAST = f"note {NOTES - 1}"
+FIRST, LAST = "note 0", f"note {NOTES - 1}"
+KEPT = NOTES - 2
 
 
 class Ward:
-    """A model that answers every note but the last, on which it waits until it is let go."""
+    """Answers all notes but two at once; the first with junk after these, the last when it is let go."""
 
     def __init__(self):
         self.go_on = threading.Event()
 
     def __call__(self, body):
-        if LAST in note_of(body):
+        note = note_of(body)
+        if LAST in note:
             self.go_on.wait(60)
-        judged = "deidentified" in note_of(body)
-        return json.dumps({"entities": verdicts(body)}) if judged else entities(("Mario Rossi", "PATIENT", ""))
+        if FIRST in note:
+            wait_for(lambda: LlmAnswer.objects.count() >= KEPT, what="the other answers")
+            connection.close()
+            return "no JSON at all"
+        return json.dumps({"entities": verdicts(body)}) if "deidentified" in note else entities(("Rossi", "PATIENT"))
 
 
 @pytest.fixture
@@ -62,8 +69,12 @@ def project():
     return project
 
 
+def start_llm_run_of(project):
+    return start_llm_run(project=project, given={"passes": "1"}, may_leave=False, actor=None, key="k")
+
+
 def a_run(project):
-    run = start_llm_run(project=project, given={"passes": "1"}, may_leave=False, actor=None, key="k")
+    run = start_llm_run_of(project)
     return run.job, {"run": run}, lambda: RunItem.objects.filter(run=run, state="done").count()
 
 
@@ -71,24 +82,45 @@ def a_judging(project):
     words = {"gold": 1, "author": "run", "judges": ["ward/small"], "may_leave": False}
     judging = start_judging(project=project, actor=None, key="k", **words)
     judge = Judging.objects.get(pk=judging.pk).judges.get()
-    return judging.job, {"judge": judge}, lambda: Judgement.objects.filter(judge=judge).count()
+    return judging.job, {"judge": judge}, lambda: Judgement.objects.filter(judge=judge, verdicts__isnull=False).count()
 
 
 @pytest.mark.parametrize("start", [a_run, a_judging])
 def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, start):
     job, payer, done = start(project)
     worker = processes("work")
-    wait_for(lambda: LlmAnswer.objects.count() == NOTES - 1, what="all answers but one")
+    usage = LlmUsage.objects.filter(**payer)
+    wait_for(lambda: usage.filter(tokens_in=100 * (NOTES - 1)), what="all answers but one to be counted")
     worker.kill9()
-    usage = LlmUsage.objects.get(**payer)
-    assert (usage.tokens_in, usage.tokens_out, usage.kept) == (100 * (NOTES - 1), 10 * (NOTES - 1), 0)
+    assert usage.values_list("tokens_out", "kept").get() == (10 * (NOTES - 1), 0)
+    assert (LlmAnswer.objects.count(), done()) == (KEPT, 0)
     ward.go_on.set()
     processes("relay")
     processes("work")
     wait_for(lambda: state_of(job) == Job.State.DONE, timeout=60, what="another worker to end it")
-    usage.refresh_from_db()
-    assert (usage.tokens_in, usage.tokens_out) == (100 * NOTES, 10 * NOTES)
-    assert usage.cost == Decimal("0.12") * NOTES
-    assert done() == LlmAnswer.objects.count() == NOTES
-    # The one that it was waiting for had to be asked again.
-    assert len(ward.server.requests) == NOTES + 1
+    # What was kept was not asked again; the one that gave junk, and the one that it was waiting for, were.
+    assert len(ward.server.requests) == NOTES + 2
+    found = usage.get()
+    assert (found.tokens_in, found.tokens_out, found.kept) == (100 * (NOTES + 1), 10 * (NOTES + 1), KEPT)
+    assert found.cost == Decimal("0.12") * (NOTES + 1)
+    assert done() == LlmAnswer.objects.count() == NOTES - 1
+
+
+def test_what_can_not_be_written_is_counted_the_next_time(ward, project, monkeypatch):
+    run = start_llm_run_of(project)
+    bill, write = Bill(run, None), Bill._add
+    bill.add(requests=2, tokens_in=50)
+
+    def locked(self, counts):
+        write(self, counts)
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(Bill, "_add", locked)
+    with pytest.raises(OperationalError):
+        bill.record()
+    assert not LlmUsage.objects.exists()
+    monkeypatch.undo()
+    bill.add(requests=1)
+    bill.record()
+    bill.record()
+    assert LlmUsage.objects.values_list("requests", "tokens_in", "cost", "currency").get() == (3, 50, None, "")

@@ -42,7 +42,7 @@ class RemoteCompletion:
         self, server: Server, model: str, meter: Meter, *, sleep: Callable[[float], object] | None = None
     ) -> None:
         self.at_once = server.at_once
-        self._server, self._model, self._meter = server, model, meter
+        self._server, self._model, self.meter = server, model, meter
         self._over = threading.Event()
         self._sleep = sleep or self._over.wait
         self._format = 0
@@ -94,7 +94,7 @@ class RemoteCompletion:
                     self._sleep(_pause(error, attempt))
                 if attempt == TRIES or self._over.is_set():
                     raise self._gave_up(error) from None
-                self._meter.add(retries=1)
+                self.meter.add(retries=1)
         raise AssertionError("unreachable")
 
     def _asked(self, question: Question) -> Answer:
@@ -110,7 +110,7 @@ class RemoteCompletion:
                     self._format = max(self._format, format_at + 1)
 
     def _sent(self, question: Question, answer_format: str) -> ChatCompletion:
-        self._meter.add(requests=1)
+        self.meter.add(requests=1)
         options: dict[str, Any] = {}
         if answer_format == "json_schema":
             schema = {"name": "answer", "strict": True, "schema": question.schema}
@@ -131,7 +131,7 @@ class RemoteCompletion:
     def _read(self, said: ChatCompletion) -> Answer:
         """The text of the first choice. A wish to call something is no answer, and nothing is called."""
         usage = getattr(said, "usage", None)
-        self._meter.add(
+        self.meter.add(
             tokens_in=_count(getattr(usage, "prompt_tokens", 0)),
             tokens_out=_count(getattr(usage, "completion_tokens", 0)),
         )

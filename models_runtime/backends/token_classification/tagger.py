@@ -43,8 +43,8 @@ class Tagger:
     def _spans(self, text: str, encoded: Encoded, rows: Any) -> list[Span]:
         if not encoded.tokens:
             return []
-        scores = self._columns(rows[encoded.first])
-        path = _likeliest(_shared(scores, encoded.first, self._tags), *self._barred)
+        scores = _shared(self._columns(rows[encoded.first]), encoded.first, self._tags)
+        path = _likeliest(scores, *self._barred)
         sure = np.exp(scores[np.arange(len(path)), path])
         found = []
         for span in decode(encoded.tokens, [self._tags.names[tag] for tag in path]):

@@ -143,12 +143,24 @@ def finder(body: dict[str, Any]) -> str:
     )
 
 
-def backend_at(url: str, *, answers: Any = None, completion: Any = None, at_once: int = 4, **params: Any) -> LlmBackend:
-    server = Server("test", url, ("m1",), at_once=at_once, seconds=5)
+def backend_at(
+    url: str,
+    *,
+    answers: Any = None,
+    completion: Any = None,
+    at_once: int = 4,
+    server: str = "test",
+    model: str = "m1",
+    **params: Any,
+) -> LlmBackend:
     return LlmBackend(
-        label_set="redactor-33", labels=LABELS, server=server, params=Params("test", "m1", **params), answers=answers,
+        label_set="redactor-33",
+        labels=LABELS,
+        server=Server(server, url, (model,), at_once=at_once, seconds=5),
+        params=Params(server, model, **params),
+        answers=answers,
         completion=completion,
-    )  # fmt: skip
+    )
 
 
 def shown(text: str, spans: Any) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.llm import backend
 from tests.backends.llm.scripted import Said, backend_at, entities, note_of, serving, shown
 
 EXAMPLE = (
@@ -172,7 +173,18 @@ class Kept(dict[str, Any]):
         self[key] = found
 
 
-def test_what_was_answered_is_not_asked_again() -> None:
+def test_what_was_kept_is_checked_as_an_answer_is() -> None:
+    """A row that somebody changed by hand: labels that nobody asked for, and white space, come to nothing."""
+
+    class Forged(Kept):
+        def find(self, key: str) -> Any:
+            return [(0, 14, "SECRET"), (14, 15, "PERSON"), (0, 15, "PERSON")]
+
+    backend = backend_at("http://127.0.0.1:9/v1", answers=Forged(), passes=1)
+    assert shown(NOTE, backend.predict([NOTE])[0]) == [("Dr. Anna Serra", "PERSON")]
+
+
+def test_what_was_answered_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = Kept()
     with serving(lambda body: entities(("Dr. Anna Serra", "PERSON", "Then Dr. Anna Serra left"))) as server:
         first = backend_at(server.url, answers=answers).predict([NOTE])
@@ -182,4 +194,17 @@ def test_what_was_answered_is_not_asked_again() -> None:
         assert again.meter.take() == {"kept": 2}
         backend_at(server.url, answers=answers, language="es").predict([NOTE])
         assert len(server.requests) > asked
+        # Another model, another server, and prompts or code of another meaning may answer otherwise.
+        for name, value in (("model", "m2"), ("server", "other")):
+            asked = len(server.requests)
+            other = backend_at(server.url, answers=answers, **{name: value})
+            other.predict([NOTE])
+            assert len(server.requests) > asked and other.revision != again.revision
+        for name in ("VERSION", "_CODE"):
+            monkeypatch.setattr(backend, name, "changed")
+            asked = len(server.requests)
+            other = backend_at(server.url, answers=answers)
+            other.predict([NOTE])
+            assert len(server.requests) > asked and other.revision != again.revision
+            monkeypatch.undo()
     assert "Serra" not in json.dumps(answers)

@@ -32,7 +32,9 @@ def in_turn(*said: Said | str) -> Any:
 def test_what_may_pass_is_tried_again_with_growing_waits(status: int) -> None:
     waits: list[float] = []
     with serving(in_turn(Said(status=status), Said(status=status), "yes")) as server:
-        assert completion(server.url, waits).complete(QUESTION).text == "yes"
+        asker = completion(server.url, waits)
+        assert asker.complete(QUESTION).text == "yes"
+    assert asker.meter.take() == {"requests": 3, "retries": 2, "tokens_in": 100, "tokens_out": 10}
     assert len(waits) == 2 and 1 <= waits[0] <= 2 <= waits[1] <= 4
 
 
@@ -64,10 +66,8 @@ def test_slow_answers_are_not_waited_for() -> None:
         return "late"
 
     with serving(slow) as server:
-        asker = completion(server.url)
-        asker._client = asker._client.with_options(timeout=0.05)
-        with pytest.raises(BackendError, match="took longer") as caught:
-            asker.complete(QUESTION)
+        with pytest.raises(BackendError, match=r"took longer than 0\.05 s") as caught:
+            completion(server.url, seconds=0.05).complete(QUESTION)
         go.set()
     assert not caught.value.permanent
 
@@ -118,7 +118,7 @@ def test_formats_that_a_server_does_not_know_are_left_for_good() -> None:
         assert [asker.complete(QUESTION).text for _ in range(2)] == ["yes", "yes"]
         formats = [body.get("response_format", {}).get("type") for body in server.requests]
     assert formats == ["json_schema", "json_object", None, None]
-    assert all(body["temperature"] == 0 for body in server.requests)
+    assert all((body["temperature"], body["max_tokens"]) == (0, QUESTION.most_tokens) for body in server.requests)
 
 
 def test_no_more_questions_at_once_than_the_server_takes() -> None:
