@@ -4,8 +4,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import BertConfig, BertForMaskedLM, BertForTokenClassification
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertForTokenClassification,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -40,4 +47,21 @@ def bert_folder(
         torch.manual_seed(1)
         (BertForTokenClassification if tags else BertForMaskedLM)(config).save_pretrained(made)
     tokenizer.save(str(made / "tokenizer.json"))
+    return made
+
+
+def tiny_llama(made: Path) -> Path:
+    """A language model that says junk, byte by byte."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    words = Tokenizer(models.BPE({token: at for at, token in enumerate([*alphabet, "</s>"])}, []))
+    words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    words.decoder = decoders.ByteLevel()
+    PreTrainedTokenizerFast(tokenizer_object=words, eos_token="</s>").save_pretrained(made)
+    config = LlamaConfig(
+        vocab_size=len(alphabet) + 1, max_position_embeddings=4096, eos_token_id=len(alphabet), bos_token_id=None,
+        hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        LlamaForCausalLM(config).save_pretrained(made)
     return made

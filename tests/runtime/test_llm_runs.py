@@ -108,6 +108,20 @@ def test_an_answer_is_kept_as_offsets_and_goes_with_its_note(client, project, se
     assert not LlmAnswer.objects.exclude(document__in=Document.objects.all()).exists()
 
 
+def test_a_model_in_this_process_says_where_it_computes(client, project, settings, tmp_path, monkeypatch):
+    """Its junk fails every note; a real one takes as long as it takes."""
+    folder = pytest.importorskip("tests.backends.made_weights").tiny_llama(tmp_path / "tiny")
+    settings.LLM_SERVERS = read_servers({"DEIDREVIEW_LLM_SERVERS": f"here=file://{folder}"})
+    monkeypatch.setattr("models_runtime.backends.llm.reading._TOKENS_A_CHARACTER", 0)
+    monkeypatch.setattr("models_runtime.backends.llm.reading._TOKENS_BESIDES", 4)
+    start(client, model="here tiny")
+    run = Run.objects.get()
+    job = finished(run)
+    assert (job.state, job.queue, job.result["failed"]) == (Job.State.DONE, "llm", 3)
+    html = check_page(client.get(reverse("run", args=["covid", run.pk])))
+    assert re.search(r"CPU \(no GPU is at hand\), [\d.]+\s[MG]B at most", html) and "left this machine" not in html
+
+
 def test_answers_stay_in_their_project(client, project, server):
     """The same words in a project of other people: asked of the model again, and forgotten with their own note."""
     start(client)

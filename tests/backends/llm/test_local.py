@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from models_runtime.backends.base import BackendError
+from models_runtime.backends.base import BackendError, OnDevice
 from models_runtime.backends.llm.asking import Meter, Question
 from models_runtime.backends.llm.local import LocalCompletion
 from tests.backends.llm.scripted import backend_at
@@ -12,29 +12,16 @@ from tests.backends.llm.scripted import backend_at
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from models_runtime.backends.neural import device  # noqa: E402 - needs torch
+from tests.backends.made_weights import tiny_llama  # noqa: E402
+
+# Another name of the CPU, which counts as a GPU here.
+AS_GPU = device.Device("cpu:0", "GPU (made up)", budget=64)
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
-    made = tmp_path_factory.mktemp("tiny") / "tiny-llama"
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    words = Tokenizer(models.BPE({token: at for at, token in enumerate([*alphabet, "</s>"])}, []))
-    words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    words.decoder = decoders.ByteLevel()
-    transformers.PreTrainedTokenizerFast(tokenizer_object=words, eos_token="</s>").save_pretrained(made)
-    torch.manual_seed(7)
-    shape = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = transformers.LlamaConfig(
-        vocab_size=len(alphabet) + 1,
-        max_position_embeddings=4096,
-        eos_token_id=len(alphabet),
-        bos_token_id=None,
-        **shape,
-    )
-    transformers.LlamaForCausalLM(config).save_pretrained(made)
-    assert (made / "model.safetensors").is_file()
-    return made
+    return tiny_llama(tmp_path_factory.mktemp("tiny") / "tiny-llama")
 
 
 def test_junk_is_an_error_of_the_note_and_never_a_reading(folder: Path) -> None:
@@ -70,3 +57,63 @@ def test_only_safetensors_of_a_local_folder_are_loaded(folder: Path, tmp_path: P
         with pytest.raises(BackendError, match="folder") as caught:
             LocalCompletion(str(place), Meter())
         assert caught.value.permanent
+
+
+def test_it_says_where_it_computes_and_a_server_says_nothing(folder: Path) -> None:
+    backend = backend_at("file://", completion=LocalCompletion(str(folder), Meter()))
+    assert isinstance(backend, OnDevice) and backend.device.words == "CPU (no GPU is at hand)"
+    assert backend.device.memory() > 0
+    assert not isinstance(backend_at("http://127.0.0.1:9/v1"), OnDevice)
+
+
+def test_on_a_gpu_it_takes_half_the_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = LocalCompletion(str(folder), Meter())
+    assert {value.dtype for value in exact._model.parameters()} == {torch.float32}
+    monkeypatch.setattr(device, "chosen", lambda: AS_GPU)
+    half = LocalCompletion(str(folder), Meter())
+    assert {value.dtype for value in half._model.parameters()} == {torch.bfloat16}
+    assert half.device.words == "GPU (made up)" and half.complete(Question("Be brief.", "Hello", 4)).text is not None
+
+
+def test_where_a_gpu_has_no_room_it_computes_on_the_cpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = transformers.LlamaForCausalLM
+    move = kind.to
+
+    def full(self, name):
+        if name != "cpu":
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return move(self, name)
+
+    monkeypatch.setattr(device, "chosen", lambda: AS_GPU)
+    monkeypatch.setattr(kind, "to", full)
+    found = LocalCompletion(str(folder), Meter())
+    assert found.device.words == "CPU (the GPU's memory is full)"
+    assert {value.dtype for value in found._model.parameters()} == {torch.float32}
+
+
+def test_a_piece_that_finds_no_memory_fails_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args, **kwargs):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    found = LocalCompletion(str(folder), Meter())
+    monkeypatch.setattr(found._model, "generate", full)
+    with pytest.raises(BackendError, match="the GPU's memory is full; choose fewer words") as caught:
+        found.complete(Question("Be brief.", "Hello", 4))
+    assert not caught.value.permanent
+
+
+def test_a_folder_runs_no_code_and_fetches_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def watched(read):
+        def from_pretrained(cls, place, **options):
+            asked.append(options)
+            return read(place, **options)
+
+        return classmethod(from_pretrained)
+
+    for kind in (transformers.AutoTokenizer, transformers.AutoModelForCausalLM):
+        monkeypatch.setattr(kind, "from_pretrained", watched(kind.from_pretrained))
+    LocalCompletion(str(folder), Meter())
+    assert [(one["local_files_only"], one["trust_remote_code"]) for one in asked] == [(True, False)] * 2
+    assert asked[1]["use_safetensors"] is True
