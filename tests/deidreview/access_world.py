@@ -1,0 +1,274 @@
+"""A project with one of everything, its address by every URL, and what is sent there. Used by test_access_matrix.py."""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from annotations.models import (
+    BulkAct,
+    Document,
+    GoldVersion,
+    Membership,
+    Project,
+    ProposedString,
+    Role,
+    Search,
+    StoredFile,
+    User,
+)
+from annotations.services.staged import stage_import
+from models_runtime.jobs.foreign_model import Foreign
+from models_runtime.models import Job, Judging, Run, TrainedModel
+from models_runtime.registry import FOREIGN
+from tests.factories import (
+    label_of,
+    make_author,
+    make_calibration,
+    make_member,
+    make_note,
+    make_project,
+    make_set,
+    make_user,
+)
+
+
+def routes() -> dict[str, str]:
+    """Every URL: its name with its namespace (its pattern where it has none), and the pattern."""
+
+    def walk(resolver: URLResolver, prefix: str, space: str) -> Iterator[tuple[str, str]]:
+        for entry in resolver.url_patterns:
+            pattern = prefix + str(entry.pattern)
+            if isinstance(entry, URLResolver):
+                yield from walk(entry, pattern, f"{entry.namespace}:" if entry.namespace else space)
+            elif isinstance(entry, URLPattern):
+                yield (f"{space}{entry.name}" if entry.name else pattern), pattern
+
+    found = list(walk(get_resolver(), "", ""))
+    assert len({name for name, _ in found}) == len(found), "two URLs share a name"
+    return dict(found)
+
+
+ROUTES = routes()
+SMALL = {backend: Foreign(backend, "small", "small", ("PER",), "it", "1.0") for backend in FOREIGN}
+
+
+@dataclass
+class World:
+    """Two projects with one of everything; `people` by persona."""
+
+    ours: Project
+    theirs: Project
+    people: dict[str, User]
+    objects: dict[str, dict[str, int]] = field(default_factory=dict)  # project slug -> kind -> id
+
+
+def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
+    """One of everything in a project; ids by kind."""
+    note = make_note(project, readers=[reader])
+    make_author(project, kind="gold", name="gold")
+    reading = make_set(note, reader, [(0, 11, "PATIENT")], submitted=True)
+    open_note = make_note(project, readers=[reader])
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.txt", "Anna Bianchi")
+    packed.seek(0)
+    staged = stage_import(
+        project=project, name="a.zip", content=packed, format="text", written_as="", language="",
+        take_duplicates=False, actor=manager,
+    )  # fmt: skip
+    run_author = make_author(project, kind="run", name="rules-1")
+    proposals = make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
+    run = Run.objects.create(project=project, author=run_author, backend="rules", created_by=manager)
+    job = Job.objects.create(project=project, kind="gold", key=f"matrix-{project.pk}", created_by=manager)
+    counting = Job.objects.create(project=project, kind="agreement", key=f"matrix-{project.pk}-agreement")
+    stored = StoredFile.objects.create(
+        project=project, kind=StoredFile.Kind.EXPORT, name="brat.zip", created_by=manager,
+        expires_at="2099-01-01T00:00:00Z",
+    )  # fmt: skip
+    weights = StoredFile.objects.create(project=project, kind=StoredFile.Kind.MODEL, name="crf-1.zip")
+    model = TrainedModel.objects.create(
+        project=project, name="crf-1", backend="crf", state=TrainedModel.State.READY, stored_file=weights
+    )
+    rule = {"kind": "threshold", "runs": [run_author.pk], "least": 0.0}
+    # Numbers differ between projects, as ids do.
+    number = 1 + GoldVersion.objects.count()
+    version = GoldVersion.objects.create(
+        project=project, number=number, content_hash="0" * 64, note_count=0, span_count=0, created_by=manager
+    )
+    calibration = make_calibration(run, version)
+    judging = Judging.objects.create(
+        project=project, author=run_author, gold_version=version, threshold=0.5, language="en", prompt_version="1"
+    )
+    return {
+        "note": note.pk,
+        "calibration": calibration.pk,
+        "judging": judging.pk,
+        "open_note": open_note.pk,
+        "reading": reading.pk,
+        "run": run.pk,
+        "proposal": proposals.spans.get().pk,
+        "run_author": run_author.pk,
+        "model": model.pk,
+        "import": staged.pk,
+        "job": job.pk,
+        "agreement_job": counting.pk,
+        "file": stored.pk,
+        "label": label_of(project, "CITY").pk,
+        "member": Membership.objects.get(project=project, user=reader).pk,
+        "membership": Membership.objects.get(project=project, user=reader).pk,
+        "author": reading.author_id,
+        "version": version.number,
+        "string": ProposedString.objects.get(author=run_author).pk,
+        "bulk": str(BulkAct.objects.create(project=project, user=manager, act="accept", rule=rule).pk),
+        "search": str(Search.objects.create(project=project, user=reader, text="Rossi").pk),
+        "project": project.pk,
+        "labelset": project.label_set.pk,
+        "user": reader.pk,
+        "accessattempt": AccessAttempt.objects.create(username=f"a{note.pk}", failures_since_start=1).pk,
+        "accesslog": AccessLog.objects.create(username=f"a{note.pk}").pk,
+        "accessfailurelog": AccessFailureLog.objects.create(username=f"a{note.pk}").pk,
+    }
+
+
+def build_world() -> World:
+    ours, theirs = make_project("ours"), make_project("theirs")
+    people = {role: make_member(ours, role, role) for role in Role.values}
+    people["stranger"] = make_user("stranger")
+    people["rival"] = make_member(theirs, Role.MANAGER, "rival")
+    people["administrator"] = make_user("root", is_staff=True, is_superuser=True)
+    built = World(ours, theirs, people)
+    built.objects["ours"] = fill(ours, people["manager"], people["annotator"])
+    built.objects["theirs"] = fill(theirs, people["rival"], people["rival"])
+    return built
+
+
+REVIEWED = {"review", "review_decide", "review_state", "review_close", "review_reopen"}
+TALK = {"talk", "comments", "flag"}
+PLACED = {"disagreement_cause", "disagreement_talk", "outcome"}
+ADJUDICATED = {f"adjudicate{act}" for act in ("", "_decide", "_cause", "_state", "_close", "_reopen")} | PLACED
+KINDS = {
+    "note": {"note", "note_gold", "note_gold_withdraw", "annotate", "note_data", "spans", "reopen"}
+    | TALK
+    | REVIEWED
+    | ADJUDICATED,
+    "open_note": {"changes", "submit"},
+    "import": {"import_preview", "import_report", "job_start_import", "job_of_import"},
+    "label": {"label_edit", "label_merge"},
+    "member": {"member_role", "member_remove", "member_link"},
+    "job": {"job", "job_cancel", "job_pause", "job_resume", "job_retry"},
+    "agreement_job": {"agreement_progress"},
+    "run": {"run", "run_retry"},
+    "run_author": {"review_next"},
+    "string": {"review_string"},
+    "model": {"model", "model_rename", "model_retire", "model_enough", "model_file"},
+    "calibration": {"calibration", "calibration_withdraw"},
+    "judging": {"judging", "judging_places", "judging_again"},
+    "file": {"file_download"},
+    "version": {"gold_version", "gold_changes", "gold_split", "score", "score_places"},
+}
+SPECIAL = {
+    "script_words": "words/en/present.js",
+    "account_reset_password_from_key": "accounts/password/reset/key/1-set-password/",
+    "admin:app_list": "admin/annotations/",
+    "admin/(?P<url>.*)$": "admin/nowhere/",
+    "admin:auth_user_password_change": "admin/annotations/user/{user}/password/",
+    "admin:view_on_site": "admin/r/0/0/",
+}
+
+
+def kind_of(name: str) -> str:
+    return next((kind for kind, names in KINDS.items() if name in names), "")
+
+
+def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -> str:
+    """The address of a route in project `slug`, naming the object of project `objects`."""
+    ids = world.objects[objects]
+    if name in SPECIAL:
+        return "/" + SPECIAL[name].format(**ids)
+    model = re.search(r"admin/\w+/(\w+)/", ROUTES[name])
+    values = {
+        "slug": slug,
+        "pk": ids.get(kind_of(name), 0),
+        "author": ids["run_author"],
+        "version": ids["version"],
+        "search": ids["search"],
+        "bulk": ids["bulk"],
+        "format": "csv",
+        "name": "small",
+        "start": 0,
+        "end": 11,
+        "object_id": ids[model[1]] if model and "object_id" in ROUTES[name] else 0,
+    }
+    return "/" + re.sub(r"<\w+:(\w+)>", lambda found: str(values[found[1]]), ROUTES[name])
+
+
+def form_of(name: str, world: World, objects: str = "ours") -> dict:
+    """What is sent with a POST: enough to do the thing where it is allowed."""
+    ids = world.objects[objects]
+    return {
+        "project_new": {"name": "A new one", "label_set": "meddocan"},
+        "assign_notes": {
+            "reader": world.people["annotator"].pk,
+            "names": Document.objects.get(pk=ids["open_note"]).name,
+        },
+        "guidelines_edit": {"text": "# Names", "seen_version": 0},
+        "amend": {"text": "A ward is no name.", "seen_version": 0},
+        "disagreement_cause": {"kind": "AB"},
+        "disagreement_talk": {"text": "A word."},
+        "import_preview": {"do": "discard"},
+        "member_role": {"role": "viewer"},
+        "comments": {"act": "add", "text": "A word."},
+        "flag": {"act": "raise", "reason": "unsure"},
+        "search": {"text": "Rossi"},
+        "note_gold": {"set": ids["reading"], "version": 0},
+        "run_start": {"backend": "rules"},
+        "calibration_start": {"author": ids["run_author"], "gold": ids["version"]},
+        "model_train": {"gold": ids["version"]},
+        "model_rename": {"name": "Another"},
+        "job_start_export": {"format": "brat", "set": "gold"},
+        "job_start_gold": {"author": ids["author"]},
+        "agreement_start": {"unit": "token"},
+    }.get(name, {})
+
+
+def ask(client: Client, method: str, name: str, world: World, slug: str = "ours", objects: str = "ours") -> int:
+    url = url_of(name, world, slug, objects)
+    if method == "GET":
+        return client.get(url).status_code
+    if name == "changes":
+        change = {
+            "change_id": "6f0c6d5e-0000-4000-8000-000000000001", "kind": "create", "start": 13, "end": 15,
+            "label": world.objects[objects]["label"], "quote": "54",
+        }  # fmt: skip
+        return client.post(url, change, content_type="application/json").status_code
+    if name in ("adjudicate_decide", "adjudicate_cause"):
+        place = {"start": 0, "end": 11, "kind": "AB"}
+        act = {
+            "change_id": "6f0c6d5e-0000-4000-8000-000000000003", "act": "nothing", "seen": [[0, 11, "key"]],
+            "person": int(client.session.get("_auth_user_id", 0)),
+        }  # fmt: skip
+        return client.post(url, act | place, content_type="application/json").status_code
+    if name == "review_decide":
+        decision = {
+            "change_id": "6f0c6d5e-0000-4000-8000-000000000002", "act": "accept", "seen": ["open"],
+            "proposal": world.objects[objects]["proposal"], "person": int(client.session.get("_auth_user_id", 0)),
+        }  # fmt: skip
+        return client.post(url, decision, content_type="application/json").status_code
+    return client.post(url, form_of(name, world, objects)).status_code
+
+
+def as_persona(world: World, persona: str) -> Client:
+    client = Client(raise_request_exception=False)
+    if persona != "anonymous":
+        client.force_login(world.people[persona])
+    return client
+
+
+def visit(world: World, persona: str, method: str, name: str) -> int:
+    return ask(as_persona(world, persona), method, name, world)
