@@ -12,7 +12,7 @@ from models_runtime.models import Run
 from models_runtime.runner import run as work
 from tests import factories as make
 from tests.browser.annotate.steps import press, saved
-from tests.browser.test_review import TEXT, act, chosen, gold, open_review, propose, states, world
+from tests.browser.reviewing import TEXT, act, chosen, gold, open_review, propose, states, world
 
 __all__ = ["world"]  # the fixture
 

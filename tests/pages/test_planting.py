@@ -13,7 +13,7 @@ from annotations.models import PlantedLeak, Project, Review, Span
 from tests import factories as make
 from tests.pages.checks import check_page
 from tests.pages.conftest import TEXT
-from tests.pages.test_review import send
+from tests.pages.reviewing import send
 
 PROPOSED = [(0, 11, "PATIENT"), (44, 50, "CITY"), (61, 68, "DOCTOR")]
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotations.selectors import review_list
 from tests import factories as make
 from tests.pages.checks import check_page
-from tests.pages.test_review import proposed
+from tests.pages.reviewing import proposed
 from tests.pages.test_two_reviewers import decide, post, two
 
 __all__ = ["proposed", "two"]  # the fixtures

@@ -10,7 +10,7 @@ from django.urls import reverse
 from annotations.models import Review
 from tests import factories as make
 from tests.pages.checks import check_page
-from tests.pages.test_review import body, proposed, send
+from tests.pages.reviewing import body, proposed, send
 
 __all__ = ["proposed"]  # the fixture
 

@@ -1,0 +1,70 @@
+"""Two notes with proposals, two reviewers, and what is looked at on the page. Used by every test of the review page."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from annotations.models import Event, Role, Span, Verb
+from tests import factories as make
+
+TEXT = (
+    "Paziente Mario Rossi, 54 anni, ricoverato il 12/03/2021 a Torino.\r\n"
+    "\r\n"
+    "Visto dal dott. Bianchi; controllo il 20/03/2021.\r\n"
+    "Torna a casa.\r\n"
+)
+PROPOSED = [("Mario Rossi", "PATIENT"), ("12/03/2021", "DATE"), ("Torino", "HOSPITAL"), ("Bianchi", "DOCTOR")]
+
+
+def propose(note: Any, run: Any, parts: list[tuple[str, str]] = PROPOSED) -> None:
+    places = [(note.text.index(part), note.text.index(part) + len(part), label) for part, label in parts]
+    reading = make.make_set(note, run, places, submitted=True)
+    Span.objects.filter(annotation_set=reading).update(confidence=0.8, source="rule.of.mine")
+
+
+@pytest.fixture
+def world(transactional_db: None) -> SimpleNamespace:
+    project = make.make_project("covid")
+    rita, rosa = (make.make_member(project, Role.REVIEWER, name) for name in ("rita", "rosa"))
+    run = make.make_author(project, kind="run", name="rules-1")
+    notes = [make.make_note(project, TEXT, f"caso-00{number}", language="it") for number in (1, 2)]
+    for note in notes:
+        propose(note, run)
+    return SimpleNamespace(project=project, rita=rita, rosa=rosa, run=run, notes=notes, note=notes[0])
+
+
+@pytest.fixture
+def opened(world: SimpleNamespace, page_of: Any, live: Any) -> Page:
+    return open_review(page_of(world.rita), live, world)
+
+
+def open_review(page: Page, live: Any, world: SimpleNamespace, note: Any = None) -> Page:
+    page.goto(live("review", world.project.slug, world.run.pk, (note or world.note).pk))
+    page.wait_for_selector("html[data-review=ready]")
+    return page
+
+
+def gold(note: Any) -> list[tuple[str, str]]:
+    """(label, text) of the note's gold, from the database."""
+    rows = Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold")
+    found = rows.order_by("start", "end").values_list("start", "end", "label__name")
+    return [(label, note.text[start:end]) for start, end, label in found]
+
+
+def chosen(page: Page) -> Any:
+    return page.locator("#proposals [aria-current=true]")
+
+
+def act(page: Page, name: str) -> Any:
+    """A button of the chosen proposal."""
+    return page.locator(f"#chosen [data-act={name}]")
+
+
+def states(page: Page) -> list[str]:
+    return page.locator("#proposals .de-state").all_inner_texts()
+
+
+def decided() -> int:
+    return Event.objects.filter(verb__in=[Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE]).count()

@@ -1,0 +1,144 @@
+"""The review page with hostile text, for axe-core, on small screens."""
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.models import Role, User
+from tests import factories as make
+from tests.browser.annotate.steps import drag, label_button, place, press, saved
+from tests.browser.reviewing import (
+    act,
+    gold,
+    open_review,
+    opened,
+    propose,
+    world,
+)
+
+__all__ = ["opened", "world"]
+
+
+HOSTILE = (
+    "Sig. <img src=x onerror=alert(1)>\u2028\U0001f9ec\U0001f468\u200d\U0001f469 e\u0301 "
+    "\u0645\u062d\u0645\u062f &amp; </script>\r\n\tRossi"
+)
+
+
+def test_hostile_text_and_names(transactional_db: None, page_of: Any, live: Any) -> None:
+    labels = [("<b>x</b>", [("<img src=x onerror=alert(1)>", "1"), ("'\"&", "2"), ("\u05e9\u05dd", "")])]
+    project = make.make_project("hostile", labels)
+    rita = make.make_member(project, Role.REVIEWER, "rita")
+    run = make.make_author(project, kind="run", name="<i>run</i>")
+    note = make.make_note(project, HOSTILE, "<u>name</u>")
+    propose(
+        note,
+        run,
+        [("\U0001f468\u200d\U0001f469", "'\"&"), ("\u0645\u062d\u0645\u062f", "\u05e9\u05dd"), ("Rossi", "'\"&")],
+    )
+    page = open_review(page_of(rita), live, SimpleNamespace(project=project, run=run, note=note))
+    press(page, "a", "1", "a")
+    saved(page)
+    drag(page, "<img src=x")
+    press(page, "2")
+    saved(page)
+    assert gold(note) == [
+        ("'\"&", "<img src=x"),
+        ("'\"&", "\U0001f468\u200d\U0001f469"),
+        ("<img src=x onerror=alert(1)>", "\u0645\u062d\u0645\u062f"),
+        ("'\"&", "Rossi"),
+    ]
+    assert page.locator("img").count() == 0
+    assert page.locator("main b, main u, main i").count() == 0
+
+
+def test_axe(opened: Page, axe: Any, world: SimpleNamespace) -> None:
+    assert axe(opened) == []
+    press(opened, "a", "x", "c")
+    drag(opened, "54 anni")
+    assert axe(opened) == []
+    press(opened, "Escape", "Escape", "?")
+    assert axe(opened) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any, scheme: str) -> None:
+    options = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "color_scheme": scheme}
+    page = open_review(page_of(world.rita, **options), live, world)
+    assert axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for name in ("accept", "reject"):
+        expect(act(page, name)).to_be_in_viewport(ratio=1)
+    for name in ("Next proposal", "Close the note", "Take back"):
+        expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+    act(page, "accept").tap()
+    at = place(page, "Torino")
+    page.touchscreen.tap(at["x"] + 3, at["y"])
+    expect(page.locator("#chosen")).to_contain_text("Torino")
+    page.locator(".de-labels summary").tap()
+    label_button(page, "CITY").tap()
+    saved(page)
+    assert gold(world.note) == [("PATIENT", "Mario Rossi"), ("CITY", "Torino")]
+    page.locator(".de-labels summary").tap()
+    # A finger's selection: the browser's own, then the sheet of labels.
+    page.evaluate(
+        """() => {
+            const node = [...document.querySelectorAll("#note .line-text")][3].firstChild;
+            const finger = new PointerEvent("pointerdown", { pointerType: "touch", bubbles: true });
+            document.getElementById("note").dispatchEvent(finger);
+            document.getSelection().setBaseAndExtent(node, 8, node, 12);
+        }"""
+    )
+    page.locator("#palette").get_by_role("button", name="HOSPITAL").tap()
+    saved(page)
+    assert gold(world.note)[-1] == ("HOSPITAL", "casa")
+    assert axe(page) == []
+
+
+@pytest.mark.parametrize("width", [390, 820])
+def test_a_closed_note_on_small_screens(world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int) -> None:
+    page = open_review(page_of(world.rita, viewport={"width": width, "height": 844}), live, world)
+    press(page, "a", "a", "a", "a", "Enter")
+    page.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
+    page = open_review(page, live, world)
+    for part in (page.get_by_role("button", name="Reopen"), page.locator("#reopen-form .primary")):
+        expect(part).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe(page) == []
+
+
+def test_no_text_in_any_address(opened: Page, world: SimpleNamespace) -> None:
+    seen = []
+    opened.on("request", lambda request: seen.append(request.url))
+    press(opened, "a", "x", "c", "u")
+    drag(opened, "54 anni")
+    press(opened, "d")
+    saved(opened)
+    assert len(seen) >= 5
+    assert not [url for url in seen if any(word in url for word in ("Rossi", "Torino", "anni")) and "static" not in url]
+
+
+def test_a_reviewer_finds_the_way_from_the_runs_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    user = User.objects.get(username="rita")
+    page = page_of(user)
+    page.goto(live("runs", world.project.slug))
+    page.get_by_role("link", name=re.compile("^Review .")).click()
+    page.wait_for_selector("html[data-review=ready]")
+    expect(page.get_by_role("heading", name="caso-001")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_the_neighbours_by_mouse_with_the_list_folded(
+    world: SimpleNamespace, page_of: Any, live: Any, width: int
+) -> None:
+    page = open_review(page_of(world.rita, viewport={"width": width, "height": 844}), live, world)
+    if width == 1440:
+        page.locator("#notes-list summary").click()
+    expect(page.locator("#notes-items")).to_be_hidden()
+    page.locator("#next-note").click()
+    expect(page.locator("#note-name")).to_have_text(world.notes[1].name)
+    page.locator("#previous-note").click()
+    expect(page.locator("#note-name")).to_have_text(world.notes[0].name)

@@ -1,0 +1,159 @@
+"""The review page saves: offline, doubled, in nobody else's name, with two reviewers."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.models import Decision
+from tests import factories as make
+from tests.browser.annotate.steps import click_text, painted, press, saved
+from tests.browser.conftest import session_cookie
+from tests.browser.reviewing import (
+    decided,
+    gold,
+    open_review,
+    opened,
+    propose,
+    states,
+    world,
+)
+
+__all__ = ["opened", "world"]
+
+
+# ── Saving ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_offline_decisions_are_kept_and_sent_in_order(opened: Page, world: SimpleNamespace) -> None:
+    opened.context.set_offline(True)
+    press(opened, "a", "x", "c")
+    expect(opened.locator("#save-state")).to_have_text("Offline, 3 waiting")
+    press(opened, "k", "k", "a", "u")
+    expect(opened.locator("#save-state")).to_have_text("Offline, 5 waiting")
+    press(opened, "Enter")
+    expect(opened.locator("#told")).to_contain_text("still open")
+    assert decided() == 0
+    opened.context.set_offline(False)
+    opened.evaluate("window.dispatchEvent(new Event('online'))")
+    saved(opened)
+    assert gold(world.note) == [("PATIENT", "Mario Rossi"), ("CITY", "Torino")]
+    assert decided() == 5
+    assert [label for label, _ in painted(opened)] == ["PATIENT", "DATE", "CITY", "DOCTOR"]
+
+
+def test_a_lost_answer_doubles_nothing(opened: Page, world: SimpleNamespace) -> None:
+    lost = []
+
+    def lose_once(route: Any) -> None:
+        if lost:
+            route.continue_()
+            return
+        lost.append(route.fetch().status)  # the server did it, but the page never hears
+        route.abort()
+
+    opened.route("**/decide", lose_once)
+    press(opened, "a")
+    expect(opened.locator("#save-state")).to_have_text("Offline, 1 waiting")
+    saved(opened)
+    assert lost == [200]
+    assert (gold(world.note), decided()) == ([("PATIENT", "Mario Rossi")], 1)
+    expect(opened.locator("#told")).not_to_contain_text("Somebody else")
+
+
+def test_closing_offline_keeps_the_page(opened: Page, world: SimpleNamespace) -> None:
+    press(opened, "a", "a", "a", "a")
+    saved(opened)
+    opened.context.set_offline(True)
+    press(opened, "Enter")
+    expect(opened.locator("#told")).to_contain_text("not closed")
+    opened.context.set_offline(False)
+    press(opened, "Enter")
+    opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
+
+
+def test_leaving_unsaved_decisions_warns(opened: Page) -> None:
+    opened.context.set_offline(True)
+    press(opened, "a")
+    expect(opened.locator("#save-state")).to_contain_text("Offline")
+    with opened.expect_event("dialog") as asked:
+        opened.once("dialog", lambda dialog: dialog.dismiss())
+        opened.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
+    opened.context.set_offline(False)
+    saved(opened)
+
+
+def test_nobody_decides_in_another_s_name(opened: Page, world: SimpleNamespace, live_server: Any) -> None:
+    opened.context.clear_cookies()
+    press(opened, "a")
+    expect(opened.locator("#save-state")).to_have_text("Signed out, 1 waiting")
+    opened.context.add_cookies([session_cookie(world.rosa, live_server.url)])
+    opened.evaluate("window.dispatchEvent(new Event('online'))")
+    expect(opened.locator("#save-state")).to_have_text("Another person is signed in, 1 waiting")
+    assert decided() == 0
+    opened.context.add_cookies([session_cookie(world.rita, live_server.url)])
+    opened.evaluate("window.dispatchEvent(new Event('online'))")
+    saved(opened)
+    assert Decision.objects.get().reviewer == world.rita
+
+
+# ── Two reviewers ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.both_databases
+def test_two_reviewers_lose_no_decision(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    other = open_review(page_of(world.rosa), live, world)
+    press(opened, "a")
+    saved(opened)
+    # Rosa still sees it as open and rejects it: refused with a clear word, and she sees what is.
+    press(other, "x")
+    expect(other.locator("#told")).to_contain_text("Rita accepted this proposal meanwhile, so yours was not saved")
+    expect(other.locator("#proposals .is-accepted")).to_contain_text("Mario Rossi")
+    assert gold(world.note) == [("PATIENT", "Mario Rossi")]
+    # They go on, each on what the other has not touched; each is told, and both hold the same in the end.
+    press(other, "x")  # the date
+    saved(other)
+    press(opened, "j", "a")  # Torino
+    expect(opened.locator("#told")).to_contain_text("Somebody else decided on this note meanwhile")
+    saved(opened)
+    other.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(other.locator("#proposals .is-accepted")).to_have_count(2)
+    assert painted(other) == painted(opened)
+    assert gold(world.note) == [("PATIENT", "Mario Rossi"), ("HOSPITAL", "Torino")]
+    # Having seen it, Rosa may decide otherwise; Rita's undo does not go over that.
+    click_text(other, "Torino")
+    press(other, "x")
+    saved(other)
+    press(opened, "u")
+    expect(opened.locator("#told")).to_contain_text("Somebody has decided otherwise since")
+    assert gold(world.note) == [("PATIENT", "Mario Rossi")]
+
+
+@pytest.mark.both_databases
+def test_closed_by_somebody_else(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    other = open_review(page_of(world.rosa), live, world)
+    press(other, "a", "a", "a", "a", "Enter")
+    other.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
+    press(opened, "x")
+    expect(opened.locator("#told")).to_contain_text("review is closed")
+    expect(opened.get_by_role("button", name="Reopen")).to_be_visible()
+    expect(opened.locator("#close-form")).to_be_hidden()
+    assert len(gold(world.note)) == 4
+
+
+@pytest.mark.both_databases
+def test_two_runs_meet_in_gold(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    second = make.make_author(world.project, kind="run", name="rules-2")
+    propose(world.note, second, [("Torino", "HOSPITAL"), ("54", "AGE")])
+    press(opened, "j", "j", "a")
+    saved(opened)
+    world.run = second
+    page = open_review(page_of(world.rosa), live, world)
+    assert states(page) == ["open", "accepted"]
+    click_text(page, "Torino")
+    expect(page.locator("#chosen")).to_contain_text("In gold already, so there is nothing to decide: from run:rules-1")
+    press(page, "x")
+    expect(page.locator("#told")).to_contain_text("accepted this very span as rules-1 proposed it")
+    assert gold(world.note) == [("HOSPITAL", "Torino")]
