@@ -1,11 +1,10 @@
 """Language models for jobs: the backend of a run, the answers kept for it, and what it cost."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.domain.hashing import text_sha256
@@ -70,13 +69,13 @@ class _Kept:
     def _keep(self, key: str, text: str, found: Any) -> None:
         """Under the note that has this text. One that was erased in the meantime keeps nothing; its answer cost."""
         notes = Document.objects.filter(project=self._project, sha256=text_sha256(text))
-        note = notes.values_list("pk", flat=True).first()
         with transaction.atomic():
+            # Held, so that it can't be erased before the answer is there to go with it.
+            note = notes.select_for_update(no_key=True).values_list("pk", flat=True).first()
             if note is not None:
-                with suppress(IntegrityError), transaction.atomic():
-                    LlmAnswer.objects.bulk_create(
-                        [LlmAnswer(document_id=note, key=key, found=found)], ignore_conflicts=True
-                    )
+                LlmAnswer.objects.bulk_create(
+                    [LlmAnswer(document_id=note, key=key, found=found)], ignore_conflicts=True
+                )
             self._bill.record()
 
 

@@ -135,6 +135,19 @@ def test_without_a_majority_an_entity_is_discarded_and_listed(client, project, s
     assert "ward/good" in shown and "FP" in shown
 
 
+def test_a_higher_threshold_discards_what_two_of_three_agree_on(client, project, server):
+    ask(client, threshold="0.7")
+    judging = Judging.objects.get()
+    done(judging)
+    found = result_of(judging)
+    assert (found["threshold"], found["discarded"], found["majority"]["micro"]["tp"]) == (0.7, 6, 3)
+    shown = places(client, judging, "discarded")
+    assert shown.count("<mark>Mario Rossi</mark>") == 3 and shown.count("<mark>54</mark>") == 3
+    # In the language that was asked for, as the page shows it.
+    assert {body["messages"][0]["content"] for body in server.requests} == {judging.prompt}
+    assert "Giudichi quanto bene" in judging.prompt and judging.prompt.splitlines()[0] in page(client, judging)
+
+
 def test_what_is_stored_holds_no_text_and_goes_with_its_note(client, project, server):
     ask(client)
     judging = Judging.objects.get()

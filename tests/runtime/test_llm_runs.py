@@ -133,6 +133,22 @@ def test_answers_stay_in_their_project(client, project, server):
     assert finished(run).state == Job.State.DONE and len(server.requests) == asked + 2
 
 
+@pytest.mark.both_databases
+def test_a_note_that_is_erased_while_it_is_read_keeps_nothing_but_its_cost(client, project, server):
+    def erases(body):
+        if note_of(body) == f"{TEXT} 0":
+            erase_patient(project=project, patient_id="p0", actor=None)
+            connection.close()
+        return model(body)
+
+    server.script = erases
+    start(client)
+    run = Run.objects.get()
+    job = finished(run)
+    assert (job.state, job.result["notes"], RunItem.objects.count()) == (Job.State.DONE, 2, 2)
+    assert (LlmAnswer.objects.count(), LlmUsage.objects.get(run=run).requests) == (4, len(server.requests))
+
+
 def test_text_does_not_leave_the_machine_before_somebody_agreed(client, project, server):
     response = start(client, model="cloud large")
     assert response.status_code == 422 and not Run.objects.exists() and not server.requests
