@@ -156,3 +156,13 @@ def test_what_is_selected_is_on_the_screen(transactional_db: None, page_of: Any,
     expect(first).to_have_role("group")
     expect(first).to_have_accessible_name("PATIENT")
     expect(page.locator("#note")).to_have_accessible_name(re.compile("^Text of"))
+
+
+def test_the_foot_of_a_note_that_was_handed_in_is_one_row_on_a_phone(
+    world: SimpleNamespace, page_of: Any, live: Any
+) -> None:
+    make.make_set(world.notes[1], world.ann, submitted=True)
+    page = open_note(page_of(world.ann, viewport={"width": 390, "height": 844}), live, world.notes[1])
+    assert box(page, ".wb-foot")["height"] < 60
+    for name in ("#previous-note", "#next-note", "#reopen", "#next-open"):
+        expect(page.locator(name)).to_be_in_viewport(ratio=1)
