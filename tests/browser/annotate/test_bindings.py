@@ -58,6 +58,8 @@ def test_every_key_that_selects(page: Page) -> None:
         assert chosen(page) == "cinque"
         press(page, key)
         assert fnmatchcase(chosen(page), wanted), (key, chosen(page))
+        # It is what a label would be given to, no selection of the browser's own.
+        expect(page.locator("#selected .wb-quote")).to_have_text(chosen(page))
     # A character further is a space: it is selected, and never labelled.
     press(page, "Control+Home", "ArrowRight", "Control+Shift+ArrowRight")
     assert page.evaluate("document.getSelection().toString()") == "due "
@@ -111,10 +113,16 @@ def test_words_on_what_cannot_be(page: Page, lines: SimpleNamespace) -> None:
     press(page, "*")
     expect(page.locator("#selected .wb-hint")).to_contain_text("stands nowhere else")
     # White space alone is no span.
-    press(page, "Escape")
-    page.keyboard.down("Alt")
-    page.evaluate("document.getSelection().removeAllRanges()")
-    page.keyboard.up("Alt")
+    press(
+        page,
+        "Control+Home",
+        "Control+Shift+ArrowRight",
+        "Alt+Shift+ArrowRight",
+        "Alt+Shift+ArrowRight",
+        "Alt+Shift+ArrowRight",
+        "2",
+    )
+    expect(said).to_have_text("Only white space is selected.")
     saved(page)
     assert quotes(lines.ann, lines.note) == [("PATIENT", "Uno")]
 
