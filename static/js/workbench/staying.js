@@ -10,10 +10,6 @@ const RESTED = 3; // frames without a change
 
 let going = null; // the place that is being gone to
 
-for (const name of ["wheel", "keydown", "pointerdown"]) {
-  window.addEventListener(name, () => leaveOff(), { capture: true, passive: true });
-}
-
 /** Whatever was being gone to: no longer. */
 export function leaveOff() {
   going = null;
@@ -22,6 +18,8 @@ export function leaveOff() {
 /** @param {() => number} missing  how many pixels further down the text must be scrolled, as it lies now */
 export function stayAt(missing) {
   going = missing;
+  // Again and again the same function: it is added once.
+  for (const name of ["wheel", "keydown", "pointerdown"]) window.addEventListener(name, leaveOff, { capture: true, passive: true });
   look(missing, FRAMES, RESTED);
 }
 
