@@ -12,6 +12,8 @@ from django.urls import reverse
 
 from annotations.models import Document, Span
 from annotations.services.errors import ServiceError
+from models_runtime.backends import BackendError, children
+from models_runtime.jobs import training
 from models_runtime.jobs import weights as found_here
 from models_runtime.jobs.weights import weights
 from models_runtime.models import Job, Run, TrainedModel
@@ -116,6 +118,31 @@ def test_a_bilstm_learns_the_notes_first_and_goes_elsewhere_with_that(world, cli
     client.post(page("model_upload"), {"file": file, "name": "copy"})
     copy = TrainedModel.objects.get(name="copy")
     assert (copy.state, copy.card["sha256"]) == (State.READY, model.card["sha256"])
+
+
+def test_the_curves_grow_on_the_page_while_it_learns(world, client, monkeypatch):
+    steps = [(True, 1, 9.5, None), (True, 2, 8.5, None), (False, 1, 4.0, 0.25), (False, 2, 3.0, 0.5), (False, 3, 2, 1)]
+    shown = []
+
+    def learns(*args, told, **options):
+        for adapting, iteration, loss, f1 in steps:
+            told({"adapting": adapting, "iteration": iteration, "most": 3, "loss": loss, "f1": f1})
+            shown.append(said(client.get(page("model", model.pk))))
+        raise BackendError("that is enough for this test", permanent=True)
+
+    monkeypatch.setattr(children, "train", learns)
+    monkeypatch.setattr(training, "WRITE_EVERY", 0)
+    client.force_login(world.viewer)
+    model = start_training(project=world.project, gold=1, actor=None, key="k", backend="bilstm", adapt=2)
+    work(model.job_id)
+    curves = [re.findall(r'<svg class="plot"[^>]*aria-label="([^"]*)"', html) for html in shown]
+    adapted = "Loss of guessing the next character, by epoch: 9.5 → 8.5 (2)"
+    assert curves == [
+        [], [adapted], [adapted],
+        [adapted, "Loss by iteration: 4 → 3 (2)", "F1 on the notes held out, by epoch: 0.25 → 0.5 (2)"],
+        [adapted, "Loss by iteration: 4 → 2 (3)", "F1 on the notes held out, by epoch: 0.25 → 1 (3)"],
+    ]  # fmt: skip
+    assert all('hx-trigger="every 1s"' in html for html in shown)
 
 
 def test_one_language_after_the_other(world, trained, home, client):
