@@ -160,4 +160,6 @@ def test_no_log_line_holds_a_note(caplog: pytest.LogCaptureFixture) -> None:
     with serving(in_turn(Said(status=500), Said(status=400), "yes")) as server:
         completion(server.url).complete(QUESTION)
         assert all("Serra" in note_of(body) for body in server.requests)
+    for client in ("openai._base_client", "httpx", "httpcore.http11"):  # as other versions of these do
+        logging.getLogger(client).debug("Request options: Dr. Serra")
     assert "Serra" not in caplog.text

@@ -106,13 +106,14 @@ def test_a_bilstm_learns_the_notes_first_and_goes_elsewhere_with_that(world, cli
     asked = {"gold": 1, "algorithm": "bilstm:quick", "base": "left-aside", "adapt": "2", "token": "t"}
     there = client.post(page("model_train"), asked).url
     model = TrainedModel.objects.get()
-    assert model.params == {"algorithm": "quick", "adapt": 2}
+    assert (model.params, model.job.queue) == ({"algorithm": "quick", "adapt": 2}, Job.Queue.GPU)
     TrainedModel.objects.update(params=model.params | {"iterations": 2})
     work(model.job_id)
     model.refresh_from_db()
     assert (Job.objects.get().error, len(model.losses), len(model.card["adapted"])) == ("", 2, 2)
     shown = said(client.get(there))
     assert "2 epochs of guessing the next character" in shown and "Loss of guessing the next character" in shown
+    assert PLACE.search(shown)
     file = SimpleUploadedFile("copy.zip", b"".join(client.get(page("model_file", model.pk)).streaming_content))
     client.post(page("model_retire", model.pk))  # the same file would be the same model
     client.post(page("model_upload"), {"file": file, "name": "copy"})
