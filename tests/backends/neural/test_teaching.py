@@ -63,6 +63,14 @@ def test_a_killed_lesson_goes_on_where_it_stood(act: Callable[..., Any], tmp_pat
     assert all(torch.equal(found[name], value) for name, value in whole.items())
 
 
+def test_a_language_that_was_learned_to_its_end_is_not_learned_again(tmp_path: Path) -> None:
+    """Labels follow, and whoever is killed while learning these comes by here again."""
+    whole, steps, _ = attempt(adapt, tmp_path / "one")
+    found, told, learned = attempt(adapt, tmp_path / "one")
+    assert (told, learned) == (steps, [])
+    assert all(torch.equal(found[name], value) for name, value in whole.items())
+
+
 def test_another_lesson_s_checkpoint_and_junk_are_a_fresh_start(tmp_path: Path) -> None:
     whole, *_ = attempt(labels, tmp_path / "whole")
     with pytest.raises(Killed):
