@@ -1,35 +1,40 @@
-"""The page where a person remaps the keys of labels for themselves."""
+"""The page where a person remaps the keys of labels for themselves; ?note=ID is the note that it was opened from."""
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from annotations.access import Access, Can, enter
+from annotations.access import Access, Can, enter, notes_for
 from annotations.forms.personal import KeysForm
 from annotations.forms.refusals import refuse
 from annotations.selectors.personal import key_lines, program_keys
 from annotations.services.errors import ServiceError
 from annotations.services.personal import reset_keys, set_keys
-from annotations.views.requests import Request
+from annotations.views.requests import Request, number
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def keys(request: Request, slug: str) -> HttpResponse:
     """All labels with the project's key and one's own; a POST changes them, or with do=reset takes all back."""
     access = enter(request.user, slug, Can.ANNOTATE)
+    note = notes_for(access).only("id", "name").filter(pk=number(request.GET, "note") or 0).first()
+    here = reverse("keys", args=[slug]) + (f"?note={note.pk}" if note else "")
     if request.method == "POST" and request.POST.get("do") == "reset":
         reset_keys(access=access)
         messages.success(request, _("You use the project's keys again."))
-        return redirect("keys", slug)
+        return redirect(here)
     lines = key_lines(access.project.pk, access.user.pk)
     form = KeysForm(request.POST if request.method == "POST" else None, lines=lines)
     if request.method == "POST" and form.is_valid() and _saved(request, access, form):
-        return redirect("keys", slug)
+        return redirect(here)
     context = {
         "access": access,
         "form": form,
+        "note": note,
+        "here": here,
         "program": program_keys(),
         "changed": any(line.changed for line in lines),
     }

@@ -140,6 +140,22 @@ def test_the_page(world: SimpleNamespace) -> None:
     assert keys(world)["AGE"] == ""
 
 
+def test_the_way_back_to_the_note_that_it_was_opened_from(world: SimpleNamespace) -> None:
+    ann, path, note = (
+        client_of(world.ann),
+        reverse("keys", args=["covid"]),
+        reverse("annotate", args=["covid", world.note.pk]),
+    )
+    there = f"{path}?note={world.note.pk}"
+    for data in (None, form(world, AGE="z"), form(world, AGE="n"), {"do": "reset"}):
+        answer = ann.get(there) if data is None else ann.post(there, data, follow=True)
+        assert f'href="{note}"' in answer.content.decode(), data
+    elsewhere = make.make_note(world.project, name="not-anns")
+    for asked in ("", f"?note={elsewhere.pk}", "?note=x"):
+        html = ann.get(path + asked).content.decode()
+        assert "Back to" not in html and "not-anns" not in html
+
+
 def test_what_the_page_refuses(world: SimpleNamespace) -> None:
     ann = client_of(world.ann)
     path = reverse("keys", args=["covid"])

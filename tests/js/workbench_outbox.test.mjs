@@ -77,6 +77,20 @@ test("it is never called saved while something waits", async () => {
   assert.deepEqual(it.states, ["saving", "offline", "signed-out", "other-person", "saved", "saved"]);
 });
 
+test("nor between two changes, of which one is saved", async () => {
+  const it = outbox(["a", "b"]);
+  await it.outbox.drained();
+  await new Promise((done) => setImmediate(done));
+  assert.deepEqual(it.states, ["saving", "saving", "saving", "saved", "saved"]);
+});
+
+test("an answer ends the row of failures: the next one is waited for as if it was the first", async () => {
+  const it = outbox(["a", "b"], [{ kind: "lost" }, { kind: "lost" }, {}, { kind: "lost" }]);
+  it.outbox.poke();
+  while (it.accepted.length < 2) await new Promise((done) => setImmediate(done));
+  assert.deepEqual(it.waits, [1000, 2000, 1000]);
+});
+
 test("waiting for a connection ends when somebody pokes", async () => {
   const it = outbox(["a"], [{ kind: "lost" }]);
   let asleep;
@@ -172,12 +186,25 @@ test("an out-of-date form token is renewed once, then it is as if the answer was
   assert.equal((await api("t3", fresh).post("/changes", {})).kind, "lost");
   assert.equal((await api("t2", response(401)).post("/changes", {})).kind, "signed-out");
   assert.equal((await api("t2", response(200, { person: 6, csrf: "t2" })).post("/changes", {})).kind, "other-person");
+  assert.equal((await api("t2", response(403, { error: "stale-page" })).post("/changes", {})).kind, "lost");
 });
 
 test("a token that was given to somebody else is not used", async () => {
   const api = new Api({ token: "t1", person: 5 }, async () => response(200, { person: 6, csrf: "t2" }));
   assert.equal((await api.get("/spans")).kind, "other-person");
   assert.equal(api.token, "t1");
+});
+
+test("no answer is waited for without end, none is kept on the computer, and none is of another page", async () => {
+  const seen = [];
+  const api = new Api({ token: "t", person: 5 }, async (_url, options) => (seen.push(options), response(200, { person: 5 })));
+  await api.post("/changes", {});
+  await api.get("/spans");
+  for (const { signal, cache, redirect } of seen) {
+    assert.ok(signal instanceof AbortSignal);
+    assert.deepEqual([cache, redirect], ["no-store", "manual"]);
+  }
+  assert.equal(seen.length, 2);
 });
 
 test("a network error is a lost answer", async () => {

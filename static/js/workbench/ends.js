@@ -183,7 +183,9 @@ export class Ends {
 
   #follow(drag) {
     const { places, cursor } = this.#workbench.note;
-    const offset = places.under(drag.x - drag.dx, drag.y - drag.dy);
+    // A hand beyond the window's edge is at the text that it scrolls in there.
+    const { top, bottom } = this.#scroller.getBoundingClientRect();
+    const offset = places.under(drag.x - drag.dx, Math.min(Math.max(drag.y - drag.dy, top + 1), bottom - 1));
     if (offset === null) return;
     drag.place = dragged(cursor.tokens, drag.span, drag.edge, offset, drag);
     this.#show(drag.place);

@@ -27,9 +27,8 @@ export class Frame {
     byId("reopen-form").action = note.urls.reopen;
     byId("outcome").href = note.data.outcome;
     byId("outcome").hidden = !note.data.outcome;
-    const onward = new URL(byId("next-open").href);
-    onward.search = `?after=${note.id}`;
-    byId("next-open").href = onward.href;
+    about("next-open", "after", note);
+    about("own-keys", "note", note);
     byId("submit").disabled = false;
     this.#state(note);
   }
@@ -40,4 +39,11 @@ export class Frame {
     byId("seeded").hidden = !seeded;
     byId("withdrawn").hidden = note.reading.state !== "withdrawn";
   }
+}
+
+/** A link to a page that has to know which note is open. */
+function about(link, name, { id }) {
+  const url = new URL(byId(link).href);
+  url.search = `?${name}=${id}`;
+  byId(link).href = url.href;
 }

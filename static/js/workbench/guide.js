@@ -24,6 +24,7 @@ export class Guide {
     });
     byId("guide-close").addEventListener("click", () => this.close());
     this.#root.addEventListener("click", (event) => this.#jump(event));
+    byId("notes-list").querySelector("summary").addEventListener("click", (event) => this.#give(event));
     // Before the keys of the note: with nothing selected there, Escape closes this first.
     document.addEventListener("keydown", (event) => this.#escape(event), { capture: true });
     workbench.on("selected", () => this.#label());
@@ -67,6 +68,15 @@ export class Guide {
     this.#root.hidden = !open;
     byId("workbench").classList.toggle("has-guide", open);
     this.#button.setAttribute("aria-expanded", String(open));
+  }
+
+  /** Whoever wants the list of notes gets it, also where there is no room for both. */
+  #give(event) {
+    const [list, items] = [byId("notes-list"), byId("notes-items")];
+    if (!this.isOpen || items.checkVisibility()) return;
+    event.preventDefault();
+    list.open = true;
+    if (!items.checkVisibility()) this.close();
   }
 
   #escape(event) {

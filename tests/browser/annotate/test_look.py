@@ -46,6 +46,29 @@ def test_the_columns(world: SimpleNamespace, page_of: Any, live: Any, width: int
         assert text["y"] + text["height"] <= side["y"]
 
 
+@pytest.mark.parametrize("width", [1440, 1380, 1024])
+@pytest.mark.parametrize("is_folded", [False, True])
+def test_the_list_of_notes_beside_the_guidelines(
+    world: SimpleNamespace, page_of: Any, live: Any, width: int, is_folded: bool
+) -> None:
+    """Where there is no room for both, whoever opens the list closes the guidelines."""
+    page = open_note(page_of(world.ann, viewport={"width": width, "height": 844}), live, world.note)
+    items, guide, summary = (page.locator(where) for where in ("#notes-items", "#guide", "#notes-list summary"))
+    if items.is_visible() == is_folded:
+        summary.click()
+    press(page, "g")
+    expect(guide).to_be_visible()
+    if width == 1440 and not is_folded:
+        expect(items).to_be_visible()
+        summary.click()
+        expect(items).to_be_hidden()
+    else:
+        expect(items).to_be_hidden()
+        summary.click()
+        expect(items).to_be_visible()
+    expect(guide).to_be_visible(visible=width == 1440)
+
+
 def test_the_text(transactional_db: None, page_of: Any, live: Any) -> None:
     project = make.make_project("covid")
     ann = make.make_member(project, user="ann")

@@ -6,6 +6,7 @@ from typing import Any
 from playwright.sync_api import Page, Route, expect
 
 from annotations.models import Event
+from tests import factories as make
 from tests.browser.annotate.steps import (
     click_text,
     drag,
@@ -230,6 +231,33 @@ def test_the_ends_of_a_span_are_dragged(opened: Page, world: SimpleNamespace) ->
     assert quote.endswith("ziente Mario Rossi")
     assert quote != "Paziente Mario Rossi"
     assert Event.objects.filter(verb__startswith="span.").count() == 6
+
+
+def test_the_text_moves_along_under_an_end_that_is_held_at_the_edge(
+    world: SimpleNamespace, page_of: Any, live: Any
+) -> None:
+    """The hand rests; the text goes on under it, down and up, and stops where it ends."""
+    text = "".join(f"riga{number:03} torna a casa\n" for number in range(200))
+    note = make.make_note(world.project, text, readers=[world.ann])
+    page = open_note(page_of(world.ann), live, note)
+    drag(page, "riga005")
+    page.keyboard.press("1")
+    frame = page.locator("#scroll").bounding_box()
+    assert frame is not None
+    pull(page, "end", {"x": frame["x"] + 300, "y": frame["y"] + frame["height"] - 5})
+    at_end = "() => { const { scrollTop, scrollHeight, clientHeight } = document.getElementById('scroll'); return "
+    page.wait_for_function(at_end + "scrollTop > 500 && scrollTop + clientHeight >= scrollHeight - 2; }")
+    page.mouse.up()
+    saved(page)
+    [(_, quote)] = quotes(world.ann, note)
+    assert quote.startswith("riga005") and "riga190" in quote
+    # Back up, with the hand beyond the window's edge.
+    pull(page, "end", {"x": frame["x"] + 300, "y": frame["y"] - 20})
+    page.wait_for_function(at_end + "scrollTop === 0; }")
+    page.mouse.up()
+    saved(page)
+    [(_, quote)] = quotes(world.ann, note)
+    assert quote == "riga"  # its first word: an end never crosses the other
 
 
 def test_a_click_on_an_end_is_for_the_text_below(opened: Page) -> None:

@@ -119,3 +119,24 @@ def test_where_keys_go_on(long: SimpleNamespace, leave: Any) -> None:
     leave(page)
     is_at(page, there)
     expect(page.locator("#note .span.is-selected")).to_have_text("torna")
+
+
+def test_the_hit_of_a_search_by_its_own_link(long: SimpleNamespace, page_of: Any, live: Any) -> None:
+    """Also far down, and also where the link is opened in a tab of its own."""
+    long.page.goto(live("search", "covid"))
+    long.page.get_by_label("Look for").fill("riga377 mario")
+    long.page.get_by_role("button", name="Search").last.click()
+    link = long.page.locator(".hits a")
+    expect(link).to_have_count(1)
+    address = link.evaluate("link => link.href")
+    assert "riga" not in address
+    page = page_of(beside=long.page)
+    page.goto(address)
+    page.wait_for_selector("html[data-workbench=ready]")
+    assert selected(page) == "riga377 Mario"
+    is_at(page, top(page))
+    expect(page.locator("#L378")).to_be_in_viewport(ratio=1)
+    press(page, "1")
+    saved(page)
+    expect(page.locator("#note .span")).to_have_text("riga377 Mario")
+    expect(page.locator("#note .span")).to_be_in_viewport()

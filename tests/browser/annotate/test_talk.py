@@ -247,7 +247,9 @@ def test_ones_own_keys(world: SimpleNamespace, page_of: Any, live: Any, axe: Any
     page.get_by_role("button", name="Save my keys").click()
     expect(page.locator("#messages")).to_contain_text("Without a key now: PATIENT.")
     assert PersonalKey.objects.count() == 1
-    open_note(page, live, world.note)
+    page.get_by_role("link", name=f"Back to {world.note.name}").click()
+    page.wait_for_selector("html[data-workbench=ready]")
+    expect(page.locator("#note-name")).to_have_text(world.note.name)
     click_text(page, "54")
     press(page, "ArrowRight", "ArrowLeft")
     drag(page, "54")

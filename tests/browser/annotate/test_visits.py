@@ -1,5 +1,6 @@
 """The annotate page goes from note to note in place; what is fetched ahead, what is left behind, and the way back."""
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,6 +40,7 @@ def test_in_place_there_and_back(ready: Page, world: SimpleNamespace, live: Any,
     expect(ready.locator("#note")).to_have_attribute("aria-label", f"Text of {second.name}")
     expect(ready.locator("#notes [aria-current]")).to_have_text(second.name)
     expect(ready.locator("#crumb-note")).to_have_text(second.name)
+    expect(ready.locator("#own-keys")).to_have_attribute("href", re.compile(rf"/keys/\?note={second.pk}$"))
     expect(ready.locator("#said")).to_contain_text(second.name)
     press(ready, "ArrowRight", "c")
     saved(ready)
