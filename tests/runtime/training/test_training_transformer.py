@@ -125,7 +125,8 @@ def test_the_curves_grow_on_the_page_while_it_learns(world, client, monkeypatch)
     steps = [(True, 1, 9.5, None), (True, 2, 8.5, None), (False, 1, 4.0, 0.25), (False, 2, 3.0, 0.5), (False, 3, 2, 1)]
     shown = []
 
-    def learns(*args, told, **options):
+    def learns(*args, told, options, unlabelled, **more):
+        assert (options["grouping"], options["adapt"], len(list(unlabelled))) == (4, 2, 2)
         for adapting, iteration, loss, f1 in steps:
             told({"adapting": adapting, "iteration": iteration, "most": 3, "loss": loss, "f1": f1})
             shown.append(said(client.get(page("model", model.pk))))
@@ -134,7 +135,7 @@ def test_the_curves_grow_on_the_page_while_it_learns(world, client, monkeypatch)
     monkeypatch.setattr(children, "train", learns)
     monkeypatch.setattr(training, "WRITE_EVERY", 0)
     client.force_login(world.viewer)
-    model = start_training(project=world.project, gold=1, actor=None, key="k", backend="bilstm", adapt=2)
+    model = start_training(project=world.project, gold=1, actor=None, key="k", backend="bilstm", adapt=2, grouping=4)
     work(model.job_id)
     curves = [re.findall(r'<svg class="plot"[^>]*aria-label="([^"]*)"', html) for html in shown]
     adapted = "Loss of guessing the next character, by epoch: 9.5 → 8.5 (2)"
