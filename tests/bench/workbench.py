@@ -149,7 +149,7 @@ def _url(bench: Bench, path: str) -> str:
 
 
 def _opened(page: Page) -> Row:
-    page.wait_for_function("window.benchWatch?.opened")
+    page.wait_for_function("() => window.benchWatch?.opened")
     return dict(page.evaluate("benchWatch.opened"))
 
 
