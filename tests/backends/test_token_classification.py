@@ -123,6 +123,14 @@ def test_it_learns_the_language_first_and_goes_on_after_a_kill(folder: Path, tmp
     assert learn(lesson(folder, notes, 2), tmp_path / "plain.zip") != whole
 
 
+def test_the_language_is_learned_from_notes_without_labels_too(folder: Path, tmp_path: Path) -> None:
+    more = [text for text, _ in moved_notes(6)]
+    asked = [{"adapt": 1}, {"adapt": 1, "unlabelled": more}, {"unlabelled": more}]
+    made = [learn(lesson(folder, made_notes(2), 1, **each), tmp_path / "made.zip") for each in [*asked, {}]]
+    assert made[0] != made[1], "the notes without labels taught it something"
+    assert made[2] == made[3], "and only where the language is learned"
+
+
 def test_gaps_are_asked_of_pieces_and_of_nothing_else() -> None:
     torch.manual_seed(3)
     ids = torch.randint(5, 600, (200, 30))

@@ -49,6 +49,32 @@ def test_a_note_longer_than_the_model_fails_alone(folder: Path) -> None:
     assert not caught.value.permanent
 
 
+def test_a_model_that_was_taught_to_chat_is_asked_in_its_own_form(folder: Path, tmp_path: Path) -> None:
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    form = "{% for each in messages %}{{ each.role }} says {{ each.content }} {% endfor %}assistant says"
+    (tmp_path / "chat_template.jinja").write_text(form)
+    meter = Meter()
+    LocalCompletion(str(tmp_path), meter).complete(Question("Be brief.", "Hello", 4))
+    assert meter.take()["tokens_in"] == len("system says Be brief. user says Hello assistant says")
+
+
+def test_a_stop_is_heard_in_the_middle_of_an_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = LocalCompletion(str(folder), Meter())
+    forward, steps = model._model.forward, []
+
+    def counted(*words, **more):
+        steps.append(1)
+        if len(steps) == 3:
+            model.stop()
+        return forward(*words, **more)
+
+    monkeypatch.setattr(model._model, "forward", counted)
+    with pytest.raises(BackendError, match="stopped in the middle") as caught:
+        model.complete(Question("Be brief.", "Hello", 40))
+    assert len(steps) == 3 and not caught.value.permanent
+
+
 def test_only_safetensors_of_a_local_folder_are_loaded(folder: Path, tmp_path: Path) -> None:
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())

@@ -1,0 +1,30 @@
+"""The process of its own in which a model is learned, and a file of a stranger opened."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from models_runtime.backends import children
+from models_runtime.backends.base import BackendError
+
+
+def test_a_child_gets_none_of_our_secrets_and_the_gpu_that_is_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, str] = {}
+
+    class Watched(subprocess.Popen):  # type: ignore[type-arg]  # what it reads and writes doesn't matter here
+        def communicate(self, *words, **more):
+            environ = Path(f"/proc/{self.pid}/environ").read_bytes().decode()
+            seen.update(entry.split("=", 1) for entry in environ.split("\0") if entry)
+            return super().communicate(*words, **more)
+
+    for name in ("DATABASE_URL", "DEIDREVIEW_SECRET_KEY", "DEIDREVIEW_LLM_WARD_KEY"):
+        monkeypatch.setenv(name, "a-secret")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    monkeypatch.setattr(subprocess, "Popen", Watched)
+    with pytest.raises(BackendError, match="no model of deidreview"):
+        children.check({"deidreview-crf": "models_runtime.backends.crf.child"}, tmp_path / "nothing.zip")
+    assert seen["CUDA_VISIBLE_DEVICES"] == "1"
+    assert "a-secret" not in seen.values()
