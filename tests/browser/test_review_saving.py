@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from annotations.models import Decision
 from tests import factories as make
-from tests.browser.annotate.steps import click_text, painted, press, saved
+from tests.browser.annotate.steps import click_text, lose_one_answer, painted, press, saved
 from tests.browser.conftest import session_cookie
 from tests.browser.reviewing import (
     decided,
@@ -44,16 +44,7 @@ def test_offline_decisions_are_kept_and_sent_in_order(opened: Page, world: Simpl
 
 
 def test_a_lost_answer_doubles_nothing(opened: Page, world: SimpleNamespace) -> None:
-    lost = []
-
-    def lose_once(route: Any) -> None:
-        if lost:
-            route.continue_()
-            return
-        lost.append(route.fetch().status)  # the server did it, but the page never hears
-        route.abort()
-
-    opened.route("**/decide", lose_once)
+    lost = lose_one_answer(opened, "**/decide")
     press(opened, "a")
     expect(opened.locator("#save-state")).to_have_text("Offline, 1 waiting")
     saved(opened)

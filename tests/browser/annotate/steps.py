@@ -144,3 +144,18 @@ def select_exactly(page: Page, part: str, nth: int) -> None:
         }""",
         [part, nth],
     )
+
+
+def lose_one_answer(page: Page, path: str) -> list[int]:
+    """The next request to `path` is carried out, but the page never hears of it. Its status, once it was made."""
+    lost: list[int] = []
+
+    def lose(route: Any) -> None:
+        if lost:
+            route.continue_()
+            return
+        lost.append(route.fetch().status)
+        route.abort()
+
+    page.route(path, lose)
+    return lost

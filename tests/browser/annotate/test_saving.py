@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Assignment, Event, Span
 from tests import factories as make
-from tests.browser.annotate.steps import open_note, painted, press, quotes, saved
+from tests.browser.annotate.steps import lose_one_answer, open_note, painted, press, quotes, saved
 from tests.browser.conftest import session_cookie
 
 
@@ -52,16 +52,7 @@ def test_offline_work_is_kept_and_sent_in_order(opened: Page, world: SimpleNames
 
 
 def test_a_lost_answer_doubles_nothing(opened: Page, world: SimpleNamespace) -> None:
-    lost = []
-
-    def lose_once(route: Any) -> None:
-        if lost:
-            route.continue_()
-            return
-        lost.append(route.fetch().status)  # the server did it, but the page never hears
-        route.abort()
-
-    opened.route("**/changes", lose_once)
+    lost = lose_one_answer(opened, "**/changes")
     press(opened, "ArrowRight", "1")
     expect(opened.locator("#save-state")).to_have_text("Offline, 1 waiting")
     saved(opened)
