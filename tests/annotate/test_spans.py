@@ -5,9 +5,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.db import IntegrityError
 
 from annotations.models import AnnotationSet, Author, Event, Span, User
 from annotations.services import labels as label_services
+from annotations.services import spans
 from annotations.services.changes import Refused, read_change
 from annotations.services.reading import reopen, submit
 from annotations.services.spans import Answer, apply_change
@@ -340,3 +342,25 @@ def test_offsets_are_code_points_in_any_script(db: None) -> None:
         span = apply_change(document=note, user=ann, change=change).span
         assert span
         assert text[span["start"] : span["end"]] == part
+
+
+@pytest.mark.parametrize("times", [1, 2, 3], ids=["once", "twice", "every time"])
+def test_who_loses_a_race_tries_again(world: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Another request made the same row between our look and our write; which one only the database can tell."""
+    lost, record = [], spans.record
+
+    def losing(**words: Any) -> Event:
+        made = record(**words)
+        if len(lost) < times:
+            lost.append(made)
+            raise IntegrityError
+        return made
+
+    monkeypatch.setattr(spans, "record", losing)
+    data = create(world.note, world.labels, "Torino", "CITY")
+    if times == spans.TRIES:
+        refusal = refused(world, data)
+        assert (refusal.code, refusal.status) == ("busy", 503)  # which a page takes for "not now", and sends it again
+        return
+    assert do(world, data).version == 1
+    assert len(places()) == Event.objects.filter(verb__startswith="span.").count() == 1
