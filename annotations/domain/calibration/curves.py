@@ -17,6 +17,8 @@ Vector = tuple[float, float, float]
 
 # Confidences are kept with four digits: half a step away from 0 and 1.
 EDGE: Final = 0.00005
+# Beyond this logit a float rounds the share to exactly 0 or 1, which a curve never claims.
+_STEEPEST: Final = 30.0
 _ROUNDS: Final = 50
 _ENOUGH: Final = 1e-9
 
@@ -30,8 +32,9 @@ class Curve:
     c: float = 0.0
 
     def __call__(self, confidence: float) -> float:
-        """Both from 0 to 1; a raw 0 or 1 counts as very nearly so."""
-        return _share(_dot(self.parameters, _features(confidence)))
+        """The calibrated confidence, above 0 and below 1; a raw 0 or 1 counts as very nearly so."""
+        logit = _dot(self.parameters, _features(confidence))
+        return _share(min(max(logit, -_STEEPEST), _STEEPEST))
 
     @property
     def parameters(self) -> Vector:

@@ -63,6 +63,12 @@ def test_any_counts_give_a_rising_curve_between_0_and_1(points, weight):
     assert curve.a >= 0 and curve.b >= 0
 
 
+def test_a_steep_curve_never_reaches_0_or_1():
+    curve = fit([(1.0, 50, 50)] * 30, prior=AS_IT_IS, weight=0.1)
+    steep = Curve(curve.a * 20, curve.b * 20, curve.c)
+    assert 0 < steep(0.0) < 1e-9 and 1 - 1e-9 < steep(1.0) < 1
+
+
 def outcomes(*groups):
     """Of (label, confidence, spans, right); the spans go round the folds."""
     made = Outcomes()
