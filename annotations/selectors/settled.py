@@ -21,7 +21,7 @@ def is_settled(state: str, submitted_at: datetime | str | None) -> bool:
     return state == SUBMITTED or submitted_at is not None
 
 
-def settled_sets(project: Project) -> "QuerySet[AnnotationSet]":
+def settled_sets(project: Project | int) -> "QuerySet[AnnotationSet]":
     """By the author's id rather than a join: the constraint of one set per author serves each note with one look."""
     authors = Author.objects.filter(project=project, kind=Author.Kind.GOLD).values_list("pk", flat=True)
     return AnnotationSet.objects.filter(_FINISHED, author_id=authors.first() or 0)
@@ -32,7 +32,7 @@ def settled_at(project: Project, document: str) -> "QuerySet[AnnotationSet]":
     return settled_sets(project).filter(document=OuterRef(document))
 
 
-def settled_among(project: Project, documents: Iterable[int]) -> set[int]:
+def settled_among(project: Project | int, documents: Iterable[int]) -> set[int]:
     """Of these notes, those with settled gold."""
     rows = settled_sets(project).filter(document__in=list(documents))
     return set(rows.values_list("document_id", flat=True))

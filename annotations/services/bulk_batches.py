@@ -45,13 +45,11 @@ class Gold:
 
 
 class Done(NamedTuple):
-    """What a batch came to: proposals decided, and rivals rejected beside them; proposals skipped, in so many notes
-    that have gold; and those left open, as they conflict with gold or with each other."""
+    """What a batch came to: proposals decided, rivals rejected beside them, and proposals left open, as they conflict
+    with gold or with each other."""
 
     decided: int
     beside: int
-    skipped: int
-    notes: int
     conflicts: int
 
 
@@ -74,11 +72,13 @@ def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> Done:
         and reviews[span.annotation_set.document_id, span.annotation_set.author_id].pk not in shut
         and _place(span) not in golds[span.annotation_set.document_id].places
     ]
-    skipped = _skipped(bulk, open_ones, golds)
-    left = _conflicts(bulk, [span for span in open_ones if span.pk not in skipped], golds)
+    if not rule_of(bulk.rule).with_gold:
+        # A person may have finished gold since the proposals were listed.
+        open_ones = [span for span in open_ones if not golds[span.annotation_set.document_id].settled]
+    left = _conflicts(bulk, open_ones, golds)
     writer = _Writer(bulk, passes)
     for span in open_ones:
-        if span.pk in taken or span.pk in skipped or span.pk in left:
+        if span.pk in taken or span.pk in left:
             continue
         gold = golds[span.annotation_set.document_id]
         review = reviews[span.annotation_set.document_id, span.annotation_set.author_id]
@@ -86,14 +86,7 @@ def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> Done:
         taken.update([span.pk, *writer.decide(span, review, gold, against)])
     writer.write(golds.values())
     own = sum(decision.proposal_id in wanted for decision in writer.decisions)
-    return Done(own, len(writer.decisions) - own, len(skipped), len(set(skipped.values())), len(left - taken))
-
-
-def _skipped(bulk: BulkAct, spans: Sequence[Span], golds: dict[int, Gold]) -> dict[int, int]:
-    """Proposals in notes with settled gold, unless the act includes those; with their notes."""
-    if rule_of(bulk.rule).with_gold:
-        return {}
-    return {s.pk: s.annotation_set.document_id for s in spans if golds[s.annotation_set.document_id].settled}
+    return Done(own, len(writer.decisions) - own, len(left - taken))
 
 
 def _conflicts(bulk: BulkAct, spans: Sequence[Span], golds: dict[int, Gold]) -> set[int]:

@@ -23,7 +23,7 @@ from django.utils.translation import gettext
 from annotations.models import BulkAct, Decision, Label, Project, User, Verb
 from annotations.selectors.bulk_rules import Rule, open_of, rule_of, skipped_of
 from annotations.selectors.foreseen import Foreseen, foresee
-from annotations.services.bulk_batches import Done, decide_batch, take_back_batch
+from annotations.services.bulk_batches import decide_batch, take_back_batch
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.label_lock import keep_labels
@@ -81,15 +81,14 @@ def begin_bulk(*, bulk: BulkAct, user: User, with_gold: bool = False) -> bool:
 def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None = None) -> dict[str, Any]:
     """Decide what is open, in short transactions; one that was stopped goes on with what is left of it.
 
-    What is skipped is counted when the work begins; a note that gets gold after that is skipped when its turn comes.
+    Notes that get gold meanwhile are skipped when their turn comes; what is skipped is counted in the end.
     """
     project, rule = bulk.project, rule_of(bulk.rule)
     pairs = _pairs(open_of(rule, project, bulk.user), "annotation_set__document_id")
-    skipped, notes = skipped_of(rule, project, bulk.user)
     with transaction.atomic():
         if fence is not None:
             fence()
-        _count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes, conflicts=0)
+        _count(bulk, State.WORKING, conflicts=0)  # those of an attempt that was stopped are looked at again
     bulk.refresh_from_db()
     done, total = bulk.decided, bulk.decided + len(pairs)
     progress(done, total)
@@ -98,20 +97,18 @@ def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None 
             keep_labels(project.pk)
             if fence is not None:
                 fence()
-            _add(bulk, decide_batch(bulk, batch))
+            did = decide_batch(bulk, batch)
+            _count(
+                bulk, State.WORKING, decided=F("decided") + did.decided, beside=F("beside") + did.beside,
+                conflicts=F("conflicts") + did.conflicts,
+            )  # fmt: skip
         done += len(batch)
         progress(done, total)
     # What was to be decided when it was planned, and was not: somebody was first, or the note got gold meanwhile.
     BulkAct.objects.filter(pk=bulk.pk, planned__gt=F("decided")).update(left=F("planned") - F("decided"))
+    skipped, notes = skipped_of(rule, project, bulk.user)
+    _count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes)
     return _end(bulk, State.DONE, Verb.REVIEW_BULK_DONE)
-
-
-def _add(bulk: BulkAct, did: Done) -> None:
-    _count(
-        bulk, State.WORKING, decided=F("decided") + did.decided, beside=F("beside") + did.beside,
-        skipped=F("skipped") + did.skipped, skipped_notes=F("skipped_notes") + did.notes,
-        conflicts=F("conflicts") + did.conflicts,
-    )  # fmt: skip
 
 
 def begin_undo(*, bulk: BulkAct) -> bool:

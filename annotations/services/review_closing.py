@@ -50,9 +50,7 @@ def close_review(
             return review
         meets = between(review.pk, user)
         _check_stage(meets.stage if meets else "first", meets.first if meets else "", stage)
-        accepted = (
-            _accept_rest(document, author, user, review, gold, rest, with_gold=with_gold) if rest else 0
-        )
+        accepted = _accept_rest(document, author, user, review, gold, rest, with_gold=with_gold) if rest else 0
         _check_open(document, author)
         if _reveal(document, author, user, review, gold):
             return review
@@ -89,8 +87,8 @@ def _accept_rest(
     if wanted and settled and not with_gold:
         raise ServiceError(
             _(
-                "this note already has gold, so nothing was accepted; decide on each proposal, or reload the page and "
-                "tick that accepting the rest may add to the gold"
+                "this note already has gold, so nothing was accepted; decide on each proposal, or tick above the note "
+                "that “Accept the rest” may add to this gold (reload the page if you don’t see that box)"
             ),
             code="gold",
         )
