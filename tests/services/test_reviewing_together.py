@@ -384,6 +384,6 @@ def test_a_bulk_acceptance_while_another_makes_adjudicated_gold(world, at_once, 
         else:
             assert there == [(0, 11)], "the act's; making gold was refused and said so"
             assert (bulk.decided, bulk.skipped) == (1, 0)
-            assert "replace it explicitly" in [str(m) for m in client.get(answer.url).context["messages"]][0]
+            assert "replace it explicitly" in next(str(m) for m in client.get(answer.url).context["messages"])
         assert made or not planned_late
         note.delete()  # the next trial's string is this one's too
