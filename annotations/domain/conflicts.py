@@ -8,7 +8,7 @@ Place = tuple[int, int, int]
 
 
 class Candidate(NamedTuple):
-    """A suggestion as it would stand in gold. `reading`: its annotation set; `runs`: who proposes it in a merged list."""
+    """A suggestion as it would stand in gold. `reading`: its annotation set; `runs`: whose it is in a merged list."""
 
     pk: int
     place: Place
