@@ -40,7 +40,8 @@ class Review(models.Model):
 
 
 class BulkAct(models.Model):
-    """Many decisions as one act, by one rule, to be undone as one. It decides what is open and nothing else.
+    """Many decisions as one act, by one rule, to be undone as one. It decides what is open and nothing else, and skips
+    notes that already have gold unless the rule says otherwise.
 
     `rule` says which proposals (selectors.bulk_rules); counts are written as the work goes on. Its key is its address.
     """
@@ -66,6 +67,11 @@ class BulkAct(models.Model):
     decided = models.PositiveIntegerField(default=0)
     left = models.PositiveIntegerField(default=0, help_text="Somebody else was first, or the note's review was closed.")
     beside = models.PositiveIntegerField(default=0, help_text="Rivals of what was accepted, rejected in the same act.")
+    skipped = models.PositiveIntegerField(default=0, help_text="Open, in notes that already have gold.")
+    skipped_notes = models.PositiveIntegerField(default=0, help_text="The notes where `skipped` lie.")
+    conflicts = models.PositiveIntegerField(
+        default=0, help_text="Left open: they overlap gold, or each other, with other ends."
+    )
     taken_back = models.PositiveIntegerField(default=0)
     kept = models.PositiveIntegerField(default=0, help_text="Not taken back: decided otherwise or closed since.")
     created_at = models.DateTimeField(auto_now_add=True)

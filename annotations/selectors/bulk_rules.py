@@ -6,6 +6,7 @@ Kinds of rule, all of them over `runs` (author ids):
     merged     the same, of merged lists: at least `agree` of a list's runs, and more than are for any rival of it
     threshold  confidence of at least `least`; `label` and `source`, or None for any
 `to` is the label to accept with, None for the one proposed.
+`with_gold`: notes that already have gold are not skipped (selectors.settled).
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from django.db.models.functions import Coalesce
 from annotations.models import AnnotationSet, Author, Handover, PlantedLeak, Project, Review, Span, User
 from annotations.selectors.handovers import handed_on
 from annotations.selectors.planted import not_for_bulk
+from annotations.selectors.settled import settled_at, settled_sets
 
 Kind = Literal["string", "agreed", "merged", "threshold"]
 
@@ -35,6 +37,7 @@ class Rule:
     string: int | None = None
     but: Sequence[int] = field(default_factory=list)
     to: int | None = None
+    with_gold: bool = False
 
     def data(self) -> dict[str, Any]:
         return asdict(self)
@@ -83,9 +86,20 @@ def _runs_alike(runs: Sequence[int]) -> Coalesce:
 
 
 def open_of(rule: Rule, project: Project, user: User | None) -> "QuerySet[Span]":
-    """What this person's bulk act by the rule decides: no decision on it, not in gold as it is, its note's review
-    neither closed nor handed on by them."""
-    return only_open(proposals_of(rule), project, user)
+    """What this person's bulk act by the rule decides, but for conflicts: no decision on it, not in gold as it is, its
+    note's review neither closed nor handed on by them, its note without settled gold unless the rule includes those."""
+    spans = only_open(proposals_of(rule), project, user)
+    return spans if rule.with_gold else spans.filter(~Exists(settled_at(project, "annotation_set__document")))
+
+
+def skipped_of(rule: Rule, project: Project, user: User | None) -> tuple[int, int]:
+    """How many open proposals the rule names that its act skips, and in how many notes: those have gold already."""
+    if rule.with_gold or not settled_sets(project).exists():
+        return 0, 0
+    spans = only_open(proposals_of(rule), project, user)
+    inside = spans.filter(Exists(settled_at(project, "annotation_set__document")))
+    found = inside.aggregate(proposals=Count("pk"), notes=Count("annotation_set__document", distinct=True))
+    return found["proposals"], found["notes"]
 
 
 def only_open(spans: "QuerySet[Span]", project: Project, user: User | None) -> "QuerySet[Span]":

@@ -10,13 +10,15 @@ from annotations.domain.finding import around
 from annotations.models import Author, Decision, Document, Review, Span, User
 from annotations.selectors.handovers import held_pairs
 from annotations.selectors.planted import left_for_one
+from annotations.selectors.settled import settled_among
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
     """A proposal where it stands (code points, end-exclusive). `state`: open, accepted, rejected, gold or closed;
     `by` is who decided. Gold: it is there already; closed: open, in a note whose review is closed, or handed on by the
-    person who looks and now for a second one, or just shown to the first reader, who decides on it there."""
+    person who looks and now for a second one, or just shown to the first reader, who decides on it there. `settled`:
+    its note has gold that bulk acts skip."""
 
     pk: int
     note: int
@@ -34,6 +36,7 @@ class Occurrence:
     source: str
     state: str
     by: str
+    settled: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -55,9 +58,14 @@ def occurrences(spans: "QuerySet[Span]", project_id: int, user: User) -> list[Oc
         )
     }
     gold, closed = _gold(documents, project_id), _closed(rows) | held_pairs(user, documents)
+    settled = settled_among(project_id, documents)
     return [
-        _occurrence(row, *notes[row.annotation_set.document_id], gold, closed, alone=row.pk in alone) for row in rows
-    ]
+        _occurrence(
+            row, *notes[row.annotation_set.document_id], gold, closed, alone=row.pk in alone,
+            settled=row.annotation_set.document_id in settled,
+        )
+        for row in rows
+    ]  # fmt: skip
 
 
 def _gold(documents: Iterable[int], project_id: int) -> set[tuple[Any, ...]]:
@@ -77,7 +85,7 @@ def _closed(rows: Sequence[Span]) -> set[tuple[int, int]]:
 
 def _occurrence(
     row: Span, name: str, language: str, text: str, gold: set[tuple[Any, ...]], closed: set[tuple[int, int]],
-    *, alone: bool,
+    *, alone: bool, settled: bool,
 ) -> Occurrence:  # fmt: skip
     reading = row.annotation_set
     before, marked, after = around(text, (row.start, row.end))
@@ -91,5 +99,5 @@ def _occurrence(
         state = "closed"
     return Occurrence(
         row.pk, reading.document_id, name, language, reading.author.name, reading.author_id, row.label_id,
-        row.start, row.end, before, marked, after, row.confidence, row.source, state, by,
+        row.start, row.end, before, marked, after, row.confidence, row.source, state, by, settled,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from annotations.models.prepared import PreparedRead
 from annotations.selectors.handovers import ACTIVE, Between, between
 from annotations.selectors.planted import HIDDEN, planted_in
 from annotations.selectors.rivals import backing_of, rivals_among
+from annotations.selectors.settled import is_settled
 
 Place = tuple[int, int, int]
 """Start, end (code points, end-exclusive) and label id."""
@@ -23,7 +24,7 @@ _GOLD_SET = PreparedRead(
     lambda document, kind: (
         AnnotationSet.objects.filter(document_id=document, author__kind=kind)
         .order_by("id")
-        .values_list("id", "version")[:1]
+        .values_list("id", "version", "state", "submitted_at")[:1]
     ),
     int,
     str,
@@ -71,7 +72,7 @@ def review_state(*, document: Document, author: Author, user: User | None = None
     A proposal that gold holds already, span for span, counts as accepted: there is nothing left to decide.
     One whose accepted span somebody took out of gold since by other means is open again.
     """
-    gold, version = _GOLD_SET.first(document.pk, Author.Kind.GOLD.value) or (0, 0)
+    gold, version, *how = _GOLD_SET.first(document.pk, Author.Kind.GOLD.value) or (0, 0, "", None)
     review, closed_by, handed_on, share = _REVIEW.first(document.pk, author.pk, *ACTIVE) or (0, None, False, None)
     spans = _GOLD.all(gold) if gold else []
     present = {(start, end, label) for start, end, label, _ in spans}
@@ -101,6 +102,8 @@ def review_state(*, document: Document, author: Author, user: User | None = None
         "between": _between(meets) if meets else None,
         # Whether the note was drawn for planted leaks: it says nothing of what was drawn.
         "planting": bool(share),
+        # Whether the note has gold that a person has finished, so that decisions change it (selectors.settled).
+        "settled": is_settled(*how),
         "open": sum(proposal["state"] == "open" for proposal in proposals),
         "proposals": proposals,
         "gold": [{"start": s, "end": e, "label": label} | _history(how) for s, e, label, how in spans],

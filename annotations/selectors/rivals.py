@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from annotations.domain.conflicts import Candidate, Place
 from annotations.domain.merging import rivals
 from annotations.models import Span
 
@@ -12,6 +13,13 @@ def backing_of(provenance: Any) -> dict[str, Any] | None:
     """A proposal's runs, `{runs: [{run, confidence, source}], agree, of, clear}`; None outside of merged lists."""
     known = json.loads(provenance) if isinstance(provenance, str) else provenance
     return known if known and "runs" in known else None
+
+
+def candidate_of(pk: int, place: Place, reading: int, provenance: Any, to: int | None) -> Candidate:
+    """A proposal as a bulk act would accept it, under its own label or `to`."""
+    backing = backing_of(provenance)
+    runs = frozenset(each["run"] for each in backing["runs"]) if backing else frozenset()
+    return Candidate(pk, (place[0], place[1], place[2] if to is None else to), reading, runs)
 
 
 def rivals_among(proposals: Sequence[tuple[int, int, int, dict[str, Any]]]) -> dict[int, list[int]]:

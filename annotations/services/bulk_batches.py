@@ -4,40 +4,57 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from django.db.models import Case, IntegerField, Value, When
 from django.utils import timezone
 
+from annotations.domain.conflicts import Place, conflicting
 from annotations.models import AnnotationSet, BulkAct, Decision, Event, Handover, Review, Span, Verb
 from annotations.models.project import SecondReview
 from annotations.selectors.bulk_rules import rule_of
 from annotations.selectors.handovers import between
 from annotations.selectors.planted import left_for_one
-from annotations.selectors.rivals import backing_of, rivals_in, settled_by
+from annotations.selectors.rivals import backing_of, candidate_of, rivals_in, settled_by
+from annotations.selectors.settled import finished_by, is_settled
 from annotations.services.authors import gold_author
 from annotations.services.bulk import SpanRow, insert_objects, insert_spans
 from annotations.services.proposed_strings import Key, count_open
 from annotations.services.provenance import decided
 from annotations.services.review_log import Act, Effect, merged_runs, passed, row_of, state_of
 
-Place = tuple[int, int, int]
 Pair = tuple[int, int]
 
 
 @dataclass
 class Gold:
-    """A note's gold set, locked: its spans, and how many decisions this batch makes there."""
+    """A note's gold set, locked: its spans, and how many decisions this batch makes there.
+
+    `settled`: a person has finished it, last at `finished_at` (selectors.settled).
+    """
 
     pk: int
     version: int
+    settled: bool = False
+    finished_at: datetime | None = None
     places: dict[Place, dict[str, Any] | None] = field(default_factory=dict)
     steps: int = 0
     changed: bool = False
 
 
-def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> tuple[int, int]:
-    """Decide what is open of these proposals. Returns how many of them that were, and how many rivals went beside."""
+class Done(NamedTuple):
+    """What a batch came to: proposals decided, rivals rejected beside them, and proposals left open, as they conflict
+    with gold or with each other."""
+
+    decided: int
+    beside: int
+    conflicts: int
+
+
+def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> Done:
+    """Decide what is open of these proposals, by what gold says now: its rows are locked first."""
     documents = sorted({document for document, _ in pairs})
     golds = _locked(bulk, documents)
     spans = _spans([proposal for _, proposal in pairs])
@@ -48,20 +65,41 @@ def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> tuple[int, int]:
     taken |= left_for_one(looked_at)
     reviews = _reviews({(s.annotation_set.document_id, s.annotation_set.author_id) for s in spans})
     shut, passes = _between(bulk, reviews.values())
+    open_ones = [
+        span
+        for span in spans
+        if span.pk not in taken
+        and reviews[span.annotation_set.document_id, span.annotation_set.author_id].pk not in shut
+        and _place(span) not in golds[span.annotation_set.document_id].places
+    ]
+    if not rule_of(bulk.rule).with_gold:
+        # A person may have finished gold since the proposals were listed.
+        open_ones = [span for span in open_ones if not golds[span.annotation_set.document_id].settled]
+    left = _conflicts(bulk, open_ones, golds)
     writer = _Writer(bulk, passes)
-    for span in spans:
+    for span in open_ones:
+        if span.pk in taken or span.pk in left:
+            continue
         gold = golds[span.annotation_set.document_id]
         review = reviews[span.annotation_set.document_id, span.annotation_set.author_id]
-        in_gold = _place(span) in gold.places
-        # What this very batch put into gold for another run leaves nothing open, but both runs' proposals are decided.
-        if span.pk not in taken and review.pk not in shut and (not in_gold or writer.made_here(gold, span)):
-            open_ones = [
-                one for one in rivals.get(span.pk, []) if one.pk not in taken and _place(one) not in gold.places
-            ]
-            taken.update([span.pk, *writer.decide(span, review, gold, open_ones)])
+        against = [one for one in rivals.get(span.pk, []) if one.pk not in taken and _place(one) not in gold.places]
+        taken.update([span.pk, *writer.decide(span, review, gold, against)])
     writer.write(golds.values())
     own = sum(decision.proposal_id in wanted for decision in writer.decisions)
-    return own, len(writer.decisions) - own
+    return Done(own, len(writer.decisions) - own, len(left - taken))
+
+
+def _conflicts(bulk: BulkAct, spans: Sequence[Span], golds: dict[int, Gold]) -> set[int]:
+    """Proposals that an acceptance leaves open (domain.conflicts)."""
+    if bulk.act != BulkAct.Act.ACCEPT:
+        return set()
+    to = rule_of(bulk.rule).to
+    found: set[int] = set()
+    for document, here in groupby(spans, key=lambda span: span.annotation_set.document_id):
+        gold = golds[document]
+        places = [candidate_of(s.pk, _place(s), s.annotation_set_id, s.provenance, to) for s in here]
+        found |= conflicting(places, gold.places, settled=gold.settled)
+    return found
 
 
 def _between(bulk: BulkAct, reviews: Iterable[Review]) -> tuple[set[int], dict[int, dict[str, str]]]:
@@ -100,12 +138,8 @@ class _Writer:
         self._now = timezone.now()
         self._events: list[Event] = []
         self._rows: list[SpanRow] = []
-        self._made: set[tuple[int, Place]] = set()
         self._strings: Counter[Key] = Counter()
         self.decisions: list[Decision] = []
-
-    def made_here(self, gold: Gold, span: Span) -> bool:
-        return (gold.pk, _place(span)) in self._made
 
     def decide(self, span: Span, review: Review, gold: Gold, rivals: Sequence[Span]) -> list[int]:
         """Returns the ids of the rivals that are rejected beside it."""
@@ -157,7 +191,6 @@ class _Writer:
             | decided(self._bulk.user, self._bulk.project, self._now)
         )
         gold.places[place] = provenance
-        self._made.add((gold.pk, place))
         self._rows.append(SpanRow(gold.pk, *place, span.confidence, span.source, json.dumps(provenance)))
         return [[*place, span.confidence, span.source, provenance]]
 
@@ -213,7 +246,8 @@ def take_back_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> int:
     proposals = [proposal for _, proposal in pairs]
     rows = list(Decision.objects.filter(proposal__in=proposals, cause=bulk).select_related("review"))
     shut, passes = _between(bulk, {row.review_id: row.review for row in rows}.values())
-    standing = {row.proposal_id: row for row in rows if row.review_id not in shut}
+    later = _finished_since(golds, rows)
+    standing = {row.proposal_id: row for row in rows if row.review_id not in shut and row.pk not in later}
     spans = [span for span in _spans(proposals) if span.pk in standing]
     events = _events(bulk, documents)
     before = {pk: state_of(decision) for pk, decision in standing.items()}
@@ -225,6 +259,24 @@ def take_back_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> int:
         writer.take_back(span, golds[span.annotation_set.document_id], events.get(span.pk), effect)
     writer.write(golds.values())
     return len(spans)
+
+
+def _finished_since(golds: dict[int, Gold], rows: Sequence[Decision]) -> set[int]:
+    """Decisions in notes whose gold a person has finished since, other than by closing this very review: they stay."""
+    late = [row for row in rows if _before(row, golds[row.review.document_id].finished_at)]
+    last = finished_by({golds[row.review.document_id].pk for row in late}) if late else {}
+    own = {
+        row.pk
+        for row in late
+        if (event := last.get(golds[row.review.document_id].pk)) is not None
+        and event.verb == Verb.REVIEW_CLOSED
+        and event.data.get("run") == row.review.author_id
+    }
+    return {row.pk for row in late} - own
+
+
+def _before(row: Decision, finished_at: datetime | None) -> bool:
+    return finished_at is not None and row.at < finished_at
 
 
 def _delete_gold(
@@ -270,13 +322,16 @@ def _locked(bulk: BulkAct, documents: Sequence[int]) -> dict[int, Gold]:
         (AnnotationSet(document_id=pk, author=author, blind=False) for pk in documents), ignore_conflicts=True
     )
     held = AnnotationSet.objects.select_for_update(of=("self",)).filter(author=author, document__in=documents)
+    columns = ("pk", "document_id", "version", "state", "submitted_at")
     golds = {
-        document: Gold(pk, version)
-        for pk, document, version in held.order_by("document_id").values_list("pk", "document_id", "version")
+        document: Gold(pk, version, is_settled(state, at), at)
+        for pk, document, version, state, at in held.order_by("document_id").values_list(*columns)
     }
     by_set = {gold.pk: gold for gold in golds.values()}
-    columns = ("annotation_set_id", "start", "end", "label_id", "provenance")
-    for pk, start, end, label, provenance in Span.objects.filter(annotation_set__in=by_set).values_list(*columns):
+    rows = Span.objects.filter(annotation_set__in=by_set)
+    for pk, start, end, label, provenance in rows.values_list(
+        "annotation_set_id", "start", "end", "label_id", "provenance"
+    ):
         by_set[pk].places[start, end, label] = provenance
     return golds
 

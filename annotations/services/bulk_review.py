@@ -1,12 +1,17 @@
 """Bulk acts of review: many open proposals decided as one act, by batches, and taken back as one.
 
 A bulk act decides what is open when its turn comes. What a person has decided on by then stays as that person decided,
-and so does a note whose review is closed: the act counts what it left alone. Every decision is an event of its own, as
-any other, and names the act as its cause. Notes are locked in the order of their ids, so that two acts can't wait for
-each other.
+and so does a note whose review is closed: the act counts what it left alone. Notes that already have gold (by
+adjudication, annotations, an import or another run's review) are skipped and counted, unless the person includes them;
+gold is looked at under the lock of its row, when a note's turn comes. What would overlap gold with other ends is left
+open (domain.conflicts).
+
+Every decision is an event of its own, as any other, and names the act as its cause. Notes are locked in the order of
+their ids, so that two acts can't wait for each other.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -16,7 +21,8 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotations.models import BulkAct, Decision, Label, Project, User, Verb
-from annotations.selectors.bulk_rules import Rule, open_of, rule_of
+from annotations.selectors.bulk_rules import Rule, open_of, rule_of, skipped_of
+from annotations.selectors.foreseen import Foreseen, foresee
 from annotations.services.bulk_batches import decide_batch, take_back_batch
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
@@ -41,25 +47,48 @@ def plan_bulk(*, project: Project, user: User, rule: Rule, act: BulkAct.Act) -> 
             raise ServiceError(gettext("that label is not one of this project's; reload the page"), code="label")
     if act == BulkAct.Act.REJECT and rule.to is not None:
         raise ServiceError(gettext("a label is for accepting; choose accept or leave it out"), code="act")
-    planned = open_of(rule, project, user).count()
-    if not planned:
+    found = foresee(rule, act, project, user)
+    if not found.open and not found.skipped:
         raise ServiceError(
             gettext("nothing that is open fits this; it was decided already, or it is nowhere"), code="none"
         )
-    return BulkAct.objects.create(project=project, user=user, act=act, rule=rule.data(), planned=planned)
+    return BulkAct.objects.create(project=project, user=user, act=act, rule=rule.data(), **_counts(found))
 
 
-def begin_bulk(*, bulk: BulkAct, user: User) -> bool:
-    """Whether the act is to be carried out now: twice is once. Only who planned it begins it."""
+def _counts(found: Foreseen) -> dict[str, int]:
+    return {
+        "planned": found.decided, "skipped": found.skipped, "skipped_notes": found.notes,
+        "conflicts": found.conflicts or 0,
+    }  # fmt: skip
+
+
+def begin_bulk(*, bulk: BulkAct, user: User, with_gold: bool = False) -> bool:
+    """Whether the act is to be carried out now: twice is once. Only who planned it begins it.
+
+    `with_gold`: the person includes the notes that already have gold. The act keeps that in its rule.
+    """
     if bulk.user_id != user.pk:
         raise ServiceError(gettext("somebody else planned this; plan it yourself"), code="user")
-    return bool(BulkAct.objects.filter(pk=bulk.pk, state=State.PLANNED).update(state=State.WORKING))
+    begun = bool(BulkAct.objects.filter(pk=bulk.pk, state=State.PLANNED).update(state=State.WORKING))
+    if begun and with_gold:
+        rule = replace(rule_of(bulk.rule), with_gold=True)
+        found = foresee(rule, bulk.act, bulk.project, user)
+        BulkAct.objects.filter(pk=bulk.pk).update(rule=rule.data(), **_counts(found))
+    bulk.refresh_from_db()
+    return begun
 
 
 def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None = None) -> dict[str, Any]:
-    """Decide what is open, in short transactions; one that was stopped goes on with what is left of it."""
-    project = bulk.project
-    pairs = _pairs(open_of(rule_of(bulk.rule), project, bulk.user), "annotation_set__document_id")
+    """Decide what is open, in short transactions; one that was stopped goes on with what is left of it.
+
+    Notes that get gold meanwhile are skipped when their turn comes; what is skipped is counted in the end.
+    """
+    project, rule = bulk.project, rule_of(bulk.rule)
+    pairs = _pairs(open_of(rule, project, bulk.user), "annotation_set__document_id")
+    with transaction.atomic():
+        if fence is not None:
+            fence()
+        _count(bulk, State.WORKING, conflicts=0)  # those of an attempt that was stopped are looked at again
     bulk.refresh_from_db()
     done, total = bulk.decided, bulk.decided + len(pairs)
     progress(done, total)
@@ -68,12 +97,17 @@ def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None 
             keep_labels(project.pk)
             if fence is not None:
                 fence()
-            decided, beside = decide_batch(bulk, batch)
-            _count(bulk, State.WORKING, decided=F("decided") + decided, beside=F("beside") + beside)
+            did = decide_batch(bulk, batch)
+            _count(
+                bulk, State.WORKING, decided=F("decided") + did.decided, beside=F("beside") + did.beside,
+                conflicts=F("conflicts") + did.conflicts,
+            )  # fmt: skip
         done += len(batch)
         progress(done, total)
-    # What was open when it was planned, and somebody decided before its turn came.
+    # What was to be decided when it was planned, and was not: somebody was first, or the note got gold meanwhile.
     BulkAct.objects.filter(pk=bulk.pk, planned__gt=F("decided")).update(left=F("planned") - F("decided"))
+    skipped, notes = skipped_of(rule, project, bulk.user)
+    _count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes)
     return _end(bulk, State.DONE, Verb.REVIEW_BULK_DONE)
 
 
@@ -121,7 +155,8 @@ def _end(bulk: BulkAct, state: BulkAct.State, verb: Verb) -> dict[str, Any]:
         bulk.refresh_from_db()
         counts = {
             "decided": bulk.decided, "left": bulk.left, "beside": bulk.beside, "taken_back": bulk.taken_back,
-            "kept": bulk.kept,
+            "kept": bulk.kept, "skipped": bulk.skipped, "skipped_notes": bulk.skipped_notes,
+            "conflicts": bulk.conflicts,
         }  # fmt: skip
         record(
             verb=verb,

@@ -64,9 +64,7 @@ def make_gold(
         )
         removed = [] if created else _clear(gold, spans, replace=replace)
         if removed is None:
-            # Gold of a review under way may say the same already; now it is decided.
-            AnnotationSet.objects.filter(pk=gold.pk).update(state=AnnotationSet.State.SUBMITTED)
-            return gold
+            return _confirm(gold, source, spans=len(spans), actor=actor)
         provenance = {
             "from": f"{source.author.kind}:{source.author.name}",
             "set": source.pk,
@@ -86,6 +84,24 @@ def make_gold(
             annotation_set_id=gold.pk,
             data={"from_set": source.pk, "spans": len(spans), "removed": removed},
         )
+    return gold
+
+
+def _confirm(gold: AnnotationSet, source: AnnotationSet, *, spans: int, actor: User | None) -> AnnotationSet:
+    """Gold of a review under way says the same already; now it is decided. Nothing to do where it was."""
+    gold.refresh_from_db()
+    if gold.state == AnnotationSet.State.SUBMITTED:
+        return gold
+    gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
+    gold.save(update_fields=["state", "submitted_at", "updated_at"])
+    record(
+        verb=Verb.GOLD_MADE,
+        actor=actor,
+        project_id=source.document.project_id,
+        document_id=source.document_id,
+        annotation_set_id=gold.pk,
+        data={"from_set": source.pk, "spans": spans, "removed": []},
+    )
     return gold
 
 

@@ -1,6 +1,7 @@
 """The end of a note's review: closed at once, or handed on to a second person where an acceptance needs two."""
 
 from collections.abc import Collection
+from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
@@ -8,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotations.domain.conflicts import Candidate, Place, conflicting
 from annotations.models import AnnotationSet, Author, Document, Handover, Review, User, Verb
 from annotations.models.project import SecondReview
 from annotations.selectors.handovers import between
@@ -23,12 +25,15 @@ from annotations.services.review_log import Act
 
 
 def close_review(
-    *, document: Document, author: Author, user: User, rest: Collection[int] = (), stage: str | None = None
-) -> Review:
+    *, document: Document, author: Author, user: User, rest: Collection[int] = (), stage: str | None = None,
+    with_gold: bool = False,
+) -> Review:  # fmt: skip
     """End the review of a note: its gold now counts. Refused (`open`) while a proposal is undecided. Twice is once.
 
     `rest` are proposals that the person saw open and accepts by closing; what somebody decided meanwhile stays so.
-    Refused (`rivals`) where two of a merged list stand for one place.
+    Refused (`rivals`) where two of a merged list stand for one place, (`conflict`) where one overlaps gold, or another
+    of them, with other ends (domain.conflicts), and (`gold`) where the note already has gold (selectors.settled) and
+    the person did not say `with_gold`.
 
     Planted leaks of the note are shown then (services.planting): what the reading did not mark is open, to be decided
     one by one, and the review goes on until it is. Closing never accepts it.
@@ -45,7 +50,7 @@ def close_review(
             return review
         meets = between(review.pk, user)
         _check_stage(meets.stage if meets else "first", meets.first if meets else "", stage)
-        accepted = _accept_rest(document, author, user, review, gold, rest) if rest else 0
+        accepted = _accept_rest(document, author, user, review, gold, rest, with_gold=with_gold) if rest else 0
         _check_open(document, author)
         if _reveal(document, author, user, review, gold):
             return review
@@ -68,8 +73,9 @@ def close_review(
 
 
 def _accept_rest(
-    document: Document, author: Author, user: User, review: Review, gold: AnnotationSet, rest: Collection[int]
-) -> int:
+    document: Document, author: Author, user: User, review: Review, gold: AnnotationSet, rest: Collection[int],
+    *, with_gold: bool,
+) -> int:  # fmt: skip
     """Each is a decision of this person's like any other; the event of closing is the one act that they came by."""
     state = review_state(document=document, author=author)
     proposals = {each["id"]: each for each in state["proposals"] if each["state"] == "open"}
@@ -77,10 +83,37 @@ def _accept_rest(
     wanted = [pk for pk, each in proposals.items() if pk in rest and not each.get("planted")]
     if any(set(proposals[pk].get("rivals", ())) & proposals.keys() for pk in wanted):
         raise ServiceError(_("runs say different things of one place there; choose between them first"), code="rivals")
+    settled: bool = state["settled"]
+    if wanted and settled and not with_gold:
+        raise ServiceError(
+            _(
+                "this note already has gold, so nothing was accepted; decide on each proposal, or tick above the note "
+                "that “Accept the rest” may add to this gold (reload the page if you don’t see that box)"
+            ),
+            code="gold",
+        )
+    _check_conflicts([proposals[pk] for pk in wanted], state["gold"], settled=settled)
+    noted = {"rest": True} | ({"with_gold": True} if settled else {})
     for pk in wanted:
         request = Request(change_id=uuid4(), act=Act.ACCEPT, proposal=pk)
-        decide_locked(document, author, user, review, gold, request, rest=True)
+        decide_locked(document, author, user, review, gold, request, **noted)
     return len(wanted)
+
+
+def _check_conflicts(wanted: list[dict[str, Any]], gold: list[dict[str, Any]], *, settled: bool) -> None:
+    candidates = [Candidate(each["id"], _place(each)) for each in wanted]
+    found = len(conflicting(candidates, map(_place, gold), settled=settled))
+    if found:
+        message = ngettext(
+            "%(count)s proposal overlaps another span with other ends; decide on it by itself, then close the note",
+            "%(count)s proposals overlap other spans with other ends; decide on them one by one, then close the note",
+            found,
+        )
+        raise ServiceError(message % {"count": found}, code="conflict")
+
+
+def _place(shown: dict[str, Any]) -> Place:
+    return shown["start"], shown["end"], shown["label"]
 
 
 def _check_open(document: Document, author: Author) -> None:

@@ -16,7 +16,8 @@ from annotations.domain.precision import Rate
 from annotations.forms.bulk_review import BulkForm
 from annotations.forms.refusals import refuse, sentence
 from annotations.models import Author, BulkAct, Label, ProposedString, Verb
-from annotations.selectors.bulk_rules import Rule, open_of, rule_of
+from annotations.selectors.bulk_rules import Rule, open_of, rule_of, skipped_of
+from annotations.selectors.foreseen import foresee, with_gold
 from annotations.selectors.occurrences import Occurrence, occurrences
 from annotations.selectors.precision import expected_of, rates_by, together
 from annotations.selectors.proposed_strings import Order, spans_of, strings
@@ -66,6 +67,8 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
     rule = rule_of(row.rule)
     planned = row.state == BulkAct.State.PLANNED
     expected = expected_of(rule, access.project, access.user) if planned else []
+    found = foresee(rule, row.act, access.project, access.user) if planned else None
+    wider = with_gold(rule, row.act, access.project, access.user) if found and found.skipped else None
     examples = _examples(access, rule) if planned else []
     labels = _looks(access)
     context = {
@@ -78,11 +81,14 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
         "to": labels.get(rule.to),
         "text": examples[0].marked if rule.kind == "string" and examples else "",
         "expected": [(labels.get(each.label), each) for each in expected],
-        "count": sum(each.count for each in expected),
+        "found": found,
+        "count": found.decided if found else 0,
+        "wider": wider,
+        "more": max(0, wider.decided - found.decided) if wider and found else 0,
         "rate": together(expected),
         "examples": examples,
         "labels": labels,
-        "job": planned and row.planned > AT_ONCE,
+        "job": found is not None and found.decided > AT_ONCE,
         "at_once": AT_ONCE,
         "mine": row.user_id == access.user.pk,
     }
@@ -145,6 +151,7 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
     rows = occurrences(spans[(after - 1) * SHOWN : after * SHOWN + 1], access.project.pk, access.user)
     _record_look(access, rows[:SHOWN])
     rule = Rule("string", runs, string=string.string_key, label=string.label_id)
+    skipped, notes = skipped_of(rule, access.project, access.user)
     labels = _looks(access)
     context = {
         "access": access,
@@ -158,6 +165,8 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
         "page": after,
         "more": len(rows) > SHOWN,
         "open": open_of(rule, access.project, access.user).count(),
+        "skipped": skipped,
+        "skipped_notes": notes,
         "rate": _rate_of(string, runs),
     }
     return render(request, "annotations/review_string.html", context)

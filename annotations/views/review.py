@@ -33,6 +33,7 @@ from annotations.selectors.reviewing import (
     review_progress,
     run_author,
 )
+from annotations.selectors.settled import origin_of
 from annotations.services.changes import MAX_NUMBER
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
@@ -138,6 +139,7 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
         "list": review_list(run, note.pk, access.user),
         "closed": state["closed"],
         "stage": state["stage"],
+        "origin": origin_of(note) if state["settled"] and not state["closed"] else None,
         "kept": kept(request),
         "next": kept(request, after=note.pk),
         "recent": last_decided(run, access.user, note),
@@ -179,7 +181,8 @@ def review_state_json(request: Request, access: Access, run: Author, note: Docum
 def review_close(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
     """End the review of this note. The script gets JSON; without it, the next note.
 
-    JSON `rest`: ids of open proposals that are accepted by closing. Where the close shows something first (a planted
+    JSON `rest`: ids of open proposals that are accepted by closing; `with_gold`: true where the person lets that add to
+    gold that the note already has. Where the close shows something first (a planted
     leak that was missed, or what two reviewers differ in), the answer is the review as it then stands.
     """
     hidden = hidden_at(run, note)
@@ -189,7 +192,8 @@ def review_close(request: Request, access: Access, run: Author, note: Document) 
         same_person(access, data)
         known = aliases(access.project)
         rest, stage = _rest(data.get("rest", []), known), _stage(data.get("stage"))
-        close_review(document=note, author=run, user=access.user, rest=rest, stage=stage)
+        wanted = data.get("with_gold") is True
+        close_review(document=note, author=run, user=access.user, rest=rest, stage=stage, with_gold=wanted)
         state = _state(access, run, note)
         if _goes_on(state):
             return JsonResponse(state | {"next": None})

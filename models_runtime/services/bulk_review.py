@@ -11,10 +11,13 @@ from models_runtime.services.queue import enqueue
 from models_runtime.services.starting import LIVE
 
 
-def start_bulk(*, bulk: BulkAct, actor: User) -> Job | None:
-    """Carry the act out, or have a job do it: that job. Twice is once. Raises ServiceError `user`."""
+def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False) -> Job | None:
+    """Carry the act out, or have a job do it: that job. Twice is once. Raises ServiceError `user`.
+
+    `with_gold`: notes that already have gold are included.
+    """
     with transaction.atomic():
-        begun = begin_bulk(bulk=bulk, user=actor)
+        begun = begin_bulk(bulk=bulk, user=actor, with_gold=with_gold)
         if bulk.planned > AT_ONCE:
             key = f"bulk-{bulk.pk}"
             return enqueue(kind="bulk", project=bulk.project, params={"bulk": str(bulk.pk)}, key=key, actor=actor)

@@ -1,6 +1,7 @@
 """The buttons of a bulk act of review: carry it out, take it back. They lead to the job's page, or to the act's."""
 
 from collections.abc import Callable
+from functools import partial
 from uuid import UUID
 
 from django.contrib import messages
@@ -19,7 +20,8 @@ from models_runtime.services.bulk_review import job_of, start_bulk, start_undo
 
 @require_POST
 def bulk_start(request: Request, slug: str, bulk: UUID) -> HttpResponse:
-    return _begin(request, slug, bulk, start_bulk)
+    """POST `with_gold`: 1 where the person includes notes that already have gold."""
+    return _begin(request, slug, bulk, partial(start_bulk, with_gold=request.POST.get("with_gold") == "1"))
 
 
 @require_POST

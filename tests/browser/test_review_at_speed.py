@@ -281,3 +281,21 @@ def test_a_planted_leak_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, 
     page.goto(live("acceptance", "covid"))
     expect(page.get_by_role("heading", name="What reading misses")).to_be_visible()
     assert axe(page) == []
+
+
+def test_accepting_the_rest_of_a_note_with_gold_needs_a_tick(sure: SimpleNamespace, page_of: Any, live: Any) -> None:
+    start = TEXT.index("Mario")
+    author = make.make_author(sure.project, kind="gold", name="gold")
+    make.make_set(sure.note, author, [(start, start + 11, "PATIENT")], submitted=True)
+    page = open_review(page_of(sure.rita), live, sure)
+    expect(page.locator("#has-gold")).to_contain_text("This note already has gold")
+    button = page.locator("#close-rest")
+    for _ in range(2):  # the first press walks through possible misses, where there are any
+        if not page.locator("#told").is_visible():
+            button.click()
+    expect(page.locator("#told")).to_contain_text("This note already has gold, so nothing was accepted")
+    assert gold(sure.note) == [("PATIENT", "Mario Rossi")]
+    page.get_by_label("“Accept the rest” may add to this gold").check()
+    button.click()
+    page.wait_for_url(f"**/{sure.notes[1].pk}/*")
+    assert len(gold(sure.note)) == 4

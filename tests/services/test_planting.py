@@ -227,7 +227,7 @@ def test_a_bulk_act_planned_before_it_was_hidden_leaves_it_alone(world):
     bulk = plan_bulk(project=world.project, user=world.rosa, rule=rule, act=BulkAct.Act.ACCEPT)
     pairs = [(world.note.pk, span.pk) for span in hidden.annotation_set.spans.all()]
     world.open()
-    assert decide_batch(bulk, pairs) == (2, 0)
+    assert decide_batch(bulk, pairs)[:2] == (2, 0)
     assert not Decision.objects.filter(proposal=hidden).exists()
 
 

@@ -353,3 +353,37 @@ def test_two_bulk_acts_over_the_same_notes_at_once(world, at_once):
         for note in notes:
             check(note, 1)
         Document.objects.filter(pk__in=[note.pk for note in notes]).delete()
+
+
+@pytest.mark.parametrize("planned_late", [False, True])
+def test_a_bulk_acceptance_while_another_makes_adjudicated_gold(world, at_once, planned_late):
+    """Whoever comes first: adjudicated gold holds what the adjudicator said, and nothing is accepted beside it."""
+    run = world.runs[0]
+    adjudicator = make.make_author(world.project, kind="adjudicated", name="adjudicated")
+    for _ in range(TRIALS):
+        note = note_of(world)
+        own = make.make_set(note, adjudicator, [(0, 5, "PATIENT")], submitted=True)
+        plan = planned(world, world.rita, run, note)
+        client = Client()
+        client.force_login(world.rosa)
+        gold = partial(
+            client.post, reverse("note_gold", args=["covid", note.pk]), {"set": own.pk, "version": own.version}
+        )
+        if planned_late:  # gold is there when the act begins, and was not when it was planned
+            gold()
+        bulk, answer = at_once(partial(carry_out, plan), gold)
+        made = Event.objects.filter(document_id=note.pk, verb=Verb.GOLD_MADE).exists()
+        there = list(
+            Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold").values_list(
+                "start", "end"
+            )
+        )
+        if made:
+            assert there == [(0, 5)], "the adjudicator's, and nothing else"
+            assert (bulk.decided, bulk.skipped, bulk.skipped_notes, bulk.left) == (0, 1, 1, 1)
+        else:
+            assert there == [(0, 11)], "the act's; making gold was refused and said so"
+            assert (bulk.decided, bulk.skipped) == (1, 0)
+            assert "replace it explicitly" in next(str(m) for m in client.get(answer.url).context["messages"])
+        assert made or not planned_late
+        note.delete()  # the next trial's string is this one's too

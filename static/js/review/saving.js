@@ -1,6 +1,7 @@
 /** Sending review decisions, and closing the note. */
 
 import { Saving } from "../decide/saving.js";
+import { byId } from "../workbench/dom.js";
 import { words } from "./words.js";
 
 const QUOTED = ["correct", "add"];
@@ -10,7 +11,7 @@ export function reviewSaving({ api, urls, note, panel, work, quote, settle }) {
   const page = {
     post: (change) => api.post(urls.decide, QUOTED.includes(change.act) ? { ...change, quote: quote(change) } : change),
     mayClose: () => mayClose(note, panel, work),
-    closing: () => ({ stage: note.stage }),
+    closing: () => ({ stage: note.stage, with_gold: byId("with-gold")?.checked ?? false }),
     closed: (next) => window.location.assign(next),
     notYet: () => settle(),
   };
