@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Case, IntegerField, Value, When
 from django.utils import timezone
 
+from annotations.domain.crowding import has_room
 from annotations.models import AnnotationSet, BulkAct, Decision, Event, Handover, Review, Span, Verb
 from annotations.models.project import SecondReview
 from annotations.selectors.bulk_rules import rule_of
@@ -35,6 +36,10 @@ class Gold:
     steps: int = 0
     changed: bool = False
 
+    def takes(self, start: int, end: int) -> bool:
+        """Whether one more span may stand there; where not, its proposal stays open."""
+        return has_room([(first, past) for first, past, _ in self.places], (start, end))
+
 
 def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> tuple[int, int]:
     """Decide what is open of these proposals. Returns how many of them that were, and how many rivals went beside."""
@@ -54,7 +59,8 @@ def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> tuple[int, int]:
         review = reviews[span.annotation_set.document_id, span.annotation_set.author_id]
         in_gold = _place(span) in gold.places
         # What this very batch put into gold for another run leaves nothing open, but both runs' proposals are decided.
-        if span.pk not in taken and review.pk not in shut and (not in_gold or writer.made_here(gold, span)):
+        fits = in_gold or bulk.act != BulkAct.Act.ACCEPT or gold.takes(span.start, span.end)
+        if span.pk not in taken and review.pk not in shut and fits and (not in_gold or writer.made_here(gold, span)):
             open_ones = [
                 one for one in rivals.get(span.pk, []) if one.pk not in taken and _place(one) not in gold.places
             ]
