@@ -68,8 +68,8 @@ def _talk_answer(request: Request, access: Access, note: Document, said: Mapping
 def do(request: Request, slug: str, pk: int, acts: Mapping[str, Act], *, anchor: str) -> HttpResponse:
     """Do what a POST names in `act`. A form leads back to its page.
 
-    A script gets the flags as they then are and, where a comment was changed, the thread `root` as it then is (`thread`,
-    null where it is gone): what others have said, it has already.
+    A script gets the flags as they then are and, where a comment was changed, the thread `root` as it then is
+    (`thread`, null where it is gone): what others have said, it has already.
     """
     access = enter(request.user, slug, Can.ANNOTATE)
     note = short_note(access, pk)

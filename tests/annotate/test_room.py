@@ -49,10 +49,9 @@ def made(world: SimpleNamespace, part: str, label: str) -> dict[str, Any]:
 
 
 def many(world: SimpleNamespace, *parts: tuple[str, str]) -> dict[str, Any]:
-    spans = [
-        dict(zip(("start", "end", "label", "quote"), (*at(world.note.text, part), world.labels[name], part), strict=True))
-        for part, name in parts
-    ]
+    names = ("start", "end", "label", "quote")
+    places = [(*at(world.note.text, part), world.labels[name], part) for part, name in parts]
+    spans = [dict(zip(names, place, strict=True)) for place in places]
     return {"change_id": str(uuid.uuid4()), "kind": "create_many", "spans": spans}
 
 

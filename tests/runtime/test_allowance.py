@@ -52,9 +52,7 @@ def test_a_page_says_how_many_there_are_and_makes_nothing(project, mia, client):
     run = {"backend": "rules", "token": "a"}
     page = client.post(reverse("run_start", args=["covid"]), run)
     assert (page.status_code, page.headers["Retry-After"]) == (429, "60")
-    words = (
-        "You have 2 jobs waiting, running or paused in this project. Wait for one to finish, or cancel one."
-    )
+    words = "You have 2 jobs waiting, running or paused in this project. Wait for one to finish, or cancel one."
     assert words in page.content.decode()
     assert reverse("jobs", args=["covid"]) in page.content.decode()
     fragment = client.post(reverse("run_start", args=["covid"]), run, headers={"HX-Request": "true"})
