@@ -33,31 +33,33 @@ def enqueue(
     total: int = 0,
     queue: str = "",
 ) -> Job:
-    """Make a job in the caller's transaction, or return the one that `key` made before: a double click is one job.
+    """Make a job, or return the one that `key` made before: a double click is one job.
 
-    `params` holds ids and choices, never note text. `queue`: where it is not the kind's own. Works with Redis away: the
-    relay rings when it is back. Raises LimitReached where `actor` has too many jobs; nobody's jobs have no limit.
+    It is made in the caller's transaction, where there is one. `params` holds ids and choices, never note text.
+    `queue`: where it is not the kind's own. Works with Redis away: the relay rings when it is back. Raises LimitReached
+    where `actor` has too many jobs; a job that nobody asked for has no limit.
     """
-    if actor is not None:
-        one_at_a_time(actor)
-        before = Job.objects.filter(key=key).first()
-        if before is not None:
-            return before
-        check_allowance(project, actor)
-    job, made = Job.objects.get_or_create(
-        key=key,
-        defaults={
-            "kind": kind,
-            "project": project,
-            "params": params,
-            "queue": queue or kind_of(kind).queue,
-            "total": total,
-            "created_by": actor,
-        },
-    )
-    if made:
-        push_on_commit(job.pk)
-    return job
+    with transaction.atomic():
+        if actor is not None:
+            one_at_a_time(actor)
+            before = Job.objects.filter(key=key).first()
+            if before is not None:
+                return before
+            check_allowance(project, actor)
+        job, made = Job.objects.get_or_create(
+            key=key,
+            defaults={
+                "kind": kind,
+                "project": project,
+                "params": params,
+                "queue": queue or kind_of(kind).queue,
+                "total": total,
+                "created_by": actor,
+            },
+        )
+        if made:
+            push_on_commit(job.pk)
+        return job
 
 
 def push_on_commit(job_id: int) -> None:
