@@ -65,8 +65,9 @@ class Effect:
         if self.verb == Verb.SPANS_CREATED:
             return [(start, end) for _, start, end, _ in self.data["spans"]]
         before, after = self.data.get("before"), self.data.get("after")
-        moved = after is not None and (before is None or tuple(before[:2]) != tuple(after[:2]))
-        return [(after[0], after[1])] if moved else []
+        if after is None or (before is not None and tuple(before[:2]) == tuple(after[:2])):
+            return []
+        return [(after[0], after[1])]
 
     @property
     def adds(self) -> bool:
