@@ -150,6 +150,9 @@ except ValueError as error:
 # ── Limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 UPLOAD_MAX_BYTES = _positive("DEIDREVIEW_UPLOAD_MB", 200) * 1024 * 1024
 NOTE_MAX_BYTES = _positive("DEIDREVIEW_NOTE_MB", 5) * 1024 * 1024
+# What one person may ask of the web server (deidreview.limits); far above what somebody does by hand.
+REQUESTS_PER_WINDOW, ANONYMOUS_PER_WINDOW, REQUEST_WINDOW_SECONDS = 3000, 600, 10
+WEB_THREADS = _positive("DEIDREVIEW_WEB_THREADS", 4)
 STORED_FILE_HOURS = _positive("DEIDREVIEW_FILE_HOURS", 24)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = 5000
@@ -187,6 +190,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "deidreview.limits.RequestLimits",
     "deidreview.middleware.SignInRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
     "deidreview.middleware.idle_logoff",

@@ -138,3 +138,11 @@ def at_once() -> Iterator[Callable[..., list[Any]]]:
     barrier = threading.Barrier(THREADS)
     list(pool.map(lambda _: (barrier.wait(10), connection.close()), range(THREADS)))
     pool.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def _requests_of_this_test() -> None:
+    """Requests are counted by person and address in memory: each test begins at none."""
+    from deidreview.limits import windows
+
+    windows.clear()

@@ -10,7 +10,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from annotations.domain.notes import NoteError
 from annotations.models import Project, User
-from annotations.services.errors import ServiceError
+from annotations.services.errors import LimitReached, ServiceError
 
 
 def find_project(slug: str) -> Project:
@@ -52,7 +52,7 @@ class JourneyCommand(BaseCommand):
         try:
             actor = find_user(options["by"]) if options["by"] else None
             result = self.act(actor, **options)
-        except ServiceError as error:
+        except (ServiceError, LimitReached) as error:
             self._fail(str(error), error.code, as_json=options["json"])
         except NoteError as error:
             self._fail(str(error), "note", as_json=options["json"])

@@ -1,7 +1,7 @@
 """The threads of a note that a person may see: readings stay blind to each other in what is said about them, too."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
@@ -16,6 +16,8 @@ from annotations.selectors.readings import line_at
 
 # Characters of a quote that a page without a script spells out.
 QUOTE = 80
+# Threads that come at a time.
+PAGE = 30
 Place = tuple[int, int]
 
 
@@ -73,12 +75,44 @@ def may_comment(access: Access) -> bool:
     return access.can(Can.ANNOTATE)
 
 
-def threads(access: Access, document: Document, *, own: bool = False) -> list[ThreadItem]:
-    """The threads in the order of the text, those about the note first. `own`: none about somebody else's reading."""
+@dataclass(frozen=True)
+class Page:
+    """The newest threads; `earlier` is what to ask for those before them, None where there are none."""
+
+    threads: list[ThreadItem]
+    earlier: int | None
+
+
+def page_of(access: Access, document: Document, *, own: bool = False, before: int | None = None) -> Page:
+    """The newest PAGE threads, or those before an earlier page's. `own`: none about somebody else's reading."""
+    roots = _roots(access, document, own).order_by("-id")
+    if before is not None:
+        roots = roots.filter(pk__lt=before)
+    found = list(roots.values_list("pk", flat=True)[: PAGE + 1])
+    shown = found[:PAGE]
+    return Page(_threads(access, document, shown), shown[-1] if len(found) > PAGE else None)
+
+
+def thread_of(access: Access, document: Document, root: int) -> ThreadItem | None:
+    """One thread as it is now; None where it is gone."""
+    found = _threads(access, document, [root])
+    return found[0] if found else None
+
+
+def threads(access: Access, document: Document) -> list[ThreadItem]:
+    """All threads of the note that this person may see."""
+    return _threads(access, document, list(_roots(access, document, False).values_list("pk", flat=True)))
+
+
+def _roots(access: Access, document: Document, own: bool) -> QuerySet[Comment]:
+    rows = visible(access, document).filter(answers__isnull=True)
+    return rows.filter(Q(reader_id=access.user.pk) | Q(reader__isnull=True)) if own else rows
+
+
+def _threads(access: Access, document: Document, roots: Sequence[int]) -> list[ThreadItem]:
+    """These threads in the order of the text, those about the note first."""
     rows = visible(access, document).select_related("author", "reader", "resolved_by")
-    if own:
-        rows = rows.filter(Q(reader_id=access.user.pk) | Q(reader__isnull=True))
-    comments = list(rows.order_by("id"))
+    comments = list(rows.filter(Q(pk__in=roots) | Q(answers__in=roots)).order_by("id"))
     places = _present_places(comments)
     answers: dict[int, list[CommentItem]] = defaultdict(list)
     called = callers(access, document.pk)

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from annotations.models import AnnotationSet, Event, Label, Resolution, Span, User, Verb
 from annotations.services.errors import ServiceError
+from annotations.services.room import check_room
 
 Row = dict[str, Any]
 VERBS = [Verb.ADJUDICATED, Verb.ADJUDICATION_UNDONE]
@@ -68,6 +69,7 @@ def apply_effect(row: AnnotationSet, effect: Effect) -> None:
         for new in effect.after
         for start, end, label, provenance in new["spans"]
     )
+    check_room(row.pk, [(start, end) for new in effect.after for start, end, *_ in new["spans"]])
 
 
 def _resolution(row: AnnotationSet, new: Row) -> Resolution:

@@ -12,6 +12,7 @@ from django.db.models import Case, IntegerField, Value, When
 from django.utils import timezone
 
 from annotations.domain.conflicts import Place, conflicting
+from annotations.domain.crowding import has_room
 from annotations.models import AnnotationSet, BulkAct, Decision, Event, Handover, Review, Span, Verb
 from annotations.models.project import SecondReview
 from annotations.selectors.bulk_rules import rule_of
@@ -42,6 +43,10 @@ class Gold:
     places: dict[Place, dict[str, Any] | None] = field(default_factory=dict)
     steps: int = 0
     changed: bool = False
+
+    def takes(self, start: int, end: int) -> bool:
+        """Whether one more span may stand there; where not, its proposal stays open."""
+        return has_room([(first, past) for first, past, _ in self.places], (start, end))
 
 
 class Done(NamedTuple):
@@ -82,6 +87,8 @@ def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> Done:
             continue
         gold = golds[span.annotation_set.document_id]
         review = reviews[span.annotation_set.document_id, span.annotation_set.author_id]
+        if bulk.act == BulkAct.Act.ACCEPT and _place(span) not in gold.places and not gold.takes(span.start, span.end):
+            continue
         against = [one for one in rivals.get(span.pk, []) if one.pk not in taken and _place(one) not in gold.places]
         taken.update([span.pk, *writer.decide(span, review, gold, against)])
     writer.write(golds.values())

@@ -16,6 +16,9 @@ from annotations.services.changes import Refused
 from annotations.services.events import record
 
 LONGEST = 4000
+# Comments and answers of one person on one note, and answers in one thread.
+MOST_OF_A_PERSON = 100
+MOST_ANSWERS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +92,11 @@ def edit_comment(*, access: Access, document: Document, comment: int, text: obje
     return row
 
 
-def delete_comment(*, access: Access, document: Document, comment: int) -> None:
-    """Take one's own comment back: its text is gone at once. The row stays as long as answers hang on it."""
+def delete_comment(*, access: Access, document: Document, comment: int) -> int:
+    """Take one's own comment back: its text is gone at once. The row stays as long as answers hang on it.
+
+    Returns the id of its thread, which may be gone.
+    """
     _check_writer(access)
     with transaction.atomic():
         row = _own(access, document, comment)
@@ -98,12 +104,13 @@ def delete_comment(*, access: Access, document: Document, comment: int) -> None:
         if row.answered_by.exists():
             row.text = ""
             row.save(update_fields=["text"])
-            return
-        root = row.answers_id
+            return row.answers_id or row.pk
+        root, own = row.answers_id, row.pk
         row.delete()
         # A thread whose beginning was taken back ends with its last answer.
         if root is not None and not Comment.objects.filter(answers_id=root).exists():
             Comment.objects.filter(pk=root, text="").delete()
+    return root or own
 
 
 def settle(*, access: Access, document: Document, thread: int, settled: bool = True) -> Comment:
@@ -164,6 +171,9 @@ def _span(document: Document, about: About) -> Span | None:
 
 
 def _once(made: Comment, access: Access, data: dict[str, Any]) -> Comment:
+    before = made.change_id and Comment.objects.filter(document_id=made.document_id, change_id=made.change_id).first()
+    if not before:
+        _check_number(made)
     try:
         with transaction.atomic():
             made.save()
@@ -176,6 +186,25 @@ def _once(made: Comment, access: Access, data: dict[str, Any]) -> Comment:
     if before.author_id != made.author_id:
         raise Refused("change-id", _("This change id was used for another change."), status=409)
     return before
+
+
+def _check_number(made: Comment) -> None:
+    """A note's comments are read by people, and sent to their pages."""
+    of_person = Comment.objects.filter(document_id=made.document_id, author_id=made.author_id)
+    if of_person.order_by().count() >= MOST_OF_A_PERSON:
+        raise Refused(
+            "many",
+            _("Not saved: you have %(count)s comments on this note, the most that it takes. Delete or edit one.")
+            % {"count": MOST_OF_A_PERSON},
+            status=422,
+        )
+    if made.answers_id and Comment.objects.filter(answers_id=made.answers_id).order_by().count() >= MOST_ANSWERS:
+        raise Refused(
+            "many",
+            _("Not saved: this thread has %(count)s answers, the most that it takes. Begin a new one.")
+            % {"count": MOST_ANSWERS},
+            status=422,
+        )
 
 
 def _seen(access: Access, document: Document, pk: int) -> Comment:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import NoteFiles
 from annotations.domain.hashing import text_sha256
@@ -142,7 +143,22 @@ def parsed_notes(reading: Reading, groups: Sequence[NoteFiles]) -> Iterator[Pars
         if note.spans is not None and not reading.row.written_as:
             reading.report.warn([Problem(note.name, None, "as", "its annotations were not taken: say whose they are")])
             note.spans = None
+        crowd = crowd_in((span.start, span.end) for span in note.spans or ())
+        if crowd is not None:
+            reading.report.refuse([Problem(note.name, None, "room", _too_many(crowd))])
+            continue
         yield note
+
+
+def _too_many(crowd: Crowd) -> str:
+    if crowd.at is None:
+        return _(
+            "it has %(count)s spans, and an annotation set holds at most %(most)s; "
+            "split the note or take spans out of its file"
+        ) % {"count": f"{crowd.count:,}", "most": f"{MOST_SPANS:,}"}
+    return _(
+        "%(count)s spans lie over the character at %(at)s, and at most %(most)s may; take some out of its file"
+    ) % {"count": crowd.count, "at": crowd.at, "most": DEEPEST}
 
 
 @dataclass

@@ -14,6 +14,7 @@ from annotations.selectors.handovers import Between
 from annotations.selectors.rivals import backing_of
 from annotations.services.errors import ServiceError
 from annotations.services.proposed_strings import count_open_of
+from annotations.services.room import check_room
 
 Place = tuple[int, int, int]
 """Start, end (code points, end-exclusive) and label id."""
@@ -134,6 +135,7 @@ def apply_effect(review: Review, gold: AnnotationSet, user: User, effect: Effect
     """Write it. A gold span that another acceptance stands on stays where it is."""
     take_gold(gold, effect.gone, effect.proposal)
     put_gold(gold, effect.made)
+    check_room(gold.pk, [(row[0], row[1]) for row in effect.made])
     if effect.proposal is not None:
         write_decision(review, user.pk, effect.proposal, effect.after)
     for proposal, _, after in effect.beside:

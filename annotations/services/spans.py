@@ -21,6 +21,7 @@ from annotations.services.changes import Change, Kind, Place, Refused, Wanted
 from annotations.services.events import record
 from annotations.services.label_lock import keep_labels
 from annotations.services.locking import Locked, count_change, hold, target
+from annotations.services.room import check_room
 
 TRIES = 3
 _NEW_SPAN = PreparedInsert(Span)
@@ -57,6 +58,21 @@ class Effect:
     already: int = 0
     reverts: int | None = None
     message: str = ""
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Where it put spans: none where it took them away, or only gave them another label."""
+        if self.verb == Verb.SPANS_CREATED:
+            return [(start, end) for _, start, end, _ in self.data["spans"]]
+        before, after = self.data.get("before"), self.data.get("after")
+        if after is None or (before is not None and tuple(before[:2]) == tuple(after[:2])):
+            return []
+        return [(after[0], after[1])]
+
+    @property
+    def adds(self) -> bool:
+        """Whether there are more spans now than before."""
+        return self.verb in (Verb.SPAN_CREATED, Verb.SPANS_CREATED)
 
 
 def apply_change(*, document: Document, user: User, change: Change, blind: bool = True) -> Answer:
@@ -131,6 +147,7 @@ def _apply(document: Document, user: User, change: Change, blind: bool) -> Answe
     row = hold(document, user, change, span, blind)
     effect = _effect(row, user, change, span, many)
     if effect.verb is not None:
+        check_room(row.pk, effect.places, more=effect.adds)
         count_change(document, row, blind, effect.labels)
         record(
             verb=effect.verb,

@@ -133,7 +133,7 @@ class Drawing:
             for depth in range(shared, len(segment.spans)):
                 index = segment.spans[depth]
                 first = index in segment.starts
-                last = any(index in each.ends for each in _same_piece(segments[at:], segment.spans[: depth + 1]))
+                last = any(index in each.ends for each in _same_piece(segments, at, segment.spans[: depth + 1]))
                 yield _opening(*looks[index], run[index]["id"], first, last)
             yield self.written(self.text[segment.start : segment.end])
             before = segment.spans
@@ -174,9 +174,9 @@ def _shared(before: Sequence[int], now: Sequence[int]) -> int:
     return count
 
 
-def _same_piece(following: Sequence[Segment], chain: tuple[int, ...]) -> Iterator[Segment]:
-    """The segments that lie in the element opened for the last span of `chain`."""
-    for segment in following:
+def _same_piece(segments: Sequence[Segment], at: int, chain: tuple[int, ...]) -> Iterator[Segment]:
+    """The segments from `at` on that lie in the element opened for the last span of `chain`."""
+    for segment in (segments[index] for index in range(at, len(segments))):
         if segment.spans[: len(chain)] != chain:
             return
         yield segment

@@ -9,7 +9,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from annotations.access import Access
-from annotations.models import AnnotationSet, Author, Document
+from annotations.models import AnnotationSet, Author, Comment, Document
 from annotations.services.changes import Refused
 from annotations.services.comments import About, add_comment, answer, delete_comment, edit_comment, settle
 from annotations.views.requests import Request
@@ -26,14 +26,15 @@ def comments(request: Request, slug: str, pk: int) -> HttpResponse:
     return do(request, slug, pk, ACTS, anchor="#comments")
 
 
-def _add(access: Access, note: Document, data: Data) -> None:
+def _add(access: Access, note: Document, data: Data) -> int:
     about = About(
         reader=_reader(access, note, data),
         span=id_in(data, "span"),
         start=offset_in(data, "start"),
         end=offset_in(data, "end"),
     )
-    add_comment(access=access, document=note, about=about, text=data.get("text"), change_id=_change_id(data))
+    made = add_comment(access=access, document=note, about=about, text=data.get("text"), change_id=_change_id(data))
+    return made.pk
 
 
 def _reader(access: Access, note: Document, data: Data) -> int | None:
@@ -46,25 +47,32 @@ def _reader(access: Access, note: Document, data: Data) -> int | None:
     return shown.filter(author__kind=Author.Kind.ANNOTATOR).values_list("author__user_id", flat=True).first()
 
 
-def _answer(access: Access, note: Document, data: Data) -> None:
+def _answer(access: Access, note: Document, data: Data) -> int:
     thread = needed_id(data, "comment")
-    answer(access=access, document=note, thread=thread, text=data.get("text"), change_id=_change_id(data))
+    made = answer(access=access, document=note, thread=thread, text=data.get("text"), change_id=_change_id(data))
+    return _thread(made)
 
 
-def _edit(access: Access, note: Document, data: Data) -> None:
-    edit_comment(access=access, document=note, comment=needed_id(data, "comment"), text=data.get("text"))
+def _edit(access: Access, note: Document, data: Data) -> int:
+    return _thread(
+        edit_comment(access=access, document=note, comment=needed_id(data, "comment"), text=data.get("text"))
+    )
 
 
-def _delete(access: Access, note: Document, data: Data) -> None:
-    delete_comment(access=access, document=note, comment=needed_id(data, "comment"))
+def _delete(access: Access, note: Document, data: Data) -> int:
+    return delete_comment(access=access, document=note, comment=needed_id(data, "comment"))
 
 
-def _settle(access: Access, note: Document, data: Data) -> None:
-    settle(access=access, document=note, thread=needed_id(data, "comment"))
+def _settle(access: Access, note: Document, data: Data) -> int:
+    return settle(access=access, document=note, thread=needed_id(data, "comment")).pk
 
 
-def _open(access: Access, note: Document, data: Data) -> None:
-    settle(access=access, document=note, thread=needed_id(data, "comment"), settled=False)
+def _open(access: Access, note: Document, data: Data) -> int:
+    return settle(access=access, document=note, thread=needed_id(data, "comment"), settled=False).pk
+
+
+def _thread(comment: Comment) -> int:
+    return comment.answers_id or comment.pk
 
 
 def _change_id(data: Data) -> UUID | None:

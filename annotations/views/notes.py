@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotations.access import Access, Can, enter, note_for, notes_for
 from annotations.models import AnnotationSet, Author, Document, Verb
-from annotations.selectors.comments import may_comment, placed, threads
+from annotations.selectors.comments import may_comment, page_of, placed
 from annotations.selectors.flags import flags_of
 from annotations.selectors.notes import ANNOTATORS_WORDS, Show, choices, neighbours, note_page
 from annotations.selectors.planted import hidden_in_set
@@ -95,6 +95,7 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
     )
     shown = _show(request.GET, choices(access))
     previous, following = neighbours(access, shown, pk)
+    said = page_of(access, document, before=number(request.GET, "before"))
     beside = compare(document.text, spans, spans_of(gold.pk), labels) if gold and chosen and gold != chosen else None
     context = {
         "access": access,
@@ -109,7 +110,8 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
         "previous": previous,
         "following": following,
         "state": "" if shown == Show.ALL else shown,
-        "placed": placed(document.text, threads(access, document)),
+        "placed": placed(document.text, said.threads),
+        "earlier": said.earlier,
         "flags": flags_of(access, document),
         "may_comment": may_comment(access),
         # One comment from one look at the page, however often it is sent.

@@ -13,13 +13,14 @@ from django.views.decorators.http import require_GET
 
 from annotations.access import Access, Can, enter, notes_for
 from annotations.models import Document
-from annotations.selectors.comments import may_comment, threads
+from annotations.selectors.comments import may_comment, page_of, thread_of
 from annotations.selectors.flags import flags_of
 from annotations.services.changes import MAX_NUMBER, MAX_OFFSET, Refused
 from annotations.views.requests import Request, number
 from annotations.views.workbench_answers import View, body_of, json_answers, same_person
 
-Act = Callable[[Access, Document, Mapping[str, Any]], None]
+Act = Callable[[Access, Document, Mapping[str, Any]], int | None]
+"""Does what a POST asks; of comments it returns the id of the thread that was changed."""
 
 
 def json_refusals(view: View) -> View:
@@ -48,33 +49,36 @@ def short_note(access: Access, pk: int) -> Document:
 @require_GET
 @json_refusals
 def talk(request: Request, slug: str, pk: int) -> HttpResponse:
-    """What is said about a note, as far as this person may know, and its open flags."""
+    """What is said about a note, as far as this person may know, and its open flags: the newest threads.
+
+    `earlier` is what to send as ?before= for those before them.
+    """
     access = enter(request.user, slug)
-    return talk_answer(request, access, short_note(access, pk))
+    note = short_note(access, pk)
+    # The workbench shows one's own reading, and so what is said about that one and about the note.
+    page = page_of(access, note, own=True, before=number(request.GET, "before"))
+    return _talk_answer(request, access, note, {"threads": page.threads, "earlier": page.earlier})
 
 
-def talk_answer(request: Request, access: Access, note: Document) -> HttpResponse:
-    return JsonResponse(
-        {
-            # The workbench shows one's own reading, and so what is said about that one and about the note.
-            "threads": threads(access, note, own=True),
-            "may_comment": may_comment(access),
-            "flags": flags_of(access, note),
-            "person": access.user.pk,
-            "csrf": get_token(request),
-        }
-    )
+def _talk_answer(request: Request, access: Access, note: Document, said: Mapping[str, Any]) -> HttpResponse:
+    about = {"flags": flags_of(access, note), "may_comment": may_comment(access)}
+    return JsonResponse({**said, **about, "person": access.user.pk, "csrf": get_token(request)})
 
 
 def do(request: Request, slug: str, pk: int, acts: Mapping[str, Act], *, anchor: str) -> HttpResponse:
-    """Do what a POST names in `act`. A script gets the talk as it then is; a form leads back to its page."""
+    """Do what a POST names in `act`. A form leads back to its page.
+
+    A script gets the flags as they then are and, where a comment was changed, the thread `root` as it then is
+    (`thread`, null where it is gone): what others have said, it has already.
+    """
     access = enter(request.user, slug, Can.ANNOTATE)
     note = short_note(access, pk)
     if request.content_type == "application/json":
         data = body_of(request)
         same_person(request, data)
-        _act(access, note, data, acts)
-        return talk_answer(request, access, note)
+        root = _act(access, note, data, acts)
+        said = {} if root is None else {"root": root, "thread": thread_of(access, note, root)}
+        return _talk_answer(request, access, note, said)
     try:
         _act(access, note, request.POST.dict(), acts)
     except Refused as refused:
@@ -82,11 +86,11 @@ def do(request: Request, slug: str, pk: int, acts: Mapping[str, Act], *, anchor:
     return redirect(_back(request, access, pk) + anchor)
 
 
-def _act(access: Access, note: Document, data: Mapping[str, Any], acts: Mapping[str, Act]) -> None:
+def _act(access: Access, note: Document, data: Mapping[str, Any], acts: Mapping[str, Act]) -> int | None:
     act = acts.get(str(data.get("act")))
     if act is None:
         raise Refused("malformed", f"The field 'act' must be one of {', '.join(acts)}.")
-    act(access, note, data)
+    return act(access, note, data)
 
 
 def _back(request: Request, access: Access, pk: int) -> str:

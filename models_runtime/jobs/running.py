@@ -13,6 +13,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
 from annotations.domain.merging import Merged
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
@@ -196,6 +197,9 @@ class _Words:
         made = [self._row(item.document.text, span) for span in spans]
         # The same span twice, under two labels that are one here, is one.
         rows = {row[:4]: row for row in reversed(made) if row is not None}
+        crowd = crowd_in((row.start, row.end) for row in rows.values())
+        if crowd is not None:
+            return _Outcome(item, None, 0, _too_many(crowd))
         return _Outcome(item, sorted(rows.values(), key=lambda row: row[:4]), made.count(None), reason)
 
     def _row(self, text: str, span: DomainSpan) -> SpanRow | None:
@@ -211,6 +215,12 @@ class _Words:
         how = json.dumps(span.provenance) if isinstance(span, Merged) else None
         string = string_key(text[span.start : span.end])
         return SpanRow(0, span.start, span.end, label, sure, span.source[:80], how, raw, string)
+
+
+def _too_many(crowd: Crowd) -> str:
+    if crowd.at is None:
+        return f"the backend gave {crowd.count:,} spans; an annotation set holds at most {MOST_SPANS:,}"
+    return f"the backend gave {crowd.count} spans over the character at {crowd.at}; at most {DEEPEST} may lie over one"
 
 
 def _write(row: Run, results: Sequence[_Outcome]) -> int:

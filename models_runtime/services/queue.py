@@ -15,6 +15,7 @@ from annotations.services.errors import ServiceError
 from models_runtime.models import Job, Share
 from models_runtime.registry import kind_of, load
 from models_runtime.runner.claims import release
+from models_runtime.services.allowance import check_allowance, one_at_a_time
 from models_runtime.services.doorbell import RedisError, ring
 
 logger = logging.getLogger("deidreview.jobs")
@@ -32,25 +33,33 @@ def enqueue(
     total: int = 0,
     queue: str = "",
 ) -> Job:
-    """Make a job in the caller's transaction, or return the one that `key` made before: a double click is one job.
+    """Make a job, or return the one that `key` made before: a double click is one job.
 
-    `params` holds ids and choices, never note text. `queue`: where it is not the kind's own. Works with Redis away: the
-    relay rings when it is back.
+    It is made in the caller's transaction, where there is one. `params` holds ids and choices, never note text.
+    `queue`: where it is not the kind's own. Works with Redis away: the relay rings when it is back. Raises LimitReached
+    where `actor` has too many jobs; a job that nobody asked for has no limit.
     """
-    job, made = Job.objects.get_or_create(
-        key=key,
-        defaults={
-            "kind": kind,
-            "project": project,
-            "params": params,
-            "queue": queue or kind_of(kind).queue,
-            "total": total,
-            "created_by": actor,
-        },
-    )
-    if made:
-        push_on_commit(job.pk)
-    return job
+    with transaction.atomic():
+        if actor is not None:
+            one_at_a_time(actor)
+            before = Job.objects.filter(key=key).first()
+            if before is not None:
+                return before
+            check_allowance(project, actor)
+        job, made = Job.objects.get_or_create(
+            key=key,
+            defaults={
+                "kind": kind,
+                "project": project,
+                "params": params,
+                "queue": queue or kind_of(kind).queue,
+                "total": total,
+                "created_by": actor,
+            },
+        )
+        if made:
+            push_on_commit(job.pk)
+        return job
 
 
 def push_on_commit(job_id: int) -> None:
@@ -115,12 +124,18 @@ def resume(job: Job) -> Job:
 
 
 def retry(job: Job) -> Job:
-    """Start a failed or cancelled job afresh; twice is once. Raises ServiceError where it, or its kind, can't."""
+    """Start a failed or cancelled job afresh; twice is once. Raises ServiceError where it, or its kind, can't.
+
+    It counts among the jobs of whoever started it: raises LimitReached where these are too many.
+    """
     if job.state in ENDED and not kind_of(job.kind).can_retry:
         raise ServiceError(
             _("this kind of job can't be started again: what it needs is gone; begin anew"), code="retry"
         )
     with transaction.atomic():
+        if job.created_by is not None and job.state in ENDED:
+            one_at_a_time(job.created_by)
+            check_allowance(job.project, job.created_by)
         again = Job.objects.filter(pk=job.pk, state__in=ENDED).update(
             state=Job.State.QUEUED,
             attempt=0,

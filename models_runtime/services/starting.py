@@ -16,10 +16,9 @@ from annotations.services.exporting import wanted_set
 from annotations.services.scoring import Asked
 from annotations.services.side_by_side import Together
 from models_runtime.models import Job
+from models_runtime.services.allowance import LIVE
 from models_runtime.services.calibrations import calibration_wish
 from models_runtime.services.queue import enqueue
-
-LIVE = (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED)
 
 
 def import_job(*, project: Project, import_id: int) -> Job | None:

@@ -58,8 +58,8 @@
   });
 
   // htmx leaves the page as it is when an answer is an error; say so, in words that the server wrote into the page.
-  const tell = (kind) => {
-    const words = document.querySelector(`template[data-words="${kind}"]`)?.content.textContent.trim();
+  const tell = (kind, sentence = "") => {
+    const words = sentence || document.querySelector(`template[data-words="${kind}"]`)?.content.textContent.trim();
     const list = document.getElementById("messages");
     if (!words || !list) return;
     const item = document.createElement("p");
@@ -70,8 +70,10 @@
   };
   const kinds = { 403: "forbidden", 404: "missing", 413: "large", 429: "fast" };
   document.addEventListener("htmx:responseError", (event) => {
-    const { status } = event.detail.xhr;
-    if (status !== 401) tell(kinds[status] || "failed"); // 401 carries the way to the sign-in page
+    const { xhr } = event.detail;
+    // A limit is answered with its sentence.
+    const sentence = xhr.status === 429 && xhr.getResponseHeader("Content-Type")?.startsWith("text/plain") ? xhr.responseText : "";
+    if (xhr.status !== 401) tell(kinds[xhr.status] || "failed", sentence); // 401 carries the way to the sign-in page
   });
   document.addEventListener("htmx:sendError", () => tell("offline"));
   document.addEventListener("htmx:timeout", () => tell("offline"));

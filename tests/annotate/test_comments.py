@@ -11,7 +11,8 @@ from django.urls import reverse
 
 from annotations.access import enter
 from annotations.models import AnnotationSet, Comment, Event, Span, User
-from annotations.selectors.comments import ThreadItem, threads
+from annotations.selectors.comments import PAGE, ThreadItem, threads
+from annotations.services import comments as service
 from annotations.services.erasing import erase_patient
 from tests import factories as make
 from tests.annotate.conftest import alter, create, step
@@ -146,10 +147,60 @@ def test_threads_stand_in_the_order_of_the_text(world: SimpleNamespace) -> None:
 
 def test_a_replay_makes_no_second_comment(world: SimpleNamespace) -> None:
     again = {"change_id": str(uuid.uuid4()), "text": "Once."}
-    assert say(world, world.ann, **again).json()["threads"] == say(world, world.ann, **again).json()["threads"]
+    assert say(world, world.ann, **again).json()["thread"] == say(world, world.ann, **again).json()["thread"]
     assert Comment.objects.count() == 1
     assert Event.objects.filter(verb="comment.added").count() == 1
     assert say(world, world.ben, **again).status_code == 409
+
+
+def test_an_answer_brings_the_one_thread_that_was_changed(world: SimpleNamespace) -> None:
+    for text in ("One", "Two"):
+        say(world, world.ann, text=text)
+    one, two = Comment.objects.order_by("pk")
+    said = say(world, world.ann, "answer", comment=one.pk, text="Yes").json()
+    assert (said["root"], said["thread"]["text"], len(said["thread"]["answers"])) == (one.pk, "One", 1)
+    assert "Two" not in json.dumps(said)
+    assert say(world, world.ann, "settle", comment=one.pk).json()["thread"]["settled"] == "ann"
+    assert say(world, world.ann, "edit", comment=two.pk, text="Too").json()["thread"]["text"] == "Too"
+    gone = say(world, world.ann, "delete", comment=two.pk).json()
+    assert (gone["root"], gone["thread"]) == (two.pk, None)
+
+
+def test_a_page_of_the_newest_threads_and_those_before_on_demand(world: SimpleNamespace) -> None:
+    made = [
+        Comment.objects.create(document=world.note, reader=world.ann, author=world.ann, text=f"no. {number}")
+        for number in range(2 * PAGE + 5)
+    ]
+    url = reverse("talk", args=[world.project.slug, world.note.pk])
+    client = client_of(world.ann)
+    first = client.get(url).json()
+    assert [thread["id"] for thread in first["threads"]] == [one.pk for one in made[-PAGE:]]
+    second = client.get(f"{url}?before={first['earlier']}").json()
+    third = client.get(f"{url}?before={second['earlier']}").json()
+    assert (len(second["threads"]), len(third["threads"]), third["earlier"]) == (PAGE, 5, None)
+    page = reverse("note", args=[world.project.slug, world.note.pk])
+    html = check_page(client_of(world.rev).get(page))
+    assert (html.count("no. "), "Show earlier comments" in html) == (PAGE, True)
+    assert check_page(client_of(world.rev).get(f"{page}?before={second['earlier']}")).count("no. ") == 5
+
+
+def test_a_person_s_comments_on_a_note_and_a_thread_s_answers_have_a_limit(
+    world: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "MOST_OF_A_PERSON", 3)
+    monkeypatch.setattr(service, "MOST_ANSWERS", 1)
+    last = {"change_id": str(uuid.uuid4()), "text": "Three"}
+    assert [say(world, world.ann, text=text).status_code for text in ("One", "Two")] == [200, 200]
+    assert say(world, world.ann, **last).status_code == 200
+    assert say(world, world.ann, **last).status_code == 200  # made already
+    refused = say(world, world.ann, text="Four")
+    assert (refused.status_code, refused.json()["error"]) == (422, "many")
+    assert refused.json()["message"].startswith("Not saved: you have 3 comments on this note")
+    root = Comment.objects.order_by("pk")[0].pk
+    assert say(world, world.rev, "answer", comment=root, text="Yes").status_code == 200
+    refused = say(world, world.rev, "answer", comment=root, text="No")
+    assert (refused.status_code, "Begin a new one." in refused.json()["message"]) == (422, True)
+    assert Comment.objects.count() == 4
 
 
 def test_editing(world: SimpleNamespace) -> None:

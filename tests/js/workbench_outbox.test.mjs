@@ -140,12 +140,52 @@ const response = (status, body, type = "basic") => ({
   },
 });
 
+test("what the server takes later is sent again after the time that it says, in order, and never earlier", async () => {
+  const it = outbox(["a", "b"], [{ kind: "later", wait: 7000 }, { kind: "later", wait: 1000 }]);
+  assert.equal(await it.outbox.drained(), false, "handing in has to wait");
+  while (it.accepted.length < 2) await new Promise((done) => setImmediate(done));
+  assert.deepEqual([it.sent, it.refused, it.waits], [["a", "a", "a", "b"], [], [7000, 1000]]);
+  await new Promise((done) => setImmediate(done));
+  assert.deepEqual(it.states, ["saving", "later", "later", "saving", "saving", "saved", "saved"]);
+  // A further change, or somebody who comes back to the page, doesn't send it earlier.
+  const sent = [];
+  const busy = new Outbox({
+    queue: () => "a",
+    post: async (change) => (sent.push(change), { kind: "later", wait: 7000 }),
+    accepted: () => {},
+    refused: () => {},
+    show: () => {},
+    sleep: () => new Promise(() => {}),
+  });
+  for (let turn = 0; turn < 5; turn += 1) {
+    busy.poke();
+    await new Promise((done) => setImmediate(done));
+  }
+  assert.deepEqual([sent, busy.state], [["a"], "later"]);
+});
+
+test("how long to wait is what the answer says, within a minute", async () => {
+  const wait = async (after) => (await outcomeOf({ ...response(429, {}), headers: new Headers(after === null ? {} : { "Retry-After": after }) })).wait;
+  assert.deepEqual(await Promise.all(["7", "3600", null, "Wed, 21 Oct 2026 07:28:00 GMT"].map(wait)), [7000, 60_000, 1000, 1000]);
+});
+
+test("a request that only reads waits for its turn, and then is as if there was no answer", async () => {
+  const waits = [];
+  const answers = [response(429), response(429), response(200, { person: 5 })];
+  const api = new Api({ token: "t", person: 5 }, async () => answers.shift() ?? response(429), async (ms) => void waits.push(ms));
+  assert.equal((await api.get("/spans")).kind, "ok");
+  assert.equal((await api.get("/spans")).kind, "lost");
+  assert.equal((await api.post("/changes", {})).kind, "later");
+  assert.deepEqual(waits, [1000, 1000, 1000, 1000]);
+});
+
 test("what an answer means", async () => {
   const kind = async (...args) => (await outcomeOf(response(...args))).kind;
   assert.equal(await kind(200, {}), "ok");
   assert.equal(await kind(200), "lost", "a page where JSON was due");
   assert.equal(await kind(0, undefined, "opaqueredirect"), "lost");
-  for (const status of [500, 502, 503, 429, 408]) assert.equal(await kind(status, { error: "x" }), "lost");
+  assert.equal(await kind(429, { error: "requests" }), "later");
+  for (const status of [500, 502, 503, 408]) assert.equal(await kind(status, { error: "x" }), "lost");
   assert.equal(await kind(401), "signed-out");
   assert.equal(await kind(403), "token");
   assert.equal(await kind(403, { error: "stale-page" }), "token");

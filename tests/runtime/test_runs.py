@@ -119,6 +119,17 @@ def test_one_note_s_error_is_its_own_and_can_be_retried(project, text, reason):
         runs.retry_failed(run=run, actor=None)
 
 
+def test_a_note_with_more_spans_than_a_set_holds_fails_alone(project, monkeypatch):
+    monkeypatch.setattr("annotations.domain.crowding.MOST_SPANS", 5)
+    monkeypatch.setattr(running, "MOST_SPANS", 5)
+    bad = make_note(project, "ANNA MARIA", name="bad")
+    run = started(project)
+    assert finished(run).state == Job.State.DONE
+    item = RunItem.objects.get(state=RunItem.State.FAILED)
+    assert (item.document, item.error) == (bad, "the backend gave 9 spans; an annotation set holds at most 5")
+    assert AnnotationSet.objects.filter(author=run.author).count() == 10
+
+
 def test_a_hopeless_backend_stops_the_run_with_its_word(project):
     make_note(project, "HOPELESS")
     job = finished(started(project))

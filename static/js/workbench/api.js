@@ -5,6 +5,8 @@
  *   ok            made; `data` is the answer
  *   refused       not made, for good; `data` has `message`, and of a conflict the reading as it is now
  *   lost          no answer, or one that says nothing about the change: to be sent again
+ *   later         this person sends more than the server takes at a time: to be sent again after `wait` milliseconds; never what
+ *                 `get` gives
  *   token         the form token is out of date (somebody signed in again); never what `post` and `get` give
  *   no-access     the note is not this person's to change any more, but may be again; `data` has `message`
  *   signed-out    nobody is signed in
@@ -14,6 +16,17 @@
 import { words } from "./words.js";
 
 const TIMEOUT = 20_000;
+// How long to wait where a 429 doesn't say, and how long at most (milliseconds).
+const USUAL_WAIT = 1000;
+const LONGEST_WAIT = 60_000;
+// So often a reading request waits for its turn.
+const TURNS = 3;
+
+/** What a 429 says in Retry-After, as milliseconds. */
+function waitOf(response) {
+  const seconds = Number(response.headers?.get("Retry-After"));
+  return seconds > 0 ? Math.min(seconds * 1000, LONGEST_WAIT) : USUAL_WAIT;
+}
 
 async function json(response) {
   try {
@@ -25,9 +38,10 @@ async function json(response) {
 
 /** @returns {Promise<{kind: string, data?: object}>} */
 export async function outcomeOf(response) {
-  if (response.type === "opaqueredirect" || response.status >= 500 || [0, 408, 425, 429].includes(response.status)) {
+  if (response.type === "opaqueredirect" || response.status >= 500 || [0, 408, 425].includes(response.status)) {
     return { kind: "lost" };
   }
+  if (response.status === 429) return { kind: "later", wait: waitOf(response) };
   if (response.status === 401) return { kind: "signed-out" };
   const data = await json(response);
   if (response.ok) return data === null ? { kind: "lost" } : { kind: "ok", data };
@@ -41,13 +55,15 @@ export class Api {
   #person;
   #renewal;
   #fetch;
+  #sleep;
 
   /** @param {{token: string, person: number, renewal: () => string}} about  `renewal`: an address whose answer brings a fresh token */
-  constructor({ token, person, renewal }, fetcher = (...args) => fetch(...args)) {
+  constructor({ token, person, renewal }, fetcher = (...args) => fetch(...args), sleep = (ms) => new Promise((done) => setTimeout(done, ms))) {
     this.token = token;
     this.#person = person;
     this.#renewal = renewal;
     this.#fetch = fetcher;
+    this.#sleep = sleep;
   }
 
   /** A form token that is out of date is renewed, once: signing in again in another tab is no reason to lose anything. */
@@ -70,8 +86,12 @@ export class Api {
 
   /** The answer counts only if it is this person who is signed in; it may bring a fresh form token. */
   async get(url) {
-    const outcome = await this.#request(url, { method: "GET", headers: {} });
-    if (outcome.kind === "token") return { kind: "lost" };
+    let outcome = await this.#request(url, { method: "GET", headers: {} });
+    for (let turn = 1; turn < TURNS && outcome.kind === "later"; turn += 1) {
+      await this.#sleep(outcome.wait);
+      outcome = await this.#request(url, { method: "GET", headers: {} });
+    }
+    if (["token", "later"].includes(outcome.kind)) return { kind: "lost" };
     if (outcome.kind !== "ok") return outcome;
     if (outcome.data.person !== this.#person) return { kind: "other-person" };
     if (outcome.data.csrf) this.token = outcome.data.csrf;

@@ -30,6 +30,7 @@ export class Comments {
     workbench.on("leave", (note) => this.#leave(note));
     workbench.on("open", (note) => this.#open(note));
     byId("comment-add").addEventListener("click", () => this.begin());
+    byId("comments-earlier").addEventListener("click", () => this.#talk.loadEarlier());
     byId("threads").addEventListener("click", (event) => this.#click(event));
     window.addEventListener("beforeunload", (event) => {
       if (this.#compose.hasText || [...this.#drafts.values()].some(({ text }) => text.trim())) event.preventDefault();
@@ -104,6 +105,7 @@ export class Comments {
     );
     byId("comments-count").textContent = open.length ? String(open.length) : "";
     byId("comment-add").hidden = !mayComment;
+    byId("comments-earlier").hidden = this.#talk.earlier === null;
     if (focused) this.#focusAgain(focused);
     this.#mark();
     this.#point();

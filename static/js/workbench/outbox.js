@@ -2,7 +2,7 @@
  * Sends changes one after another, in order, until each is answered for good. A lost connection only makes it wait: the
  * changes stay where they are, and their ids make a second sending harmless.
  *
- * States: saved · saving · offline · signed-out · other-person · no-access · submitted. What is shown is never better than what is known.
+ * States: saved · saving · later · offline · signed-out · other-person · no-access · submitted. What is shown is never better than what is known.
  */
 
 const FIRST_WAIT = 1000;
@@ -31,7 +31,7 @@ export class Outbox {
   /**
    * @param {object} parts
    * @param {() => object|null} parts.queue  the change to send next, null when there is none
-   * @param {(change: object) => Promise<{kind: string, data?: object}>} parts.post  see api.js for the kinds
+   * @param {(change: object) => Promise<{kind: string, data?: object, wait?: number}>} parts.post  see api.js for the kinds
    * @param {(answer: object) => void} parts.accepted  must take the change off the queue
    * @param {(answer: object) => void} parts.refused  must take the change off the queue
    * @param {(state: string) => void} parts.show
@@ -49,7 +49,8 @@ export class Outbox {
   /** Something was queued, or the connection may be back: go on, without waiting any longer, and after a failure not for long. */
   poke() {
     this.#failures = 0;
-    this.#wake?.();
+    // The server has said when it takes more: sending earlier would only be refused again.
+    if (this.state !== "later") this.#wake?.();
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
     });
@@ -86,6 +87,8 @@ export class Outbox {
         this.#set(this.#queue() === null ? "saved" : "saving");
       } else if (BY_PERSON.includes(outcome.kind)) {
         await this.#pause(outcome.kind, PERSON_WAIT);
+      } else if (outcome.kind === "later") {
+        await this.#pause("later", outcome.wait);
       } else {
         this.#failures += 1;
         await this.#pause("offline", backOff(this.#failures));

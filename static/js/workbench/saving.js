@@ -8,7 +8,7 @@ import { TOLD, words } from "./words.js";
 const AGAIN = 5000;
 const FRAME = 17;
 // The worst first.
-const STATES = ["other-person", "signed-out", "no-access", "submitted", "offline", "saving", "saved"];
+const STATES = ["other-person", "signed-out", "no-access", "submitted", "offline", "later", "saving", "saved"];
 
 /** What is true of all notes together: the worst of their states. */
 export function worst(states) {

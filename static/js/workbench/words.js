@@ -6,6 +6,7 @@ const SAVE = {
   saved: () => gettext("Saved"),
   saving: () => gettext("Saving…"),
   offline: (count) => interpolate(ngettext("Offline, %(count)s waiting", "Offline, %(count)s waiting", count), { count }),
+  later: (count) => interpolate(ngettext("Sent in a moment, %(count)s waiting", "Sent in a moment, %(count)s waiting", count), { count }),
   "signed-out": (count) => interpolate(ngettext("Signed out, %(count)s waiting", "Signed out, %(count)s waiting", count), { count }),
   "other-person": (count) =>
     interpolate(ngettext("Another person is signed in, %(count)s waiting", "Another person is signed in, %(count)s waiting", count), { count }),
@@ -20,6 +21,7 @@ export const saveWords = (state, waiting) => SAVE[state]?.(waiting);
 /** What is said of an outcome that keeps changes waiting. */
 export const TOLD = {
   offline: gettext("The server can't be reached. Your work is kept in this page and is sent when it is back; leave the page open."),
+  later: gettext("The server takes no more from you for a moment. Your work is kept in this page and is sent by itself; leave the page open."),
   "signed-out": gettext("You are signed out. Your work is kept in this page: sign in again in another tab and it will be saved."),
   "other-person": gettext(
     "Somebody else is signed in now in this browser. Your work is kept in this page: sign in as yourself in another tab and it will be saved.",

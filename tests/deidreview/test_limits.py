@@ -1,0 +1,116 @@
+"""Limits on requests: in a window by person and by address, and on the threads that one person has at a time."""
+
+import threading
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from deidreview.limits import RequestLimits, Threads, windows
+from tests import factories as make
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No window ends in the middle of a test."""
+    monkeypatch.setattr("deidreview.limits.time", SimpleNamespace(time=lambda: 1_000_003.0))
+
+
+@pytest.mark.django_db
+def test_a_person_beyond_their_requests_hears_it_in_a_sentence(settings: Any, client: Client) -> None:
+    settings.REQUESTS_PER_WINDOW = 3
+    ann, ben = make.make_user(), make.make_user()
+    client.force_login(ann)
+    assert [client.get(reverse("projects")).status_code for _ in range(4)] == [200, 200, 200, 429]
+    page = client.get(reverse("projects"))
+    assert "more requests than one person may make at a time" in page.content.decode()
+    assert page.headers["Retry-After"] == "7"
+    fragment = client.get(reverse("projects"), headers={"HX-Request": "true"})
+    assert (fragment.status_code, fragment.headers["Content-Type"]) == (429, "text/plain; charset=utf-8")
+    assert "Wait some seconds, then try again." in fragment.content.decode()
+    script = client.get(reverse("projects"), headers={"Accept": "application/json"})
+    assert (script.status_code, script.json()["error"]) == (429, "requests")
+    # Others don't notice, and the load balancer is asked nothing.
+    other = Client()
+    other.force_login(ben)
+    assert other.get(reverse("projects")).status_code == 200
+    assert client.get(reverse("healthz")).status_code == 200
+
+
+@pytest.mark.django_db
+def test_strangers_are_counted_by_address_and_a_form_as_ten(settings: Any, client: Client) -> None:
+    settings.ANONYMOUS_PER_WINDOW = 20
+    login = reverse("account_login")
+    assert client.get(login).status_code == 200
+    assert client.post(login, {"login": "x", "password": "y"}).status_code == 200
+    assert client.post(login, {"login": "x", "password": "y"}).status_code == 429
+    assert client.get(login, REMOTE_ADDR="10.1.2.3").status_code == 200
+
+
+@pytest.mark.django_db
+def test_a_new_window_begins_at_none(settings: Any, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.REQUESTS_PER_WINDOW = 1
+    client.force_login(make.make_user())
+    assert [client.get(reverse("projects")).status_code for _ in range(2)] == [200, 429]
+    monkeypatch.setattr("deidreview.limits.time", SimpleNamespace(time=lambda: 1_000_013.0))
+    assert client.get(reverse("projects")).status_code == 200
+
+
+def test_processes_that_were_forked_share_one_count() -> None:
+    import os
+
+    windows.count(5)
+    child = os.fork()
+    if child == 0:
+        windows.count(5)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert windows.count(5) == 3
+
+
+def person(pk: int) -> Any:
+    request = RequestFactory().get("/", headers={"Accept": "application/json"})
+    request.user = SimpleNamespace(pk=pk, is_authenticated=True) if pk else AnonymousUser()
+    return request
+
+
+def test_nobody_has_all_threads(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deidreview.limits.PATIENCE", 0.2)
+    settings.WEB_THREADS = 4
+    go_on, inside = threading.Event(), threading.Semaphore(0)
+
+    def slow(request: Any) -> HttpResponse:
+        if request.user.pk == 1:
+            inside.release()
+            assert go_on.wait(20)
+        return HttpResponse()
+
+    limits = RequestLimits(slow)
+    found: list[int] = []
+    held = [threading.Thread(target=lambda: found.append(limits(person(1)).status_code)) for _ in range(2)]
+    for thread in held:
+        thread.start()
+        assert inside.acquire(timeout=20)
+    assert limits(person(1)).status_code == 429
+    assert limits(person(2)).status_code == 200
+    go_on.set()
+    for thread in held:
+        thread.join(20)
+    assert found == [200, 200]
+    assert limits(person(1)).status_code == 200
+
+
+def test_a_third_request_waits_for_one_of_ones_own() -> None:
+    threads = Threads(4)
+    assert threads.take(1)
+    assert threads.take(1)
+    threading.Timer(0.05, lambda: threads.give_back(1)).start()
+    began = time.monotonic()
+    assert threads.take(1)
+    assert time.monotonic() - began < 0.45
+    assert not threads._waiting
