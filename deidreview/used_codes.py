@@ -6,13 +6,13 @@ later half minutes are accepted. allauth remembers codes in the memory of one pr
 
 from typing import Any
 
+from allauth.core import context
 from allauth.core.internal.cryptokit import compare_user_code
 from allauth.mfa.models import Authenticator
-from allauth.mfa.signals import authenticator_added
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value, yield_hotp_counters_from_time
 from allauth.mfa.utils import decrypt
+from django.db.models.signals import pre_save
 from django.dispatch import receiver
-from django.http import HttpRequest
 
 LAST = "last_counter"
 
@@ -41,7 +41,11 @@ def _counter(authenticator: Authenticator, code: str) -> int | None:
     return None
 
 
-@receiver(authenticator_added)
-def _code_of_activation(request: HttpRequest, authenticator: Authenticator, **_: Any) -> None:
-    """The code that switched two-factor sign-in on is used too."""
-    use_up(authenticator, request.POST.get("code", ""))
+@receiver(pre_save, sender=Authenticator)
+def _code_of_activation(instance: Authenticator, **_: Any) -> None:
+    """The code that switched two-factor sign-in on is used too, from the moment at which the row is there."""
+    request = context.request
+    if instance._state.adding and instance.type == Authenticator.Type.TOTP and request is not None:
+        counter = _counter(instance, request.POST.get("code", ""))
+        if counter is not None:
+            instance.data[LAST] = counter
