@@ -265,6 +265,7 @@ def test_the_cookie_of_a_known_browser_is_out_of_reach_of_scripts(client, person
 
 
 def by_link(person, new, session):
+    person.refresh_from_db()
     place = Client().get(reset_path(person), follow=True).redirect_chain[-1][0]
     visitor = Client()
     visitor.get(reset_path(person), follow=True)

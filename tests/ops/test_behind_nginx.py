@@ -115,8 +115,8 @@ def environ(prepared, tmp_path_factory):
 
 
 @pytest.fixture
-def web(environ):
-    """`web(NAME=value)`: a web server with these variables; gives its port and itself."""
+def web_server(environ):
+    """`web_server(NAME=value)`: one with these variables; gives its port and itself."""
     started = []
 
     def one(**changes: str) -> tuple[int, Running]:
@@ -150,16 +150,18 @@ def nginx(tmp_path):
     def one(behind: int) -> int:
         port = free_port()
         key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-        subprocess.run(
-            [
-                *"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -keyout".split(),
-                key,
-                "-out",
-                certificate,
-            ],
-            check=True,
-            capture_output=True,
-        )
+        asked = [
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-subj",
+            "/CN=127.0.0.1",
+            "-keyout",
+            str(key),
+            "-out",
+            str(certificate),
+        ]
+        subprocess.run(["openssl", "req", "-x509", *asked], check=True, capture_output=True)
         kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         folders = "\n".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
         config = tmp_path / "nginx.conf"
@@ -183,8 +185,8 @@ FORGERIES = ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Client-IP", "X_Forw
 
 
 @pytest.mark.both_databases
-def test_forged_addresses_neither_escape_the_lock_nor_lock_anybody_else_out(web, nginx):
-    behind, _ = web(DEIDREVIEW_HTTPS="1", DEIDREVIEW_PROXIES="1")
+def test_forged_addresses_neither_escape_the_lock_nor_lock_anybody_else_out(web_server, nginx):
+    behind, _ = web_server(DEIDREVIEW_HTTPS="1", DEIDREVIEW_PROXIES="1")
     port = nginx(behind)
     attacker, owner = Browser(port, "127.0.0.2"), Browser(port, "127.0.0.3")
 
@@ -204,16 +206,16 @@ def test_forged_addresses_neither_escape_the_lock_nor_lock_anybody_else_out(web,
     assert Browser(port, "127.0.0.4").sign_in("theo")[0] == 302
 
 
-def test_https_with_no_proxy_named_is_warned_of_at_the_start(web):
+def test_https_with_no_proxy_named_is_warned_of_at_the_start(web_server):
     for proxies, said in (("0", True), ("1", False)):
-        _, server = web(DEIDREVIEW_HTTPS="1", DEIDREVIEW_PROXIES=proxies)
+        _, server = web_server(DEIDREVIEW_HTTPS="1", DEIDREVIEW_PROXIES=proxies)
         assert ("DEIDREVIEW_PROXIES: HTTPS is on and no proxy is named" in server.end()) == said
 
 
 @pytest.mark.both_databases
-def test_a_code_is_accepted_once_by_all_web_processes_together(web):
+def test_a_code_is_accepted_once_by_all_web_processes_together(web_server):
     """One process remembers nothing of what another has in memory."""
-    ports = [web()[0] for _ in range(2)]
+    ports = [web_server()[0] for _ in range(2)]
     if time.time() % 30 > 20:
         time.sleep(30 - time.time() % 30)
     code = totp(SECRET, time.time())
