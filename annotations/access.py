@@ -135,3 +135,22 @@ def note_for(access: Access, pk: int) -> Document:
 def may_create_projects(user: User) -> bool:
     """Administrators, and whoever manages a project already."""
     return user.is_staff or user.memberships.filter(role=Role.MANAGER, active=True).exists()
+
+
+def may_make_link(maker: User, user: User) -> bool:
+    """Whether `maker` may make a link by which `user` chooses a new password. Asked again when the link is used.
+
+    Whoever holds the link becomes that person. So a manager may make one only for an account that one of their own
+    projects made, or that nobody has had a password for; and only while it opens, and opened, nothing else.
+    """
+    if not maker.is_active or user.is_superuser or user.is_staff:
+        return maker.is_active and maker.is_superuser
+    if maker.is_superuser:
+        return True
+    managed = set(
+        Membership.objects.filter(user=maker, role=Role.MANAGER, active=True).values_list("project_id", flat=True)
+    )
+    # Somebody who was removed elsewhere may be brought back there.
+    projects = set(Membership.objects.filter(user=user).values_list("project_id", flat=True))
+    never_used = user.last_login is None and not user.has_usable_password()
+    return projects <= managed and (user.created_in_id in managed or never_used)

@@ -1,42 +1,36 @@
 """How people come in: a manager or an administrator makes accounts; nobody signs up by themselves.
 
-django-axes counts failures in the database, for passwords and for second-factor codes alike, so that all web
-processes share one count. allauth's own limit on failed sign-ins is off: it would answer first and hide the lock-out.
+Failures are counted by deidreview.lockout, for passwords and for second-factor codes alike. allauth's own limit on
+failed sign-ins is off: it would answer first and hide the lock-out.
 """
 
-from datetime import timedelta
-from math import ceil
 from typing import Any
 
-from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.adapter import DefaultAccountAdapter, get_adapter
 from allauth.account.auth_backends import AuthenticationBackend
 from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordKeyForm
 from allauth.account.forms import ReauthenticateForm as PasswordReauthenticateForm
 from allauth.core import context
+from allauth.mfa.adapter import get_adapter as get_mfa_adapter
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.forms import ActivateTOTPForm
 from axes.handlers.proxy import AxesProxyHandler
-from axes.helpers import get_client_username, get_cool_off
-from axes.models import AccessAttempt, AccessBase
-from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.auth.signals import user_login_failed
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.forms import Field
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
-from django.utils import timezone
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from annotations.models import User
 from annotations.models.prepared import PreparedRead, columns_of, object_of
-from deidreview.answers import wants_json
+from deidreview import used_codes
+from deidreview.known_browsers import remember
+from deidreview.lockout import client_ip, counted_name
 
-# Failed codes are counted under a name that no account can have (usernames hold no spaces).
-CODE_SUFFIX = " (code)"
-
-
-_PERSON_COLUMNS = columns_of(User, without=["last_login", "date_joined"])
+_PERSON_COLUMNS = columns_of(User, without=["last_login", "date_joined", "created_in", "password_set_at"])
 _PERSON = PreparedRead(lambda pk: User.objects.filter(pk=pk).values_list(*_PERSON_COLUMNS), int)
 
 
@@ -58,10 +52,10 @@ class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]  # its class ha
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_ip(request)
 
-    def set_password(self, user: AbstractBaseUser, password: str) -> None:
-        """A new password, by whatever way, ends a lock-out."""
-        super().set_password(user, password)
-        AxesProxyHandler.reset_attempts(username=user.get_username())
+    def post_login(self, request: HttpRequest, user: User, **details: Any) -> HttpResponse:
+        response: HttpResponse = super().post_login(request, user, **details)
+        remember(request, response, user)
+        return response
 
 
 class _Plain:
@@ -92,7 +86,12 @@ class PasswordAgain(_Plain, PasswordReauthenticateForm):  # type: ignore[misc]  
 
 
 class ChangePassword(_Plain, ChangePasswordForm):  # type: ignore[misc]  # its class has no types
-    pass
+    def clean_oldpassword(self) -> str:
+        """Asked for as at a sign-in, so that a wrong one counts: the session may be in a stranger's hands."""
+        password: str = self.cleaned_data["oldpassword"]
+        if not get_adapter().reauthenticate(self.user, password):
+            raise get_adapter().validation_error("enter_current_password")
+        return password
 
 
 class ChoosePassword(_Plain, ResetPasswordKeyForm):  # type: ignore[misc]  # its class has no types
@@ -103,22 +102,32 @@ class _CountedCode(_Plain):
     """A wrong second-factor code counts as a failed sign-in; enough of them lock the codes of that account."""
 
     user: AbstractBaseUser
+    authenticator: Authenticator  # set by the form's clean_code
     attrs = {"inputmode": "numeric", "autocomplete": "one-time-code"}
 
     def clean_code(self) -> str:
         request = context.request
-        credentials = {"username": self.user.get_username() + CODE_SUFFIX}
+        credentials = {"username": self.user.get_username(), "second_factor": True}
         if not AxesProxyHandler.is_allowed(request, credentials):
             request.axes_locked_out = True
             request.axes_credentials = credentials
             raise ValidationError(_("locked out"))
         try:
-            code: str = super().clean_code()  # type: ignore[misc]  # its class has no types
+            code = self._accepted()
         except ValidationError:
             user_login_failed.send(sender=type(self), credentials=credentials, request=request)
             raise
-        AxesProxyHandler.reset_attempts(username=credentials["username"])
+        AxesProxyHandler.reset_attempts(username=counted_name(request, credentials))
         return code
+
+    def _accepted(self) -> str:
+        """The code, used up in the same transaction: of two requests at once with one code, the second is refused."""
+        with transaction.atomic():
+            list(Authenticator.objects.select_for_update().filter(user=self.user))
+            code: str = super().clean_code()  # type: ignore[misc]  # its class has no types
+            if not used_codes.use_up(self.authenticator, code):
+                raise get_mfa_adapter().validation_error("incorrect_code")
+            return code
 
 
 class Code(_CountedCode, AuthenticateForm):  # type: ignore[misc]  # its class has no types
@@ -131,48 +140,3 @@ class CodeAgain(_CountedCode, ReauthenticateForm):  # type: ignore[misc]  # its 
 
 class FirstCode(_Plain, ActivateTOTPForm):  # type: ignore[misc]  # its class has no types
     attrs = {"inputmode": "numeric"}
-
-
-def client_ip(request: HttpRequest) -> str:
-    """The peer's address; behind our own proxy (HTTPS) the one that the proxy appended, which nobody can forge."""
-    forwarded = request.headers.get("X-Forwarded-For", "") if settings.HTTPS else ""
-    return forwarded.rpartition(",")[2].strip() or request.META.get("REMOTE_ADDR") or "0.0.0.0"  # noqa: S104 - a stand-in
-
-
-def username_for_axes(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
-    """The account that is tried: in the credentials, else in the form, whose field allauth calls `login`."""
-    if credentials and credentials.get("username"):
-        return str(credentials["username"])
-    return str(request.POST.get("login") or request.POST.get("username") or "")
-
-
-def lockout_parameters(attempt: HttpRequest | AccessBase, credentials: dict[str, Any] | None = None) -> list[Any]:
-    """Passwords: account and address together, so that a stranger can't lock a colleague out from elsewhere.
-
-    Codes: the account alone. Whoever gets there has the password, and must not go on from another address.
-    """
-    name = attempt.username if isinstance(attempt, AccessBase) else get_client_username(attempt, credentials)
-    return ["username"] if (name or "").endswith(CODE_SUFFIX) else [["username", "ip_address"]]
-
-
-def minutes_left(username: str, address: str) -> int:
-    """How long the lock-out still lasts, in minutes, rounded up."""
-    attempts = AccessAttempt.objects.filter(username=username)
-    if not username.endswith(CODE_SUFFIX):
-        attempts = attempts.filter(ip_address=address)
-    latest = attempts.order_by("-attempt_time").values_list("attempt_time", flat=True).first()
-    until = (latest or timezone.now()) + (get_cool_off() or timedelta(0))
-    return max(1, ceil((until - timezone.now()).total_seconds() / 60))
-
-
-def locked_out(
-    request: HttpRequest, original: HttpResponse | None = None, credentials: dict[str, Any] | None = None
-) -> HttpResponse:
-    """Says how long to wait and what to do. The same for accounts that do not exist."""
-    minutes = minutes_left(get_client_username(request, credentials) or "", client_ip(request))
-    if wants_json(request):
-        response: HttpResponse = JsonResponse({"error": "locked-out", "minutes": minutes}, status=429)
-    else:
-        response = render(request, "account/locked.html", {"minutes": minutes}, status=429)
-    response.headers["Retry-After"] = str(minutes * 60)
-    return response

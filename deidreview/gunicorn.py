@@ -7,6 +7,7 @@ import ctypes
 import gc
 import os
 import signal
+import sys
 from typing import Any
 
 
@@ -39,9 +40,13 @@ accesslog = None
 
 def when_ready(server: Any) -> None:
     """Load the pages' code too, once for all processes. Out of the collector's way it stays shared between them."""
+    from django.core.checks import run_checks
     from django.db import connections
     from django.urls import get_resolver
 
+    # Under `make run` the step before has said so.
+    for found in [] if _handed_over else run_checks(tags=["start"]):
+        print(f"deidreview: {found.msg} {found.hint}", file=sys.stderr, flush=True)
     get_resolver()._populate()
     # A connection must not cross a fork.
     connections.close_all()

@@ -61,6 +61,13 @@ def _positive(name: str, default: int) -> int:
     return value
 
 
+def _count(name: str) -> int:
+    value: int = _read("int", name, 0, "a whole number")
+    if value < 0:
+        raise ImproperlyConfigured(f"{name}: {value} is below 0; it takes a count, 0 or more")
+    return value
+
+
 # ── Where data lives ─────────────────────────────────────────────────────────────────────────────────────────────────
 DATA_DIR = Path(_read("str", "DEIDREVIEW_DATA", str(BASE_DIR / "var"), "a folder")).expanduser().absolute()
 DEMO = _yes_no("DEIDREVIEW_DEMO")
@@ -89,6 +96,8 @@ CSRF_TRUSTED_ORIGINS: list[str] = _read("list", "DEIDREVIEW_ORIGINS", [], "a lis
 if not all(origin.startswith(("https://", "http://")) for origin in CSRF_TRUSTED_ORIGINS):
     raise ImproperlyConfigured("DEIDREVIEW_ORIGINS: every origin begins with https:// or http://")
 HTTPS = _yes_no("DEIDREVIEW_HTTPS")
+# How many proxies of our own each request passes. So many addresses at the end of X-Forwarded-For are believed.
+PROXIES = _count("DEIDREVIEW_PROXIES")
 
 # ── Database ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 DEFAULT_DATABASE_URL = f"sqlite:///{quote(str(DATA_DIR / 'deidreview.sqlite3'))}"
@@ -177,6 +186,7 @@ INSTALLED_APPS = [
     "django_rq",
     "annotations",
     "models_runtime",
+    "deidreview",
 ]
 AUTH_USER_MODEL = "annotations.User"
 
@@ -259,14 +269,15 @@ MFA_FORMS = {
     "reauthenticate": "deidreview.accounts.CodeAgain",
     "activate_totp": "deidreview.accounts.FirstCode",
 }
+AXES_HANDLER = "deidreview.lockout.Handler"
 AXES_FAILURE_LIMIT = _positive("DEIDREVIEW_LOGIN_ATTEMPTS", 5)
 AXES_COOLOFF_TIME = _positive("DEIDREVIEW_LOCKOUT_MINUTES", 15) / 60
 # Trying again while locked out does not make it longer, so that the page can say how long it lasts.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_LOCKOUT_PARAMETERS = "deidreview.accounts.lockout_parameters"
-AXES_LOCKOUT_CALLABLE = "deidreview.accounts.locked_out"
-AXES_USERNAME_CALLABLE = "deidreview.accounts.username_for_axes"
-AXES_CLIENT_IP_CALLABLE = "deidreview.accounts.client_ip"
+AXES_LOCKOUT_PARAMETERS = "deidreview.lockout.lockout_parameters"
+AXES_LOCKOUT_CALLABLE = "deidreview.lockout.locked_out"
+AXES_USERNAME_CALLABLE = "deidreview.lockout.counted_name"
+AXES_CLIENT_IP_CALLABLE = "deidreview.lockout.client_ip"
 AXES_RESET_ON_SUCCESS = True
 # Sign-ins, and failed ones, can be looked up afterwards (45 CFR 164.308(a)(5)(ii)(C): log-in monitoring).
 AXES_ENABLE_ACCESS_FAILURE_LOG = True
@@ -281,6 +292,7 @@ SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 # The __Host- prefix makes the browser insist on HTTPS and on this very host.
 SESSION_COOKIE_NAME = "__Host-deidreview" if HTTPS else "deidreview"
 CSRF_COOKIE_NAME = "__Host-deidreview-csrf" if HTTPS else "deidreview-csrf"
+KNOWN_BROWSER_COOKIE_NAME = "__Host-deidreview-browser" if HTTPS else "deidreview-browser"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = HTTPS

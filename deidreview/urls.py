@@ -7,8 +7,10 @@ from deidreview.catalogue import script_words
 
 admin.site.site_header = "deidreview administration"
 admin.site.site_title = "deidreview"
-# The admin has its own sign-in page, which would pass the second factor by.
-admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # as allauth documents it
+# The admin's own pages would pass the second factor by, for whoever is signed in as somebody else too, and would let a
+# password be guessed without a count.
+admin.site.login = secure_admin_login(views.admin_home)  # type: ignore[method-assign]  # as allauth documents it
+admin.site.password_change = views.admin_password_change  # type: ignore[method-assign, assignment]
 
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),

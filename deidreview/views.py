@@ -5,7 +5,7 @@ import logging
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -70,6 +70,16 @@ def failed(request: HttpRequest) -> HttpResponse:
 @login_not_required
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return _error(request, 403, "stale-page", "errors/csrf.html")
+
+
+@login_not_required
+def admin_home(request: HttpRequest, **_: object) -> HttpResponse:
+    """In place of the admin's sign-in form, for whoever is signed in already."""
+    return redirect("admin:index")
+
+
+def admin_password_change(request: HttpRequest, **_: object) -> HttpResponse:
+    return redirect("account_change_password")
 
 
 @login_not_required

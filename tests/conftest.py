@@ -40,7 +40,7 @@ def pytest_unconfigure() -> None:
 
 
 # What a test asks for when it touches a database. Tests of the running product begin one of their own.
-TOUCHES = {"db", "transactional_db", "django_db_setup", "live_server", "live", "start", "running"}
+TOUCHES = {"db", "transactional_db", "django_db_setup", "live_server", "live", "start", "running", "web_server"}
 BROWSER, RUNTIME = {"browser", "journey"}, "runtime"
 RUNNING = {"ops", RUNTIME}
 # Their databases are those of tests elsewhere; of these the ones marked `both_databases` run on both.

@@ -82,8 +82,8 @@ def make_project(
 
 
 def make_member(project: Project, role: str = Role.ANNOTATOR, user: User | str | None = None) -> User:
-    """A member of the project; returns the person."""
-    person = user if isinstance(user, User) else make_user(user)
+    """A member of the project, whose account it made unless one is given; returns the person."""
+    person = user if isinstance(user, User) else make_user(user, created_in=project)
     Membership.objects.create(project=project, user=person, role=role)
     return person
 

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from annotations.access import may_make_link
 from annotations.models import AnnotationSet, Assignment, Membership, Project, Role, User, Verb
 from annotations.services.assigning import annotators, assign_new_member
 from annotations.services.authors import author_of
@@ -18,12 +19,15 @@ from annotations.services.errors import ServiceError
 from annotations.services.events import record
 
 
-def create_user(*, username: str, password: str | None = None) -> User:
-    """An account; without a password it can only be entered through a one-time link."""
+def create_user(*, username: str, password: str | None = None, created_in: Project | None = None) -> User:
+    """An account; without a password it can only be entered through a one-time link.
+
+    `created_in`: the project that it is made for, whose managers may make such links.
+    """
     username = get_adapter().clean_username(username, shallow=True)
     if User.objects.filter(username__iexact=username).exists():
         raise ServiceError(gettext("the user name %(username)s is taken") % {"username": repr(username)}, code="exists")
-    return User.objects.create_user(username=username, password=password)
+    return User.objects.create_user(username=username, password=password, created_in=created_in)
 
 
 def add_member(*, project: Project, user: User, role: str, actor: User | None = None) -> Membership:
@@ -146,29 +150,21 @@ def _hand_over(project: Project, user: User, heir: User) -> int:
 def reset_link_path(*, project: Project, user: User, actor: User | None) -> str:
     """A one-time link (path) by which `user` sets a new password; it expires after PASSWORD_RESET_TIMEOUT.
 
-    Whoever holds the link becomes that person, so a manager may make one only for people all of whose projects
-    they manage themselves, and never for an administrator. `actor` None is whoever has the server's command line.
+    `actor` None is whoever has the server's command line, and with it the database: no further rule holds for them.
     """
     if not Membership.objects.filter(project=project, user=user, active=True).exists():
         raise ServiceError(
             gettext("%(username)s is no member of this project") % {"username": user.username}, code="member"
         )
-    if actor is not None and not actor.is_superuser and _reaches_beyond(user, actor):
+    if actor is not None and not may_make_link(actor, user):
         raise ServiceError(
             gettext(
-                "%(username)s also has rights outside the projects you manage: an administrator has to make this link"
+                "You can't make a password link for %(username)s: the account was not made in a project that you "
+                "manage, or it has had rights outside the projects you manage. Ask an administrator for a new password."
             )
             % {"username": user.username},
             code="not-yours",
         )
     record(verb=Verb.RESET_LINK_MADE, actor=actor, project_id=project.pk, data={"user": user.username})
-    key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
-    uid, _, token = key.partition("-")
-    return reverse("account_reset_password_from_key", kwargs={"uidb36": uid, "key": token})
-
-
-def _reaches_beyond(user: User, manager: User) -> bool:
-    """Whether the account opens anything that the manager's own does not."""
-    managed = Membership.objects.filter(user=manager, role=Role.MANAGER, active=True).values("project")
-    elsewhere = Membership.objects.filter(user=user, active=True).exclude(project__in=managed)
-    return user.is_staff or user.is_superuser or elsewhere.exists()
+    token = default_token_generator.make_token(user, maker=actor)
+    return reverse("account_reset_password_from_key", kwargs={"uidb36": user_pk_to_url_str(user), "key": token})

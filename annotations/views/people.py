@@ -49,7 +49,7 @@ def _add(request: Request, access: Access, wanted: dict[str, Any]) -> HttpRespon
     project, role = access.project, wanted["role"]
     if wanted["account"] == "new":
         with transaction.atomic():
-            new = create_user(username=wanted["username"])
+            new = create_user(username=wanted["username"], created_in=project)
             add_member(project=project, user=new, role=role, actor=access.user)
             return _show_link(request, access, new, made=True)
     user = User.objects.filter(username=wanted["username"], is_active=True).first()

@@ -168,6 +168,17 @@ def test_removing_assigning_erasing_and_a_link():
     assert not Document.objects.exists()
 
 
+def test_a_link_by_command_follows_the_rule_of_whoever_it_is_made_for(capsys):
+    project = make_project("p")
+    make_member(project, Role.MANAGER, "boss")
+    make_member(project, Role.VIEWER, make_user("vera"))
+    assert run("password_link", "p", "vera")["path"].startswith("/accounts/")
+    with pytest.raises(CommandError, match="not made in a project that you manage"):
+        run("password_link", "p", "vera", "--by", "boss")
+    run("add_member", "p", "nina", "--role", "viewer", "--create", "--by", "boss")
+    assert run("password_link", "p", "nina", "--by", "boss")["path"].startswith("/accounts/")
+
+
 def test_the_demo_loads_once_and_only_where_it_is_allowed(settings):
     settings.DEMO = False
     with pytest.raises(CommandError, match="passwords are public"):

@@ -209,9 +209,9 @@ TABLE: dict[str, dict[str, str]] = {
 
     # The admin: a stranger to staff rights is sent to the sign-in page, which tells the signed-in that it is closed.
     "admin:index": {"GET": STAFF, "POST": STAFF},
-    "admin:login": {"GET": "302 403 403 403 403 403 403 302", "POST": "302 403 403 403 403 403 403 200"},
+    "admin:login": {"GET": "302 403 403 403 403 403 403 302", "POST": "302 403 403 403 403 403 403 302"},
     "admin:logout": {"GET": done(STAFF, 405), "POST": LEADS_ON},
-    "admin:password_change": {"GET": STAFF, "POST": STAFF},
+    "admin:password_change": {"GET": STAFF_302, "POST": STAFF_302},  # to the page that counts wrong passwords
     "admin:password_change_done": {"GET": STAFF, "POST": STAFF_405},
     "admin:autocomplete": {"GET": STAFF_403, "POST": STAFF_405},
     "admin:jsi18n": {"GET": STAFF, "POST": STAFF_405},

@@ -1,9 +1,11 @@
 import re
+import time
 
 import pytest
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib.auth import get_user
+from django.core.cache import cache
 from django.test import Client
 
 from tests.deidreview.conftest import totp
@@ -56,14 +58,71 @@ def test_password_and_code_open(client, guarded, sign_in, clock):
     assert get_user(client).is_authenticated
 
 
-def test_a_code_works_once(client, guarded, sign_in, clock):
-    code = totp(guarded, clock.now)
+@pytest.mark.parametrize("later", [0, 29, 31, 59])
+def test_a_code_works_once_in_all_processes_for_as_long_as_it_lasts(client, guarded, sign_in, clock, later):
+    code = totp(guarded, clock.now + 30)  # of an app whose clock is fast: it lasts a minute and a half
     sign_in(client)
-    client.post(STEP, {"code": code})
+    assert client.post(STEP, {"code": code}).status_code == 302
+    clock.forward(minutes=later / 60)
+    cache.clear()  # as another process has it
     other = Client()
     sign_in(other)
     assert other.post(STEP, {"code": code}).status_code == 200
     assert not get_user(other).is_authenticated
+
+
+def test_an_earlier_code_than_the_last_does_not_open(client, guarded, sign_in, clock):
+    sign_in(client)
+    client.post(STEP, {"code": totp(guarded, clock.now)})
+    other = Client()
+    sign_in(other)
+    assert other.post(STEP, {"code": totp(guarded, clock.now - 30)}).status_code == 200
+
+
+def test_the_code_that_switched_it_on_is_used(client, person, sign_in, clock):
+    sign_in(client)
+    client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    secret = secret_of(client.get(ACTIVATE).content)
+    code = totp(secret, clock.now)
+    assert client.post(ACTIVATE, {"code": code}).status_code == 302
+    cache.clear()
+    other = Client()
+    sign_in(other)
+    assert other.post(STEP, {"code": code}).status_code == 200
+    clock.forward(minutes=0.5)
+    assert other.post(STEP, {"code": totp(secret, clock.now)}).status_code == 302
+
+
+def test_a_code_asked_for_again_in_a_session_is_used(client, guarded, sign_in, clock):
+    sign_in(client)
+    client.post(STEP, {"code": totp(guarded, clock.now)})
+    clock.forward(minutes=20)
+    code = totp(guarded, clock.now)
+    for expected in (302, 200):
+        cache.clear()
+        assert client.post("/accounts/2fa/reauthenticate/", {"code": code}).status_code == expected
+    other = Client()
+    sign_in(other)
+    assert other.post(STEP, {"code": code}).status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kind", ["app", "recovery"])
+def test_of_two_requests_at_once_with_one_code_one_opens(kind, person, sign_in, at_once, monkeypatch):
+    from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+    from allauth.mfa.totp.internal.auth import TOTP
+
+    secret = "JBSWY3DPEHPK3PXP"
+    TOTP.activate(person, secret)
+    recovery = RecoveryCodes.activate(person).get_unused_codes()[0]
+    # Two processes share no memory.
+    monkeypatch.setattr(TOTP, "_mark_code_used", lambda self, code: True)
+    browsers = [Client(), Client()]
+    for browser in browsers:
+        sign_in(browser)
+    code = recovery if kind == "recovery" else totp(secret, time.time())
+    found = at_once(*[lambda browser=browser: browser.post(STEP, {"code": code}).status_code for browser in browsers])
+    assert sorted(found) == [200, 302]
 
 
 def test_a_code_whose_half_minute_just_ended_opens(client, guarded, sign_in, clock):
@@ -79,17 +138,63 @@ def test_an_old_code_does_not_open(client, guarded, sign_in, clock, seconds):
 
 
 def test_guessing_codes_locks_from_every_address(client, guarded, sign_in, clock):
-    sign_in(client)
+    stranger = Client()
+    sign_in(stranger)
     for _ in range(LIMIT):
-        response = client.post(STEP, {"code": "123"})
+        response = stranger.post(STEP, {"code": "123"})
     assert response.status_code == 429 and b"15 minutes" in response.content
     other = Client(REMOTE_ADDR="10.0.0.9")
     sign_in(other)
     assert other.post(STEP, {"code": totp(guarded, clock.now)}).status_code == 429
+    # The browser in which Ada signed in before has a count of its own.
+    sign_in(client)
+    assert client.post(STEP, {"code": totp(guarded, clock.now)}).status_code == 302
     clock.forward(minutes=15.1)
     again = Client()
     sign_in(again)
     assert again.post(STEP, {"code": totp(guarded, clock.now)}).status_code == 302
+
+
+def test_guessing_codes_in_a_known_browser_locks_too(client, guarded, sign_in, clock):
+    sign_in(client)
+    for _ in range(LIMIT):
+        response = client.post(STEP, {"code": "123"})
+    assert response.status_code == 429
+    assert client.post(STEP, {"code": totp(guarded, clock.now)}).status_code == 429
+
+
+def test_other_spellings_of_the_name_get_no_more_codes(guarded, sign_in, clock):
+    stranger = Client()
+    for number in range(LIMIT):
+        sign_in(stranger, ["ada", "Ada", " ADA"][number % 3])
+        response = stranger.post(STEP, {"code": "123"})
+    assert response.status_code == 429
+
+
+def test_few_codes_can_be_guessed_in_a_day_and_a_new_password_gives_no_more(guarded, sign_in, clock):
+    stranger, tried = Client(), 0
+    for _ in range(10):
+        sign_in(stranger)
+        for _ in range(LIMIT - 1):
+            tried += stranger.post(STEP, {"code": "123"}).status_code == 200
+        clock.forward(minutes=15.1)
+    assert tried == 4 * LIMIT
+    person = get_user_by_name("ada")
+    person.set_password(PASSWORD)
+    person.save()
+    sign_in(stranger)
+    assert stranger.post(STEP, {"code": "123"}).status_code == 429
+
+
+def test_a_right_code_starts_the_count_of_codes_anew(guarded, sign_in, clock):
+    stranger = Client()
+    for _ in range(2):
+        sign_in(stranger)
+        for _ in range(LIMIT - 1):
+            assert stranger.post(STEP, {"code": "123"}).status_code == 200
+        assert stranger.post(STEP, {"code": totp(guarded, clock.now)}).status_code == 302
+        stranger = Client()
+        clock.forward(minutes=1)
 
 
 def test_failed_codes_do_not_lock_the_password_step_of_anyone(client, guarded, sign_in):

@@ -68,6 +68,8 @@ def test_https_makes_the_cookies_strict(tmp_path):
         ("DEIDREVIEW_IDLE_MINUTES", "0", "is not a number above 0"),
         ("DEIDREVIEW_LOGIN_ATTEMPTS", "-1", "is not a number above 0"),
         ("DEIDREVIEW_LOCKOUT_MINUTES", "1.5", "is not a whole number"),
+        ("DEIDREVIEW_PROXIES", "nginx", "is not a whole number"),
+        ("DEIDREVIEW_PROXIES", "-1", "0 or more"),
         ("DEIDREVIEW_UPLOAD_MB", "many", "is not a whole number"),
         ("DEIDREVIEW_HTTPS", "perhaps", "is not true or false"),
         ("DEIDREVIEW_DEBUG", "2", "is not true or false"),
@@ -86,17 +88,38 @@ def test_malformed_values_are_named(tmp_path, name, value, says):
     assert "Traceback" not in done.stderr and "secret@" not in done.stderr
 
 
-def test_django_finds_nothing_to_warn_of_at_full_size(tmp_path):
+def full_size(tmp_path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     env = {
         "PATH": os.environ["PATH"],
         "DEIDREVIEW_DATA": str(tmp_path),
         "DEIDREVIEW_SECRET_KEY": "a1b2c3d4e5" * 6,
         "DEIDREVIEW_HTTPS": "true",
         "DEIDREVIEW_HOSTS": "deid.example",
+        **environment,
     }
-    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+CHECK = ("manage.py", "check", "--deploy", "--fail-level", "WARNING")
+
+
+def test_django_finds_nothing_to_warn_of_at_full_size(tmp_path):
+    done = full_size(tmp_path, *CHECK, DEIDREVIEW_PROXIES="1")
     assert done.returncode == 0, done.stderr
+
+
+def test_https_without_a_named_proxy_is_warned_of(tmp_path):
+    done = full_size(tmp_path, *CHECK)
+    assert done.returncode == 1 and "DEIDREVIEW_PROXIES: HTTPS is on and no proxy is named" in done.stderr
+
+
+def test_prepare_says_the_warning_before_anything_else(tmp_path):
+    # PostgreSQL that is not there: the step ends after its first line.
+    done = full_size(tmp_path, "-m", "deidreview.run.database", DATABASE_URL="postgres://u@127.0.0.1:1/d")
+    assert done.stderr.startswith("deidreview: DEIDREVIEW_PROXIES: HTTPS is on and no proxy is named"), done.stderr
+    assert "usually 1" in done.stderr.splitlines()[0]
 
 
 def test_a_malformed_list_of_language_models_stops_the_start(tmp_path):

@@ -92,21 +92,21 @@ def test_an_apt_that_fails_is_said(bare):
 
 
 def test_where_nothing_is_missing_nothing_is_called(bare):
-    bare.add("chromium", "exit 0")
-    bare.add("node", "exit 0")
-    bare.add("initdb", "exit 0")
+    for name in ("chromium", "node", "initdb", "nginx", "openssl"):
+        bare.add(name, "exit 0")
     done = bare.run(".ci/dev-packages")
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_only_what_is_missing_is_asked_for(bare):
-    bare.add("initdb", "exit 0")
+    for name in ("initdb", "nginx"):
+        bare.add(name, "exit 0")
     bare.add("node", "exit 1")  # too old
     done = bare.run(".ci/dev-packages")
 
     assert done.returncode == 1
-    assert done.stderr.endswith("On Debian: apt-get install chromium-headless-shell nodejs\n")
+    assert done.stderr.endswith("On Debian: apt-get install chromium-headless-shell nodejs openssl\n")
 
 
 def test_a_python_without_venv_names_the_package(bare, tmp_path):

@@ -153,6 +153,28 @@ def test_no_link_to_somebody_elses_projects(world, mia):
     assert "password/reset/key" not in response.content.decode()
 
 
+def test_no_link_into_an_account_that_was_there_before(world, mia):
+    """A manager took in somebody who was in no project; a later project would have been theirs to read."""
+    make.make_user("dora")
+    mia.post(PAGE, {"username": "dora", "account": "existing", "role": "viewer"})
+    dora = User.objects.get(username="dora")
+    response = mia.post(url("member_link", membership(world, dora)), follow=True)
+    assert "not made in a project that you manage" in check_page(response)
+    assert "password/reset/key" not in response.content.decode()
+    assert not Event.objects.filter(verb=Verb.RESET_LINK_MADE).exists()
+
+
+def test_a_new_account_that_joined_elsewhere_gets_no_link_any_more(world, mia):
+    mia.post(PAGE, {"username": "elio", "account": "new", "role": "viewer"})
+    elio = User.objects.get(username="elio")
+    assert elio.created_in == world.project
+    place = url("member_link", membership(world, elio))
+    path = LINK.search(check_page(mia.post(place)))[2]
+    make.make_member(world.other, "viewer", elio)
+    assert "outside the projects you manage" in check_page(mia.post(place, follow=True))
+    assert b"no longer valid" in Client().get(path, follow=True).content
+
+
 def test_no_link_for_somebody_removed(world, mia):
     Membership.objects.filter(user=world.ann).update(active=False)
     response = mia.post(url("member_link", membership(world, world.ann)), follow=True)

@@ -3,6 +3,7 @@
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
+from django.utils import timezone
 
 from annotations import access
 from annotations.models import AnnotationSet, Assignment, Author, Event, Membership, Role, Verb
@@ -135,17 +136,119 @@ def test_a_link_is_void_once_the_account_has_other_rights(client, kind):
     assert (b"no longer valid" in page.content) == (kind != "nothing")
 
 
-@pytest.mark.parametrize("kind", ["administrator", "other project"])
+@pytest.mark.parametrize("kind", ["administrator", "other project", "once in another project", "inactive manager"])
 def test_a_manager_makes_no_link_for_somebody_with_rights_elsewhere(kind):
     project = make_project()
     boss, victim = make_member(project, Role.MANAGER), make_member(project)
     if kind == "administrator":
         victim.is_staff = True
         victim.save()
+    elif kind == "inactive manager":
+        boss.is_active = False
     else:
-        make_member(make_project(), Role.MANAGER, victim)
+        other = make_project()
+        make_member(other, Role.MANAGER)
+        make_member(other, Role.MANAGER, victim)
+        if kind.startswith("once"):
+            members.remove_member(project=other, user=victim, actor=None)
     with pytest.raises(ServiceError, match="outside the projects you manage"):
         members.reset_link_path(project=project, user=victim, actor=boss)
+
+
+def test_a_manager_makes_no_link_for_an_account_that_they_only_took_in():
+    """They would become a person whom other projects may take in later."""
+    project = make_project()
+    boss = make_member(project, Role.MANAGER)
+    for known in (make_user("vera"), make_member(make_project(), user="vito")):
+        Membership.objects.filter(user=known).delete()
+        members.add_member(project=project, user=known, role=Role.VIEWER, actor=boss)
+        with pytest.raises(ServiceError, match="not made in a project that you manage"):
+            members.reset_link_path(project=project, user=known, actor=boss)
+
+
+def test_a_manager_of_all_its_projects_makes_a_link():
+    project, second = make_project(), make_project()
+    boss, anna = make_member(project, Role.MANAGER), make_member(project, Role.ANNOTATOR, "anna")
+    for role, person in ((Role.MANAGER, boss), (Role.VIEWER, anna)):
+        make_member(second, role, person)
+    assert members.reset_link_path(project=second, user=anna, actor=boss)
+
+
+@pytest.mark.parametrize("used", ["never", "password", "signed in"])
+def test_an_account_that_nobody_could_use_yet_may_be_handed_on(used):
+    project = make_project()
+    boss, new = make_member(project, Role.MANAGER), make_user("vera")
+    if used != "password":
+        new.set_unusable_password()
+    if used == "signed in":
+        new.last_login = timezone.now()
+    new.save()
+    members.add_member(project=project, user=new, role=Role.VIEWER, actor=boss)
+    if used == "never":
+        assert members.reset_link_path(project=project, user=new, actor=boss)
+    else:
+        with pytest.raises(ServiceError, match="not made in a project"):
+            members.reset_link_path(project=project, user=new, actor=boss)
+
+
+def test_the_command_line_makes_a_link_for_any_member():
+    """Whoever has it has the database."""
+    project = make_project()
+    vera = make_member(project, Role.VIEWER, make_user("vera"))
+    make_member(make_project(), Role.MANAGER, vera)
+    assert members.reset_link_path(project=project, user=vera, actor=None)
+
+
+def by(client, path):
+    return b"no longer valid" not in client.get(path, follow=True).content
+
+
+@pytest.mark.parametrize("kind", ["demoted", "removed", "switched off", "another manager", "once elsewhere", "nothing"])
+def test_a_link_works_only_while_its_maker_may_make_it(client, kind):
+    project = make_project()
+    boss, anna = make_member(project, Role.MANAGER), make_member(project, Role.ANNOTATOR, "anna")
+    make_member(project, Role.MANAGER)
+    path = members.reset_link_path(project=project, user=anna, actor=boss)
+    if kind == "demoted":
+        members.add_member(project=project, user=boss, role=Role.VIEWER)
+    elif kind == "removed":
+        members.remove_member(project=project, user=boss, actor=None)
+    elif kind == "switched off":
+        boss.is_active = False
+        boss.save()
+    elif kind == "another manager":
+        # What others are in the project does not matter.
+        make_member(project, Role.MANAGER)
+    elif kind == "once elsewhere":
+        other = make_project()
+        make_member(other, Role.MANAGER)
+        members.add_member(project=other, user=anna, role=Role.VIEWER)
+        members.remove_member(project=other, user=anna, actor=None)
+    assert by(client, path) == (kind in ("nothing", "another manager"))
+
+
+def test_a_link_that_was_opened_is_void_too_once_its_maker_lost_the_right(client):
+    project = make_project()
+    boss, anna = make_member(project, Role.MANAGER), make_member(project, Role.ANNOTATOR, "anna")
+    make_member(project, Role.MANAGER)
+    opened = client.get(members.reset_link_path(project=project, user=anna, actor=boss), follow=True)
+    members.remove_member(project=project, user=boss, actor=None)
+    new = {"password1": "a-brand-new-secret", "password2": "a-brand-new-secret"}
+    client.post(opened.redirect_chain[-1][0], new)
+    anna.refresh_from_db()
+    assert not anna.check_password("a-brand-new-secret")
+
+
+def test_nobody_gives_a_link_another_maker(client):
+    project = make_project()
+    boss, anna = make_member(project, Role.MANAGER), make_member(project, Role.ANNOTATOR, "anna")
+    path = members.reset_link_path(project=project, user=anna, actor=boss)
+    front, _, key = path.rpartition("/key/")
+    uid, maker, rest = key.split("-", 2)
+    assert maker == str(boss.pk)
+    for other in ("0", "", "x", str(boss.pk + 1)):
+        assert not by(client, f"{front}/key/{uid}-{other}-{rest}")
+    assert by(client, path)
 
 
 def test_access_says_404_to_strangers_and_403_to_members_without_the_right():

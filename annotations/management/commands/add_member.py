@@ -27,7 +27,7 @@ class Command(JourneyCommand):
         created = options["create"] and user is None
         if created:
             password = input().rstrip("\n") if options["password_stdin"] else None
-            user = create_user(username=options["user"], password=password)
+            user = create_user(username=options["user"], password=password, created_in=project)
         user = user or find_user(options["user"])
         member = add_member(project=project, user=user, role=options["role"], actor=actor)
         link = None

@@ -38,6 +38,7 @@ class Command(JourneyCommand):
             raise ServiceError("the demo's passwords are public: set DEIDREVIEW_DEMO=1 to allow it", code="demo")
         if Project.objects.filter(slug=options["slug"]).exists():
             return {"project": options["slug"], "created": False, "notes": 0}
+        known = set(User.objects.filter(username__in=PEOPLE).values_list("username", flat=True))
         people = {name: _person(name) for name in PEOPLE}
         manager = people["manager"]
         project = create_project(
@@ -46,6 +47,7 @@ class Command(JourneyCommand):
             label_set_key="i2b2-2014",
             manager=manager,
         )
+        User.objects.filter(username__in=set(PEOPLE) - known).update(created_in=project)
         folder = Path(settings.FIXTURES_DIR, "demo")
         guidelines = folder / "guidelines.md"
         if guidelines.is_file():

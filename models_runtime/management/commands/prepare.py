@@ -2,6 +2,7 @@ import os
 from typing import Any
 
 from django.conf import settings
+from django.core.checks import run_checks
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotations.management.commands.load_demo import PASSWORD, PEOPLE
@@ -22,6 +23,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        for found in run_checks(tags=["start"]):
+            self.stderr.write(f"deidreview: {found.msg} {found.hint}")
         try:
             preparing.prepare_database(say=self._say)
             preparing.collect_static(say=self._say)
