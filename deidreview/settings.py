@@ -206,8 +206,9 @@ MIDDLEWARE = [
     "deidreview.middleware.ContentSecurityPolicy",
     "deidreview.middleware.response_headers",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "deidreview.uploads.upload_limit",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    # Before anything that reads a body, after what knows who sends it.
+    "deidreview.uploads.upload_limit",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
