@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import zipfile
 from unittest.mock import patch
 
 import pytest
