@@ -23,10 +23,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            preparing.prepare_database(say=self._say)
-            preparing.collect_static(say=self._say)
-            if settings.DEMO:
-                preparing.load_demo(slug=DEMO_SLUG, say=self._say)
+            with preparing.alone(say=self._say):
+                preparing.prepare_database(say=self._say)
+                preparing.collect_static(say=self._say)
+                if settings.DEMO:
+                    preparing.load_demo(slug=DEMO_SLUG, say=self._say)
             if options["public"]:
                 preparing.refuse_public_passwords(names=list(PEOPLE), password=PASSWORD)
         except ServiceError as error:
