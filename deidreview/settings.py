@@ -140,7 +140,7 @@ def _check_redis(url: str) -> None:
     if not url.startswith(("redis://", "rediss://", "unix://")):
         raise ImproperlyConfigured("REDIS_URL: begins with redis://, rediss:// or unix://")
     try:
-        parts: Any = parse_url(url)
+        parts: Any = parse_url(url)  # type: ignore[no-untyped-call]
     except ValueError as error:
         raise ImproperlyConfigured("REDIS_URL: not a Redis URL, such as redis://:password@host:6379/0") from error
     if url.startswith("redis://") and not parts.get("password") and not _is_loopback(parts.get("host", "localhost")):

@@ -19,7 +19,7 @@ def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
     The entries are counted in what zipfile reads as the directory, not in what the archive says their number is.
     """
     watched = _Watched(file)
-    archive = zipfile.ZipFile(watched)  # type: ignore[arg-type]  # it passes everything on
+    archive = zipfile.ZipFile(watched)
     watched.opening = False
     return archive
 

@@ -121,7 +121,7 @@ class DurableWorker(Worker):
         """Dead workers leave the list. RQ's own maintenance would run the callbacks that rows in Redis name."""
         for queue in self.queues:
             worker_registration.clean_worker_registry(queue)
-        self.last_cleaned_at = now()
+        self.last_cleaned_at: Any = now()
 
     # ── Ending ───────────────────────────────────────────────────────────────────────────────────────────────────────
     def request_stop(self, signum: int, frame: FrameType | None) -> None:

@@ -16,7 +16,9 @@ LITTLE, MANY = 3, 1_000_000
 
 def entry(number):
     name = b"n%d.txt" % number
-    return struct.pack("<4s4B4HL2L5H2L", b"PK\1\2", 20, 3, 20, 0, 0, 0, 0, 33, 0, 0, 0, len(name), 0, 0, 0, 0, 0, 0) + name
+    return (
+        struct.pack("<4s4B4HL2L5H2L", b"PK\1\2", 20, 3, 20, 0, 0, 0, 0, 33, 0, 0, 0, len(name), 0, 0, 0, 0, 0, 0) + name
+    )
 
 
 def archive(count, *, said=None, zip64=False, size=None):

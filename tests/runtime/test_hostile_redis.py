@@ -54,7 +54,9 @@ def shell(file, name=""):
 
 def callback(file):
     """A function that RQ would call with the job after its success, its failure, its stop."""
-    names = {f"{kind}_callback_name": "tests.runtime.probes.handlers.trace" for kind in ("success", "failure", "stopped")}
+    names = {
+        f"{kind}_callback_name": "tests.runtime.probes.handlers.trace" for kind in ("success", "failure", "stopped")
+    }
     return {**names, "description": f"{file}/callback"}
 
 
