@@ -37,7 +37,7 @@ NAME = re.compile(rb"job-([1-9][0-9]{0,17})-[0-9a-f]{8}")
 
 @dataclass(frozen=True)
 class Bell:
-    """What lies on a queue: the number of a job. RQ's own rows (a function, its arguments, callbacks) are never read."""
+    """What lies on a queue: the number of a job. RQ's own rows, which name functions, are never read."""
 
     job_id: int
 
