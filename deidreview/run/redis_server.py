@@ -22,7 +22,22 @@ LONGEST_SOCKET_PATH = 107
 READY_SECONDS = 60.0
 # What anybody on the socket may do: read, write and wait for keys. No scripts, no modules, no change of the server's
 # settings, no copying to another server. The words are the same for Redis 6.2, 7 and Valkey.
-RIGHTS = ["default", "on", "nopass", "~*", "&*", "-@all", "+@read", "+@write", "+@connection", "+@transaction", "-@admin", "-@dangerous", "-@scripting", "+info"]
+RIGHTS = [
+    "default",
+    "on",
+    "nopass",
+    "~*",
+    "&*",
+    "-@all",
+    "+@read",
+    "+@write",
+    "+@connection",
+    "+@transaction",
+    "-@admin",
+    "-@dangerous",
+    "-@scripting",
+    "+info",
+]
 
 
 def executable() -> str:

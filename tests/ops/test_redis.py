@@ -1,14 +1,18 @@
 """Our own Redis, the system's and the one that comes as a wheel."""
 
+import json
 import os
 import shutil
 import socket
+import subprocess
+import sys
 
 import pytest
 
 from deidreview.run import children, redis_server
 from deidreview.run.environment import StartError
 from deidreview.run.redis_server import PrivateRedis
+from tests.ops.conftest import ROOT, clean_environ, wait_for
 
 pytestmark = pytest.mark.processes
 
@@ -103,3 +107,18 @@ def test_neither_scripts_nor_modules_nor_settings(program, tmp_path):
         assert answer.startswith(("-NOPERM", "-ERR unknown command", "-ERR MODULE", "-ERR DEBUG")), (words, answer)
     assert ask(server, "PING") == "+PONG"
     child.stop(lambda: False)
+
+
+def test_the_product_works_with_these_rights(start):
+    """The demo's run is a job: rung for through Redis by one process, taken by another, shown by a third."""
+    product = start(fresh=True, DEIDREVIEW_DEMO="1").wait_ready()
+    environ = {**clean_environ(product.data), "DEIDREVIEW_DEMO": "1"}
+    words = [sys.executable, "manage.py", "queues", "--json"]
+
+    def idle_again():
+        done = subprocess.run(words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+        (cpu,) = [row for row in json.loads(done.stdout)["queues"] if row["queue"] == "cpu"]
+        return cpu["workers"] == 1 and cpu["waiting"] == 0 and cpu
+
+    wait_for(idle_again, 60, "the demo's run")
+    assert "NoPermission" not in product.output and "Redis is away" not in product.output
