@@ -1,7 +1,7 @@
 # deidreview: `make run` sets everything up and starts the product. Each target does only what is still missing.
 VENV := .venv
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip --disable-pip-version-check --no-input install --quiet --quiet --progress-bar off
+INSTALL := .ci/install $(VENV)
 STAMPS := $(VENV)/stamps
 
 .PHONY: help run setup setup-dev setup-models test lint bench quality lock clean
@@ -54,21 +54,20 @@ clean:
 
 $(STAMPS)/venv: .ci/make-venv
 	@.ci/make-venv $(VENV)
-	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/base: requirements.lock $(STAMPS)/venv
 	@echo "Installing deidreview (about a minute)"
-	@$(PIP) -r requirements.lock
+	@$(INSTALL) -r requirements.lock
 	@touch $@
 
 $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/base
 	@echo "Installing the test tools"
-	@$(PIP) -r requirements-dev.lock
+	@$(INSTALL) -r requirements-dev.lock
 	@touch $@
 
 # torch first and alone, exactly as pinned: pip then keeps the build it finds (a CPU one where there is one).
 $(STAMPS)/models: requirements-models.lock $(STAMPS)/base
 	@echo "Installing the model libraries (torch is large)"
-	@$(PIP) "$$(grep '^torch==' requirements-models.lock)"
-	@$(PIP) -r requirements-models.lock
+	@$(INSTALL) "$$(grep '^torch==' requirements-models.lock)"
+	@$(INSTALL) -r requirements-models.lock
 	@touch $@

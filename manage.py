@@ -1,16 +1,9 @@
 #!/usr/bin/env python
 """Django's command line for deidreview."""
 
-import os
 import sys
 
-
-def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "deidreview.settings")
-    from django.core.management import execute_from_command_line
-
-    execute_from_command_line(sys.argv)
-
+from deidreview.run.commands import main
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv))

@@ -21,7 +21,7 @@ def _number(name: str, default: int) -> int:
 _handed_over = os.environ.get("DEIDREVIEW_LISTEN_FD")
 bind = f"fd://{_handed_over}" if _handed_over else f"{os.environ.get('HOST', '127.0.0.1')}:{_number('PORT', 8000)}"
 
-worker_class = "gthread"
+worker_class = "deidreview.web_worker.Worker"
 workers = _number("DEIDREVIEW_WEB_PROCESSES", 2)
 threads = _number("DEIDREVIEW_WEB_THREADS", 4)
 # Loaded once and forked: the processes share what they only read.

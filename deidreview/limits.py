@@ -19,8 +19,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.services.errors import LimitReached
-from deidreview.accounts import client_ip
 from deidreview.answers import wants_fragment, wants_json
+from deidreview.lockout import client_ip
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 # Asked by load balancers, always from the same addresses.

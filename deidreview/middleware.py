@@ -68,6 +68,12 @@ class SignInRequired(LoginRequiredMiddleware):
         return ask_to_sign_in(request)
 
 
+def is_idle(request: HttpRequest) -> bool:
+    """Whether the session's owner did nothing for IDLE_MINUTES."""
+    now = int(time.time())
+    return now - int(request.session.get("seen", now)) > settings.IDLE_MINUTES * 60
+
+
 def idle_logoff(get_response: GetResponse) -> GetResponse:
     """Sign out whoever did nothing for IDLE_MINUTES (HIPAA, 45 CFR 164.312(a)(2)(iii): automatic logoff).
 
@@ -77,13 +83,13 @@ def idle_logoff(get_response: GetResponse) -> GetResponse:
     def middleware(request: HttpRequest) -> HttpResponse:
         if not request.user.is_authenticated:
             return get_response(request)
-        now = int(time.time())
-        seen = int(request.session.get("seen", now))
-        if now - seen > settings.IDLE_MINUTES * 60:
+        if is_idle(request):
             logout(request)
             if not wants_json(request):
                 messages.info(request, _signed_out(settings.IDLE_MINUTES))
             return ask_to_sign_in(request)
+        now = int(time.time())
+        seen = int(request.session.get("seen", now))
         first = "seen" not in request.session
         if first or (now - seen >= TOUCH_SECONDS and BACKGROUND_HEADER not in request.headers):
             request.session["seen"] = now

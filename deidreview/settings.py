@@ -4,6 +4,7 @@ A malformed value stops the start with one clear line (ImproperlyConfigured name
 """
 
 import os
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,6 +13,7 @@ from zoneinfo import ZoneInfo
 import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from redis.connection import parse_url
 
 from models_runtime.backends.llm.servers import read_servers
 
@@ -140,9 +142,31 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # ── Queue ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 REDIS_URL: str = _read("str", "REDIS_URL", f"unix://{quote(str(DATA_DIR / 'redis' / 'redis.sock'))}", "a Redis URL")
-if not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
-    raise ImproperlyConfigured("REDIS_URL: begins with redis://, rediss:// or unix://")
-# JSON, not pickle: what lies in Redis must never be able to run as code.
+
+
+def _check_redis(url: str) -> None:
+    """Whoever writes to Redis decides which jobs workers look at, and when: over a network it asks who that is."""
+    if not url.startswith(("redis://", "rediss://", "unix://")):
+        raise ImproperlyConfigured("REDIS_URL: begins with redis://, rediss:// or unix://")
+    try:
+        parts: Any = parse_url(url)  # type: ignore[no-untyped-call]
+    except ValueError as error:
+        raise ImproperlyConfigured("REDIS_URL: not a Redis URL, such as redis://:password@host:6379/0") from error
+    if url.startswith("redis://") and not parts.get("password") and not _is_loopback(parts.get("host", "localhost")):
+        raise ImproperlyConfigured(
+            "REDIS_URL: a Redis on another machine needs a password (redis://:password@host:6379/0) or TLS (rediss://)"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+_check_redis(REDIS_URL)
+# JSON, not pickle. Workers read no RQ job at all (models_runtime.services.worker), so this is a second barrier.
 _QUEUE = {"URL": REDIS_URL, "DEFAULT_TIMEOUT": -1, "SERIALIZER": "rq.serializers.JSONSerializer"}
 RQ_QUEUES = {"cpu": _QUEUE, "gpu": _QUEUE, "llm": _QUEUE}
 JOB_LEASE_SECONDS = _positive("DEIDREVIEW_LEASE_SECONDS", 30)
@@ -195,8 +219,9 @@ MIDDLEWARE = [
     "deidreview.middleware.ContentSecurityPolicy",
     "deidreview.middleware.response_headers",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "deidreview.uploads.upload_limit",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    # Before anything that reads a body, after what knows who sends it.
+    "deidreview.uploads.upload_limit",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

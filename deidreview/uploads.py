@@ -1,42 +1,66 @@
 """The limit on what may be sent, checked before a byte of the body is read.
 
-Django reads the body to look for the CSRF token, and sets no limit on files, so this stands before that.
+Django reads the body to look for the CSRF token, and sets no limit on files, so this stands before that. A large body
+is taken only at an address whose view is marked by `takes_uploads`, and only from somebody who is signed in.
 """
 
 from collections.abc import Callable
 
 from django.conf import settings
+from django.contrib.auth import get_user
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import Resolver404, resolve
+from django.utils.formats import number_format
 
-from deidreview.answers import wants_json
+from annotations.views.requests import UPLOADS
+from deidreview.answers import ask_to_sign_in, wants_json
+from deidreview.body_size import REQUEST_BYTES
+from deidreview.middleware import is_idle
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 # The form around the files: field names, file names, boundaries of up to DATA_UPLOAD_MAX_NUMBER_FILES parts.
 FORM_BYTES = 4 * 1024 * 1024
+MEGABYTE = 1024 * 1024
 
 
 def upload_limit(get_response: GetResponse) -> GetResponse:
-    """Refuse a body that is too large (413), or that doesn't say how long it is (411)."""
+    """Refuse a body that is too large (413) or doesn't say how long it is (411), and uploads of strangers (401)."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        status = refusal(request)
-        return refused(request, status) if status else get_response(request)
+        return _refusal(request) or get_response(request)
 
     return middleware
 
 
-def refusal(request: HttpRequest) -> int:
-    """The status to refuse with, 0 where the body may be read."""
+def _refusal(request: HttpRequest) -> HttpResponse | None:
+    """None where the body may be read."""
     given = request.META.get("CONTENT_LENGTH") or "0"
     if "HTTP_TRANSFER_ENCODING" in request.META or not given.isascii() or not given.isdigit():
-        return 411
-    return 413 if int(given) > settings.UPLOAD_MAX_BYTES + FORM_BYTES else 0
+        return _refused(request, 411, settings.UPLOAD_MAX_BYTES)
+    size = int(given)
+    if size <= REQUEST_BYTES:
+        return None
+    if not _takes_uploads(request):
+        return _refused(request, 413, REQUEST_BYTES)
+    if size > settings.UPLOAD_MAX_BYTES + FORM_BYTES:
+        return _refused(request, 413, settings.UPLOAD_MAX_BYTES)
+    signed_in = get_user(request).is_authenticated and not is_idle(request)
+    return None if signed_in else ask_to_sign_in(request)
 
 
-def refused(request: HttpRequest, status: int) -> HttpResponse:
+def _takes_uploads(request: HttpRequest) -> bool:
+    try:
+        return hasattr(resolve(request.path_info).func, UPLOADS)
+    except Resolver404:
+        return False
+
+
+def _refused(request: HttpRequest, status: int, most: int) -> HttpResponse:
     """The page, or JSON, that says so."""
-    limit = settings.UPLOAD_MAX_BYTES // (1024 * 1024)
+    limit = most / MEGABYTE
     if wants_json(request):
         return JsonResponse({"error": "too-large", "limit_mb": limit}, status=status)
-    return render(request, "errors/413.html", {"limit": limit, "status": status}, status=status)
+    shown = number_format(limit, decimal_pos=0 if limit.is_integer() else 1)
+    context = {"limit": shown, "status": status, "upload": most != REQUEST_BYTES}
+    return render(request, "errors/413.html", context, status=status)

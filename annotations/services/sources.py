@@ -15,6 +15,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotations.domain.notes import NoteError, Problem
+from annotations.domain.zips import MOST_ENTRIES, TooManyEntries, open_zip
 from annotations.services.errors import ServiceError
 
 PATIENTS = "patients.csv"
@@ -139,7 +140,13 @@ class ZipSource:
 
     def __init__(self, file: IO[bytes]) -> None:
         try:
-            self.archive = zipfile.ZipFile(file)
+            self.archive = open_zip(file)
+        except TooManyEntries as error:
+            raise ServiceError(
+                _("this archive holds more than %(most)s files; split it into several. Nothing was imported")
+                % {"most": f"{MOST_ENTRIES:,}"},
+                code="entries",
+            ) from error
         except _DAMAGED as error:
             raise ServiceError(_("this is not a readable zip archive; nothing was imported"), code="zip") from error
         self.entries: dict[str, zipfile.ZipInfo] = {}

@@ -22,12 +22,13 @@ from annotations.selectors.imports import first_notes, imports_of, report_lines
 from annotations.services.assigning import annotators
 from annotations.services.errors import ServiceError
 from annotations.services.staged import discard, preview_import, same_waiting, stage_import, take_duplicates
-from annotations.views.requests import Request, number
+from annotations.views.requests import Request, number, takes_uploads
 
 ROWS = 20
 SHOWN = 200
 
 
+@takes_uploads
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_notes(request: Request, slug: str) -> HttpResponse:
     """The form, and past imports. A POST stages what came (`do`: files or paste) and leads to its preview."""

@@ -14,11 +14,12 @@ from annotations.models import Document
 from annotations.services.erasing import erase_patient, erasure_preview
 from annotations.services.errors import ServiceError
 from annotations.services.patients import set_patient_ids
-from annotations.views.requests import Request
+from annotations.views.requests import Request, takes_uploads
 
 SHOWN = 50
 
 
+@takes_uploads
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def patients(request: Request, slug: str) -> HttpResponse:

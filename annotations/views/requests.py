@@ -1,11 +1,16 @@
 """What every view here can rely on."""
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from django.http import HttpRequest, QueryDict
 from django_htmx.middleware import HtmxDetails
 
 from annotations.models import User
 
 MAX_ID = 2**63 - 1
+UPLOADS = "takes_uploads"
+View = TypeVar("View", bound=Callable[..., Any])
 
 
 class Request(HttpRequest):
@@ -22,3 +27,9 @@ def number(data: QueryDict, name: str) -> int | None:
         return None
     found = int(value)
     return found if found <= MAX_ID else None
+
+
+def takes_uploads(view: View) -> View:
+    """Mark a view as one that files are sent to. All others take only what a form needs (deidreview.uploads)."""
+    setattr(view, UPLOADS, True)
+    return view

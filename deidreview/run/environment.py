@@ -34,7 +34,7 @@ def read(environ: Mapping[str, str]) -> Options:
     options = Options(
         host=environ.get("HOST", "").strip() or "127.0.0.1",
         port=_port(environ.get("PORT", "").strip() or "8000"),
-        data=_folder(environ.get("DEIDREVIEW_DATA", "")),
+        data=data_folder(environ),
         demo=_switch("DEIDREVIEW_DEMO", environ.get("DEIDREVIEW_DEMO", "1")),
         redis_url=environ.get("REDIS_URL") or None,
     )
@@ -52,8 +52,9 @@ def _port(value: str) -> int:
     return int(value)
 
 
-def _folder(value: str) -> Path:
-    # Settings read the variable the same way; an empty one means the default.
+def data_folder(environ: Mapping[str, str]) -> Path:
+    """Settings read the variable the same way; an empty one means the default."""
+    value = environ.get("DEIDREVIEW_DATA", "")
     return Path(os.path.abspath(Path(value).expanduser() if value else ROOT / "var"))  # noqa: PTH100 - keeps symlinks
 
 

@@ -1,9 +1,11 @@
 """The data folder: made private, locked for one instance, with a secret key of its own."""
 
+import contextlib
 import fcntl
 import os
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from deidreview.run.environment import StartError
@@ -19,8 +21,7 @@ def prepare(data: Path, say: Callable[[str], None]) -> int:
     Raises StartError with one line when the folder cannot be used.
     """
     try:
-        # Only a folder made here is closed to others; one that was there keeps the rights it was given.
-        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make(data, say)
         lock = os.open(data / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except FileExistsError as error:
         raise StartError(f"DEIDREVIEW_DATA: {data} is not a folder") from error
@@ -29,6 +30,32 @@ def prepare(data: Path, say: Callable[[str], None]) -> int:
     _take(lock, data, say)
     _secret_key(data)
     return lock
+
+
+def make(data: Path, say: Callable[[str], None]) -> None:
+    """Make the folder (0700). One that was there keeps the rights it was given; where they are wide, it is said.
+
+    Raises OSError.
+    """
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if data.stat().st_mode & 0o077:
+        say(f"DEIDREVIEW_DATA: other users of this machine can look into {data}; close it by: chmod 700 {data}")
+
+
+def ready(data: Path, environ: Mapping[str, str], say: Callable[[str], None]) -> None:
+    """For a command that runs without the product: the folder, and a key where this machine alone needs it.
+
+    With a database elsewhere the key is shared by several machines, and one made here would be another one.
+    Raises StartError with one line when the folder cannot be used.
+    """
+    try:
+        make(data, say)
+    except FileExistsError as error:
+        raise StartError(f"DEIDREVIEW_DATA: {data} is not a folder") from error
+    except OSError as error:
+        raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror})") from error
+    if not environ.get("DATABASE_URL"):
+        _secret_key(data)
 
 
 def _take(lock: int, data: Path, say: Callable[[str], None]) -> None:
@@ -68,11 +95,14 @@ def _secret_key(data: Path) -> None:
     if os.environ.get("DEIDREVIEW_SECRET_KEY") or file.exists():
         return
     try:
-        written = data / f"secret_key.{os.getpid()}"
+        written = data / f"secret_key.{os.getpid()}.{threading.get_ident()}"
         descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         os.write(descriptor, os.urandom(48).hex().encode() + b"\n")
         os.fsync(descriptor)
         os.close(descriptor)
-        written.rename(file)
+        # Two processes may both find none: the first one's key is the key.
+        with contextlib.suppress(FileExistsError):
+            file.hardlink_to(written)
+        written.unlink()
     except OSError as error:
         raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror})") from error

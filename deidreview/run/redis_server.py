@@ -20,6 +20,24 @@ from deidreview.run.environment import StartError
 # sockaddr_un.sun_path holds 108 bytes, the closing zero included.
 LONGEST_SOCKET_PATH = 107
 READY_SECONDS = 60.0
+# What anybody on the socket may do: read, write and wait for keys. No scripts, no modules, no change of the server's
+# settings, no copying to another server. The words are the same for Redis 6.2, 7 and Valkey.
+RIGHTS = [
+    "default",
+    "on",
+    "nopass",
+    "~*",
+    "&*",
+    "-@all",
+    "+@read",
+    "+@write",
+    "+@connection",
+    "+@transaction",
+    "-@admin",
+    "-@dangerous",
+    "-@scripting",
+    "+info",
+]
 
 
 def executable() -> str:
@@ -81,6 +99,7 @@ class PrivateRedis:
             "maxmemory-policy": "noeviction",
         }
         words = [word for name, value in options.items() for word in (f"--{name}", value)]
+        words += ["--user", *RIGHTS]
         return children.spawn([self._program, *words], self._environ, self._keep, log=subprocess.DEVNULL)
 
     def wait(self, child: children.Child, pause: Callable[[float], None] = time.sleep) -> str | None:

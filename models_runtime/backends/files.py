@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from annotations.domain.zips import TooManyEntries, open_zip
 from models_runtime.backends.base import BackendError
 
 CARD: Final = "card.json"
@@ -42,7 +43,7 @@ def unpack(path: Path, format: str, weights: str) -> tuple[dict[str, Any], dict[
     """The card, the lexicon and the weights (a member's name). Raises BackendError (permanent)."""
     members = (CARD, LEXICON, weights)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as file, open_zip(file) as archive:
             sizes = {member.filename: member.file_size for member in archive.infolist()}
             if set(sizes) != set(members):
                 raise refused(path, format, f"it must hold exactly {', '.join(members)}")
@@ -52,6 +53,8 @@ def unpack(path: Path, format: str, weights: str) -> tuple[dict[str, Any], dict[
             content = archive.read(weights)
     except FileNotFoundError:
         raise BackendError(f"the model {path.name} is not there", permanent=True) from None
+    except TooManyEntries:
+        raise refused(path, format, f"it must hold exactly {', '.join(members)}") from None
     except (OSError, zipfile.BadZipFile, ValueError, RecursionError) as error:
         raise refused(path, format, f"it can't be read ({type(error).__name__})") from None
     if not isinstance(card, dict) or card.get("format") != format:
@@ -63,12 +66,12 @@ def format_of(path: Path) -> str:
     """What the card says the file is; empty where it says nothing. Raises BackendError (permanent) without a card."""
     why = "it can't be read"
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as file, open_zip(file) as archive:
             why = f"it holds no {CARD}"
             size = archive.getinfo(CARD).file_size
             why = "its card can't be read"
             card = json.loads(archive.read(CARD)) if size <= BIGGEST_CARD else None
-    except (OSError, zipfile.BadZipFile, ValueError, RecursionError, KeyError):
+    except (OSError, zipfile.BadZipFile, TooManyEntries, ValueError, RecursionError, KeyError):
         raise BackendError(f"this file is no model of deidreview: {why}", permanent=True) from None
     return str(card.get("format", ""))[:80] if isinstance(card, dict) else ""
 

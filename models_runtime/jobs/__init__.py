@@ -1,8 +1,8 @@
-"""What workers run. RQ knows only `perform` and an id: no parameter of a job, and no note text, ever reaches Redis."""
+"""What workers run: `perform` with an id. No parameter of a job, and no note text, ever reaches Redis."""
 
 
 def perform(job_id: int) -> None:
-    """RQ's way in. Raises nothing of the job's own, so that RQ never keeps a traceback."""
+    """The worker's one way in. Raises nothing of the job's own."""
     from models_runtime.runner import run
 
     run(job_id)

@@ -1,12 +1,15 @@
 """Redis, through RQ: it rings for a worker and shows which workers live. It may be away or emptied at any time.
 
-Only ids go in: a job's function, its number, nothing else.
+Only names such as `job-12-9f3a01bc` go in and come out: a job's number, nothing else. Whoever can write to Redis can
+make a worker look at a job's row in the database, and no more.
 """
 
 import re
 import secrets
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import django_rq
 from django.conf import settings
@@ -17,11 +20,36 @@ from redis.retry import Retry
 from rq import Queue, Worker
 from rq.worker import WorkerStatus
 
-__all__ = ["RedisError", "connection", "idle_workers", "ring", "states", "waiting", "worker_keys", "workers_alive"]
+__all__ = [
+    "Bell",
+    "RedisError",
+    "connection",
+    "idle_workers",
+    "ring",
+    "states",
+    "waiting",
+    "worker_keys",
+    "workers_alive",
+]
 
-# A finished RQ job leaves nothing; one whose worker process died leaves a line for this long (seconds).
-TRACE_SECONDS = 60
-NAME = re.compile(r"job-(\d+)-")
+NAME = re.compile(rb"job-([1-9][0-9]{0,17})-[0-9a-f]{8}")
+
+
+@dataclass(frozen=True)
+class Bell:
+    """What lies on a queue: the number of a job. RQ's own rows, which name functions, are never read."""
+
+    job_id: int
+
+    @classmethod
+    def read(cls, name: bytes) -> "Bell | None":
+        """None where deidreview did not write the name."""
+        match = NAME.fullmatch(name)
+        return cls(int(match[1])) if match else None
+
+    def name(self) -> str:
+        """One of many names of this bell, so that one taken from a queue by name is not another's."""
+        return f"job-{self.job_id}-{secrets.token_hex(4)}"
 
 
 def connection() -> Redis:
@@ -40,24 +68,15 @@ def _queue(name: str) -> Queue:
 
 def ring(queue: str, job_ids: Iterable[int]) -> None:
     """Put ids on a queue. A second push of the same id is harmless: the claim decides. Raises RedisError."""
-    target = _queue(queue)
-    for job_id in job_ids:
-        target.enqueue_call(
-            "models_runtime.jobs.perform",
-            args=(job_id,),
-            # Random, since a worker that ends deletes its RQ job by name, and must not delete its successor's.
-            job_id=f"job-{job_id}-{secrets.token_hex(4)}",
-            description=f"job {job_id}",
-            timeout=-1,
-            result_ttl=0,
-            failure_ttl=TRACE_SECONDS,
-        )
+    names = [Bell(job_id).name() for job_id in job_ids]
+    if names:
+        connection().rpush(_queue(queue).key, *names)
 
 
 def waiting(queue: str) -> set[int]:
     """The job ids that lie on a queue. Raises RedisError."""
-    found = (NAME.match(name) for name in _queue(queue).get_job_ids())
-    return {int(match[1]) for match in found if match}
+    names: Any = connection().lrange(_queue(queue).key, 0, -1)
+    return {bell.job_id for bell in map(Bell.read, names) if bell}
 
 
 def worker_keys(queue: str) -> list[str]:

@@ -1,8 +1,11 @@
 """What must hold before the product answers: a schema that fits, static files in place, the demo if it is wanted."""
 
+import fcntl
 import hashlib
 import io
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
@@ -20,6 +23,46 @@ from annotations.services.schema import schema_state
 from models_runtime.services.runs import start_run
 
 Say = Callable[[str], None]
+# The lock that PostgreSQL knows by a number: "deid" in ASCII.
+SERVER_LOCK = 0x64656964
+
+
+@contextmanager
+def alone(*, say: Say) -> Iterator[None]:
+    """Let one process prepare at a time: the second waits, and finds all of it done.
+
+    Static files lie in the data folder, tables perhaps on a server that several machines share, so both are locked.
+    """
+    settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(settings.DATA_DIR / "prepare.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(_("Another process prepares this data folder; waiting for it to end"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        with _alone_on_the_server(say):
+            yield
+    finally:
+        os.close(lock)
+
+
+@contextmanager
+def _alone_on_the_server(say: Say) -> Iterator[None]:
+    if connection.vendor != "postgresql":
+        yield
+        return
+    # A connection of its own: the lock ends with the connection, and the other one may be closed in the meantime.
+    own = connection.copy()
+    try:
+        with own.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_lock(%s)", [SERVER_LOCK])
+            if not cursor.fetchone()[0]:
+                say(_("Another process prepares this database; waiting for it to end"))
+                cursor.execute("SELECT pg_advisory_lock(%s)", [SERVER_LOCK])
+            yield
+    finally:
+        own.close()
 
 
 def prepare_database(*, say: Say) -> None:

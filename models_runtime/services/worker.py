@@ -1,6 +1,8 @@
 """The worker: RQ's forking one, made to outlive its Redis and to give work back when it is told to end.
 
 RQ's parent process only fetches and forks; the database is touched in the child alone (models_runtime.runner).
+What a child runs is fixed: a job's number is all that comes from Redis. No name of a function, callback, webhook,
+serializer or dependency is ever read there, since whoever writes to Redis could make a worker run it.
 """
 
 import ctypes
@@ -14,17 +16,20 @@ from typing import Any
 
 import django_rq
 from django.db import connections
+from redis.exceptions import ConnectionError as RedisGone
 from redis.exceptions import RedisError
 from rq import Queue, Worker, worker_registration
 from rq.exceptions import StopRequested
-from rq.job import Job as RQJob
 from rq.serializers import JSONSerializer
 from rq.timeouts import HorseMonitorTimeoutException
+from rq.utils import now
 from rq.worker import DequeueStrategy, WorkerStatus
 
+from models_runtime.jobs import perform
 from models_runtime.runner import stop_soon
 from models_runtime.runner.helping import serve
 from models_runtime.services.abilities import report
+from models_runtime.services.doorbell import Bell
 
 logger = logging.getLogger("deidreview.worker")
 # The parent shows itself this often, idle or busy, and counts as gone after three (seconds).
@@ -70,6 +75,54 @@ class DurableWorker(Worker):
     def unsubscribe(self) -> None:
         return
 
+    def check_for_suspension(self, burst: bool) -> None:
+        return
+
+    def _set_ip_address(self, connection: Any) -> None:
+        """Asked for by nobody; our own Redis refuses the commands that tell it."""
+        self.ip_address = "unknown"
+
+    # ── What comes from Redis: a number ──────────────────────────────────────────────────────────────────────────────
+    def dequeue_job_and_maintain_ttl(self, timeout: int | None, max_idle_time: int | None = None) -> Any:
+        """The next bell and its queue. Waits for one; Redis may be away in the meantime."""
+        self.set_state(WorkerStatus.IDLE)
+        wait = 1.0
+        while True:
+            try:
+                self.heartbeat()
+                if self.should_run_maintenance_tasks:
+                    self.run_maintenance_tasks()
+                taken = self._take()
+            except RedisGone as error:
+                logger.warning("Redis is away (%s); trying on", type(error).__name__)
+                time.sleep(wait)
+                wait = min(wait * 2, LONGEST_WAIT)
+                continue
+            if taken is not None:
+                self.heartbeat()
+                return taken
+
+    def _take(self) -> tuple[Bell, Queue] | None:
+        """One bell; None where none came in time, or where what came was not one."""
+        found: Any = self.connection.blpop([queue.key for queue in self._ordered_queues], self.dequeue_timeout)
+        if found is None:
+            return None
+        key, name = found
+        queue = next(queue for queue in self._ordered_queues if queue.key.encode() == key)
+        self.reorder_queues(reference_queue=queue)
+        bell = Bell.read(name)
+        if bell is None:
+            # Not quoted: whoever wrote it must not write into our log.
+            logger.warning("dropped an entry of the queue %s that deidreview did not put there", queue.name)
+            return None
+        return bell, queue
+
+    def run_maintenance_tasks(self) -> None:
+        """Dead workers leave the list. RQ's own maintenance would run the callbacks that rows in Redis name."""
+        for queue in self.queues:
+            worker_registration.clean_worker_registry(queue)
+        self.last_cleaned_at: Any = now()
+
     # ── Ending ───────────────────────────────────────────────────────────────────────────────────────────────────────
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
         """The first signal asks the job in hand to give its lease back; later ones change nothing."""
@@ -87,7 +140,7 @@ class DurableWorker(Worker):
                 self.register_death()  # type: ignore[no-untyped-call]  # rq has no types there
 
     # ── The child ────────────────────────────────────────────────────────────────────────────────────────────────────
-    def fork_work_horse(self, job: RQJob, queue: Queue) -> None:
+    def fork_work_horse(self, job: Any, queue: Queue) -> None:
         """Fork with signals held back, so that none arrives between the fork and the child's own handlers."""
         # A connection that lived through a fork would be used by two processes.
         connections.close_all()
@@ -112,7 +165,7 @@ class DurableWorker(Worker):
             stop_soon()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
-    def monitor_work_horse(self, job: RQJob, queue: Queue) -> None:
+    def monitor_work_horse(self, job: Any, queue: Queue) -> None:
         """Wait for the child. Unlike RQ's, a Redis that is away in the meantime doesn't take the parent down."""
         status = None
         while True:
@@ -124,29 +177,32 @@ class DurableWorker(Worker):
                 if time.monotonic() >= self._kill_at:
                     self.kill_horse()
                 with suppress(RedisError):
-                    self.maintain_heartbeats(job)
+                    self.heartbeat()
         self._horse_pid = 0
         if status != os.EX_OK:
-            # Only RQ's own records: the job's row goes back to the queue when its lease runs out.
-            logger.warning("a work process ended with status %s (%s)", status, job.id)
-            with suppress(RedisError):
-                self.handle_job_failure(job, queue=queue, exc_string=f"ended with status {status}")
+            # The job's row goes back to the queue when its lease runs out.
+            logger.warning("a work process ended with status %s (job %s)", status, job.job_id)
 
     def _patience(self) -> int:
         if self.stopped:
             return max(1, min(BEAT, round(self._kill_at - time.monotonic())))
         return BEAT
 
-    def execute_job(self, job: RQJob, queue: Queue) -> None:
-        self.prepare_execution(job)
+    def execute_job(self, job: Any, queue: Queue) -> None:
+        self.set_state(WorkerStatus.BUSY)
         self.fork_work_horse(job, queue)
         self.monitor_work_horse(job, queue)
         with suppress(RedisError):
             self.set_state(WorkerStatus.IDLE)
 
-    def handle_exception(self, job: RQJob, *exc_info: Any) -> None:
-        """RQ logs a full traceback with its message; ours name the type."""
-        logger.error("%s raised %s in the work process", job.id, getattr(exc_info[0], "__name__", "an error"))
+    def perform_job(self, job: Any, queue: Queue) -> bool:
+        """In the child. RQ keeps a traceback with its message; we name the type."""
+        try:
+            perform(job.job_id)
+        except Exception as error:
+            logger.error("job %d raised %s in the work process", job.job_id, type(error).__name__)
+            return False
+        return True
 
 
 def work(queues: list[str]) -> None:

@@ -18,7 +18,7 @@ from annotations.forms.refusals import sentence
 from annotations.services.errors import ServiceError
 from annotations.services.sources import megabytes
 from annotations.views.files import attachment
-from annotations.views.requests import Request, number
+from annotations.views.requests import Request, number, takes_uploads
 from models_runtime.jobs import weights
 from models_runtime.jobs.gold_notes import languages_of
 from models_runtime.models import TrainedModel
@@ -130,6 +130,7 @@ def _asked(request: Request, backend: str, algorithm: str) -> Asked:
     )
 
 
+@takes_uploads
 @require_POST
 def model_upload(request: Request, slug: str) -> HttpResponse:
     """POST `file` and `name` (may be empty)."""

@@ -78,6 +78,12 @@ def test_https_makes_the_cookies_strict(tmp_path):
         ("DATABASE_URL", "mysql://u:secret@h/db", "only postgres:// and sqlite:///"),
         ("DATABASE_URL", "not a url", "DATABASE_URL"),
         ("REDIS_URL", "http://h", "begins with redis://"),
+        ("REDIS_URL", "redis://redis.example:port", "not a Redis URL"),
+        ("REDIS_URL", "redis://redis.example:6379/0", "needs a password"),
+        ("REDIS_URL", "redis://10.0.0.7", "or TLS (rediss://)"),
+        ("REDIS_URL", "redis://127.0.0.1.example", "needs a password"),
+        # redis-py takes the host from the query where the address names none.
+        ("REDIS_URL", "redis:///0?host=redis.example", "needs a password"),
         ("TZ", "Mars/Olympus", "is not a time zone name"),
     ],
 )
@@ -86,6 +92,23 @@ def test_malformed_values_are_named(tmp_path, name, value, says):
     assert done.returncode == 1, done.stdout
     assert done.stderr.startswith(f"refused: {name}") and says in done.stderr
     assert "Traceback" not in done.stderr and "secret@" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://127.0.0.1:6379/0",
+        "redis://localhost",
+        "redis://[::1]:6379",
+        "redis://",
+        "redis://:secret@redis.example",
+        "rediss://redis.example",
+        "unix:///run/redis.sock",
+    ],
+)
+def test_a_redis_of_this_machine_or_one_that_asks_who_comes(tmp_path, url):
+    done = start(tmp_path, REDIS_URL=url)
+    assert done.returncode == 0, done.stderr
 
 
 def full_size(tmp_path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:

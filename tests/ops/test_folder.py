@@ -2,6 +2,7 @@
 
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,31 @@ def test_a_new_folder_and_its_key_are_private(tmp_path):
     assert mode(key) == 0o600
     assert len(key.read_text().strip()) >= 64
     os.close(lock)
+
+
+def test_a_folder_that_others_can_read_is_named_and_left_as_it_is(tmp_path):
+    said = []
+    tmp_path.chmod(0o750)
+    os.close(folder.prepare(tmp_path, said.append))
+    assert said == [
+        f"DEIDREVIEW_DATA: other users of this machine can look into {tmp_path}; close it by: chmod 700 {tmp_path}"
+    ]
+    assert mode(tmp_path) == 0o750
+
+
+def test_of_two_keys_the_first_is_the_key(tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: folder.ready(tmp_path, {}, quiet), range(8)))
+    key = (tmp_path / "secret_key").read_text()
+    folder.ready(tmp_path, {}, quiet)
+    assert (tmp_path / "secret_key").read_text() == key
+    assert [file.name for file in tmp_path.iterdir()] == ["secret_key"]
+
+
+def test_no_key_is_made_for_a_database_that_machines_share(tmp_path):
+    folder.ready(tmp_path / "data", {"DATABASE_URL": "postgres://host/db"}, quiet)
+    assert mode(tmp_path / "data") == 0o700
+    assert not (tmp_path / "data" / "secret_key").exists()
 
 
 def test_the_key_stays(tmp_path):

@@ -3,11 +3,14 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.ops.conftest import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ("sh", "env", "mktemp", "tail", "rm", "cat", "touch", "mkdir")
@@ -125,6 +128,8 @@ def test_a_virtual_environment_that_works_is_left_alone(bare, tmp_path):
     python.parent.mkdir(parents=True)
     python.write_text("#!/bin/sh\nexit 0\n")
     python.chmod(0o755)
+    (tmp_path / "venv" / "stamps").mkdir()
+    (tmp_path / "venv" / "stamps" / "venv").touch()
 
     assert bare.run(".ci/make-venv", str(tmp_path / "venv")).returncode == 0
     assert python.read_text() == "#!/bin/sh\nexit 0\n"
@@ -155,3 +160,82 @@ def test_the_locks_cover_what_pyproject_asks_for():
 
 def bare_name(requirement: str) -> str:
     return re.split(r"[^\w.-]", requirement)[0].lower().replace("_", "-")
+
+
+# ── Killed in the middle ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """`make` where nothing has to be fetched: our Makefile and scripts, and a package of the test's own to install."""
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    shutil.copy(ROOT / "Makefile", folder)
+    shutil.copytree(ROOT / ".ci", folder / ".ci")
+    (folder / "requirements.lock").write_text("")
+    return folder
+
+
+def make(folder, **options):
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "VIRTUAL_ENV"))}
+    return subprocess.Popen(
+        ["make", "setup"], cwd=folder, env=environ, start_new_session=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options,
+    )  # fmt: skip
+
+
+def kill_when(making, there):
+    wait_for(there.exists, 60, str(there))
+    os.killpg(making.pid, signal.SIGKILL)
+    making.wait()
+
+
+def makes_it_whole(folder):
+    done = make(folder)
+    words, _ = done.communicate(timeout=120)
+    assert done.returncode == 0, words
+    whole = [str(folder / ".venv/bin/python"), "-c", "import pip; from pip._internal.cli import main"]
+    assert subprocess.run(whole, check=False).returncode == 0
+    assert {file.name for file in (folder / ".venv/stamps").iterdir()} == {"venv", "base"}
+
+
+@pytest.mark.processes
+def test_killed_while_the_environment_is_made(checkout):
+    kill_when(make(checkout), checkout / ".venv/bin/python")
+    makes_it_whole(checkout)
+
+
+@pytest.mark.processes
+def test_killed_while_packages_are_installed(checkout):
+    makes_it_whole(checkout)
+    stamps = checkout / ".venv/stamps"
+    python = checkout / ".venv/bin/python"
+    python.unlink()
+    python.write_text("#!/bin/sh\nsleep 100\n")
+    python.chmod(0o755)
+    (stamps / "base").unlink()
+    kill_when(make(checkout), stamps / "installing")
+    assert not (stamps / "venv").exists()
+    makes_it_whole(checkout)
+
+
+@pytest.mark.processes
+def test_what_cannot_be_installed_leaves_the_environment(checkout):
+    makes_it_whole(checkout)
+    (checkout / "requirements.lock").write_text("./nothing-here\n")
+    made = (checkout / ".venv/stamps/venv").stat().st_mtime
+    done = make(checkout)
+    done.communicate(timeout=120)
+    assert done.returncode != 0
+    assert (checkout / ".venv/stamps/venv").stat().st_mtime == made
+    (checkout / "requirements.lock").write_text("")
+    makes_it_whole(checkout)
+
+
+@pytest.mark.processes
+def test_two_at_once(checkout):
+    both = [make(checkout), make(checkout)]
+    for one in both:
+        words, _ = one.communicate(timeout=120)
+        assert one.returncode == 0, words
+    makes_it_whole(checkout)

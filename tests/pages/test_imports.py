@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import zipfile
 from unittest.mock import patch
 
 import pytest
@@ -394,6 +395,20 @@ def test_markup_in_names_stays_text(mia):
     html = check_page(mia.get(page_of(row)))
     assert "<b>x" not in html and "<i>" not in html
     assert "&lt;b&gt;x" in html
+
+
+def test_an_archive_of_too_many_files(mia, monkeypatch):
+    monkeypatch.setattr("annotations.domain.zips.MOST_ENTRIES", 2)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for number in range(3):
+            archive.writestr(f"n{number}.txt", "text")
+    packed.seek(0)
+    packed.name = "notes.zip"
+    response = mia.post(PAGE, {"do": "files", "files": [packed], "format": "text"})
+    assert response.status_code == 422
+    assert "This archive holds more than" in check_page(response)
+    assert not Import.objects.exists()
 
 
 # ── The limit, before a byte is read ─────────────────────────────────────────────────────────────────────────────────

@@ -26,10 +26,11 @@ class Command(BaseCommand):
         for found in run_checks(tags=["start"]):
             self.stderr.write(f"deidreview: {found.msg} {found.hint}")
         try:
-            preparing.prepare_database(say=self._say)
-            preparing.collect_static(say=self._say)
-            if settings.DEMO:
-                preparing.load_demo(slug=DEMO_SLUG, say=self._say)
+            with preparing.alone(say=self._say):
+                preparing.prepare_database(say=self._say)
+                preparing.collect_static(say=self._say)
+                if settings.DEMO:
+                    preparing.load_demo(slug=DEMO_SLUG, say=self._say)
             if options["public"]:
                 preparing.refuse_public_passwords(names=list(PEOPLE), password=PASSWORD)
         except ServiceError as error:

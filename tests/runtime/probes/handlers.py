@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from datetime import timedelta
+from pathlib import Path
 
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
@@ -47,6 +48,11 @@ def uncount(params, state):
     )
     if params.get("undo_fails"):
         raise ValueError("Mario Rossi")
+
+
+def trace(job, *rest):
+    """What an attacker would have RQ call: leaves a file."""
+    Path(job.description).touch()
 
 
 def once(claim):

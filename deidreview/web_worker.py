@@ -1,0 +1,315 @@
+"""gunicorn's threaded worker, made to wait for slow clients without a thread.
+
+The main loop of a process gathers each request's head, and a body of usual size, as they come. A thread gets a request
+that is complete. So a client that sends slowly, or nothing, costs a socket and a few bytes, and no thread waits for it.
+Only the body of a large upload is read by a thread, at a lowest rate, and never by more than half of the threads.
+"""
+
+import contextlib
+import errno
+import re
+import selectors
+import socket
+import struct
+import time
+from collections import deque
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+from gunicorn.http import wsgi
+from gunicorn.workers.gthread import TConn, ThreadWorker
+
+from deidreview.body_size import REQUEST_BYTES
+
+# A request's head must be there in so many seconds, counted from its first moment on the connection.
+HEAD_SECONDS = 10.0
+HEAD_BYTES = 64 * 1024
+# A body gets so many seconds, and a second more for so many bytes.
+BODY_SECONDS = 10.0
+SLOWEST = 32 * 1024
+# What the requests of one process that are gathered, or wait for a thread, may hold together.
+HELD_BYTES = 32 * 1024 * 1024
+# After the last answer a client may take so long to close, and send so much, before the connection is cut.
+LINGER_SECONDS, LINGER_BYTES = 2.0, 4 * 1024 * 1024
+# A client that takes nothing of its answer for so long loses it.
+SEND_SECONDS = 30
+READ = 64 * 1024
+LOOK_SECONDS = 0.5
+
+_LENGTH = re.compile(rb"(?im)^content-length[ \t]*:[ \t]*([0-9]{1,15})[ \t]*\r$")
+_CHUNKED = re.compile(rb"(?im)^transfer-encoding[ \t]*:")
+_EXPECTS = re.compile(rb"(?im)^expect[ \t]*:[ \t]*100-continue[ \t]*\r$")
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+class Response(wsgi.Response):  # type: ignore[misc]  # gunicorn has no types
+    """An answer that doesn't name the server."""
+
+    def default_headers(self) -> list[str]:
+        return [line for line in super().default_headers() if not line.startswith("Server:")]
+
+
+class Paced:
+    """The socket that a thread reads a large body from. Raises ConnectionResetError when the client is too slow."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.socket = connection
+        self.begin()
+
+    def begin(self) -> None:
+        self.waited, self.received = 0.0, 0
+
+    def recv(self, size: int) -> bytes:
+        left = BODY_SECONDS + self.received / SLOWEST - self.waited
+        began = time.monotonic()
+        try:
+            self.socket.settimeout(max(left, 0.001))
+            data = self.socket.recv(size)
+        except TimeoutError as error:
+            raise ConnectionResetError(errno.ECONNRESET, "the client sends too slowly") from error
+        finally:
+            self.socket.setblocking(True)
+            self.waited += time.monotonic() - began
+        self.received += len(data)
+        return data
+
+
+class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
+    """A connection with what has come of its next request."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.data_ready = True
+        self.paced: Paced | None = None
+        self.begin(b"")
+
+    def begin(self, held: bytes) -> None:
+        self.gathered = bytearray(held)
+        self.wanted: int | None = None  # bytes of the request, once its head is known
+        self.whole = True  # False: a thread has to read the body
+        self.deadline = time.monotonic() + HEAD_SECONDS
+        self.size = 0
+
+    def look(self) -> None:
+        """See whether the head is there, and how much belongs to it."""
+        end = self.gathered.find(b"\r\n\r\n")
+        if end < 0:
+            return
+        head = bytes(self.gathered[: end + 4])
+        lengths = {int(length) for length in _LENGTH.findall(head)}
+        body = max(lengths, default=0)
+        self.whole = body <= REQUEST_BYTES and len(lengths) <= 1 and not _CHUNKED.search(head)
+        self.wanted = len(head) + (body if self.whole else 0)
+        if len(self.gathered) < self.wanted:
+            self.deadline = time.monotonic() + BODY_SECONDS + body / SLOWEST
+            if _EXPECTS.search(head):
+                with contextlib.suppress(OSError):
+                    self.sock.send(_CONTINUE)
+
+    def give(self) -> None:
+        """In the thread: let the parser have what was gathered."""
+        self.sock.setblocking(True)
+        self.init()
+        if self.paced is None:
+            self.paced = self.parser.unreader.sock = Paced(self.sock)
+        self.paced.begin()
+        self.parser.unreader.unread(bytes(self.gathered))
+        self.gathered = bytearray()
+
+
+class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
+    """What differs from gunicorn's: who waits for a client, and how a connection ends."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.gathering: dict[Connection, None] = {}
+        self.lingering: dict[Connection, int] = {}
+        self.held = 0
+        self.next_look = 0.0
+        self.uploads = 0
+        self.uploads_waiting: deque[Connection] = deque()
+        self.most_uploads = max(1, self.cfg.threads // 2)
+
+    def init_process(self) -> None:
+        wsgi.Response = Response  # gunicorn makes its answers from this name
+        super().init_process()
+
+    # ── A request comes in ───────────────────────────────────────────────────────────────────────────────────────────
+    def accept(self, listener: socket.socket) -> None:
+        try:
+            client, address = listener.accept()
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.ECONNABORTED, errno.EWOULDBLOCK):
+                raise
+            return
+        with contextlib.suppress(OSError):
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", SEND_SECONDS, 0))
+        self.nr_conns += 1
+        if self.nr_conns >= self.worker_connections:
+            self._make_room()
+        self.gather(Connection(self.cfg, client, address, listener.getsockname()))
+
+    def _make_room(self) -> None:
+        """For the newest: who has waited longest without a whole request goes, else a connection that idles."""
+        if self.gathering:
+            self._drop(next(iter(self.gathering)))
+        elif self.keepalived_conns:
+            self.keepalived_conns[0].timeout = 0
+            self.murder_keepalived()
+
+    def on_client_socket_readable(self, conn: Connection, client: socket.socket) -> None:
+        """The next request on a connection that was kept."""
+        self.poller.unregister(client)
+        self.keepalived_conns.remove(conn)
+        self.gather(conn)
+
+    def gather(self, conn: Connection, held: bytes = b"") -> None:
+        """Wait for a whole request. `held`: what has come of it already."""
+        conn.begin(held)
+        conn.sock.setblocking(False)
+        self.gathering[conn] = None
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._more, conn))
+        if held:
+            self._count(conn)
+            self._look(conn)
+        else:
+            self._more(conn, conn.sock)
+
+    def _more(self, conn: Connection, client: socket.socket) -> None:
+        if conn not in self.gathering:
+            return
+        try:
+            data = client.recv(READ)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._drop(conn)
+            return
+        conn.gathered += data
+        self._count(conn)
+        self._look(conn)
+
+    def _look(self, conn: Connection) -> None:
+        if conn not in self.gathering:
+            return
+        if conn.wanted is None:
+            conn.look()
+        if conn.wanted is not None:
+            if len(conn.gathered) >= conn.wanted:
+                self._hand_over(conn)
+        elif len(conn.gathered) > HEAD_BYTES:
+            self._refuse(conn, b"431 Request Header Fields Too Large")
+
+    def _count(self, conn: Connection) -> None:
+        """Keep what is held under its limit: the largest request that is not whole goes."""
+        self.held += len(conn.gathered) - conn.size
+        conn.size = len(conn.gathered)
+        while self.held > HELD_BYTES and self.gathering:
+            self._refuse(max(self.gathering, key=lambda one: one.size), b"503 Service Unavailable")
+
+    def _uncount(self, conn: Connection) -> None:
+        self.held -= conn.size
+        conn.size = 0
+
+    def _leave(self, conn: Connection) -> None:
+        del self.gathering[conn]
+        with contextlib.suppress(OSError, KeyError, ValueError):
+            self.poller.unregister(conn.sock)
+
+    def _hand_over(self, conn: Connection) -> None:
+        self._leave(conn)
+        if conn.whole:
+            self.enqueue_req(conn)
+        elif self.uploads < self.most_uploads:
+            self.uploads += 1
+            self.enqueue_req(conn)
+        else:
+            self.uploads_waiting.append(conn)
+
+    # ── A thread answers ─────────────────────────────────────────────────────────────────────────────────────────────
+    def handle(self, conn: Connection) -> Any:
+        conn.give()
+        return super().handle(conn)
+
+    def _keepalive_after(self, conn: Connection, keepalive: bool) -> bool:
+        """What is left of a large body is not read for the sake of keeping the connection."""
+        return conn.whole and bool(super()._keepalive_after(conn, keepalive))
+
+    def finish_request(self, conn: Connection, fs: "Future[Any]") -> None:
+        self._uncount(conn)
+        if not conn.whole:
+            self.uploads -= 1
+            if self.uploads_waiting:
+                self.uploads += 1
+                self.enqueue_req(self.uploads_waiting.popleft())
+        if fs.cancelled() or fs.exception() or not fs.result():
+            self._linger(conn)
+        elif held := conn.parser.unreader.take_buffered():
+            self.gather(conn, held)
+        else:
+            super().finish_request(conn, fs)
+
+    # ── A connection ends ────────────────────────────────────────────────────────────────────────────────────────────
+    def _linger(self, conn: Connection) -> None:
+        """Let the client read the answer to its end; gunicorn's own way would hold up the main loop."""
+        try:
+            conn.sock.shutdown(socket.SHUT_WR)
+            conn.sock.setblocking(False)
+            self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._lingers, conn))
+        except (OSError, KeyError, ValueError):
+            self._close(conn)
+            return
+        conn.deadline = time.monotonic() + LINGER_SECONDS
+        self.lingering[conn] = 0
+
+    def _lingers(self, conn: Connection, client: socket.socket) -> None:
+        if conn not in self.lingering:
+            return
+        try:
+            data = client.recv(READ)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        self.lingering[conn] += len(data)
+        if not data or self.lingering[conn] > LINGER_BYTES:
+            self._cut(conn)
+
+    def _cut(self, conn: Connection) -> None:
+        del self.lingering[conn]
+        with contextlib.suppress(OSError, KeyError, ValueError):
+            self.poller.unregister(conn.sock)
+        self._close(conn)
+
+    def _drop(self, conn: Connection) -> None:
+        self._leave(conn)
+        self._close(conn)
+
+    def _refuse(self, conn: Connection, status: bytes) -> None:
+        self._leave(conn)
+        self._uncount(conn)
+        with contextlib.suppress(OSError):
+            conn.sock.send(b"HTTP/1.1 " + status + b"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+        self._linger(conn)
+
+    def _close(self, conn: Connection) -> None:
+        self._uncount(conn)
+        self.nr_conns -= 1
+        conn.close()
+
+    def murder_pending(self) -> None:
+        """Called at every turn of the loop. Whoever is too slow goes; when the process ends, whoever sent nothing."""
+        now = time.monotonic()
+        if now < self.next_look:
+            return
+        self.next_look = now + LOOK_SECONDS
+        for conn in [one for one in self.gathering if one.deadline < now or not (self.alive or one.gathered)]:
+            if conn.gathered:
+                self._refuse(conn, b"408 Request Timeout")
+            else:
+                self._drop(conn)
+        for conn in [one for one in self.lingering if one.deadline < now]:
+            self._cut(conn)

@@ -1,0 +1,103 @@
+"""Large bodies: only where files are sent to, only from somebody who is signed in, refused before a byte is read."""
+
+import io
+import time
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from deidreview.body_size import REQUEST_BYTES
+from tests.factories import make_member, make_project, make_user
+
+pytestmark = pytest.mark.django_db
+LARGE = REQUEST_BYTES + 1
+FORM = "application/x-www-form-urlencoded"
+
+
+class Body(io.BytesIO):
+    was_read = False
+
+    def read(self, *args):
+        self.was_read = True
+        return b""
+
+
+def post(client, path, length=LARGE, *, read=False, **extra):
+    body = Body()
+    response = client.generic(
+        "POST", path, b"", CONTENT_TYPE=FORM, CONTENT_LENGTH=str(length), **{"wsgi.input": body}, **extra
+    )
+    assert body.was_read == read
+    return response
+
+
+@pytest.fixture
+def project():
+    return make_project("ward")
+
+
+@pytest.fixture
+def signed_in(project):
+    client = Client()
+    person = make_user("mia")
+    make_member(project, "manager", person)
+    client.force_login(person)
+    return client
+
+
+UPLOADS = ("import", "patients", "model_upload")
+
+
+@pytest.mark.parametrize("name", UPLOADS)
+def test_a_stranger_uploads_nothing(project, name):
+    response = post(Client(enforce_csrf_checks=True), reverse(name, args=[project.slug]))
+    assert response.status_code == 302
+    assert response["Location"].startswith("/accounts/login/")
+    json = post(Client(), reverse(name, args=[project.slug]), HTTP_ACCEPT="application/json")
+    assert (json.status_code, json.json()) == (401, {"error": "signed-out"})
+
+
+@pytest.mark.parametrize("name", UPLOADS)
+def test_whoever_is_signed_in_may(project, signed_in, name):
+    post(signed_in, reverse(name, args=[project.slug]), read=True)
+
+
+def test_a_session_that_idled_is_none(project, signed_in):
+    session = signed_in.session
+    session["seen"] = int(time.time()) - 3600
+    session.save()
+    assert post(signed_in, reverse("import", args=[project.slug])).status_code == 302
+
+
+def test_a_forged_session_is_none(project):
+    client = Client()
+    client.cookies["deidreview"] = "a" * 32
+    assert post(client, reverse("import", args=[project.slug])).status_code == 302
+
+
+@pytest.mark.parametrize("path", ["/accounts/login/", "/admin/login/", "/nowhere", "/healthz", "/"])
+@pytest.mark.parametrize("known", [True, False])
+def test_all_other_addresses_take_what_a_form_needs(signed_in, path, known):
+    response = post(signed_in if known else Client(), path)
+    assert response.status_code == 413
+    assert "A form may have at most 2.5 MB" in response.content.decode()
+
+
+def test_a_usual_body_is_read_everywhere(signed_in):
+    post(Client(), "/accounts/login/", REQUEST_BYTES, read=True)
+
+
+def test_no_view_takes_uploads_unless_it_says_so():
+    from django.urls import get_resolver
+
+    from annotations.views.requests import UPLOADS as MARK
+
+    def marked(patterns):
+        for pattern in patterns:
+            if hasattr(pattern, "url_patterns"):
+                yield from marked(pattern.url_patterns)
+            elif hasattr(pattern.callback, MARK):
+                yield pattern.name
+
+    assert sorted(marked(get_resolver().url_patterns)) == sorted(UPLOADS)
