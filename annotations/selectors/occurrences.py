@@ -9,16 +9,20 @@ from django.db.models import QuerySet
 from annotations.domain.finding import around
 from annotations.models import Author, Decision, Document, Review, Span, User
 from annotations.selectors.handovers import held_pairs
-from annotations.selectors.planted import left_for_one
+from annotations.selectors.planted import aliases, left_for_one
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A proposal where it stands (code points, end-exclusive). `state`: open, accepted, rejected, gold or closed;
-    `by` is who decided. Gold: it is there already; closed: open, in a note whose review is closed, or handed on by the
-    person who looks and now for a second one, or just shown to the first reader, who decides on it there."""
+    """A proposal where it stands (code points, end-exclusive). `alias` stands for its id on pages.
+
+    `state`: open, accepted, rejected, gold or closed; `by` is who decided. Gold: it is there already; closed: open, in a
+    note whose review is closed, or handed on by the person who looks and now for a second one, or just shown to the
+    first reader, who decides on it there.
+    """
 
     pk: int
+    alias: int
     note: int
     name: str
     language: str
@@ -55,8 +59,12 @@ def occurrences(spans: "QuerySet[Span]", project_id: int, user: User) -> list[Oc
         )
     }
     gold, closed = _gold(documents, project_id), _closed(rows) | held_pairs(user, documents)
+    alias = aliases(project_id).of
     return [
-        _occurrence(row, *notes[row.annotation_set.document_id], gold, closed, alone=row.pk in alone) for row in rows
+        _occurrence(
+            row, *notes[row.annotation_set.document_id], gold, closed, alone=row.pk in alone, named=alias(row.pk)
+        )
+        for row in rows
     ]
 
 
@@ -77,7 +85,7 @@ def _closed(rows: Sequence[Span]) -> set[tuple[int, int]]:
 
 def _occurrence(
     row: Span, name: str, language: str, text: str, gold: set[tuple[Any, ...]], closed: set[tuple[int, int]],
-    *, alone: bool,
+    *, alone: bool, named: int,
 ) -> Occurrence:  # fmt: skip
     reading = row.annotation_set
     before, marked, after = around(text, (row.start, row.end))
@@ -90,6 +98,6 @@ def _occurrence(
     elif alone or (reading.document_id, reading.author_id) in closed:
         state = "closed"
     return Occurrence(
-        row.pk, reading.document_id, name, language, reading.author.name, reading.author_id, row.label_id,
+        row.pk, named, reading.document_id, name, language, reading.author.name, reading.author_id, row.label_id,
         row.start, row.end, before, marked, after, row.confidence, row.source, state, by,
     )  # fmt: skip

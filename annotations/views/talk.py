@@ -12,10 +12,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from annotations.access import Access, Can, enter, notes_for
-from annotations.models import Document
+from annotations.models import Document, Verb
+from annotations.selectors.adjudicating import has_seen_outcome
 from annotations.selectors.comments import may_comment, threads
 from annotations.selectors.flags import flags_of
 from annotations.services.changes import MAX_NUMBER, MAX_OFFSET, Refused
+from annotations.services.events import record
 from annotations.views.requests import Request, number
 from annotations.views.workbench_answers import View, body_of, json_answers, same_person
 
@@ -54,16 +56,26 @@ def talk(request: Request, slug: str, pk: int) -> HttpResponse:
 
 
 def talk_answer(request: Request, access: Access, note: Document) -> HttpResponse:
+    found = threads(access, note, own=True)
+    if access.blind and not all(thread["mine"] for thread in found):
+        _record_told(access, note)
     return JsonResponse(
         {
             # The workbench shows one's own reading, and so what is said about that one and about the note.
-            "threads": threads(access, note, own=True),
+            "threads": found,
             "may_comment": may_comment(access),
             "flags": flags_of(access, note),
             "person": access.user.pk,
             "csrf": get_token(request),
         }
     )
+
+
+def _record_told(access: Access, note: Document) -> None:
+    """What adjudicators say of the note tells its outcome: what this person hands in after that is not blind."""
+    if not has_seen_outcome(note.pk, access.user):
+        data = {"what": "outcome"}
+        record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk, data=data)
 
 
 def do(request: Request, slug: str, pk: int, acts: Mapping[str, Act], *, anchor: str) -> HttpResponse:
