@@ -16,8 +16,8 @@ from annotations.selectors.planted import aliases, left_for_one
 class Occurrence:
     """A proposal where it stands (code points, end-exclusive). `alias` stands for its id on pages.
 
-    `state`: open, accepted, rejected, gold or closed; `by` is who decided. Gold: it is there already; closed: open, in a
-    note whose review is closed, or handed on by the person who looks and now for a second one, or just shown to the
+    `state`: open, accepted, rejected, gold or closed; `by` is who decided. Gold: it is there already; closed: open, in
+    a note whose review is closed, or handed on by the person who looks and now for a second one, or just shown to the
     first reader, who decides on it there.
     """
 
