@@ -244,9 +244,20 @@ def _state(access: Access, run: Author, note: Document) -> dict[str, Any]:
     return _named(review_state(document=note, author=run, user=access.user), access)
 
 
+def _kind_alone(source: str) -> str:
+    """Whose reading a gold span is from, without an annotator's name."""
+    kind = source.partition(":")[0]
+    return kind if kind == Author.Kind.ANNOTATOR else source
+
+
 def _named(state: dict[str, Any], access: Access) -> dict[str, Any]:
-    """Where leaks are planted, proposals go by other numbers than their ids: a gap in these shows what is hidden."""
+    """As this person may know it: without annotators' names where adjudication is anonymous.
+
+    Where leaks are planted, proposals go by other numbers than their ids: a gap in these shows what is hidden.
+    """
     planting = state.pop("planting")
+    if access.unnamed:
+        state["gold"] = [span | {"from": _kind_alone(span["from"])} for span in state["gold"]]
     if not (access.project.planted_share or planting):
         return state
     of = aliases(access.project).of

@@ -38,11 +38,11 @@ from tests.deidreview.access_world import ROUTES, World, build_world, kind_of, u
 from tests.factories import make_author, make_member, make_note
 
 TEXT = "".join(f"Line {n:04} of the note.\n" for n in range(400))
-# Offsets and ids that no page shows for another reason.
-SPANS = {"zqbenno": (4211, 77_000_021), "zqcarla": (4507, 77_000_031), "outcome": (4823, 77_000_041)}
+# Offsets and ids that no page shows for another reason, such as where a line begins.
+SPANS = {"zqbenno": (4211, 77_000_021), "zqcarla": (4513, 77_000_031), "outcome": (4823, 77_000_041)}
 NAMES = {"zqanna", "zqbenno", "zqcarla", "zqfinn"}
 BENNO = {"4211", "77000021", "zqsaidofbenno", "zqflagofbenno"}
-CARLA = {"4507", "77000031"}
+CARLA = {"4513", "77000031"}
 OUTCOME = {"4823", "77000041", "zqverdict", "5101"}
 LEAK, PROPOSALS = 6133, {88_000_011: 6029, 88_000_012: 6133, 88_000_013: 6217}
 HIDDEN = {str(LEAK), *map(str, PROPOSALS)}
@@ -76,6 +76,8 @@ def build_secrets() -> World:
         document=golden, annotation_set=_reading(golden, make_author(project, people["zqbenno"]), 901, 77_000_051),
         actor=people["manager"],
     )  # fmt: skip
+    # Reviewed as a run's proposals too: whose reading the gold came from is beside them.
+    _reading(golden, make_author(project, kind=Author.Kind.RUN, name="rules-1"), 901, 77_000_061)
     world.objects["ours"] |= {"case": note.pk, "golden": golden.pk} | _leak(world)
     freeze(project=project, actor=people["manager"])
     _work(world)
@@ -126,6 +128,7 @@ def _work(world: World) -> None:
     for name in ("zqbenno", "leaky"):
         params = [("score", {"author_id": authors[name]}), ("comparison", {"authors": [authors[name]]})]
         spec = f"{Author.objects.get(pk=authors[name]).kind}:{name}"
+        params += [("gold", {"author_id": authors[name]})]
         for kind, how in [*params, ("export", {"set": spec})]:
             Job.objects.create(project=project, kind=kind, key=f"{kind}-{name}", params=how)
         Judging.objects.create(
