@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.access import Access, Can, enter
@@ -64,7 +65,9 @@ def job_start_export(request: Request, slug: str) -> HttpResponse:
             split=request.POST.get("split", ""),
         )
     except ServiceError as error:
-        messages.error(request, sentence(error))
+        # What there is to choose from would name annotators, which not everybody who may export is told.
+        unknown = _("This project has no such annotation sets. Choose from the list.")
+        messages.error(request, unknown if error.code == "set" else sentence(error))
         return redirect("export", slug)
     return redirect("job", slug, job.pk)
 

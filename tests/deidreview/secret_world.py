@@ -37,7 +37,7 @@ from models_runtime.models import Job, Judging
 from tests.deidreview.access_world import ROUTES, World, build_world, kind_of, url_of
 from tests.factories import make_author, make_member, make_note
 
-TEXT = "".join(f"Line {n:04} of the note.\n" for n in range(400))
+TEXT = "".join(f"Line {n:04} of the note.\n" for n in range(280))
 # Offsets and ids that no page shows for another reason, such as where a line begins.
 SPANS = {"zqbenno": (4211, 77_000_021), "zqcarla": (4513, 77_000_031), "outcome": (4823, 77_000_041)}
 NAMES = {"zqanna", "zqbenno", "zqcarla", "zqfinn"}
