@@ -68,7 +68,7 @@ class Access:
         return not self.can(Can.READ_NOTES)
 
 
-_MEMBER_COLUMNS = columns_of(Membership, without=["joined_at", "removed_at"])
+_MEMBER_COLUMNS = columns_of(Membership, without=["joined_at", "removed_at", "read_others_until"])
 _PROJECT_COLUMNS = columns_of(Project, without=["guidelines", "created_at"])
 # Every request of a member begins with this one.
 _MEMBER = PreparedRead(

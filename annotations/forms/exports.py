@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -23,10 +23,10 @@ class SetChoice:
     is_split: bool = False
 
 
-def set_choices(project: Project, *, annotators: bool = True) -> list[SetChoice]:
-    """Gold and its versions first (the newest on top), then readings, with or without those of `annotators`."""
+def set_choices(project: Project, *, without: Collection[str] = ()) -> list[SetChoice]:
+    """Gold and its versions first (the newest on top), then readings; none by authors of the kinds `without`."""
     frozen = {f"gold:{version.number}": version for version in GoldVersion.objects.filter(project=project)}
-    found = [_choice(spec, frozen.get(spec)) for spec in set_specs(project, annotators=annotators)]
+    found = [_choice(spec, frozen.get(spec)) for spec in set_specs(project, without=without)]
     newest = {spec: -version.number for spec, version in frozen.items()}
     order = [_("Gold"), _("People"), _("Models and others")]
     return sorted(found, key=lambda one: (order.index(one.group), newest.get(one.spec, 1), one.name))

@@ -84,6 +84,9 @@ class Membership(models.Model):
     active = models.BooleanField(default=True)
     joined_at = models.DateTimeField(auto_now_add=True)
     removed_at = models.DateTimeField(null=True)
+    read_others_until = models.DateTimeField(
+        null=True, help_text="When this person last gave up a role that reads every note."
+    )
 
     class Meta:
         ordering = ["id"]

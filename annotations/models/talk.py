@@ -11,7 +11,8 @@ class Comment(models.Model):
 
     `reader` is the annotator whose reading it is about: they and whoever may read every note see it, so that readings
     stay blind to each other. Without a reader it is about the note itself, for those who may see everyone's spans, and
-    for its annotators once the note is adjudicated. The place (code points, end-exclusive) stays when a span goes.
+    for each of its annotators once it is adjudicated and they have submitted. The place (code points, end-exclusive)
+    stays when a span goes.
     """
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="comments", db_index=False)

@@ -61,13 +61,12 @@ def visible(access: Access, document: Document) -> QuerySet[Comment]:
 
 
 def _told(access: Access, document: Document) -> bool:
-    """Whether a note's annotators may know what was decided on it."""
-    return (
-        access.project.show_outcome
-        and AnnotationSet.objects.filter(
-            document_id=document.pk, author__kind=Author.Kind.ADJUDICATED, state=AnnotationSet.State.SUBMITTED
-        ).exists()
-    )
+    """Whether this annotator may know what was decided on the note: it is adjudicated, and their own reading is in."""
+    if not access.project.show_outcome:
+        return False
+    submitted = AnnotationSet.objects.filter(document_id=document.pk, state=AnnotationSet.State.SUBMITTED)
+    own = submitted.filter(author__kind=Author.Kind.ANNOTATOR, author__user_id=access.user.pk)
+    return own.exists() and submitted.filter(author__kind=Author.Kind.ADJUDICATED).exists()
 
 
 def may_comment(access: Access) -> bool:

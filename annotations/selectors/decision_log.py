@@ -6,6 +6,7 @@ under the same event, as `beside`: the rivals of a proposal that was accepted ou
 says whether it was the first review of the note, a second person's, or the settling of what the two differ in. A
 planted leak is in the log once it was shown: a row `reveal` says in `planted` what the reading made of it (found,
 partly, missed, elsewhere) and in `planted_reader` whose reading that was; what was found is decided by a row after it.
+A proposal has the same number in all its rows; it is no id, since a gap between ids would tell what is hidden.
 """
 
 import csv
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from annotations.models import Author, Document, Event, Label, Project, Span, User, Verb
+from annotations.selectors.planted import aliases
 
 COLUMNS = (
     "event", "at", "reviewer", "act", "pass", "reverts", "bulk", "over", "note", "note_id", "run", "proposal",
@@ -39,11 +41,13 @@ def decisions(project: Project) -> Iterator[Row]:
         batch = list(rows.order_by("pk")[:BATCH])
         if not batch:
             return
-        yield from _rows(batch, labels, runs)
+        yield from _rows(batch, labels, runs, aliases(project).of)
         last = batch[-1].pk
 
 
-def _rows(events: Sequence[Event], labels: dict[int, str], runs: dict[int, str]) -> Iterator[Row]:
+def _rows(
+    events: Sequence[Event], labels: dict[int, str], runs: dict[int, str], named: Callable[[int], int]
+) -> Iterator[Row]:
     names = dict(Document.objects.filter(pk__in={e.document_id for e in events}).values_list("pk", "name"))
     beside = [row[0] for event in events for row in event.data.get("beside", [])]
     spans = Span.objects.in_bulk([*beside, *(e.data["proposal"] for e in events if e.data.get("proposal"))])
@@ -67,20 +71,21 @@ def _rows(events: Sequence[Event], labels: dict[int, str], runs: dict[int, str])
         made, gone = (_places(data.get(rows, []), labels) for rows in ("made", "gone"))
         gold = {"gold_made": made, "gold_gone": gone}
         known |= {"planted": data.get("planted"), "planted_reader": names_of.get(data.get("reader") or 0)}
-        yield known | _decided(data.get("proposal"), data.get("before"), data.get("after"), spans, labels) | gold
+        yield known | _decided(data.get("proposal"), data.get("before"), data.get("after"), spans, labels, named) | gold
         for proposal, before, after in data.get("beside", []):
             told: Row = {"act": "beside", "over": None, "gold_made": [], "gold_gone": []}
-            yield known | _decided(proposal, before, after, spans, labels) | told
+            yield known | _decided(proposal, before, after, spans, labels, named) | told
 
 
 def _decided(
-    proposal: int | None, before: Row | None, after: Row | None, spans: dict[int, Span], labels: dict[int, str]
-) -> Row:
+    proposal: int | None, before: Row | None, after: Row | None, spans: dict[int, Span], labels: dict[int, str],
+    named: Callable[[int], int],
+) -> Row:  # fmt: skip
     """One proposal (none for an act on the text): as it was proposed, its state before and after."""
     span = spans.get(proposal or 0)
     start, end, label = (after or {}).get("place") or (None, None, None)
     return {
-        "proposal": proposal,
+        "proposal": named(proposal) if proposal else None,
         "proposed_start": span.start if span else None,
         "proposed_end": span.end if span else None,
         "proposed_label": labels.get(span.label_id) if span else None,

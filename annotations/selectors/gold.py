@@ -1,5 +1,6 @@
 """The gold set as its page shows it: how much there is, what it could be made of, and the frozen versions."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -128,16 +129,16 @@ def version_page(version: GoldVersion, *, after: int | None, before: int | None,
     )
 
 
-def of_annotators(project: Project) -> str:
-    """How the names of files begin that hold one annotator's readings (services.exporting.run_export)."""
-    return f"{project.slug}-{Author.Kind.ANNOTATOR}-"
+def of_kind(project: Project, kind: str) -> str:
+    """How the names of files begin that hold one such author's readings (services.exporting.run_export)."""
+    return f"{project.slug}-{kind}-"
 
 
-def ready_files(project: Project, now: datetime | None = None, *, annotators: bool = True) -> list[StoredFile]:
-    """Exports that can still be fetched, the newest first; with or without those of `annotators`' readings."""
+def ready_files(project: Project, now: datetime | None = None, *, without: Iterable[str] = ()) -> list[StoredFile]:
+    """Exports that can still be fetched, the newest first; none of readings by authors of the kinds `without`."""
     files = StoredFile.objects.filter(
         project=project, kind=StoredFile.Kind.EXPORT, expires_at__gt=now or timezone.now()
     )
-    if not annotators:
-        files = files.exclude(name__startswith=of_annotators(project))
+    for kind in without:
+        files = files.exclude(name__startswith=of_kind(project, kind))
     return list(files.select_related("created_by").order_by("-pk")[:100])

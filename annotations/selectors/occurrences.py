@@ -9,18 +9,21 @@ from django.db.models import QuerySet
 from annotations.domain.finding import around
 from annotations.models import Author, Decision, Document, Review, Span, User
 from annotations.selectors.handovers import held_pairs
-from annotations.selectors.planted import left_for_one
+from annotations.selectors.planted import aliases, left_for_one
 from annotations.selectors.settled import settled_among
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A proposal where it stands (code points, end-exclusive). `state`: open, accepted, rejected, gold or closed;
-    `by` is who decided. Gold: it is there already; closed: open, in a note whose review is closed, or handed on by the
-    person who looks and now for a second one, or just shown to the first reader, who decides on it there. `settled`:
-    its note has gold that bulk acts skip."""
+    """A proposal where it stands (code points, end-exclusive). `alias` stands for its id on pages.
+
+    `state`: open, accepted, rejected, gold or closed; `by` is who decided. Gold: it is there already; closed: open, in
+    a note whose review is closed, or handed on by the person who looks and now for a second one, or just shown to the
+    first reader, who decides on it there. `settled`: its note has gold that bulk acts skip.
+    """
 
     pk: int
+    alias: int
     note: int
     name: str
     language: str
@@ -58,10 +61,10 @@ def occurrences(spans: "QuerySet[Span]", project_id: int, user: User) -> list[Oc
         )
     }
     gold, closed = _gold(documents, project_id), _closed(rows) | held_pairs(user, documents)
-    settled = settled_among(project_id, documents)
+    settled, alias = settled_among(project_id, documents), aliases(project_id).of
     return [
         _occurrence(
-            row, *notes[row.annotation_set.document_id], gold, closed, alone=row.pk in alone,
+            row, *notes[row.annotation_set.document_id], gold, closed, alone=row.pk in alone, named=alias(row.pk),
             settled=row.annotation_set.document_id in settled,
         )
         for row in rows
@@ -85,7 +88,7 @@ def _closed(rows: Sequence[Span]) -> set[tuple[int, int]]:
 
 def _occurrence(
     row: Span, name: str, language: str, text: str, gold: set[tuple[Any, ...]], closed: set[tuple[int, int]],
-    *, alone: bool, settled: bool,
+    *, alone: bool, named: int, settled: bool,
 ) -> Occurrence:  # fmt: skip
     reading = row.annotation_set
     before, marked, after = around(text, (row.start, row.end))
@@ -98,6 +101,6 @@ def _occurrence(
     elif alone or (reading.document_id, reading.author_id) in closed:
         state = "closed"
     return Occurrence(
-        row.pk, reading.document_id, name, language, reading.author.name, reading.author_id, row.label_id,
+        row.pk, named, reading.document_id, name, language, reading.author.name, reading.author_id, row.label_id,
         row.start, row.end, before, marked, after, row.confidence, row.source, state, by, settled,
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """Planted leaks as they stand: which proposals the pages of review don't show, and what they call the others."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -71,9 +71,20 @@ def found_of(planted: Iterable[int]) -> int:
     return PlantedLeak.objects.filter(pk__in=list(planted), result=PlantedLeak.Result.FOUND).count()
 
 
-def aliases(project: Project) -> Aliases:
+def aliases(project: Project | int) -> Aliases:
     """What the pages of review call proposals where one may be missing among them."""
-    return _aliases(project.pk)
+    return _aliases(project if isinstance(project, int) else project.pk)
+
+
+def proposal_named(project: Project, author: Author, document: Document) -> Callable[[int], int]:
+    """The id of a proposal by what a page of review calls it; 0 for an id itself where something may be hidden.
+
+    Ids are taken of a page from before the option was on. On a note that was drawn, trying them would find the gaps.
+    """
+    back = aliases(project).back
+    if not Review.objects.filter(document=document, author=author, planted_share__gt=0).exists():
+        return back
+    return lambda number: 0 if back(number) == number else back(number)
 
 
 @lru_cache(16)

@@ -1,6 +1,7 @@
 """All readings of one note, side by side with its gold, for those who may read every note."""
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -43,11 +44,11 @@ class Reading:
         return self.state == AnnotationSet.State.SUBMITTED
 
 
-def readings_of(document: Document, *, annotators: bool = True) -> list[Reading]:
-    """Gold first, then people (where they may be told apart: `annotators`), then models."""
+def readings_of(document: Document, *, without: Collection[str] = ()) -> list[Reading]:
+    """Gold first, then people, then models; none by authors of the kinds `without`."""
     sets = AnnotationSet.objects.filter(document=document).select_related("author")
-    if not annotators:
-        sets = sets.exclude(author__kind=Author.Kind.ANNOTATOR)
+    if without:
+        sets = sets.exclude(author__kind__in=without)
     counts = dict(
         without_hidden(Span.objects.filter(annotation_set__document=document))
         .order_by()

@@ -4,7 +4,7 @@ import json
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -130,13 +130,13 @@ def _wanted(project: Project, spec: str) -> Wanted:
     return Wanted(spec, author=author)
 
 
-def set_specs(project: Project, *, annotators: bool = True) -> list[str]:
-    """Every spec that `wanted_set` takes in this project; with or without the single `annotators`."""
+def set_specs(project: Project, *, without: Collection[str] = ()) -> list[str]:
+    """Every spec that `wanted_set` takes in this project; none of authors of the kinds `without`."""
     specs = []
     # A look into the index for each author, not a walk over all annotation sets.
     has_sets = Exists(AnnotationSet.objects.filter(author_id=OuterRef("pk")))
     for author in Author.objects.filter(has_sets, project=project):
-        if author.kind == Author.Kind.ANNOTATOR and not annotators:
+        if author.kind in without:
             continue
         bare = author.kind in (Author.Kind.GOLD, Author.Kind.ADJUDICATED)
         specs.append(author.kind if bare else f"{author.kind}:{author.name}")

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from annotations.access import may_make_link
+from annotations.access import RIGHTS, Can, may_make_link
 from annotations.models import AnnotationSet, Assignment, Membership, Project, Role, User, Verb
 from annotations.services.assigning import annotators, assign_new_member
 from annotations.services.authors import author_of
@@ -47,8 +47,10 @@ def add_member(*, project: Project, user: User, role: str, actor: User | None = 
             return member
         if before is not None and before[1]:
             _keep_a_manager(project, user, role)
+        if before is not None and before[1] and not _reads_all(role):
+            _give_up_reading(member)
         member.role, member.active, member.removed_at = role, True, None
-        member.save(update_fields=["role", "active", "removed_at"])
+        member.save(update_fields=["role", "active", "removed_at", "read_others_until"])
         if role == Role.ANNOTATOR:
             author_of(project, user)
             assign_new_member(project=project, user=user)
@@ -62,6 +64,16 @@ def add_member(*, project: Project, user: User, role: str, actor: User | None = 
             data={"user": user.username, "role": role},
         )
     return member
+
+
+def _reads_all(role: str) -> bool:
+    return Can.READ_NOTES in RIGHTS[role]
+
+
+def _give_up_reading(member: Membership) -> None:
+    """Keep until when this person could read everyone's spans: of those notes they can't submit a blind reading."""
+    if _reads_all(member.role):
+        member.read_others_until = timezone.now()
 
 
 def _keep_a_manager(project: Project, user: User, new_role: str | None) -> None:
@@ -115,8 +127,9 @@ def remove_member(
         AnnotationSet.objects.filter(
             author__project=project, author__user=user, state=AnnotationSet.State.DRAFT
         ).update(state=AnnotationSet.State.WITHDRAWN)
+        _give_up_reading(member)
         member.active, member.removed_at = False, timezone.now()
-        member.save(update_fields=["active", "removed_at"])
+        member.save(update_fields=["active", "removed_at", "read_others_until"])
         record(
             verb=Verb.MEMBER_REMOVED,
             actor=actor,

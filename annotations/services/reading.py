@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.models import AnnotationSet, Assignment, Document, User, Verb
-from annotations.selectors.adjudicating import has_seen_outcome
+from annotations.selectors.blindness import may_have_seen_others
 from annotations.selectors.workbench import own_sets, spans_of
 from annotations.services.authors import author_of
 from annotations.services.changes import Refused
@@ -44,7 +44,7 @@ def submit(*, document: Document, user: User, version: int | None = None, blind:
         fields: dict[str, Any] = {
             "state": State.SUBMITTED,
             "submitted_at": timezone.now(),
-            "blind": row.blind and blind and not has_seen_outcome(document.pk, user),
+            "blind": row.blind and blind and not may_have_seen_others(document, user),
         }
         return _move(document, user, row, fields, Assignment.State.OPEN, Assignment.State.DONE, Verb.SET_SUBMITTED)
 

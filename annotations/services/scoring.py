@@ -92,6 +92,9 @@ def _author(project: Project, pk: int | None, name: str) -> Author:
             found = list(authors.filter(kind=name))
     if len(found) == 1:
         return found[0]
+    if pk is not None:
+        # Pages ask by id, and not everybody who sees a page may know the annotators' names.
+        raise ServiceError(_("this project has no such author of readings; choose one of the list"), code="author")
     known = ", ".join(f"{one.kind}:{one.name}" for one in authors) or "none yet"
     if found:
         raise ServiceError(
@@ -99,7 +102,7 @@ def _author(project: Project, pk: int | None, name: str) -> Author:
             code="author",
         )
     raise ServiceError(
-        _("this project has no author %(value)s; there are: %(known)s") % {"value": repr(name or pk), "known": known},
+        _("this project has no author %(value)s; there are: %(known)s") % {"value": repr(name), "known": known},
         code="author",
     )
 

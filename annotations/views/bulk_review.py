@@ -19,6 +19,7 @@ from annotations.models import Author, BulkAct, Label, ProposedString, Verb
 from annotations.selectors.bulk_rules import Rule, open_of, rule_of, skipped_of
 from annotations.selectors.foreseen import foresee, with_gold
 from annotations.selectors.occurrences import Occurrence, occurrences
+from annotations.selectors.planted import aliases
 from annotations.selectors.precision import expected_of, rates_by, together
 from annotations.selectors.proposed_strings import Order, spans_of, strings
 from annotations.selectors.reviewing import MAX_ID, chosen_runs, run_authors
@@ -134,7 +135,7 @@ def review_strings(request: Request, slug: str) -> HttpResponse:
 def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
     """Every occurrence of one string, ticked; a POST plans what is ticked and open, and leads to that plan.
 
-    POST `act` (accept, reject), `to` (a label's id, to accept with), `shown` and `tick` (span ids).
+    POST `act` (accept, reject), `to` (a label's id, to accept with), `shown` and `tick` (proposals).
     """
     access = enter(request.user, slug, Can.MAKE_GOLD)
     string = _string(access, pk)
@@ -174,7 +175,7 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
 
 def _plan_string(request: Request, access: Access, string: ProposedString, runs: Sequence[int]) -> BulkAct:
     """Exceptions are what was shown and not ticked; what stands on other pages is decided too."""
-    shown, ticked = (_ids(request.POST.getlist(name)) for name in ("shown", "tick"))
+    shown, ticked = (_ids(request.POST.getlist(name), access) for name in ("shown", "tick"))
     act = request.POST.get("act", "")
     if act not in BulkAct.Act.values:
         raise ServiceError(_("choose what to do: accept or reject"), code="act")
@@ -185,8 +186,9 @@ def _plan_string(request: Request, access: Access, string: ProposedString, runs:
     return plan_bulk(project=access.project, user=access.user, rule=rule, act=BulkAct.Act(act))
 
 
-def _ids(values: Sequence[str]) -> set[int]:
-    return {int(value) for value in values[:SHOWN] if value.isascii() and value.isdecimal() and int(value) <= MAX_ID}
+def _ids(values: Sequence[str], access: Access) -> set[int]:
+    back = aliases(access.project).back
+    return {back(int(one)) for one in values[:SHOWN] if one.isascii() and one.isdecimal() and int(one) <= MAX_ID}
 
 
 def _string(access: Access, pk: int) -> ProposedString:

@@ -11,6 +11,8 @@ from django.views.decorators.http import require_safe
 from annotations.access import Can, enter
 from annotations.domain.formats import FORMATS
 from annotations.forms.exports import ExportForm, set_choices
+from annotations.models import Author
+from annotations.selectors.barred import RUNS_BARRED, barred_kinds
 from annotations.selectors.gold import ready_files
 from annotations.views.requests import Request
 
@@ -35,7 +37,8 @@ def about_formats() -> dict[str, tuple[str, str]]:
 def export(request: Request, slug: str) -> HttpResponse:
     """The form; ?set= and ?format= choose beforehand."""
     access = enter(request.user, slug, Can.EXPORT)
-    sets = set_choices(access.project, annotators=not access.unnamed)
+    barred = barred_kinds(access)
+    sets = set_choices(access.project, without=barred)
     specs = [choice.spec for choice in sets]
     wanted = {"set": request.GET.get("set", ""), "format": request.GET.get("format", "")}
     initial = {
@@ -50,7 +53,8 @@ def export(request: Request, slug: str) -> HttpResponse:
         "chosen": initial["format"],
         "sets": sets,
         "has_split": any(choice.is_split for choice in sets),
-        "files": ready_files(access.project, annotators=not access.unnamed),
+        "files": ready_files(access.project, without=barred),
+        "runs_barred": RUNS_BARRED if Author.Kind.RUN in barred else "",
         "hours": settings.STORED_FILE_HOURS,
     }
     return render(request, "annotations/export.html", context)

@@ -8,7 +8,8 @@ from django.views.decorators.http import require_GET
 
 from annotations.access import Access, Can, enter
 from annotations.models import StoredFile, Verb
-from annotations.selectors.gold import of_annotators
+from annotations.selectors.barred import barred_kinds
+from annotations.selectors.gold import of_kind
 from annotations.services.events import record
 from annotations.services.staging import read_chunks
 from annotations.views.requests import Request
@@ -19,7 +20,8 @@ def file_download(request: Request, slug: str, pk: int) -> HttpResponse | Stream
     """An export as an attachment, chunk by chunk; each download is an event. 404 once its time is over."""
     access = enter(request.user, slug, Can.EXPORT)
     stored = StoredFile.objects.filter(project=access.project, kind=StoredFile.Kind.EXPORT, pk=pk).first()
-    if stored is not None and access.unnamed and stored.name.startswith(of_annotators(access.project)):
+    barred = tuple(of_kind(access.project, kind) for kind in barred_kinds(access))
+    if stored is not None and stored.name.startswith(barred):
         stored = None
     if stored is None or (stored.expires_at and stored.expires_at <= timezone.now()):
         return render(request, "annotations/export_gone.html", {"access": access}, status=404)

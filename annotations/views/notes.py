@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotations.access import Access, Can, enter, note_for, notes_for
 from annotations.models import AnnotationSet, Author, Document, Verb
+from annotations.selectors.barred import RUNS_BARRED, barred_kinds
 from annotations.selectors.comments import may_comment, page_of, placed
 from annotations.selectors.flags import flags_of
 from annotations.selectors.notes import ANNOTATORS_WORDS, Show, choices, neighbours, note_page
@@ -80,7 +81,8 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
     """The text with one reading painted, beside what only that reading or only the gold has. Opening it is an event."""
     access = enter(request.user, slug, Can.READ_NOTES)
     document = note_for(access, pk)
-    readings = readings_of(document, annotators=not access.unnamed)
+    barred = barred_kinds(access)
+    readings = readings_of(document, without=barred)
     chosen = _chosen(request, readings)
     gold = next((reading for reading in readings if reading.is_gold), None)
     labels = labels_of(access.project.pk)
@@ -101,6 +103,7 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
         "access": access,
         "note": document,
         "readings": readings,
+        "runs_barred": RUNS_BARRED if Author.Kind.RUN in barred else "",
         "chosen": chosen,
         "gold": gold,
         "labels": labels,
@@ -137,8 +140,7 @@ def note_gold(request: Request, slug: str, pk: int) -> HttpResponse:
     """Make a reading gold. Refused where the page is older than the reading or than the gold it would replace."""
     access, document = _for_gold(request, slug, pk)
     sets = AnnotationSet.objects.filter(document_id=document.pk).select_related("author")
-    if access.unnamed:
-        sets = sets.exclude(author__kind=Author.Kind.ANNOTATOR)
+    sets = sets.exclude(author__kind__in=barred_kinds(access))
     reading = get_object_or_404(sets, pk=number(request.POST, "set"))
     replace = request.POST.get("replace") == "1"
     if number(request.POST, "version") != reading.version:

@@ -16,13 +16,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.access import Access, Can, enter
-from annotations.domain.aliases import Aliases
 from annotations.domain.labels import RESERVED_HOTKEYS
 from annotations.forms.refusals import sentence
 from annotations.models import Author, Document, Verb
 from annotations.selectors.misses import hints_of
 from annotations.selectors.personal import own_labels
-from annotations.selectors.planted import aliases, found_of, hidden_at
+from annotations.selectors.planted import aliases, found_of, hidden_at, proposal_named
 from annotations.selectors.precision import rates_of
 from annotations.selectors.review import Seen, review_state
 from annotations.selectors.review_list import review_list
@@ -87,6 +86,8 @@ def _entered(request: Request, slug: str, author: int, pk: int) -> tuple[Access,
     if run is None or note is None:
         raise Http404("no such review")
     note.project = access.project
+    # Before any answer shows the note's proposals: what is hidden was never seen.
+    draw_leaks(document=note, author=run, project=access.project)
     return access, run, note
 
 
@@ -119,7 +120,6 @@ def kept(request: Request, **more: object) -> str:
 def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
     """The page of one note. Opening it is an event."""
     access, run, note = _entered(request, slug, author, pk)
-    draw_leaks(document=note, author=run, project=access.project)
     record(
         verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk, data={"run": run.pk}
     )
@@ -165,7 +165,9 @@ def review_decide(request: Request, access: Access, run: Author, note: Document)
     """One decision. The answer is the review as it then stands."""
     data = body_of(request)
     same_person(access, data)
-    state = decide(document=note, author=run, user=access.user, request=_read(data, aliases(access.project)))
+    state = decide(
+        document=note, author=run, user=access.user, request=_read(data, proposal_named(access.project, run, note))
+    )
     return JsonResponse(_named(state, access))
 
 
@@ -190,7 +192,7 @@ def review_close(request: Request, access: Access, run: Author, note: Document) 
     if request.content_type == "application/json":
         data = body_of(request)
         same_person(access, data)
-        known = aliases(access.project)
+        known = proposal_named(access.project, run, note)
         rest, stage = _rest(data.get("rest", []), known), _stage(data.get("stage"))
         wanted = data.get("with_gold") is True
         close_review(document=note, author=run, user=access.user, rest=rest, stage=stage, with_gold=wanted)
@@ -246,9 +248,20 @@ def _state(access: Access, run: Author, note: Document) -> dict[str, Any]:
     return _named(review_state(document=note, author=run, user=access.user), access)
 
 
+def _kind_alone(source: str) -> str:
+    """Whose reading a gold span is from, without an annotator's name."""
+    kind = source.partition(":")[0]
+    return kind if kind == Author.Kind.ANNOTATOR else source
+
+
 def _named(state: dict[str, Any], access: Access) -> dict[str, Any]:
-    """Where leaks are planted, proposals go by other numbers than their ids: a gap in these shows what is hidden."""
+    """As this person may know it: without annotators' names where adjudication is anonymous.
+
+    Where leaks are planted, proposals go by other numbers than their ids: a gap in these shows what is hidden.
+    """
     planting = state.pop("planting")
+    if access.unnamed:
+        state["gold"] = [span | {"from": _kind_alone(span["from"])} for span in state["gold"]]
     if not (access.project.planted_share or planting):
         return state
     of = aliases(access.project).of
@@ -273,7 +286,7 @@ def _stage(value: object) -> str:
     return value if isinstance(value, str) else "first"
 
 
-def _read(data: dict[str, Any], known: Aliases) -> ReviewRequest:
+def _read(data: dict[str, Any], known: Callable[[int], int]) -> ReviewRequest:
     try:
         act = Act(str(data.get("act")))
     except ValueError:
@@ -284,17 +297,17 @@ def _read(data: dict[str, Any], known: Aliases) -> ReviewRequest:
     return ReviewRequest(
         change_id=change_id_of(data),
         act=act,
-        proposal=known.back(whole(data.get("proposal"), "proposal", MAX_NUMBER)) if act in ON_A_PROPOSAL else None,
+        proposal=known(whole(data.get("proposal"), "proposal", MAX_NUMBER)) if act in ON_A_PROPOSAL else None,
         place=place_of([data.get(field) for field in ("start", "end", "label")]) if act in WITH_A_PLACE else None,
         quote=quote if act in QUOTED else None,
         seen=_seen(data.get("seen")) if act in ON_A_PROPOSAL else None,
     )
 
 
-def _rest(value: object, known: Aliases) -> set[int]:
+def _rest(value: object, known: Callable[[int], int]) -> set[int]:
     if not isinstance(value, list) or len(value) > MOST_REST:
         raise malformed("rest", f"a list of at most {MOST_REST:,} proposals")
-    return {known.back(whole(each, "rest", MAX_NUMBER)) for each in value}
+    return {known(whole(each, "rest", MAX_NUMBER)) for each in value}
 
 
 def _seen(value: object) -> Seen:

@@ -20,6 +20,7 @@ from annotations.domain.scoring.published import PUBLISHED
 from annotations.domain.splits import Side
 from annotations.forms.refusals import sentence
 from annotations.models import Author, GoldVersion
+from annotations.selectors.barred import RUNS_BARRED, barred_kinds, is_barred
 from annotations.selectors.gold import versions
 from annotations.selectors.in_context import LabelLook, label_looks, note_names
 from annotations.selectors.label_maps import mapped_sets
@@ -62,8 +63,9 @@ def scores(request: Request, slug: str) -> HttpResponse:
     rows: list[dict[str, Any]] = []
     comparable = False
     left = 0 if is_large(access.project) else LIST_CHARACTERS
+    barred = barred_kinds(access)
     for reader in readers_of(reference):
-        if access.unnamed and reader.author.kind == Author.Kind.ANNOTATOR:
+        if reader.author.kind in barred:
             continue
         table = None
         if reader.shared and left > 0:
@@ -77,6 +79,7 @@ def scores(request: Request, slug: str) -> HttpResponse:
         "chosen": chosen,
         "rows": rows,
         "comparable": comparable,
+        "runs_barred": RUNS_BARRED if Author.Kind.RUN in barred else "",
     }
     return render(request, "annotations/scores.html", context)
 
@@ -143,7 +146,7 @@ def _wish(request: Request, access: Access, version: int, author: int) -> Asked 
         plain = asked(access.project, version=version, author_id=author)
     except ServiceError as error:
         raise Http404("no such score") from error
-    if access.unnamed and plain.author.kind == Author.Kind.ANNOTATOR:
+    if is_barred(access, plain.author.pk):
         raise Http404("not for this person to know")
     split, into = request.GET.get("split", ""), request.GET.get("into", "")
     if not (split or into):

@@ -1,6 +1,6 @@
 """What the pages that talk (comments, flags) have in common: JSON for the workbench's script, forms for other pages."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
@@ -12,10 +12,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from annotations.access import Access, Can, enter, notes_for
-from annotations.models import Document
-from annotations.selectors.comments import may_comment, page_of, thread_of
+from annotations.models import Document, Verb
+from annotations.selectors.adjudicating import has_seen_outcome
+from annotations.selectors.comments import ThreadItem, may_comment, page_of, thread_of
 from annotations.selectors.flags import flags_of
 from annotations.services.changes import MAX_NUMBER, MAX_OFFSET, Refused
+from annotations.services.events import record
 from annotations.views.requests import Request, number
 from annotations.views.workbench_answers import View, body_of, json_answers, same_person
 
@@ -57,12 +59,24 @@ def talk(request: Request, slug: str, pk: int) -> HttpResponse:
     note = short_note(access, pk)
     # The workbench shows one's own reading, and so what is said about that one and about the note.
     page = page_of(access, note, own=True, before=number(request.GET, "before"))
-    return _talk_answer(request, access, note, {"threads": page.threads, "earlier": page.earlier})
+    return _talk_answer(request, access, note, {"threads": page.threads, "earlier": page.earlier}, shown=page.threads)
 
 
-def _talk_answer(request: Request, access: Access, note: Document, said: Mapping[str, Any]) -> HttpResponse:
+def _talk_answer(
+    request: Request, access: Access, note: Document, said: Mapping[str, Any], *, shown: Sequence[ThreadItem]
+) -> HttpResponse:
+    """`said` goes out with the flags; `shown` are the threads in it."""
+    if access.blind and not all(thread["mine"] for thread in shown):
+        _record_told(access, note)
     about = {"flags": flags_of(access, note), "may_comment": may_comment(access)}
     return JsonResponse({**said, **about, "person": access.user.pk, "csrf": get_token(request)})
+
+
+def _record_told(access: Access, note: Document) -> None:
+    """What adjudicators say of the note tells its outcome: what this person hands in after that is not blind."""
+    if not has_seen_outcome(note.pk, access.user):
+        data = {"what": "outcome"}
+        record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk, data=data)
 
 
 def do(request: Request, slug: str, pk: int, acts: Mapping[str, Act], *, anchor: str) -> HttpResponse:
@@ -77,8 +91,9 @@ def do(request: Request, slug: str, pk: int, acts: Mapping[str, Act], *, anchor:
         data = body_of(request)
         same_person(request, data)
         root = _act(access, note, data, acts)
-        said = {} if root is None else {"root": root, "thread": thread_of(access, note, root)}
-        return _talk_answer(request, access, note, said)
+        thread = None if root is None else thread_of(access, note, root)
+        said = {} if root is None else {"root": root, "thread": thread}
+        return _talk_answer(request, access, note, said, shown=[thread] if thread else [])
     try:
         _act(access, note, request.POST.dict(), acts)
     except Refused as refused:

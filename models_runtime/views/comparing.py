@@ -17,6 +17,7 @@ from annotations.domain.scoring.side_by_side import MISSED, ONLY, UNTOUCHED
 from annotations.domain.splits import Side
 from annotations.forms.refusals import sentence
 from annotations.models import Author
+from annotations.selectors.barred import RUNS_BARRED, barred_kinds, is_barred
 from annotations.selectors.gold import versions
 from annotations.selectors.in_context import LabelLook, label_looks
 from annotations.selectors.scores import Reference, characters, readers_of
@@ -53,10 +54,11 @@ def runs_compare(request: Request, slug: str) -> HttpResponse:
     version = next((one for one in frozen if one.number == gold), None)
     if gold and version is None:
         raise Http404("no such version")
+    barred = barred_kinds(access)
     readers = [
         reader
         for reader in readers_of(Reference(access.project, version))
-        if reader.shared and not (access.unnamed and reader.author.kind == Author.Kind.ANNOTATOR)
+        if reader.shared and reader.author.kind not in barred
     ]
     chosen = _authors(request.GET)
     context: dict[str, Any] = {
@@ -67,6 +69,7 @@ def runs_compare(request: Request, slug: str) -> HttpResponse:
         "chosen": set(chosen),
         "split": request.GET.get("split", ""),
         "sides": list(Side) if version and version.split_seed else [],
+        "runs_barred": RUNS_BARRED if Author.Kind.RUN in barred else "",
         "fewest": FEWEST,
         "most": MOST,
     }
@@ -88,15 +91,11 @@ def _authors(data: QueryDict) -> list[int]:
 
 def _wish(access: Access, data: QueryDict) -> Together:
     """Raises ServiceError, and 404 for a reading that is not for this person to know."""
-    wish = together(
-        access.project,
-        version=number(data, "gold") or 0,
-        ids=_authors(data),
-        split=data.get("split", "")[:10],
-    )
-    if access.unnamed and any(author.kind == Author.Kind.ANNOTATOR for author in wish.authors):
+    ids = _authors(data)
+    # Before anything is refused by name.
+    if any(is_barred(access, pk) for pk in ids):
         raise Http404("not for this person to know")
-    return wish
+    return together(access.project, version=number(data, "gold") or 0, ids=ids, split=data.get("split", "")[:10])
 
 
 def _query(wish: Together, **more: object) -> str:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.access import Access, Can, enter, require
 from annotations.forms.refusals import sentence
-from annotations.models import Author
+from annotations.selectors.barred import barred_spec, is_barred
 from annotations.services.errors import ServiceError
 from annotations.views.requests import Request, number
 from models_runtime.models import Job
@@ -84,14 +84,14 @@ def _act(request: Request, slug: str, pk: int, act: Callable[[Job], Job]) -> Htt
 
 def _job_of(access: Access, pk: int) -> Job:
     row = get_object_or_404(Job.objects.select_related("created_by"), project=access.project, pk=pk)
-    if access.unnamed and _of_one_annotator(row):
+    if _is_barred(access, row):
         raise Http404("not for this person to know")
     return row
 
 
-def _of_one_annotator(row: Job) -> bool:
-    """Whether its page tells what one annotator said: an export of their readings, a score or a comparison of them."""
-    if str(row.params.get("set", "")).startswith(f"{Author.Kind.ANNOTATOR}:"):
+def _is_barred(access: Access, row: Job) -> bool:
+    """Whether its page tells what somebody's readings say: an export, a score or a comparison of them."""
+    if barred_spec(access, str(row.params.get("set", ""))):
         return True
     authors = [row.params.get("author_id"), *row.params.get("authors", [])]
-    return Author.objects.filter(pk__in=[pk for pk in authors if pk], kind=Author.Kind.ANNOTATOR).exists()
+    return any(is_barred(access, pk) for pk in authors if pk)

@@ -15,7 +15,7 @@ from annotations.access import Access, Can, enter
 from annotations.domain.scoring.judging import THRESHOLD
 from annotations.domain.splits import Side
 from annotations.forms.refusals import sentence
-from annotations.models import Author
+from annotations.selectors.barred import barred_kinds, is_barred
 from annotations.selectors.gold import versions
 from annotations.selectors.in_context import Entry, LabelLook, label_looks
 from annotations.selectors.scores import Reference, readers_of
@@ -45,8 +45,7 @@ def judgings(request: Request, slug: str) -> HttpResponse:
     """The project's judgings, newest first."""
     access = enter(request.user, slug, Can.READ_NOTES)
     rows = Judging.objects.filter(project=access.project).select_related("author", "gold_version", "job", "created_by")
-    if access.unnamed:
-        rows = rows.exclude(author__kind=Author.Kind.ANNOTATOR)
+    rows = rows.exclude(author__kind__in=barred_kinds(access))
     page = Paginator(rows.prefetch_related("judges"), ROWS).get_page(number(request.GET, "page"))
     shown = [(row, status_of(row.job, access) if row.job else None) for row in page]
     return render(request, "judges/judgings.html", {"access": access, "page": page, "rows": shown})
@@ -203,6 +202,6 @@ def judging_again(request: Request, slug: str, pk: int) -> HttpResponse:
 def _judging_of(access: Access, pk: int) -> Judging:
     rows = Judging.objects.select_related("author", "gold_version", "job__created_by", "created_by")
     row = get_object_or_404(rows, project=access.project, pk=pk)
-    if access.unnamed and row.author.kind == Author.Kind.ANNOTATOR:
+    if is_barred(access, row.author_id):
         raise Http404("not for this person to know")
     return row

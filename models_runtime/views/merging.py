@@ -8,6 +8,7 @@ from django.views.decorators.http import require_POST
 from annotations.access import Can, enter
 from annotations.forms.refusals import sentence
 from annotations.models import Author
+from annotations.selectors.barred import RUNS_BARRED, runs_barred
 from annotations.selectors.reviewing import MAX_ID
 from annotations.services.errors import ServiceError
 from annotations.views.requests import Request
@@ -20,6 +21,10 @@ from models_runtime.views.tokens import form_key
 def runs_together(request: Request, slug: str) -> HttpResponse:
     """POST `run` (authors' ids, several) and the form's `token`: to the review if the list is made, else to its run."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
+    if runs_barred(access):
+        # A merged list says which runs propose a span, which tells what the review of one of them hides.
+        messages.error(request, str(RUNS_BARRED))
+        return redirect("runs", slug)
     wanted = [int(word) for word in request.POST.getlist("run")[: MOST + 1] if word.isascii() and word.isdecimal()]
     rows = Author.objects.filter(
         project=access.project, kind__in=Author.MODELS, pk__in=[pk for pk in wanted if pk <= MAX_ID]

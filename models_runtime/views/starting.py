@@ -4,21 +4,23 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.access import Access, Can, enter
 from annotations.forms.refusals import sentence
 from annotations.models import Author, Import
+from annotations.selectors.barred import RUNS_BARRED, barred_spec, is_barred
 from annotations.services.errors import ServiceError
 from annotations.services.scoring import asked
 from annotations.views.requests import Request, number
 from models_runtime.services.starting import import_job, start_export, start_gold, start_import, start_score
 
 
-def _not_unnamed(access: Access, author: int) -> None:
-    """Raises PermissionDenied for one annotator's readings, where this person isn't to know whose are whose."""
-    if access.unnamed and Author.objects.filter(pk=author, kind=Author.Kind.ANNOTATOR).exists():
-        raise PermissionDenied("adjudication is anonymous here")
+def _not_barred(access: Access, author: int) -> None:
+    """Raises PermissionDenied for readings that this person may not have for themselves."""
+    if is_barred(access, author):
+        raise PermissionDenied("these readings are not for this person")
 
 
 @require_safe
@@ -47,8 +49,12 @@ def job_start_import(request: Request, slug: str, pk: int) -> HttpResponse:
 def job_start_export(request: Request, slug: str) -> HttpResponse:
     """POST `format`, `set`, and a `token` that marks the form."""
     access = enter(request.user, slug, Can.EXPORT)
-    if access.unnamed and request.POST.get("set", "").startswith(f"{Author.Kind.ANNOTATOR}:"):
-        raise PermissionDenied("adjudication is anonymous here")
+    spec = request.POST.get("set", "")
+    if barred_spec(access, spec):
+        if spec.startswith(f"{Author.Kind.ANNOTATOR}:"):
+            raise PermissionDenied("adjudication is anonymous here")
+        messages.error(request, str(RUNS_BARRED))
+        return redirect("export", slug)
     try:
         job = start_export(
             project=access.project,
@@ -59,7 +65,9 @@ def job_start_export(request: Request, slug: str) -> HttpResponse:
             split=request.POST.get("split", ""),
         )
     except ServiceError as error:
-        messages.error(request, sentence(error))
+        # What there is to choose from would name annotators, which not everybody who may export is told.
+        unknown = _("This project has no such annotation sets. Choose from the list.")
+        messages.error(request, unknown if error.code == "set" else sentence(error))
         return redirect("export", slug)
     return redirect("job", slug, job.pk)
 
@@ -79,7 +87,7 @@ def job_start_score(request: Request, slug: str) -> HttpResponse:
     except ServiceError as error:
         messages.error(request, sentence(error))
         return redirect("scores", slug)
-    _not_unnamed(access, wish.author.pk)
+    _not_barred(access, wish.author.pk)
     job = start_score(wish=wish, actor=access.user, token=request.POST.get("token", ""))
     return redirect("job", slug, job.pk)
 
@@ -88,7 +96,7 @@ def job_start_score(request: Request, slug: str) -> HttpResponse:
 def job_start_gold(request: Request, slug: str) -> HttpResponse:
     """POST `author` (its id)."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    _not_unnamed(access, number(request.POST, "author") or 0)
+    _not_barred(access, number(request.POST, "author") or 0)
     try:
         job = start_gold(
             project=access.project,

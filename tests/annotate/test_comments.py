@@ -68,7 +68,16 @@ def test_a_reviewers_word_about_the_note_is_told_once_it_is_adjudicated(world: S
     outcome = make.make_set(world.note, author)
     assert texts(world, world.ann) == []
     AnnotationSet.objects.filter(pk=outcome.pk).update(state=AnnotationSet.State.SUBMITTED)
+    # Others may have submitted, and been adjudicated, before this annotator has.
+    own = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
+    assert texts(world, world.ann) == []
+    AnnotationSet.objects.filter(pk=own.pk).update(state=AnnotationSet.State.SUBMITTED)
     assert texts(world, world.ann) == ["Look at line 1."]
+    # They have been told: should they submit again, they are not blind.
+    client = client_of(world.ann)
+    for act in ("reopen", "submit"):
+        client.post(reverse(act, args=[world.project.slug, world.note.pk]))
+    assert not AnnotationSet.objects.get(pk=own.pk).blind
     world.project.show_outcome = False
     world.project.save()
     assert texts(world, world.ann) == []

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
@@ -238,29 +239,36 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
 
 
 def ask(client: Client, method: str, name: str, world: World, slug: str = "ours", objects: str = "ours") -> int:
+    return answer_of(client, method, name, world, slug, objects).status_code
+
+
+def answer_of(
+    client: Client, method: str, name: str, world: World, slug: str = "ours", objects: str = "ours"
+) -> HttpResponse:
+    """The answer to a GET, or to a POST that does the thing where it is allowed."""
     url = url_of(name, world, slug, objects)
     if method == "GET":
-        return client.get(url).status_code
+        return client.get(url)
     if name == "changes":
         change = {
             "change_id": "6f0c6d5e-0000-4000-8000-000000000001", "kind": "create", "start": 13, "end": 15,
             "label": world.objects[objects]["label"], "quote": "54",
         }  # fmt: skip
-        return client.post(url, change, content_type="application/json").status_code
+        return client.post(url, change, content_type="application/json")
     if name in ("adjudicate_decide", "adjudicate_cause"):
         place = {"start": 0, "end": 11, "kind": "AB"}
         act = {
             "change_id": "6f0c6d5e-0000-4000-8000-000000000003", "act": "nothing", "seen": [[0, 11, "key"]],
             "person": int(client.session.get("_auth_user_id", 0)),
         }  # fmt: skip
-        return client.post(url, act | place, content_type="application/json").status_code
+        return client.post(url, act | place, content_type="application/json")
     if name == "review_decide":
         decision = {
             "change_id": "6f0c6d5e-0000-4000-8000-000000000002", "act": "accept", "seen": ["open"],
             "proposal": world.objects[objects]["proposal"], "person": int(client.session.get("_auth_user_id", 0)),
         }  # fmt: skip
-        return client.post(url, decision, content_type="application/json").status_code
-    return client.post(url, form_of(name, world, objects)).status_code
+        return client.post(url, decision, content_type="application/json")
+    return client.post(url, form_of(name, world, objects))
 
 
 def as_persona(world: World, persona: str) -> Client:

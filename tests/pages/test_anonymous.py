@@ -76,5 +76,11 @@ def test_no_act_takes_one_annotators_readings(told, sign_in):
     }
     for name, data in acts.items():
         assert client.post(reverse(name, args=["covid"]), data).status_code == 403, name
+    # What is refused names no annotator among the choices.
+    wrong = {"set": "run:nobody", "format": "brat"}
+    refused = client.post(reverse("job_start_export", args=["covid"]), wrong, follow=True).content.decode()
+    assert "no such annotation sets" in refused and not NAMES.search(refused)
+    compared = client.get(reverse("runs_compare", args=["covid"]), {"a": ["999998", "999999"]}).content.decode()
+    assert "no such author" in compared and not NAMES.search(compared)
     data = {"set": str(told.reading.pk), "version": "0", "replace": "1"}
     assert client.post(reverse("note_gold", args=["covid", told.note.pk]), data).status_code == 404

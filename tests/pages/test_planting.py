@@ -92,8 +92,9 @@ def test_a_page_tells_nothing_of_what_is_hidden_in_its_note(planting, sign_in):
     assert [one["id"] for one in state["proposals"]] == [one["id"] for one in shown["proposals"]]
     assert data_of(page(planting))["proposals"] == shown["proposals"], "a reload shows the same"
     reading = Span.objects.get(planted__isnull=False).annotation_set_id
-    note = planting.client.get(url("note", planting.note.pk), {"set": reading})
-    assert len(note.context["spans"]) == 2 and "3" not in str(note.context["counts"])
+    assert planting.client.get(url("note", planting.note.pk), {"set": reading}).status_code == 404
+    note = sign_in(planting.vic).get(url("note", planting.note.pk), {"set": reading})
+    assert len(note.context["spans"]) == 2 and [n for _, n in note.context["counts"]] == [1, 1]
     for label in ("PATIENT", "CITY"):
         string = make.ProposedString.objects.get(author=planting.run, label_id=planting.labels[label])
         html = check_page(planting.client.get(url("review_string", string.pk), {"run": planting.run.pk}))
@@ -110,9 +111,23 @@ def test_decisions_by_the_pages_own_numbers_and_by_ids(planting, sign_in):
     nowhere = post(planting, "review_decide", act="accept", proposal=10**9, seen=["open"])
     assert (refused.status, refused.json["error"]) == (nowhere.status, nowhere.json["error"]) == (409, "proposal")
     assert [one["id"] for one in refused.json["proposals"]] == [city["id"], doctor["id"]]
-    # A page from before the option was on.
+    own = Span.objects.get(annotation_set__author=planting.run, annotation_set__document=planting.note, start=61)
+    tried = post(planting, "review_decide", act="reject", proposal=own.pk, seen=["open"])
+    assert (tried.status, tried.json["error"]) == (409, "proposal"), "trying ids would find the gap between them"
+
+
+def test_a_page_from_before_the_option_was_on_decides_by_ids(planting, sign_in):
+    page(planting)
+    switch_on(planting, sign_in)
     own = Span.objects.get(annotation_set__author=planting.run, annotation_set__document=planting.note, start=61)
     assert post(planting, "review_decide", act="reject", proposal=own.pk, seen=["open"]).status == 200
+
+
+def test_state_asked_for_before_the_page_is_opened_shows_nothing_of_what_will_be_hidden(planting, sign_in):
+    switch_on(planting, sign_in)
+    state = planting.client.get(url("review_state", planting.run.pk, planting.note.pk)).json()
+    assert [one["start"] for one in state["proposals"]] == [44, 61]
+    assert PlantedLeak.objects.count() == 1
 
 
 def test_missed_shown_decided_closed_and_measured(planting, sign_in):

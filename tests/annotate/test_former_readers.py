@@ -1,0 +1,100 @@
+"""Who once could read everyone's spans is not blind afterwards, for the notes of that time."""
+
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+from django.apps import apps
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotations.models import AnnotationSet, Event, Membership, Role, Verb
+from annotations.selectors.agreement import left_out
+from annotations.services.members import add_member, remove_member
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ward() -> SimpleNamespace:
+    project = make.make_project("ward")
+    return SimpleNamespace(
+        project=project, note=make.make_note(project), mia=make.make_member(project, Role.MANAGER, "mia"),
+        finn=make.make_user("finn"),
+    )  # fmt: skip
+
+
+def client_of(user: object) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def become(ward: SimpleNamespace, role: str) -> None:
+    """By the page of people."""
+    member = Membership.objects.get(project=ward.project, user=ward.finn)
+    answer = client_of(ward.mia).post(reverse("member_role", args=["ward", member.pk]), {"role": role})
+    assert answer.status_code == 302
+
+
+def submitted(ward: SimpleNamespace, note: object) -> AnnotationSet:
+    assert client_of(ward.finn).post(reverse("submit", args=["ward", note.pk])).status_code == 302
+    return AnnotationSet.objects.get(document=note, author__user=ward.finn)
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.MANAGER])
+def test_a_former_reader_is_not_blind_for_the_notes_of_that_time(ward, role):
+    add_member(project=ward.project, user=ward.finn, role=role)
+    become(ward, Role.ANNOTATOR)
+    later = make.make_note(ward.project, readers=[ward.finn])
+    assert not submitted(ward, ward.note).blind
+    assert submitted(ward, later).blind, "it was not there to be read"
+    assert left_out(ward.project).not_blind == 1
+
+
+def test_leaving_and_coming_back_does_not_make_blind(ward):
+    add_member(project=ward.project, user=ward.finn, role=Role.VIEWER)
+    remove_member(project=ward.project, user=ward.finn, actor=ward.mia)
+    add_member(project=ward.project, user=ward.finn, role=Role.ANNOTATOR)
+    assert not submitted(ward, ward.note).blind
+
+
+def test_a_reading_from_before_loses_its_blindness_when_it_is_submitted_again(ward):
+    add_member(project=ward.project, user=ward.finn, role=Role.ANNOTATOR)
+    assert submitted(ward, ward.note).blind
+    become(ward, Role.VIEWER)
+    become(ward, Role.ANNOTATOR)
+    assert AnnotationSet.objects.get(author__user=ward.finn).blind, "what they said before they had seen it"
+    client_of(ward.finn).post(reverse("reopen", args=["ward", ward.note.pk]))
+    assert not submitted(ward, ward.note).blind
+
+
+def test_who_was_an_annotator_all_along_is_blind(ward):
+    add_member(project=ward.project, user=ward.finn, role=Role.ANNOTATOR)
+    become(ward, Role.ANNOTATOR)
+    assert submitted(ward, ward.note).blind
+
+
+def test_the_page_of_people_says_so(ward):
+    assert "not blind" in client_of(ward.mia).get(reverse("people", args=["ward"])).content.decode()
+
+
+def test_the_log_tells_of_those_who_gave_up_reading_before_this_was_kept(ward):
+    add_member(project=ward.project, user=ward.finn, role=Role.VIEWER)
+    become(ward, Role.ANNOTATOR)
+    gone = make.make_member(ward.project, Role.REVIEWER, "gone")
+    Membership.objects.filter(user=gone).update(active=False, removed_at=timezone.now())
+    cleo = make.make_member(ward.project, Role.ANNOTATOR, "cleo")
+    # The first manager has no event of their own.
+    Event(verb=Verb.MEMBER_CHANGED, project_id=ward.project.pk, data={"user": "cleo", "role": "annotator"}).save()
+    ann = make.make_member(ward.project, Role.ANNOTATOR, "ann")
+    for user in (ward.finn, ann):
+        make.make_set(ward.note, user, submitted=True, submitted_at=timezone.now())
+    Membership.objects.update(read_others_until=None)
+    import_module("annotations.migrations.0020_former_readers").look_back(apps, None)
+    known = Membership.objects.filter(read_others_until__isnull=False).values_list("user__username", flat=True)
+    assert set(known) == {"finn", "gone", cleo.username}
+    blind = dict(AnnotationSet.objects.values_list("author__user__username", "blind"))
+    assert blind == {"finn": False, "ann": True}

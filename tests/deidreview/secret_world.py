@@ -1,0 +1,239 @@
+"""The access matrix's world with words and places in it that are found nowhere else, and every address it has.
+
+Used by test_secrets.py. Each token says what it tells: whose spans, whose words, who somebody is, what is hidden.
+"""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from html import unescape
+
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from annotations.domain.splits import Side
+from annotations.models import (
+    AnnotationSet,
+    Assignment,
+    Author,
+    Comment,
+    Document,
+    Flag,
+    Label,
+    Membership,
+    PlantedLeak,
+    Project,
+    Review,
+    Role,
+    Span,
+    StoredFile,
+)
+from annotations.services.exporting import run_export, set_specs
+from annotations.services.gold import freeze, make_gold
+from annotations.services.progress import silent
+from models_runtime.models import Job, Judging
+from tests.deidreview.access_world import ROUTES, World, build_world, kind_of, url_of
+from tests.factories import make_author, make_member, make_note
+
+TEXT = "".join(f"Line {n:04} of the note.\n" for n in range(280))
+# Offsets and ids that no page shows for another reason, such as where a line begins.
+SPANS = {"zqbenno": (4211, 77_000_021), "zqcarla": (4513, 77_000_031), "outcome": (4823, 77_000_041)}
+NAMES = {"zqanna", "zqbenno", "zqcarla", "zqfinn"}
+BENNO = {"4211", "77000021", "zqsaidofbenno", "zqflagofbenno"}
+CARLA = {"4513", "77000031"}
+OUTCOME = {"4823", "77000041", "zqverdict", "5101"}
+LEAK, PROPOSALS = 6133, {88_000_011: 6029, 88_000_012: 6133, 88_000_013: 6217}
+HIDDEN = {str(LEAK), *map(str, PROPOSALS)}
+
+
+def token_pattern(tokens: set[str]) -> re.Pattern[str]:
+    return re.compile(r"(?<![0-9A-Za-z])(?:" + "|".join(sorted(tokens)) + r")(?![0-9A-Za-z])")
+
+
+def build_secrets() -> World:
+    """Anna's reading is a draft, Benno's and Carla's are submitted and adjudicated; a leak is planted in a note."""
+    world = build_world()
+    project, people = world.ours, world.people
+    anna = people["annotator"]
+    anna.username = "zqanna"
+    anna.save()
+    Author.objects.filter(project=project, user=anna).update(name="zqanna")
+    people |= {name: make_member(project, Role.ANNOTATOR, name) for name in ("zqbenno", "zqcarla", "zqfinn")}
+    people |= {"reviewing": make_member(project, Role.REVIEWER, "reviewing")}
+    Membership.objects.filter(user=people["zqfinn"]).update(read_others_until="2099-01-01T00:00Z")
+    readers = [people[name] for name in ("annotator", "zqbenno", "zqcarla", "zqfinn")]
+    note = make_note(project, TEXT, "case-1", readers=readers)
+    sets = {name: _reading(note, make_author(project, people[name]), *SPANS[name]) for name in ("zqbenno", "zqcarla")}
+    Assignment.objects.filter(document=note, user__in=[people["zqbenno"], people["zqcarla"]]).update(state="done")
+    sets["anna"] = AnnotationSet.objects.create(document=note, author=Author.objects.get(user=anna), version=1)
+    adjudicated = make_author(project, kind=Author.Kind.ADJUDICATED, name="adjudicated")
+    sets["outcome"] = _reading(note, adjudicated, *SPANS["outcome"])
+    _talk(world, note)
+    golden = make_note(project, TEXT, "case-2")
+    make_gold(
+        document=golden, annotation_set=_reading(golden, make_author(project, people["zqbenno"]), 901, 77_000_051),
+        actor=people["manager"],
+    )  # fmt: skip
+    # Reviewed as a run's proposals too: whose reading the gold came from is beside them.
+    _reading(golden, make_author(project, kind=Author.Kind.RUN, name="rules-1"), 901, 77_000_061)
+    world.objects["ours"] |= {"case": note.pk, "golden": golden.pk} | _leak(world)
+    freeze(project=project, actor=people["manager"])
+    _work(world)
+    return world
+
+
+def _reading(note: Document, author: Author, start: int, pk: int) -> AnnotationSet:
+    reading = AnnotationSet.objects.create(
+        document=note, author=author, state=AnnotationSet.State.SUBMITTED, submitted_at="2026-01-01T00:00Z"
+    )
+    label = Label.objects.get(label_set__project=note.project, name="CITY")
+    Span.objects.create(pk=pk, annotation_set=reading, start=start, end=start + 6, label=label)
+    return reading
+
+
+def _talk(world: World, note: Document) -> None:
+    benno, reviewer = world.people["zqbenno"], world.people["reviewer"]
+    about = {"document": note, "start": 4211, "end": 4217}
+    Comment.objects.create(author=benno, reader=benno, text="zqsaidofbenno", span_id=77_000_021, **about)
+    Comment.objects.create(author=reviewer, document=note, start=5101, end=5107, text="zqverdict")
+    Flag.objects.create(document=note, user=benno, reason=Flag.Reason.OTHER, text="zqflagofbenno")
+
+
+def _leak(world: World) -> dict[str, int]:
+    """A run of a note whose second proposal is hidden; the first is gold already."""
+    project = world.ours
+    note = make_note(project, TEXT, "case-3")
+    run = make_author(project, kind=Author.Kind.RUN, name="leaky")
+    reading = AnnotationSet.objects.create(document=note, author=run, state=AnnotationSet.State.SUBMITTED)
+    label = Label.objects.get(label_set__project=project, name="CITY")
+    for pk, start in PROPOSALS.items():
+        Span.objects.create(pk=pk, annotation_set=reading, start=start, end=start + 6, label=label)
+    gold = AnnotationSet.objects.create(
+        document=note, author=Author.objects.get(project=project, kind=Author.Kind.GOLD),
+        state=AnnotationSet.State.SUBMITTED, blind=False,
+    )  # fmt: skip
+    Span.objects.create(annotation_set=gold, start=6029, end=6035, label=label, provenance={"from": "run:leaky"})
+    review = Review.objects.create(document=note, author=run, planted_share=20)
+    PlantedLeak.objects.create(review=review, proposal_id=88_000_012, known="words")
+    return {"leaky": run.pk, "leaky_note": note.pk, "leaky_review": review.pk}
+
+
+def _work(world: World) -> None:
+    """Finished work on everybody's readings: jobs, judgings, and a file of every annotation set in every form."""
+    project, manager = world.ours, world.people["manager"]
+    authors = {author.name: author.pk for author in Author.objects.filter(project=project)}
+    version = project.gold_versions.order_by("-number").first()
+    for name in ("zqbenno", "leaky"):
+        params = [("score", {"author_id": authors[name]}), ("comparison", {"authors": [authors[name]]})]
+        spec = f"{Author.objects.get(pk=authors[name]).kind}:{name}"
+        params += [("gold", {"author_id": authors[name]})]
+        for kind, how in [*params, ("export", {"set": spec})]:
+            Job.objects.create(project=project, kind=kind, key=f"{kind}-{name}", params=how)
+        Judging.objects.create(
+            project=project, author_id=authors[name], gold_version=version, threshold=0.5, language="en",
+            prompt_version="1",
+        )  # fmt: skip
+    for spec in with_notes(project):
+        exported(project, spec, manager.pk)
+
+
+def with_notes(project: Project) -> list[str]:
+    """The annotation sets that an export has something to take from."""
+    empty = [f"gold:{number}" for number in project.gold_versions.filter(note_count=0).values_list("number", flat=True)]
+    drafts = Author.objects.filter(project=project).exclude(annotation_sets__state=AnnotationSet.State.SUBMITTED)
+    empty += [f"{author.kind}:{author.name}" for author in drafts]
+    return [spec for spec in set_specs(project) if spec not in empty]
+
+
+def exported(project: Project, spec: str, actor: int, format: str = "brat") -> int:
+    told = run_export(project_id=project.pk, set_spec=spec, format=format, actor_id=actor, progress=silent)
+    return told["file_id"]
+
+
+# ── Addresses ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def variants(name: str, world: World) -> Iterator[dict[str, int]]:
+    """For a route the objects that it may name: all of them, whether this person's pages lead there or not."""
+    ids, project = world.objects["ours"], world.ours
+    kind = kind_of(name)
+    every = {
+        "note": [ids[each] for each in ("note", "open_note", "case", "golden", "leaky_note")],
+        "open_note": [ids["open_note"], ids["case"]],
+        "job": list(project.jobs.values_list("pk", flat=True)),
+        "file": list(StoredFile.objects.filter(project=project).values_list("pk", flat=True)),
+        "judging": list(Judging.objects.filter(project=project).values_list("pk", flat=True)),
+    }
+    authors = list(Author.objects.filter(project=project).values_list("pk", flat=True))
+    for pk in every.get(kind, [ids.get(kind, 0)]):
+        if "<int:author>" not in ROUTES[name]:
+            yield {kind: pk} if kind else {}
+            continue
+        for author in authors:
+            yield ({kind: pk} if kind else {}) | {"run_author": author}
+
+
+def urls(world: World) -> list[str]:
+    """Addresses that a person could type: every page of every object, and every choice among readings."""
+    slug, project = world.ours.slug, world.ours
+    found = []
+    for name in ROUTES:
+        if name.startswith("admin") or "logout" in name:
+            continue
+        for ids in variants(name, world):
+            chosen = World(world.ours, world.theirs, world.people, {"ours": world.objects["ours"] | ids})
+            found.append(url_of(name, chosen))
+    sets = AnnotationSet.objects.filter(document__project=project)
+    found += [f"{reverse('note', args=[slug, note])}?set={pk}" for note, pk in sets.values_list("document", "pk")]
+    authors = list(Author.objects.filter(project=project).values_list("pk", flat=True))
+    for version in [0, *project.gold_versions.values_list("number", flat=True)]:
+        for other in authors:
+            query = f"?gold={version}&a={authors[0]}&a={other}"
+            found += [reverse("runs_compare", args=[slug]) + query]
+            found += [
+                f"{reverse('compare_places', args=[slug])}{query}&kind={kind}" for kind in ("missed", "untouched")
+            ]
+        found += [reverse("gold_version", args=[slug, version])] if version else []
+        found += [f"{reverse(name, args=[slug, version, pk])}" for pk in authors for name in ("score", "score_places")]
+    found += [f"{reverse('disagreements', args=[slug])}?readings=all&pair={authors[0]}-{pk}" for pk in authors]
+    found += [f"{reverse('agreement', args=[slug])}?unit={unit}" for unit in ("token", "character", "entity")]
+    found += [reverse("decisions_export", args=[slug, "jsonl"]), f"{reverse('scores', args=[slug])}?gold=current"]
+    found += [f"{reverse('export', args=[slug])}?split={side}" for side in Side]
+    return list(dict.fromkeys(found))
+
+
+_LINK = re.compile(r"""(?:href|action|hx-get|src)=["']([^"'#]+)|"(/projects/[^"]+)\"""")
+
+
+def links(answer: HttpResponse) -> list[str]:
+    """Where a page leads, within its project."""
+    if answer.streaming:
+        return []
+    found = [unescape(one or other) for one, other in _LINK.findall(answer.content.decode(errors="replace"))]
+    here = answer.wsgi_request.path
+    full = [here + one if one.startswith("?") else one for one in found]
+    return [one for one in full if one.startswith("/projects/ours/")]
+
+
+# ── Answers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def said(answer: HttpResponse) -> str:
+    """All that an answer says: its headers, cookies, and its body; of a zip the names and all files in it."""
+    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    head = f"{dict(answer.headers)} {answer.cookies.output()}"
+    return head + (unpacked(content) if content[:2] == b"PK" else content.decode(errors="replace"))
+
+
+def unpacked(content: bytes) -> str:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        files = [(name, archive.read(name).decode(errors="replace")) for name in archive.namelist()]
+    return "\n".join(f"{name}\n{text}" for name, text in files)
+
+
+def client_of(world: World, persona: str) -> Client:
+    client = Client(raise_request_exception=False)
+    client.force_login(world.people[persona])
+    return client
