@@ -18,6 +18,7 @@ from django.utils.translation import gettext
 from annotations.models import BulkAct, Decision, Label, Project, User, Verb
 from annotations.selectors.bulk_rules import Rule, open_of, rule_of
 from annotations.services.bulk_batches import decide_batch, take_back_batch
+from annotations.services.erasures import hold
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.label_lock import keep_labels
@@ -68,6 +69,7 @@ def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None 
             keep_labels(project.pk)
             if fence is not None:
                 fence()
+            hold(project.pk)
             decided, beside = decide_batch(bulk, batch)
             _count(bulk, State.WORKING, decided=F("decided") + decided, beside=F("beside") + beside)
         done += len(batch)
@@ -94,6 +96,7 @@ def undo_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None
             keep_labels(bulk.project_id)
             if fence is not None:
                 fence()
+            hold(bulk.project_id)
             taken = take_back_batch(bulk, batch)
             _count(bulk, State.UNDOING, taken_back=F("taken_back") + taken)
         done += len(batch)
