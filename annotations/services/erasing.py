@@ -1,5 +1,7 @@
 """Erasing one patient's notes (GDPR, article 17): text, readings, gold and stored copies."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, OperationalError, connection, transaction
@@ -27,6 +29,8 @@ from annotations.services.events import record
 from annotations.services.proposed_strings import remove_strings, tally_of
 from annotations.services.searching import forget_searches
 
+# What the floor above does once an erasure is committed: files of its own that were made of the notes.
+AFTERWARDS: list[Callable[[Project], None]] = []
 # Somebody may be saving on one of the notes in this very moment: then the erasure begins again.
 TRIES = 5
 # In the place of the number that stood for a string (annotations.domain.strings), which is never negative.
@@ -97,6 +101,8 @@ def _erase(project: Project, patient_id: str, actor: User | None) -> dict[str, A
         Stale.objects.filter(document_id__in=ids).delete()
         record(verb=Verb.PATIENT_ERASED, actor=actor, project_id=project.pk, data=preview | {"documents": ids})
         transaction.on_commit(_empty_write_ahead_log)
+        for act in AFTERWARDS:
+            transaction.on_commit(partial(act, project))
     return preview
 
 
