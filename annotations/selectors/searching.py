@@ -94,7 +94,7 @@ def recent_searches(access: Access, most: int = 8) -> list[Search]:
 
 
 def name_sought(access: Access, token: str) -> str:
-    """What a person sought in the names of notes, by the token in the list's address; empty where it is kept no more."""
+    """What a person sought in the names of notes, by the token in the list's address; empty where it isn't kept."""
     try:
         pk = UUID(token)
     except ValueError:

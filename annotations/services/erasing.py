@@ -93,7 +93,7 @@ def _erase(project: Project, patient_id: str, actor: User | None) -> dict[str, A
         forget_searches(project=project)
         spans = Span.objects.filter(annotation_set__document__in=ids)
         gone = tally_of(spans)
-        strings = set(spans.exclude(string_key=None).order_by().values_list("string_key", flat=True))
+        strings = set(spans.order_by().values_list("string_key", flat=True))
         Document.objects.filter(pk__in=ids).delete()
         remove_strings(gone)
         _forget_strings(project, strings)
@@ -135,7 +135,7 @@ def _clear_reports(project: Project) -> None:
             done.save(update_fields=["report"])
 
 
-def _forget_strings(project: Project, strings: set[int]) -> None:
+def _forget_strings(project: Project, strings: set[int | None]) -> None:
     """The number that stands for a string could be guessed from names: acts on strings that are nowhere any more lose
     it."""
     for act in BulkAct.objects.filter(project=project, rule__kind="string"):

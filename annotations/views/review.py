@@ -202,7 +202,7 @@ def review_close(request: Request, access: Access, run: Author, note: Document) 
         return redirect("review", access.project.slug, run.pk, note.pk)
     if _goes_on(review_state(document=note, author=run, user=access.user)):
         return redirect("review", access.project.slug, run.pk, note.pk)
-    _tell_found(request, note, hidden)
+    _tell_found(request, hidden)
     return redirect(following)
 
 
@@ -217,8 +217,8 @@ def _tell_found(request: Request, hidden: list[int]) -> None:
     found = found_of(hidden)
     if found:
         told = ngettext(
-            "In the note before, %(n)d known identifier had been left out of the proposals, and the reading found it.",
-            "In the note before, %(n)d known identifiers had been left out of the proposals, and the reading found them.",
+            "Last note: %(n)d known identifier had been left out of the proposals, and the reading found it.",
+            "Last note: %(n)d known identifiers had been left out of the proposals, and the reading found them.",
             found,
         )
         messages.success(request, told % {"n": found})

@@ -1,4 +1,4 @@
-"""What people worded about runs, models and judges: an erasure lists it for a look (annotations.selectors.free_texts)."""
+"""What people worded about runs, models and judges, listed at an erasure (annotations.selectors.free_texts)."""
 
 from collections.abc import Iterator
 

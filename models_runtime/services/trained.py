@@ -179,7 +179,7 @@ def rename_model(*, model: TrainedModel, name: str, actor: User | None) -> Train
     try:
         with transaction.atomic():
             row = TrainedModel.objects.select_for_update().get(pk=model.pk)
-            before, row.name = row.name, name
+            row.name = name
             row.save(update_fields=["name"])
             record(
                 verb=Verb.MODEL_RENAMED,

@@ -8,6 +8,7 @@ import base64
 import io
 import json
 import logging
+import os
 import uuid
 import zipfile
 from pathlib import Path
@@ -20,6 +21,7 @@ from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
 from annotations.domain.agreement import Unit
 from annotations.domain.strings import string_key
@@ -37,9 +39,12 @@ from annotations.models import (
     StoredFile,
 )
 from annotations.services.backup import write_backup
+from annotations.services.backup_list import backups_before_erasing
 from annotations.services.erasing import erase_patient
 from annotations.services.gold import freeze
 from annotations.services.importing import import_files
+from annotations.services.scoring import asked
+from annotations.services.side_by_side import together
 from annotations.services.splitting import split_version
 from annotations.services.staged import pack, stage_import
 from models_runtime import registry
@@ -102,17 +107,12 @@ def worked(job):
 def jobs(world):
     """One of each kind that is done, and one that waits."""
     project, mia = world.project, world.mia
-    from annotations.services.scoring import asked
-    from annotations.services.side_by_side import together
-
     export = worked(start_export(project=project, set_spec="gold:1", format="conll", actor=mia))
     assert export.state == Job.State.DONE and export.result["losses"]
     assert all(isinstance(loss["note"], int) for loss in export.result["losses"])
     done = [
         start_score(wish=asked(project, version=1, author="annotator:ann"), actor=mia),
-        start_comparison(
-            wish=together(project, version=1, names=["annotator:ann", "annotator:ben"]), actor=mia
-        ),
+        start_comparison(wish=together(project, version=1, names=["annotator:ann", "annotator:ben"]), actor=mia),
         start_agreement(project=project, unit=Unit.TOKEN, actor=mia),
     ]
     assert [worked(job).state for job in done] == [Job.State.DONE] * 3
@@ -150,7 +150,7 @@ def uploads(world):
         project=world.project, name=f"{STAGED}.zip", content=io.BytesIO(content.read()), format="text",
         written_as="", language="", take_duplicates=False, actor=world.mia,
     )  # fmt: skip
-    assert Import.objects.filter(report__contains={}).count() == 3 if connection.vendor == "postgresql" else True
+    assert Import.objects.count() == 3
 
 
 def talk(world):
@@ -311,17 +311,13 @@ def test_the_backup_that_holds_the_patient_is_named(world, backup):
     assert backup.name not in world.client.get(PAGE).content.decode()
     erase_patient(project=world.project, patient_id=PATIENT, actor=world.mia)
     assert backup.name in check_page(world.client.get(PAGE))
-    later = backup.with_name(f"later-{backup.name}")
-    try:
-        from annotations.services import backup_list
-
-        write_backup(file=later)
-        made = backup_list._made_at
-        assert made(later).tzinfo is not None
-        listed = [row["file"] for row in backup_list.backups_before_erasing(world.project)]
-        assert backup.name in listed
-    finally:
-        later.unlink(missing_ok=True)
+    # A file that can't be read as a backup goes by the time at which it was last changed.
+    hour = timezone.now().timestamp() + 3600
+    os.utime(backup, (hour, hour))
+    backup.write_bytes(b"damaged")
+    assert [row["file"] for row in backups_before_erasing(world.project)] == []
+    os.utime(backup, (0, 0))
+    assert [row["file"] for row in backups_before_erasing(world.project)] == [backup.name]
 
 
 def test_what_people_wrote_is_listed_by_page_and_command(world, capsys):
@@ -330,7 +326,9 @@ def test_what_people_wrote_is_listed_by_page_and_command(world, capsys):
     Flag.objects.create(document=other, user=world.ann, reason=Flag.Reason.OTHER, text="Named twice")
     world.project.guidelines = "Rossi is a name."
     world.project.save()
-    Amendment.objects.create(project=world.project, number=1, text="As in that note", guidelines_version=1, at="2026-01-01T00:00:00Z")
+    Amendment.objects.create(
+        project=world.project, number=1, text="As in that note", guidelines_version=1, at=timezone.now()
+    )
     html = check_page(world.client.post(PAGE, {"do": "preview", "patient_id": PATIENT}))
     for words in ("Guidelines", "Amendments", "Reason and seed of gold version 1", "Comments on the note other-1"):
         assert words in html

@@ -1,7 +1,6 @@
 """A patient is erased between a job's reading of notes and its storing of what it made of them."""
 
 import threading
-from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -24,10 +23,12 @@ from annotations.services.erasures import ErasedMeanwhile
 from annotations.services.errors import ServiceError
 from annotations.services.exporting import export_to_path, run_export
 from annotations.services.gold import freeze, make_gold_bulk
+from annotations.services.importing import run_import
 from annotations.services.scoring import asked, score
 from annotations.services.side_by_side import side_by_side, together
+from annotations.services.staged import pack, stage_import
 from models_runtime import registry
-from models_runtime.jobs import llm
+from models_runtime.jobs import calibrating, llm, running
 from models_runtime.models import Calibration, Job, LlmAnswer, Run, RunItem
 from models_runtime.runner import run as work
 from models_runtime.services import runs
@@ -70,20 +71,12 @@ def erase_once(world):
 
 def test_an_export_as_a_job(world, erase_once):
     with pytest.raises(ErasedMeanwhile):
-        run_export(
-            project_id=world.project.pk, set_spec="gold:1", format="brat", actor_id=None, progress=erase_once
-        )
+        run_export(project_id=world.project.pk, set_spec="gold:1", format="brat", actor_id=None, progress=erase_once)
     assert erase_once.done and not StoredFile.objects.exists()
 
 
 def test_the_page_of_the_job_says_so_and_it_can_be_started_again(world, monkeypatch):
     job = start_export(project=world.project, set_spec="gold:1", format="brat", actor=world.mia)
-    store = exporting.store_file
-
-    def late(**given):
-        pytest.fail("nothing is to be stored")
-        return store(**given)
-
     write = exporting._write_zip
 
     def then_erase(target, files):
@@ -91,10 +84,10 @@ def test_the_page_of_the_job_says_so_and_it_can_be_started_again(world, monkeypa
         erase_patient(project=world.project, patient_id=PATIENT, actor=world.mia)
 
     monkeypatch.setattr(exporting, "_write_zip", then_erase)
-    monkeypatch.setattr(exporting, "store_file", late)
     work(job.pk)
     job.refresh_from_db()
     assert job.state == Job.State.FAILED and "were erased while this was under way" in job.error
+    assert not StoredFile.objects.exists()
 
 
 @pytest.mark.parametrize("name", ["out", "out.zip"])
@@ -151,9 +144,7 @@ def test_making_gold_of_a_reading_whose_note_is_erased(world, erase_once):
 
     Document.objects.filter(pk=world.notes[0].pk).update(patient_id="")
     Document.objects.filter(pk=world.notes[3].pk).update(patient_id=PATIENT)
-    done = make_gold_bulk(
-        project_id=world.project.pk, author_id=author.pk, actor_id=None, progress=after_the_first
-    )
+    done = make_gold_bulk(project_id=world.project.pk, author_id=author.pk, actor_id=None, progress=after_the_first)
     assert state and (done["made"], done["kept"]) == (3, 0)
 
 
@@ -164,8 +155,6 @@ def fake(monkeypatch):
 
 
 def test_a_run(world, fake, monkeypatch):
-    from models_runtime.jobs import running
-
     run = runs.start_run(project=world.project, backend="fake", actor=None, key="k")
     predict = running._predict
 
@@ -182,8 +171,6 @@ def test_a_run(world, fake, monkeypatch):
 
 
 def test_a_calibration(world, fake, monkeypatch):
-    from models_runtime.jobs import calibrating
-
     run = runs.start_run(project=world.project, backend="fake", actor=None, key="k")
     work(run.job_id)
 
@@ -215,15 +202,10 @@ def test_an_answer_of_a_language_model(world):
 
 
 def test_an_import_that_starts_after_the_erasure_finds_no_upload(world):
-    import io
-
-    from annotations.services.importing import run_import
-    from annotations.services.staged import pack, stage_import
-
     row = stage_import(
         project=world.project,
         name="u.zip",
-        content=io.BytesIO(pack([("p.txt", b"Mario Rossi")]).read()),
+        content=pack([("p.txt", b"Mario Rossi")]),
         format="text",
         written_as="",
         language="",
@@ -236,42 +218,24 @@ def test_an_import_that_starts_after_the_erasure_finds_no_upload(world):
     assert Import.objects.get().state == Import.State.RUNNING and Document.objects.count() == 3
 
 
-@contextmanager
-def in_a_thread(call):
-    failed = []
-
-    def run():
-        try:
-            call()
-        except Exception as error:
-            failed.append(error)
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    yield thread
-    thread.join(30)
-    assert not thread.is_alive() and not failed
-
-
 def test_an_erasure_waits_for_what_is_being_stored_and_deletes_it(world):
     begun = erasures.erasures_of(world.project.pk)
-    with in_a_thread(lambda: None):
-        pass
     erased = threading.Event()
 
     def erase():
-        erase_patient(project=world.project, patient_id=PATIENT, actor=None)
-        erased.set()
+        try:
+            erase_patient(project=world.project, patient_id=PATIENT, actor=None)
+            erased.set()
+        finally:
+            connection.close()
 
+    thread = threading.Thread(target=erase)
     with transaction.atomic():
         erasures.unerased(world.project.pk, begun)
-        thread = in_a_thread(erase)
-        thread.__enter__()
+        thread.start()
         assert not erased.wait(0.5)
         StoredFile.objects.create(project=world.project, kind=StoredFile.Kind.EXPORT, name="late.zip")
-    thread.__exit__(None, None, None)
+    thread.join(30)
     assert erased.is_set() and not StoredFile.objects.exists()
 
 

@@ -68,7 +68,7 @@ OURS = ("annotations", "models_runtime")
 
 
 def forward(model):
-    return [field for field in model._meta.get_fields() if field.concrete and field.is_relation and field.many_to_one | field.one_to_one]
+    return [field for field in model._meta.concrete_fields if field.is_relation]
 
 
 def reaches(model, target, seen=frozenset()):

@@ -47,7 +47,7 @@ def test_free_text_leaves_events_sessions_and_results_of_exports(schema):
         "set.seeded": {"from_set": 7, "run": f"{WORDS}-run", "spans": 2},
         "model.renamed": {"model": 1, "from": WORDS, "to": WORDS},
         "notes.imported": {"import": 1, "as": f"run:{WORDS}-run", "notes": 1},
-        "notes.exported": {"set": "annotator:ann", "split": {"seed": WORDS, "shares": {}, "layout": "dev"}, "losses": 1},
+        "notes.exported": {"set": "annotator:ann", "split": {"seed": WORDS, "layout": "dev"}, "losses": 1},
         "note.read": {"set": 4},
     }  # fmt: skip
     events = old.get_model("annotations", "Event")
@@ -66,7 +66,9 @@ def test_free_text_leaves_events_sessions_and_results_of_exports(schema):
     data = dict(new.get_model("annotations", "Event").objects.values_list("verb", "data"))
     assert WORDS not in str(data)
     assert data["gold.frozen"] == {"version": 1, "hash": "h", "notes": 2}
-    assert data["label.changed"]["before"] == {"name": "A"} and data["label.changed"]["fields"] == ["description", "name"]
+    assert data["label.changed"] == {
+        "label": "DOCTOR", "fields": ["description", "name"], "before": {"name": "A"}, "after": {"name": "B"},
+    }  # fmt: skip
     assert data["run.started"] == {"backend": "rules", "notes": 3, "author": run.pk}
     assert data["set.seeded"] == {"from_set": 7, "spans": 2, "author": run.pk}
     assert data["notes.imported"] == {"import": 1, "notes": 1, "as": "run", "author": run.pk}
