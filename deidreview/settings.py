@@ -311,6 +311,8 @@ PASSWORD_RESET_TIMEOUT = 24 * 3600
 
 IDLE_MINUTES = _positive("DEIDREVIEW_IDLE_MINUTES", 30)
 SESSION_ENGINE = "deidreview.sessions"
+# On the server, not in a cookie, which would stay in the browser's folder; and messages name no notes.
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 # Names of our own: cookies ignore the port, so another tool on the same host would overwrite the usual ones.

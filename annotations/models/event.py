@@ -86,9 +86,10 @@ class AppendOnly(models.QuerySet["Event"]):
 class Event(models.Model):
     """One thing that somebody did or read. Rows are only ever added (a database trigger refuses changes).
 
-    Ids rather than foreign keys: an event outlives what it speaks of. `data` holds offsets, labels and counts,
-    never note text. Undo is read from here: `change_id` comes from the client and makes a replay harmless,
-    `reverts` names the event that an undo or redo took back.
+    Ids rather than foreign keys: an event outlives what it speaks of. `data` holds ids, offsets, labels and counts:
+    never note text, and nothing that somebody worded, since nobody can erase it from here. Undo is read from here:
+    `change_id` comes from the client and makes a replay harmless, `reverts` names the event that an undo or redo took
+    back.
     """
 
     project_id = models.BigIntegerField(null=True)

@@ -2,6 +2,7 @@ import uuid
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models.label import Label
 from annotations.models.project import Project
@@ -23,12 +24,19 @@ class PersonalKey(models.Model):
 
 
 class Search(models.Model):
-    """What a person looked for in a project's notes. The page's address holds only the id: what is sought is a name."""
+    """What a person looked for in a project's notes, or in their names. The page's address holds only the id: what is
+    sought may be a patient's name, which erasing a patient deletes from here.
+    """
+
+    class Kind(models.TextChoices):
+        TEXT = "text", _("In the text of the notes")
+        NAME = "name", _("In the names of the notes")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="searches")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    text = models.CharField(max_length=200)
+    kind = models.CharField(max_length=4, choices=Kind, default=Kind.TEXT)
+    text = models.CharField(max_length=255)
     options = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -65,6 +65,7 @@ class Project(models.Model):
     planted_share = models.PositiveSmallIntegerField(
         choices=PlantedShare, default=PlantedShare.OFF, help_text="Percent of the notes under review."
     )
+    erasures = models.PositiveIntegerField(default=0, help_text="How many times a patient was erased here.")
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotations.models import AnnotationSet, Document, Event, Label, Membership, Project, Verb
+from annotations.models import AnnotationSet, Author, Document, Event, Label, Membership, Project, Verb
 
 PAGE = 50
 # Filters have no index of their own: so many events are looked at for one page.
@@ -112,6 +112,7 @@ def _lines(project: Project, events: list[Event]) -> list[Line]:
     )
     labels = dict(Label.objects.filter(label_set__project=project).order_by().values_list("pk", "name"))
     authors = dict(AnnotationSet.objects.filter(pk__in=_sets(events)).order_by().values_list("pk", "author__name"))
+    people = dict(Author.objects.filter(project=project).order_by().values_list("pk", "name"))
     verbs = dict(Verb.choices)
     return [
         Line(
@@ -121,10 +122,16 @@ def _lines(project: Project, events: list[Event]) -> list[Line]:
             what=str(verbs.get(event.verb, event.verb)),
             note=event.document_id if event.document_id in notes else None,
             note_name=notes.get(event.document_id or 0) or _gone(event.document_id),
-            details=details(event.data, labels, authors),
+            details=details(_with_names(event.data, people), labels, authors),
         )
         for event in events
     ]
+
+
+def _with_names(data: Mapping[str, Any], people: Mapping[int, str]) -> Mapping[str, Any]:
+    """An author, kept by id, by the name of today."""
+    author = data.get("author")
+    return {**data, "author": people.get(author, author)} if isinstance(author, int) else data
 
 
 def _gone(pk: int | None) -> str:

@@ -86,13 +86,25 @@ class Results:
 
 def search_of(access: Access, pk: UUID) -> Search | None:
     """A person's own search in this project, unless it is too old."""
-    rows = Search.objects.filter(pk=pk, project=access.project, user=access.user)
-    return rows.filter(created_at__gt=timezone.now() - KEPT).first()
+    return _kept(access, Search.Kind.TEXT).filter(pk=pk).first()
 
 
 def recent_searches(access: Access, most: int = 8) -> list[Search]:
-    rows = Search.objects.filter(project=access.project, user=access.user, created_at__gt=timezone.now() - KEPT)
-    return list(rows.order_by("-created_at")[:most])
+    return list(_kept(access, Search.Kind.TEXT).order_by("-created_at")[:most])
+
+
+def name_sought(access: Access, token: str) -> str:
+    """What a person sought in the names of notes, by the token in the list's address; empty where it isn't kept."""
+    try:
+        pk = UUID(token)
+    except ValueError:
+        return ""
+    return _kept(access, Search.Kind.NAME).filter(pk=pk).values_list("text", flat=True).first() or ""
+
+
+def _kept(access: Access, kind: Search.Kind) -> QuerySet[Search]:
+    rows = Search.objects.filter(project=access.project, user=access.user, kind=kind)
+    return rows.filter(created_at__gt=timezone.now() - KEPT)
 
 
 def sought(search: Search) -> Sought:

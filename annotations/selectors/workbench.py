@@ -115,7 +115,8 @@ def began_from(reading: AnnotationSet | None) -> str:
     if reading is None or not reading.seeded:
         return ""
     event = Event.objects.filter(annotation_set_id=reading.pk, verb=Verb.SET_SEEDED).order_by("id").first()
-    return str(event.data["run"]) if event else _("a model")
+    run = Author.objects.filter(pk=event.data.get("author")).first() if event else None
+    return run.name if run else _("a model")
 
 
 def spans_of(annotation_set_id: int) -> list[SpanItem]:

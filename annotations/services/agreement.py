@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from annotations.domain.agreement import Granularity, NoteReadings, Unit, figures, granularities
 from annotations.models import Figures, Project
 from annotations.selectors.agreement import content_key, kept, setup_of, shared_notes, shared_readings, size_of
+from annotations.services.erasures import erasures_of, unerased
 from annotations.services.errors import ServiceError
 from annotations.services.progress import Progress, silent
 
@@ -67,6 +68,7 @@ def figures_of(*, project: Project, unit: Unit, progress: Progress = silent) -> 
 
 def _compute(project: Project, unit: Unit, progress: Progress) -> Json | None:
     """Compute and keep; None when a reading changed meanwhile, so that nobody knows what the figures are of."""
+    begun = erasures_of(project.pk)
     key = content_key(project, unit)
     notes = shared_notes(project)
     value = figures(
@@ -78,6 +80,7 @@ def _compute(project: Project, unit: Unit, progress: Progress) -> Json | None:
     )
     tables = {granularity: found.pop("per_note") for granularity, found in value["granularities"].items()}
     with transaction.atomic():
+        unerased(project.pk, begun)
         if content_key(project, unit) != key:
             return None
         _keep(project, _kind(unit), key, value)

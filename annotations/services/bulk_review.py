@@ -24,6 +24,7 @@ from annotations.models import BulkAct, Decision, Label, Project, User, Verb
 from annotations.selectors.bulk_rules import Rule, open_of, rule_of, skipped_of
 from annotations.selectors.foreseen import Foreseen, foresee
 from annotations.services.bulk_batches import decide_batch, take_back_batch
+from annotations.services.erasures import hold
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.label_lock import keep_labels
@@ -97,6 +98,7 @@ def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None 
             keep_labels(project.pk)
             if fence is not None:
                 fence()
+            hold(project.pk)
             did = decide_batch(bulk, batch)
             _count(
                 bulk, State.WORKING, decided=F("decided") + did.decided, beside=F("beside") + did.beside,
@@ -128,6 +130,7 @@ def undo_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None
             keep_labels(bulk.project_id)
             if fence is not None:
                 fence()
+            hold(bulk.project_id)
             taken = take_back_batch(bulk, batch)
             _count(bulk, State.UNDOING, taken_back=F("taken_back") + taken)
         done += len(batch)

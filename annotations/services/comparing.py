@@ -30,6 +30,7 @@ from annotations.models import (
     Span,
     Stale,
 )
+from annotations.services.erasures import hold
 
 BATCH = 100
 Scope = Difference.Scope
@@ -73,6 +74,7 @@ def compare_note(document: Document) -> Comparison | None:
 def _compare(project: Project, ids: Sequence[int]) -> None:
     """Their `Stale` rows go first: a reading that is submitted meanwhile waits for that, and brings its row back."""
     with transaction.atomic():
+        hold(project.pk)
         Stale.objects.filter(document_id__in=ids).delete()
         notes = _read(ids)
         Difference.objects.filter(document_id__in=ids).delete()

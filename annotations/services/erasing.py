@@ -1,16 +1,40 @@
 """Erasing one patient's notes (GDPR, article 17): text, readings, gold and stored copies."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
-from annotations.models import Document, GoldVersion, GoldVersionNote, Import, Project, Span, StoredFile, User, Verb
+from annotations.models import (
+    AnnotationSet,
+    BulkAct,
+    Document,
+    Figures,
+    GoldVersion,
+    GoldVersionNote,
+    Import,
+    Project,
+    Span,
+    Stale,
+    StoredFile,
+    User,
+    Verb,
+)
+from annotations.services.erasures import begin_erasure
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.proposed_strings import remove_strings, tally_of
 from annotations.services.searching import forget_searches
+
+# What the floor above does once an erasure is committed: files of its own that were made of the notes.
+AFTERWARDS: list[Callable[[Project], None]] = []
+# Somebody may be saving on one of the notes in this very moment: then the erasure begins again.
+TRIES = 5
+# In the place of the number that stood for a string (annotations.domain.strings), which is never negative.
+NO_STRING = -1
 
 
 def erasure_preview(*, project: Project, patient_id: str) -> dict[str, Any]:
@@ -29,13 +53,24 @@ def erasure_preview(*, project: Project, patient_id: str) -> dict[str, Any]:
 
 
 def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> dict[str, Any]:
-    """Delete the notes and everything made of them; frozen versions say how many notes they lost.
+    """Delete the notes and everything made of them; frozen versions say how many notes they lost. Returns the counts.
 
-    The events that remain hold ids, offsets and labels, never text. Backups made earlier still hold the notes: whoever
-    keeps them must let them expire.
+    Long work that has read the notes stores nothing of them afterwards (annotations.services.erasures). The events that
+    remain hold ids, offsets and labels, never text. What people wrote in their own words stays, to be looked through
+    (selectors.free_texts), and so do backups made earlier (services.backup_list).
     """
+    for left in reversed(range(TRIES)):
+        try:
+            return _erase(project, patient_id, actor)
+        except (IntegrityError, OperationalError):
+            if not left or connection.in_atomic_block:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def _erase(project: Project, patient_id: str, actor: User | None) -> dict[str, Any]:
     with transaction.atomic():
-        # A training that ends at this moment is kept before, and counted below, or sees the erasure and is not.
+        begin_erasure(project.pk)
         Project.objects.select_for_update().get(pk=project.pk)
         running = Import.objects.select_for_update().filter(project=project, state=Import.State.RUNNING)
         if running.exists():
@@ -45,20 +80,29 @@ def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> d
             )
         preview = erasure_preview(project=project, patient_id=patient_id)
         notes = Document.objects.filter(project=project, patient_id=patient_id)
-        ids = list(notes.values_list("pk", flat=True))
-        names = set(notes.values_list("name", flat=True))
+        ids = list(notes.select_for_update().values_list("pk", flat=True))
+        # Whoever has a reading in hand ends first; nobody begins another one.
+        list(AnnotationSet.objects.select_for_update().filter(document__in=ids).values_list("pk"))
         for version in GoldVersion.objects.filter(notes__document__in=ids).distinct():
             held = GoldVersionNote.objects.filter(version=version, document__in=ids).count()
             GoldVersion.objects.filter(pk=version.pk).update(erased_count=F("erased_count") + held)
-        _scrub_reports(project, names)
+        _clear_reports(project)
         _passing_files(project).delete()
+        Figures.objects.filter(project=project).delete()
         # Comments and flags go with their notes; what was searched for may be the patient's name.
         forget_searches(project=project)
-        gone = tally_of(Span.objects.filter(annotation_set__document__in=ids))
+        spans = Span.objects.filter(annotation_set__document__in=ids)
+        gone = tally_of(spans)
+        strings = set(spans.order_by().values_list("string_key", flat=True))
         Document.objects.filter(pk__in=ids).delete()
         remove_strings(gone)
+        _forget_strings(project, strings)
+        # The deletion of a submitted reading asks for a new comparison of its note.
+        Stale.objects.filter(document_id__in=ids).delete()
         record(verb=Verb.PATIENT_ERASED, actor=actor, project_id=project.pk, data=preview | {"documents": ids})
         transaction.on_commit(_empty_write_ahead_log)
+        for act in AFTERWARDS:
+            transaction.on_commit(partial(act, project))
     return preview
 
 
@@ -76,22 +120,27 @@ def _empty_write_ahead_log() -> None:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _scrub_reports(project: Project, names: set[str]) -> None:
-    """Import reports name files, and a file name can name a patient."""
+def _clear_reports(project: Project) -> None:
+    """Import reports name files that were refused, and nobody knows which of them are the patient's: all lines go.
+
+    The counts stay.
+    """
     for done in Import.objects.filter(project=project):
-        changed = False
-        for key in ("refused", "warnings"):
-            kept = [row for row in done.report.get(key, []) if not _names_one_of(row, names)]
-            if len(kept) != len(done.report.get(key, [])):
-                done.report[key] = kept
-                changed = True
-        if changed:
+        lines = {key: len(done.report.get(key, [])) for key in ("refused", "warnings")}
+        if any(lines.values()):
+            for key, count in lines.items():
+                done.report[key] = []
+                done.report[f"{key}_more"] = done.report.get(f"{key}_more", 0) + count
+            done.report["cleared"] = True
             done.save(update_fields=["report"])
 
 
-def _names_one_of(row: dict[str, Any], names: set[str]) -> bool:
-    file, message = str(row.get("file", "")), str(row.get("message", ""))
-    if file in names or file.rpartition(".")[0] in names:
-        return True
-    # A duplicate's line quotes the note that it equals.
-    return row.get("code") == "duplicate" and any(repr(name) in message for name in names)
+def _forget_strings(project: Project, strings: set[int | None]) -> None:
+    """The number that stands for a string could be guessed from names: acts on strings that are nowhere any more lose
+    it."""
+    for act in BulkAct.objects.filter(project=project, rule__kind="string"):
+        string = act.rule.get("string")
+        left = Span.objects.filter(annotation_set__document__project=project, string_key=string)
+        if string in strings and not left.exists():
+            act.rule["string"] = NO_STRING
+            act.save(update_fields=["rule"])

@@ -20,7 +20,7 @@ def record(
     change_id: uuid.UUID | None = None,
     reverts: int | None = None,
 ) -> Event:
-    """Append one event. `data` holds offsets, labels, names and counts; never note text."""
+    """Append one event. `data` holds ids, offsets, labels and counts: never note text, never what somebody worded."""
     event = Event(
         verb=verb,
         actor_id=actor.pk if actor else None,

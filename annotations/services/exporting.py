@@ -31,6 +31,8 @@ from annotations.models import (
     User,
     Verb,
 )
+from annotations.selectors.losses import named_losses
+from annotations.services.erasures import erasures_of, unerased
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.progress import Progress, silent
@@ -58,7 +60,7 @@ class Wanted:
 
 @dataclass
 class ExportReport:
-    """What went out; `losses` names what the format could not hold, span by span, by offsets and label."""
+    """What went out; `losses` says what the format could not hold, span by span: the note by its id, offsets, label."""
 
     set: str
     format: str
@@ -180,7 +182,7 @@ def export_files(
     sides: dict[str, str] = {}
     total = _count(wanted)
     progress(0, total)
-    for note, side in notes:
+    for pk, note, side in notes:
         files, losses = writer.write(note, codes)
         folder = f"{side}/" if side and wanted.split == FOLDERS else ""
         yield from ((folder + name, data) for name, data in files.items())
@@ -188,19 +190,19 @@ def export_files(
             sides[note.name] = side
         report.notes += 1
         report.spans += len(list(note.spans))
-        report.losses += [_loss(loss) for loss in losses]
+        report.losses += [_loss(pk, loss) for loss in losses]
         if report.notes % BATCH == 0 or report.notes == total:
             progress(report.notes, total)
     yield from writer.extra_files(label_definitions(project, merged=wanted.version is not None)).items()
-    manifest = report.as_dict() | {"project": project.slug}
+    manifest = report.as_dict() | {"project": project.slug, "losses": named_losses(project, report.losses)}
     if report.split is not None:
         manifest["split"] = report.split | {"notes": sides}
     yield "export.json", json.dumps(manifest, indent=1, ensure_ascii=False).encode()
 
 
-def _loss(loss: Loss) -> dict[str, Any]:
+def _loss(note: int, loss: Loss) -> dict[str, Any]:
     span = loss.span
-    return {"note": loss.note, "start": span.start, "end": span.end, "label": span.label, "reason": loss.reason}
+    return {"note": note, "start": span.start, "end": span.end, "label": span.label, "reason": loss.reason}
 
 
 def _count(wanted: Wanted) -> int:
@@ -209,7 +211,7 @@ def _count(wanted: Wanted) -> int:
     return AnnotationSet.objects.filter(author=wanted.author, state=AnnotationSet.State.SUBMITTED).count()
 
 
-def _author_notes(author: Author | None) -> Iterator[tuple[OutNote, str]]:
+def _author_notes(author: Author | None) -> Iterator[tuple[int, OutNote, str]]:
     sets = list(
         AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)
         .order_by("document_id")
@@ -226,8 +228,8 @@ def _author_notes(author: Author | None) -> Iterator[tuple[OutNote, str]]:
         for pk, start, end, code in rows:
             spans[pk].append(DomainSpan(start, end, code))
         texts = AnnotationSet.objects.filter(pk__in=batch).order_by("document_id")
-        for pk, name, text in texts.values_list("pk", "document__name", "document__text"):
-            yield OutNote(name, text, spans[pk]), ""
+        for pk, note, name, text in texts.values_list("pk", "document_id", "document__name", "document__text"):
+            yield note, OutNote(name, text, spans[pk]), ""
 
 
 def _version_rows(wanted: Wanted) -> "QuerySet[GoldVersionNote]":
@@ -235,11 +237,11 @@ def _version_rows(wanted: Wanted) -> "QuerySet[GoldVersionNote]":
     return notes.filter(split=wanted.split) if wanted.split not in ("", FOLDERS) else notes
 
 
-def _version_notes(wanted: Wanted) -> Iterator[tuple[OutNote, str]]:
+def _version_notes(wanted: Wanted) -> Iterator[tuple[int, OutNote, str]]:
     """The notes of a version, each with its side of the split (empty: none)."""
-    rows = _version_rows(wanted).values_list("document__name", "document__text", "spans", "split")
-    for name, text, spans, side in rows.iterator(chunk_size=BATCH):
-        yield OutNote(name, text, [DomainSpan(start, end, code) for start, end, code, _ in spans]), side
+    rows = _version_rows(wanted).values_list("document_id", "document__name", "document__text", "spans", "split")
+    for pk, name, text, spans, side in rows.iterator(chunk_size=BATCH):
+        yield pk, OutNote(name, text, [DomainSpan(start, end, code) for start, end, code, _ in spans]), side
 
 
 def _report(project: Project, wanted: Wanted, format: str) -> ExportReport:
@@ -275,8 +277,13 @@ def _report(project: Project, wanted: Wanted, format: str) -> ExportReport:
     return report
 
 
-def _record(project: Project, report: ExportReport, actor: User | None) -> None:
-    data = report.as_dict() | {"losses": len(report.losses)}
+def _record(project: Project, wanted: Wanted, report: ExportReport, actor: User | None) -> None:
+    """The event names the annotation sets by the kind and the id of their author: a run's name is anybody's words."""
+    data = report.as_dict() | {"losses": len(report.losses), "set": wanted.spec}
+    if wanted.author is not None:
+        data |= {"set": wanted.author.kind, "author": wanted.author.pk}
+    if wanted.version is not None and report.split is not None:
+        data["split"] = {"shares": report.split["shares"], "layout": report.split["layout"]}
     record(verb=Verb.NOTES_EXPORTED, actor=actor, project_id=project.pk, data=data)
 
 
@@ -290,7 +297,11 @@ def export_to_path(
     actor: User | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Write an export to a new or empty folder, or to a .zip. Written beside first: nothing half-written stays."""
+    """Write an export to a new or empty folder, or to a .zip. Written beside first: nothing half-written stays.
+
+    Raises ServiceError; ErasedMeanwhile where a patient was erased while the notes were read.
+    """
+    begun = erasures_of(project.pk)
     wanted = wanted_set(project, set_spec, split)
     report = _report(project, wanted, format)
     if out.exists() and (out.suffix == ".zip" or not out.is_dir() or any(out.iterdir())):
@@ -309,22 +320,23 @@ def export_to_path(
     try:
         files = export_files(project, wanted, format, report, progress)
         if out.suffix == ".zip":
-            part = beside / "part.zip"
-            with part.open("wb") as target:
+            written = beside / "part.zip"
+            with written.open("wb") as target:
                 _write_zip(target, files)
-            part.replace(out)
         else:
-            folder = beside / "notes"
-            folder.mkdir()
-            _write_folder(folder, files)
-            folder.replace(out)
+            written = beside / "notes"
+            written.mkdir()
+            _write_folder(written, files)
+        with transaction.atomic():
+            unerased(project.pk, begun)
+            written.replace(out)
+            _record(project, wanted, report, actor)
     except OSError as error:
         raise ServiceError(
             gettext("%(out)s: %(strerror)s; nothing was written") % {"out": out, "strerror": error.strerror}, code="out"
         ) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-    _record(project, report, actor)
     return report.as_dict()
 
 
@@ -350,7 +362,11 @@ def _write_zip(target: Any, files: Iterator[tuple[str, bytes]]) -> None:
 def run_export(
     *, project_id: int, set_spec: str, format: str, actor_id: int | None, progress: Progress, split: str = ""
 ) -> dict[str, Any]:
-    """An export as a job: a zip among the stored files. Returns the report with its `file_id`."""
+    """An export as a job: a zip among the stored files. Returns the report with its `file_id`.
+
+    Raises ServiceError; ErasedMeanwhile where a patient was erased while the notes were read.
+    """
+    begun = erasures_of(project_id)
     project = Project.objects.get(pk=project_id)
     actor = User.objects.filter(pk=actor_id).first() if actor_id else None
     wanted = wanted_set(project, set_spec, split)
@@ -361,6 +377,7 @@ def run_export(
         _write_zip(content, export_files(project, wanted, format, report, progress))
         content.seek(0)
         with transaction.atomic():
+            unerased(project.pk, begun)
             stored = store_file(project=project, kind=StoredFile.Kind.EXPORT, name=name, content=content, actor=actor)
-            _record(project, report, actor)
+            _record(project, wanted, report, actor)
     return report.as_dict() | {"file_id": stored.pk}

@@ -24,6 +24,7 @@ from annotations.models.author import NOT_IN_BULK
 from annotations.models.project import SecondReview
 from annotations.services.authors import gold_author
 from annotations.services.bulk import SpanRow, insert_spans
+from annotations.services.erasures import hold
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.planting import give_up_leaks
@@ -168,12 +169,16 @@ def make_gold_bulk(*, project_id: int, author_id: int, actor_id: int | None, pro
     )
     ids = list(todo.values_list("pk", flat=True))
     kept = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED).count() - len(ids)
+    readings = AnnotationSet.objects.select_related("document__project").defer("document__text")
     made = 0
     for done, pk in enumerate(ids, start=1):
-        reading = AnnotationSet.objects.select_related("document__project").defer("document__text").get(pk=pk)
         try:
-            make_gold(document=reading.document, annotation_set=reading, actor=actor)
-            made += 1
+            with transaction.atomic():
+                hold(project_id)
+                reading = readings.filter(pk=pk).first()
+                if reading is not None:  # else its note was erased meanwhile
+                    make_gold(document=reading.document, annotation_set=reading, actor=actor)
+                    made += 1
         except ServiceError:
             kept += 1  # somebody made other gold of it meanwhile, or reopened the reading: theirs stands
         progress(done, len(ids))
@@ -216,7 +221,7 @@ def freeze(*, project: Project, actor: User | None, reason: str = "") -> tuple[G
             verb=Verb.GOLD_FROZEN,
             actor=actor,
             project_id=project.pk,
-            data={"version": version.number, "hash": content_hash, "notes": len(notes), "reason": version.reason},
+            data={"version": version.number, "hash": content_hash, "notes": len(notes)},
         )
     return version, True
 

@@ -28,7 +28,10 @@ BATCH_CHARACTERS = 8 * 1024 * 1024
 
 @dataclass
 class Report:
-    """What an import did; `refused` and `warnings` list at most LISTED lines, the counts are complete."""
+    """What an import did; `refused` and `warnings` list at most LISTED lines, the counts are complete.
+
+    `cleared`: a patient was erased since, and the lines, which name files, went with that.
+    """
 
     notes: int = 0
     spans: int = 0
@@ -39,6 +42,7 @@ class Report:
     refused_more: int = 0
     warnings: list[dict[str, Any]] = field(default_factory=list)
     warnings_more: int = 0
+    cleared: bool = False
 
     def refuse(self, problems: Sequence[Problem], *, notes: int = 1) -> None:
         self.refused_notes += notes

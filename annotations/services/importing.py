@@ -19,6 +19,7 @@ from annotations.domain.strings import string_key
 from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Project, Span, User, Verb
 from annotations.services.assigning import assign_new_notes
 from annotations.services.bulk import SpanRow, insert_objects, insert_spans
+from annotations.services.erasures import hold
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.import_plan import (
@@ -46,9 +47,14 @@ def run_import(*, import_id: int, progress: Progress, fence: Callable[[], None] 
     if row.state in (Import.State.DONE, Import.State.CANCELLED, Import.State.FAILED):
         return dict(row.report)
     startable = Import.objects.filter(pk=row.pk, state__in=[Import.State.STAGED, Import.State.RUNNING])
-    if not startable.update(state=Import.State.RUNNING):
+    with transaction.atomic():
+        # An erasure either sees that the import runs, and waits for its end, or has deleted the upload.
+        hold(row.project_id)
+        started = startable.update(state=Import.State.RUNNING)
+    if not started:
         # Discarded in this very moment: there is nothing to bring in.
         return dict(row.report)
+    row.refresh_from_db()
     with opened(row) as source:
         report = _run(row, source, row.created_by, progress, fence)
     if row.stored_file is not None:
@@ -153,7 +159,8 @@ def _run(
             data={
                 "import": row.pk,
                 "format": row.format,
-                "as": row.written_as,
+                "as": reading.author.kind if reading.author else "",
+                "author": reading.author.pk if reading.author else None,
                 "notes": reading.report.notes,
                 "spans": reading.report.spans,
                 "refused": reading.report.refused_notes,

@@ -14,16 +14,20 @@ _LABELS = 0x6C61_6265
 
 def keep_labels(project_id: int) -> None:
     """Until the transaction ends no label of the project is merged. To be called before any other lock is taken."""
-    _lock("pg_advisory_xact_lock_shared", project_id)
+    advisory_lock(_LABELS, project_id, shared=True)
 
 
 def change_labels(project_id: int) -> None:
     """Until the transaction ends nobody gives labels to spans, and whoever was about to has committed."""
-    _lock("pg_advisory_xact_lock", project_id)
+    advisory_lock(_LABELS, project_id, shared=False)
 
 
-def _lock(name: str, project_id: int) -> None:
+def advisory_lock(space: int, project_id: int, *, shared: bool) -> None:
+    """A lock of a name of our own on a project, until the transaction ends. On SQLite a transaction that writes is
+    alone anyway.
+    """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             # Names of our own; the key of a project has 64 bits, of which a lock takes 32.
-            cursor.execute(f"SELECT {name}(%s, %s)", [_LABELS, project_id % 2**31])
+            name = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+            cursor.execute(f"SELECT {name}(%s, %s)", [space, project_id % 2**31])

@@ -55,7 +55,7 @@ def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
                 verb=Verb.LABEL_CHANGED,
                 actor=actor,
                 project_id=label.label_set.project_id,
-                data={"label": label.code, "before": before, "after": {f: getattr(label, f) for f in before}},
+                data=_told(label, before),
             )
     except IntegrityError as error:
         label.refresh_from_db()
@@ -63,6 +63,13 @@ def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
             _("another label has this name or key already; nothing was changed"), code="taken"
         ) from error
     return label
+
+
+def _told(label: Label, before: dict[str, str]) -> dict[str, Any]:
+    """For the log: names and keys before and after. Of a description, which is free text, only that it changed."""
+    words = {field: value for field, value in before.items() if field != "description"}
+    told: dict[str, Any] = {"label": label.code, "fields": sorted(before)}
+    return told | ({"before": words, "after": {field: getattr(label, field) for field in words}} if words else {})
 
 
 def add_label(

@@ -22,6 +22,7 @@ from annotations.selectors.scores import (
     note_pairs,
     scorable_authors,
 )
+from annotations.services.erasures import erasures_of, unerased
 from annotations.services.errors import ServiceError
 from annotations.services.kept import forget, keep, kept, key_of
 from annotations.services.progress import Progress, silent
@@ -136,8 +137,11 @@ def kept_score(wish: Asked) -> Score | None:
 
 
 def score(wish: Asked, *, progress: Progress = silent) -> Score:
-    """The score, kept or computed now. Raises ServiceError where a label has no place in the mapping."""
+    """The score, kept or computed now. Raises ServiceError where a label has no place in the mapping, and
+    ErasedMeanwhile.
+    """
     project = wish.reference.project
+    begun = erasures_of(project.pk)
     notes, words = compared(wish.reference, wish.author, split=wish.split), label_words(project)
     key = _key(wish, notes, words)
     table = kept(project, TABLE, key)
@@ -147,6 +151,7 @@ def score(wish: Asked, *, progress: Progress = silent) -> Score:
         except MappingError as error:
             raise ServiceError(str(error), code="mapping") from error
         with transaction.atomic():
+            unerased(project.pk, begun)
             keep(project, TABLE, key, table)
             keep(project, ERRORS, key, errors)
     return Score(table, key)

@@ -1,4 +1,4 @@
-"""Searches of a project's notes: what was sought is kept for a day, for its page, and nowhere else."""
+"""Searches of a project's notes, and of their names: what was sought is kept for a day, for its page, nowhere else."""
 
 from dataclasses import asdict
 
@@ -15,6 +15,8 @@ from annotations.services.errors import ServiceError
 from annotations.services.events import record
 
 LONGEST = 200
+# Searches by name that are kept for one person in one project.
+NAMES = 20
 
 
 def begin_search(*, access: Access, text: str, options: Options) -> Search:
@@ -29,6 +31,15 @@ def begin_search(*, access: Access, text: str, options: Options) -> Search:
     with transaction.atomic():
         purge_searches()
         return Search.objects.create(project=access.project, user=access.user, text=words, options=asdict(options))
+
+
+def begin_name_search(*, access: Access, name: str) -> Search:
+    """Keep a part of notes' names that is sought, for the list that it narrows down; of older ones the last NAMES."""
+    with transaction.atomic():
+        purge_searches()
+        own = Search.objects.filter(project=access.project, user=access.user, kind=Search.Kind.NAME)
+        own.filter(pk__in=list(own.values_list("pk", flat=True)[NAMES - 1 :])).delete()
+        return Search.objects.create(project=access.project, user=access.user, kind=Search.Kind.NAME, text=name)
 
 
 def record_search(*, access: Access, search: Search, found: Results, after: int) -> None:

@@ -45,7 +45,7 @@ def begin_reading(*, access: Access, note: Document) -> bool:
                 project_id=note.project_id,
                 document_id=note.pk,
                 annotation_set_id=reading.pk,
-                data={"from_set": source.pk, "run": source.author.name, "spans": count},
+                data={"from_set": source.pk, "author": source.author_id, "spans": count},
             )
     return True
 

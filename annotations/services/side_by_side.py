@@ -11,6 +11,7 @@ from annotations.domain.scoring.side_by_side import SideBySide
 from annotations.domain.spans import Span
 from annotations.models import Author, Project
 from annotations.selectors.scores import Compared, LabelWords, Reference, compared, label_words, note_pairs
+from annotations.services.erasures import ErasedMeanwhile, erasures_of, unerased
 from annotations.services.errors import ServiceError
 from annotations.services.kept import forget, keep, kept, key_of
 from annotations.services.progress import Progress, silent
@@ -94,13 +95,16 @@ def kept_table(wish: Together, notes: Common) -> dict[str, Any] | None:
 
 def side_by_side(wish: Together, *, notes: Common | None = None, progress: Progress = silent) -> dict[str, Any]:
     """The figures, kept or computed now. Raises ServiceError where there is no note that all have read."""
-    project, notes = wish.reference.project, notes or common(wish)
+    project = wish.reference.project
+    begun = erasures_of(project.pk)
+    notes = notes or common(wish)
     if not notes.notes:
         raise ServiceError(_("there is no note with this gold that all of these have read"), code="notes")
     table = kept_table(wish, notes)
     if table is None:
         table, places = _computed(wish, notes, progress)
         with transaction.atomic():
+            unerased(project.pk, begun)
             keep(project, TABLE, notes.key, table)
             keep(project, PLACES, notes.key, places)
     return table
@@ -169,6 +173,6 @@ def _notes(wish: Together, notes: Common) -> Iterator[Read]:
     for pairs in zip(*sides, strict=False):
         first = pairs[0]
         if any(pair.pk != first.pk for pair in pairs):
-            raise ServiceError(_("a note was erased meanwhile; ask again"), code="erased")
+            raise ErasedMeanwhile
         readings = {str(author.pk): words(pair.predicted) for author, pair in zip(wish.authors, pairs, strict=True)}
         yield first.pk, first.text, words(first.gold), readings

@@ -95,7 +95,6 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
                 project_id=version.project_id,
                 data={
                     "version": version.number,
-                    "seed": seed,
                     "shares": version.split_shares,
                     "notes": split.notes,
                     "patients": split.patients,

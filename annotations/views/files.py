@@ -35,7 +35,7 @@ def attachment(request: Request, access: Access, stored: StoredFile) -> Streamin
             verb=Verb.FILE_DOWNLOADED,
             actor=access.user,
             project_id=access.project.pk,
-            data={"file": stored.pk, "name": stored.name, "size": stored.size},
+            data={"file": stored.pk, "size": stored.size},
         )
     response = StreamingHttpResponse(read_chunks(stored), content_type="application/zip")
     response.headers["Content-Length"] = str(stored.size)

@@ -1,6 +1,5 @@
 """The list of notes, and one note with everyone's readings."""
 
-import secrets
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -19,14 +18,13 @@ from annotations.selectors.flags import flags_of
 from annotations.selectors.notes import ANNOTATORS_WORDS, Show, choices, neighbours, note_page
 from annotations.selectors.planted import hidden_in_set
 from annotations.selectors.readings import Reading, choose, compare, label_counts, readings_of
+from annotations.selectors.searching import name_sought
 from annotations.selectors.workbench import labels_of, spans_of
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.gold import make_gold, withdraw_gold
+from annotations.services.searching import begin_name_search
 from annotations.views.requests import Request, number
-
-# Searches that a session remembers; the words stay on the server, the URL has a random name for them.
-SEARCHES = 20
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -38,7 +36,7 @@ def notes(request: Request, slug: str) -> HttpResponse:
     offered = choices(access)
     shown = _show(request.GET, offered)
     token = request.GET.get("found", "")
-    name = request.session.get("note_searches", {}).get(f"{slug}:{token}") if token else None
+    name = name_sought(access, token) or None
     page = note_page(access, shown, name=name, after=number(request.GET, "after"), before=number(request.GET, "before"))
     context = {
         "access": access,
@@ -64,10 +62,7 @@ def _search_url(request: Request, access: Access) -> str:
     name = request.POST.get("name", "").strip()[:255]
     if not name:
         return url
-    token = secrets.token_urlsafe(9)
-    kept = list(request.session.get("note_searches", {}).items())[1 - SEARCHES :]
-    request.session["note_searches"] = dict(kept) | {f"{access.project.slug}:{token}": name}
-    return f"{url}?found={token}"
+    return f"{url}?found={begin_name_search(access=access, name=name).pk}"
 
 
 def _show(data: QueryDict, offered: list[Show]) -> Show:
@@ -155,8 +150,8 @@ def note_gold(request: Request, slug: str, pk: int) -> HttpResponse:
         except ServiceError as error:
             messages.error(request, _("Nothing was changed: %(error)s.") % {"error": error})
         else:
-            name = {"name": document.name, "author": reading.author.name}
-            messages.success(request, _("%(name)s: the reading by %(author)s is gold.") % name)
+            told = _("The reading by %(author)s is gold.") % {"author": reading.author.name}
+            messages.success(request, told)
             return redirect(_after_gold(request, access, pk, gold.pk))
     return redirect(_note_url(slug, pk, set=reading.pk, state=request.POST.get("state")))
 

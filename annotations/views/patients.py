@@ -11,6 +11,8 @@ from annotations.access import Access, Can, enter
 from annotations.forms.patients import EraseForm, PatientForm, PatientsFileForm
 from annotations.forms.refusals import refuse
 from annotations.models import Document
+from annotations.selectors.free_texts import free_texts
+from annotations.services.backup_list import backups_before_erasing
 from annotations.services.erasing import erase_patient, erasure_preview
 from annotations.services.errors import ServiceError
 from annotations.services.patients import set_patient_ids
@@ -32,6 +34,9 @@ def patients(request: Request, slug: str) -> HttpResponse:
     notes = Document.objects.filter(project=access.project)
     context["notes"] = notes.count()
     context["with_id"] = notes.exclude(patient_id="").count()
+    context["backups"] = backups_before_erasing(access.project)
+    if "preview" in context or "erased" in context:
+        context["texts"] = free_texts(access.project)
     failed = any(form.errors for form in context.values() if hasattr(form, "errors"))
     return render(request, "annotations/patients.html", context, status=422 if failed else 200)
 

@@ -199,7 +199,7 @@ def review_close(request: Request, access: Access, run: Author, note: Document) 
         state = _state(access, run, note)
         if _goes_on(state):
             return JsonResponse(state | {"next": None})
-        _tell_found(request, note, hidden)
+        _tell_found(request, hidden)
         return JsonResponse({"next": following})
     try:
         close_review(document=note, author=run, user=access.user, stage=_stage(request.POST.get("stage")))
@@ -208,7 +208,7 @@ def review_close(request: Request, access: Access, run: Author, note: Document) 
         return redirect("review", access.project.slug, run.pk, note.pk)
     if _goes_on(review_state(document=note, author=run, user=access.user)):
         return redirect("review", access.project.slug, run.pk, note.pk)
-    _tell_found(request, note, hidden)
+    _tell_found(request, hidden)
     return redirect(following)
 
 
@@ -218,16 +218,16 @@ def _goes_on(state: dict[str, Any]) -> bool:
     return stage == "settling" or (stage == "first" and bool(state["open"]))
 
 
-def _tell_found(request: Request, note: Document, hidden: list[int]) -> None:
+def _tell_found(request: Request, hidden: list[int]) -> None:
     """The result afterwards, on the page that comes next, where nothing had to be decided on."""
     found = found_of(hidden)
     if found:
         told = ngettext(
-            "%(note)s: %(n)d known identifier had been left out of the proposals, and the reading found it.",
-            "%(note)s: %(n)d known identifiers had been left out of the proposals, and the reading found them.",
+            "Last note: %(n)d known identifier had been left out of the proposals, and the reading found it.",
+            "Last note: %(n)d known identifiers had been left out of the proposals, and the reading found them.",
             found,
         )
-        messages.success(request, told % {"note": note.name, "n": found})
+        messages.success(request, told % {"n": found})
 
 
 @require_POST

@@ -13,6 +13,7 @@ from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.splits import Side
 from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote, Project, Span, User, Verb
 from annotations.selectors.scores import label_words
+from annotations.services.erasures import erasures_of, unerased
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.progress import Progress, silent
@@ -28,11 +29,13 @@ BATCH = 250
 def run(claim: Claim) -> dict[str, Any]:
     """Calibrate by a run. Repeating is safe: nothing stands before the last transaction."""
     row = Run.objects.select_related("project", "author", "model").get(pk=claim.params["run_id"])
+    begun = erasures_of(row.project_id)
     version = GoldVersion.objects.get(project=row.project, number=claim.params["gold"])
     actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
     made = calibration_by(row, version, progress=claim.progress)
     with transaction.atomic():
         claim.fence()
+        unerased(row.project_id, begun)
         keep(made, actor)
         claim.done = claim.total
         claim.finish({"run_id": row.pk, "run": row.author.name, "gold": version.number, "calibration_id": made.pk})

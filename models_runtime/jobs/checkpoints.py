@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from annotations.models import Project
 from models_runtime.models import TrainedModel
 
 FILE = "checkpoint"
@@ -21,6 +22,12 @@ def checkpoint_of(model_id: int) -> Path:
 def forget(model_id: int) -> None:
     """Repeating is harmless."""
     shutil.rmtree(_home() / str(model_id), ignore_errors=True)
+
+
+def forget_all(project: Project) -> None:
+    """Those of a project's trainings: a patient was erased, whose notes they may know. What learns ends by itself."""
+    for model_id in TrainedModel.objects.filter(project=project).values_list("pk", flat=True):
+        forget(model_id)
 
 
 def forget_stale() -> None:

@@ -22,6 +22,7 @@ from annotations.domain.scoring.rewritten import counts_of
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import Document
 from annotations.selectors.scores import Compared, NotePair, Reference, compared, label_words, note_pairs
+from annotations.services.erasures import hold
 from annotations.services.errors import ServiceError
 from annotations.services.kept import key_of
 from annotations.services.progress import Cancelled
@@ -106,6 +107,7 @@ def _keep_notes(claim: Claim, rows: list[JudgedNote]) -> None:
     with transaction.atomic():
         claim.fence()
         # An erased note has nothing to be judged.
+        hold(claim.project_id)
         there = set(Document.objects.filter(pk__in=[row.document_id for row in rows]).values_list("pk", flat=True))
         JudgedNote.objects.bulk_create([row for row in rows if row.document_id in there])
 
@@ -221,6 +223,7 @@ class _Panel:
         claim = self._claim
         with transaction.atomic():
             claim.fence()
+            hold(claim.project_id)
             for asked in self._all:
                 _write(asked.judge, asked.said)
                 if asked.stopped != asked.judge.stopped:

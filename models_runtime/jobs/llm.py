@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.domain.hashing import text_sha256
 from annotations.models import Document, Project
+from annotations.services.erasures import hold
 from annotations.services.errors import ServiceError
 from models_runtime.backends.base import Backend
 from models_runtime.backends.llm.params import Params, read_params
@@ -70,8 +71,9 @@ class _Kept:
         """Under the note that has this text. One that was erased in the meantime keeps nothing; its answer cost."""
         notes = Document.objects.filter(project=self._project, sha256=text_sha256(text))
         with transaction.atomic():
-            # Held, so that it can't be erased before the answer is there to go with it.
-            note = notes.select_for_update(no_key=True).values_list("pk", flat=True).first()
+            # Held, so that the note can't be erased before the answer is there to go with it.
+            hold(self._project.pk)
+            note = notes.values_list("pk", flat=True).first()
             if note is not None:
                 LlmAnswer.objects.bulk_create(
                     [LlmAnswer(document_id=note, key=key, found=found)], ignore_conflicts=True

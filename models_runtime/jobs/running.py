@@ -21,6 +21,7 @@ from annotations.domain.strings import string_key
 from annotations.models import AnnotationSet, Document, Span
 from annotations.selectors.labels import accepted_labels
 from annotations.services.bulk import SpanRow, insert_objects, insert_spans
+from annotations.services.erasures import hold
 from annotations.services.errors import ServiceError
 from annotations.services.progress import Cancelled
 from annotations.services.proposed_notes import add_notes
@@ -227,6 +228,7 @@ def _write(row: Run, results: Sequence[_Outcome]) -> int:
     """A batch's readings and item states, in the caller's fenced transaction. Returns how many spans were left out."""
     now = timezone.now()
     # An erased note took its item with it; its result has nowhere to go.
+    hold(row.project_id)
     there = set(
         Document.objects.filter(pk__in=[each.item.document_id for each in results]).values_list("pk", flat=True)
     )

@@ -14,8 +14,9 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext
 
-from annotations.models import Event, GoldVersion, Project, StoredFile, User, Verb
+from annotations.models import GoldVersion, StoredFile, User
 from annotations.selectors.scores import label_words
+from annotations.services.erasures import erasures_of, unerased
 from annotations.services.errors import ServiceError
 from annotations.services.staging import store_file
 from models_runtime.backends import children
@@ -48,9 +49,9 @@ def run(claim: Claim) -> dict[str, Any]:
             code="state",
         )
     forget_stale()
-    begun, erased = time.monotonic(), _erasures(row)
+    begun, erased = time.monotonic(), erasures_of(row.project_id)
     sides = sides_of(version, row.params.get("language", ""))
-    watch = _Watch(claim, row)
+    watch = _Watch(claim, row, erased)
     with tempfile.TemporaryDirectory(prefix="deidreview-train-") as folder:
         path = Path(folder) / "model.zip"
         try:
@@ -113,8 +114,8 @@ def redo(params: dict[str, Any]) -> None:
 class _Watch:
     """Hears the trainer: keeps what it says, tells how far it is, ends it when the job is to stop or it is enough."""
 
-    def __init__(self, claim: Claim, row: TrainedModel) -> None:
-        self.claim, self.row = claim, row
+    def __init__(self, claim: Claim, row: TrainedModel, erased: int) -> None:
+        self.claim, self.row, self._erased = claim, row, erased
         self.losses: list[float] = []
         self.hold_out: list[float] = []
         self.adapted: list[float] = []
@@ -141,6 +142,7 @@ class _Watch:
         self._written = time.monotonic()
         with transaction.atomic():
             self._say()  # inside a transaction it is a fence
+            unerased(self.row.project_id, self._erased)
             TrainedModel.objects.filter(pk=self.row.pk).update(
                 losses=self.losses, hold_out=self.hold_out, card={"adapted": self.adapted} if self.adapted else {}
             )
@@ -237,10 +239,6 @@ def _calibration(
     return made
 
 
-def _erasures(row: TrainedModel) -> int:
-    return Event.objects.filter(project_id=row.project_id, verb=Verb.PATIENT_ERASED).count()
-
-
 def _keep(
     claim: Claim,
     row: TrainedModel,
@@ -254,15 +252,7 @@ def _keep(
     actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
     with transaction.atomic(), path.open("rb") as content:
         claim.fence()
-        # An erasure locks it too: it is seen here, or finds the model.
-        Project.objects.select_for_update().get(pk=row.project_id)
-        if _erasures(row) != erased:
-            raise ServiceError(
-                gettext(
-                    "a patient's notes were erased while this model was learning; nothing was kept: train it again"
-                ),
-                code="erased",
-            )
+        unerased(row.project_id, erased)
         name = f"{slugify(row.name) or row.backend}.zip"
         stored = store_file(project=row.project, kind=StoredFile.Kind.MODEL, name=name, content=content, actor=actor)
         TrainedModel.objects.filter(pk=row.pk).update(

@@ -82,8 +82,11 @@ def _work(claim: Claim, kind: JobKind) -> None:
             claim.finish(result or {})
     except (Cancelled, *TRANSIENT):
         raise
-    except (ServiceError, NoteError) as error:
+    except ServiceError as error:
         raise _Failed(str(error)) from None
+    except NoteError as error:
+        # Without the names of files, which may name a patient: a job's row outlives an erasure.
+        raise _Failed("; ".join(problem.message for problem in error.problems)) from None
     except Exception as error:
         logger.error("job %s (%s) failed: %s at %s", claim.job_id, claim.kind, type(error).__name__, _place(error))
         raise _Failed(f"Something went wrong inside ({type(error).__name__}). The server's log says where.") from None

@@ -101,7 +101,7 @@ def started(
                 verb=Verb.RUN_STARTED,
                 actor=actor,
                 project_id=project.pk,
-                data={"run": author.name, "backend": choice.backend, "model": choice.stem, "notes": count},
+                data={"author": author.pk, "backend": choice.backend, "notes": count},
             )
     except IntegrityError as error:
         raise ServiceError(

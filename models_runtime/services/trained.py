@@ -120,7 +120,7 @@ def _take(
                 verb=Verb.MODEL_UPLOADED,
                 actor=actor,
                 project_id=project.pk,
-                data={"model": row.name, "sha256": stored.sha256, "size": stored.size},
+                data={"model": row.pk, "sha256": stored.sha256, "size": stored.size},
             )
     except IntegrityError as error:
         raise taken(name) from error
@@ -166,7 +166,7 @@ def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> Train
         verb=Verb.FILE_DOWNLOADED,
         actor=actor,
         project_id=model.project_id,
-        data={"file": stored.pk, "name": stored.name, "size": stored.size},
+        data={"file": stored.pk, "size": stored.size},
     )
     return model
 
@@ -179,13 +179,13 @@ def rename_model(*, model: TrainedModel, name: str, actor: User | None) -> Train
     try:
         with transaction.atomic():
             row = TrainedModel.objects.select_for_update().get(pk=model.pk)
-            before, row.name = row.name, name
+            row.name = name
             row.save(update_fields=["name"])
             record(
                 verb=Verb.MODEL_RENAMED,
                 actor=actor,
                 project_id=row.project_id,
-                data={"model": row.pk, "from": before, "to": name},
+                data={"model": row.pk},
             )
     except IntegrityError as error:
         raise taken(name) from error
@@ -204,5 +204,5 @@ def retire_model(*, model: TrainedModel, actor: User | None) -> TrainedModel:
             StoredFile.objects.filter(pk=row.stored_file_id).delete()
         row.state, row.retired_at, row.stored_file = State.RETIRED, timezone.now(), None
         row.save(update_fields=["state", "retired_at", "stored_file"])
-        record(verb=Verb.MODEL_RETIRED, actor=actor, project_id=row.project_id, data={"model": row.name})
+        record(verb=Verb.MODEL_RETIRED, actor=actor, project_id=row.project_id, data={"model": row.pk})
     return row

@@ -99,7 +99,7 @@ def start_training(
                 verb=Verb.MODEL_TRAINED,
                 actor=actor,
                 project_id=project.pk,
-                data={"model": row.name, "gold": version.number, "algorithm": params["algorithm"]},
+                data={"model": row.pk, "gold": version.number, "algorithm": params["algorithm"]},
             )
     except IntegrityError as error:
         again = TrainedModel.objects.filter(project=project, job__key=f"train-{key}").first()

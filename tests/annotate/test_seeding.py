@@ -43,7 +43,7 @@ def test_the_first_opening_begins_from_the_runs_spans(seeded: SimpleNamespace) -
     copied = list(reading.spans.values_list("start", "end", "label__name", "confidence", "source"))
     assert copied == [(0, 11, "PATIENT", 0.75, "name-rule"), (13, 15, "AGE", None, "")]
     event = Event.objects.get(verb="set.seeded")
-    assert event.data == {"from_set": seeded.made.pk, "run": "rules-1", "spans": 2}
+    assert event.data == {"from_set": seeded.made.pk, "author": seeded.run.pk, "spans": 2}
     assert (event.actor, event.annotation_set_id) == (seeded.ann, reading.pk)
     assert opened(seeded) == data
     assert Event.objects.filter(verb="set.seeded").count() == 1

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotations.access import enter
-from annotations.models import AnnotationSet, Assignment, Author, Event, Flag, Verb
+from annotations.models import AnnotationSet, Assignment, Author, Event, Flag, Search, Verb
 from annotations.selectors import notes as selector
 from annotations.selectors.notes import Show, note_page
 from annotations.selectors.readings import line_at
@@ -223,11 +223,14 @@ def test_an_empty_or_forgotten_search_shows_all(world, sign_in):
     assert "no longer kept" in check_page(client.get(listing("?found=nothing")))
 
 
-def test_a_session_keeps_a_limited_number_of_searches(world, sign_in):
+def test_a_limited_number_of_searches_is_kept_and_none_in_the_session(world, sign_in):
     client = sign_in(world.mia)
     for n in range(25):
         last = client.post(listing(), {"name": f"caso-{n}"}).url
-    assert len(client.session["note_searches"]) == 20
+    assert Search.objects.filter(user=world.mia).count() == 20
+    assert "caso-24" not in str(dict(client.session))
+    # They are not among the searches of texts.
+    assert "caso-24" not in client.get("/projects/covid/search/").content.decode()
     assert "no longer kept" not in client.get(last).content.decode()
 
 

@@ -3,7 +3,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.management.journey import JourneyCommand, find_project
-from annotations.models import User
+from annotations.models import Project, User
+from annotations.selectors.free_texts import free_texts
+from annotations.services.backup_list import backups_before_erasing
 from annotations.services.erasing import erase_patient, erasure_preview
 from annotations.services.errors import ServiceError
 
@@ -21,12 +23,18 @@ class Command(JourneyCommand):
         project = find_project(options["project"])
         preview = erasure_preview(project=project, patient_id=options["patient"])
         if options["preview"]:
-            return preview | {"erased": False}
+            return preview | {"erased": False} | self._left(project)
         if not options["yes"]:
             raise ServiceError(
                 f"this erases {preview['notes']} notes and can't be undone: repeat with --yes", code="confirm"
             )
-        return erase_patient(project=project, patient_id=options["patient"], actor=actor) | {"erased": True}
+        erased = erase_patient(project=project, patient_id=options["patient"], actor=actor)
+        return erased | {"erased": True} | self._left(project)
+
+    def _left(self, project: Project) -> dict[str, Any]:
+        """What an erasure leaves for people to look at: by kind and address, and backups by file."""
+        texts = [text.as_dict() for text in free_texts(project)]
+        return {"free_texts": texts, "backups": backups_before_erasing(project)}
 
     def say(self, result: dict[str, Any]) -> str:
         word = "erased" if result["erased"] else "would be erased"
@@ -36,4 +44,12 @@ class Command(JourneyCommand):
                 f"\n{result['models']} trained models of this project may hold words of these notes: retire them, "
                 "which deletes their weights, and train anew"
             )
+        if result["free_texts"]:
+            said += "\nThese free texts may name the patient. Check them:"
+        for text in result["free_texts"]:
+            said += f"\n  {text['what']} ({text['count']}): {text['url']}"
+        if result["backups"]:
+            said += "\nThese backups in the data folder were made before a patient was erased here. Delete them:"
+        for backup in result["backups"]:
+            said += f"\n  {backup['file']} ({backup['created']})"
         return said

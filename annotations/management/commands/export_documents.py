@@ -6,6 +6,7 @@ from django.core.management.base import CommandParser
 from annotations.domain.formats import FORMATS
 from annotations.management.journey import JourneyCommand, find_project
 from annotations.models import User
+from annotations.selectors.losses import named_losses
 from annotations.services.exporting import LAYOUTS, export_to_path
 
 
@@ -27,14 +28,16 @@ class Command(JourneyCommand):
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        return export_to_path(
-            project=find_project(options["project"]),
+        project = find_project(options["project"])
+        report = export_to_path(
+            project=project,
             out=options["out"].absolute(),
             format=options["format"],
             set_spec=options["set"],
             split=options["split"],
             actor=actor,
         )
+        return report | {"losses": named_losses(project, report["losses"])}
 
     def say(self, result: dict[str, Any]) -> str:
         lines = [f"{result['notes']} notes, {result['spans']} spans of {result['set']} written as {result['format']}"]

@@ -55,7 +55,7 @@ def test_a_patient_who_is_erased_meanwhile_is_not_learned(world, trained, monkey
     monkeypatch.setattr(children, "train", train_and_erase)
     model, job = trained()
     assert (job.state, model.state, model.stored_file) == (Job.State.FAILED, State.FAILED, None)
-    assert "erased while this model was learning" in job.error
+    assert "erased while this was under way" in job.error
     monkeypatch.undo()
     again, _ = trained("again")
     assert again.state == State.READY

@@ -1,0 +1,130 @@
+"""Every table and every column that can hold words is thought of when a patient is erased.
+
+A new table that refers to a note or a project, or a new column of words in one that an erasure leaves, fails here until
+somebody says what becomes of it: it goes with its note, `erase_patient` empties it, or there is a reason why it stays.
+"""
+
+import pytest
+from django.apps import apps
+from django.db import models
+
+from annotations.models import Document, Event, Project, Stale
+
+# What `erase_patient` deletes of a project beside the notes and what goes with them.
+EMPTIED = {
+    "annotations.Figures": "all of the project",
+    "annotations.Search": "all of the project",
+    "annotations.StoredFile": "all but trained models, which the manager is told to retire",
+    "annotations.StoredChunk": "with its file",
+    "annotations.ProposedString": "counted down with the spans of the note; one that is nowhere any more goes",
+    "annotations.Stale": "those of the notes",
+}
+# Columns of words in tables that stay, and why they may. "listed": shown to whoever erases (selectors.free_texts).
+STAYS = {
+    "annotations.Project": {
+        "name": "listed", "guidelines": "listed", "slug": "listed with the name", "language": "a code",
+    },
+    "annotations.Membership": {},
+    "annotations.LabelSet": {"key": "shipped", "name": "shipped", "source": "shipped"},
+    "annotations.Category": {"code": "shipped", "name": "shipped"},
+    "annotations.Label": {
+        "code": "listed", "name": "listed", "description": "listed", "placeholder": "listed", "hotkey": "one letter",
+    },
+    "annotations.PersonalKey": {"key": "one letter"},
+    "annotations.Author": {"name": "listed, or a person who works here", "merged_from": "ids"},
+    "annotations.Amendment": {"text": "listed"},
+    "annotations.GoldVersion": {
+        "content_hash": "over all notes at once: nobody can tell one from it", "split_seed": "listed",
+        "split_shares": "numbers", "reason": "listed",
+    },
+    "annotations.Import": {
+        "format": "a choice", "written_as": "listed as a run, or a person who works here", "language": "a code",
+        "report": "lines are removed, counts stay",
+    },
+    "annotations.BulkAct": {"rule": "ids; the number of a string that is nowhere any more is removed"},
+    "annotations.Event": {"data": "ids, offsets, labels, counts", "verb": "a choice"},
+    "models_runtime.Job": {
+        "kind": "a choice", "params": "ids and choices", "key": "a hash or an id", "result": "ids and counts",
+        "error": "in plain words, without names of notes or files",
+    },
+    "models_runtime.Share": {},
+    "models_runtime.Run": {"backend": "a key", "revision": "a hash", "params": "listed where they hold a prompt"},
+    "models_runtime.TrainedModel": {
+        "name": "listed", "backend": "a key", "params": "choices", "card": "figures, ids of notes", "losses": "numbers",
+        "hold_out": "numbers",
+    },
+    "models_runtime.Calibration": {
+        "backend": "a key", "revision": "a hash", "gold_hash": "over all notes at once", "left_out": "counts",
+        "curves": "numbers", "figures": "numbers",
+    },
+    "models_runtime.Judging": {
+        "split": "a choice", "language": "a code", "prompt": "listed", "prompt_version": "a number", "labels": "labels",
+    },
+    "models_runtime.Judge": {"server": "of the settings", "model": "of the settings", "stopped": "a server's error"},
+    "models_runtime.LlmUsage": {"currency": "a code"},
+}  # fmt: skip
+WORDS = (models.CharField, models.TextField, models.JSONField, models.BinaryField)
+OURS = ("annotations", "models_runtime")
+
+
+def forward(model):
+    return [field for field in model._meta.concrete_fields if field.is_relation]
+
+
+def reaches(model, target, seen=frozenset()):
+    """Whether foreign keys lead from a model to the target, on any way."""
+    if model is target:
+        return True
+    return any(
+        reaches(field.related_model, target, seen | {model})
+        for field in forward(model)
+        if field.related_model not in seen | {model}
+    )
+
+
+def goes_with_notes(model, seen=frozenset()):
+    """Whether a row goes when its note goes: by a foreign key that is never empty, cascading all the way."""
+    if model is Document:
+        return True
+    return any(
+        goes_with_notes(field.related_model, seen | {model})
+        for field in forward(model)
+        if field.remote_field.on_delete is models.CASCADE
+        and not field.null
+        and field.related_model not in seen | {model}
+    )
+
+
+def concerned():
+    for model in apps.get_models():
+        ours = model._meta.app_label in OURS
+        if ours and (model in (Event, Stale) or reaches(model, Document) or reaches(model, Project)):
+            yield model
+
+
+@pytest.mark.parametrize("model", list(concerned()), ids=lambda model: model._meta.label)
+def test_each_table_is_emptied_or_has_a_reason(model):
+    label = model._meta.label
+    if goes_with_notes(model) or label in EMPTIED:
+        assert label not in STAYS
+        return
+    assert label in STAYS, f"{label}: what becomes of it when a patient is erased?"
+    words = {
+        field.name
+        for field in model._meta.concrete_fields
+        if isinstance(field, WORDS) and not field.is_relation and not field.choices
+    }
+    told = {name for name in STAYS[label] if not model._meta.get_field(name).choices}
+    assert words == told, f"{label}: what becomes of these columns when a patient is erased?"
+
+
+def test_no_reason_is_left_of_a_table_that_is_gone():
+    labels = {model._meta.label for model in concerned()}
+    assert set(STAYS) | set(EMPTIED) <= labels
+
+
+def test_a_table_without_a_thought_would_fail():
+    """The walk itself: it finds what goes with a note over two steps, and what a project alone holds."""
+    found = {model._meta.label: goes_with_notes(model) for model in concerned()}
+    assert found["annotations.Span"] and found["annotations.Decision"] and found["models_runtime.Judgement"]
+    assert not found["annotations.Amendment"] and not found["models_runtime.Job"]
