@@ -4,7 +4,9 @@ django-axes counts failures in the database, for passwords and for second-factor
 processes share one count. allauth's own limit on failed sign-ins is off: it would answer first and hide the lock-out.
 """
 
+from contextlib import suppress
 from datetime import timedelta
+from ipaddress import ip_address
 from math import ceil
 from typing import Any
 
@@ -136,7 +138,10 @@ class FirstCode(_Plain, ActivateTOTPForm):  # type: ignore[misc]  # its class ha
 def client_ip(request: HttpRequest) -> str:
     """The peer's address; behind our own proxy (HTTPS) the one that the proxy appended, which nobody can forge."""
     forwarded = request.headers.get("X-Forwarded-For", "") if settings.HTTPS else ""
-    return forwarded.rpartition(",")[2].strip() or request.META.get("REMOTE_ADDR") or "0.0.0.0"  # noqa: S104 - a stand-in
+    for address in (forwarded.rpartition(",")[2].strip(), request.META.get("REMOTE_ADDR")):
+        with suppress(ValueError):
+            return str(ip_address(address or ""))
+    return "0.0.0.0"  # noqa: S104 - a stand-in
 
 
 def username_for_axes(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:

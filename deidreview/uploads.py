@@ -9,6 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
+from annotations.domain.numbers import whole
 from deidreview.answers import wants_json
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -29,9 +30,10 @@ def upload_limit(get_response: GetResponse) -> GetResponse:
 def refusal(request: HttpRequest) -> int:
     """The status to refuse with, 0 where the body may be read."""
     given = request.META.get("CONTENT_LENGTH") or "0"
-    if "HTTP_TRANSFER_ENCODING" in request.META or not given.isascii() or not given.isdigit():
+    size = whole(given)
+    if "HTTP_TRANSFER_ENCODING" in request.META or size is None:
         return 411
-    return 413 if int(given) > settings.UPLOAD_MAX_BYTES + FORM_BYTES else 0
+    return 413 if size > settings.UPLOAD_MAX_BYTES + FORM_BYTES else 0
 
 
 def refused(request: HttpRequest, status: int) -> HttpResponse:

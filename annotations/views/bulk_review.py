@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -20,12 +20,12 @@ from annotations.selectors.bulk_rules import Rule, open_of, rule_of
 from annotations.selectors.occurrences import Occurrence, occurrences
 from annotations.selectors.precision import expected_of, rates_by, together
 from annotations.selectors.proposed_strings import Order, spans_of, strings
-from annotations.selectors.reviewing import MAX_ID, chosen_runs, run_authors
+from annotations.selectors.reviewing import chosen_runs, run_authors
 from annotations.selectors.workbench import labels_of
 from annotations.services.bulk_review import AT_ONCE, plan_bulk
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
-from annotations.views.requests import Request, number
+from annotations.views.requests import Request, number, numbers
 
 # Examples beside a plan; acts in the list; occurrences of a string on one page.
 EXAMPLES, RECENT, SHOWN = 8, 20, 200
@@ -165,7 +165,7 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
 
 def _plan_string(request: Request, access: Access, string: ProposedString, runs: Sequence[int]) -> BulkAct:
     """Exceptions are what was shown and not ticked; what stands on other pages is decided too."""
-    shown, ticked = (_ids(request.POST.getlist(name)) for name in ("shown", "tick"))
+    shown, ticked = (set(numbers(request.POST.getlist(name)[:SHOWN])) for name in ("shown", "tick"))
     act = request.POST.get("act", "")
     if act not in BulkAct.Act.values:
         raise ServiceError(_("choose what to do: accept or reject"), code="act")
@@ -176,13 +176,7 @@ def _plan_string(request: Request, access: Access, string: ProposedString, runs:
     return plan_bulk(project=access.project, user=access.user, rule=rule, act=BulkAct.Act(act))
 
 
-def _ids(values: Sequence[str]) -> set[int]:
-    return {int(value) for value in values[:SHOWN] if value.isascii() and value.isdecimal() and int(value) <= MAX_ID}
-
-
 def _string(access: Access, pk: int) -> ProposedString:
-    if pk > MAX_ID:
-        raise Http404("no such string")
     return get_object_or_404(ProposedString, pk=pk, author__project=access.project)
 
 

@@ -8,9 +8,8 @@ from django.views.decorators.http import require_POST
 from annotations.access import Can, enter
 from annotations.forms.refusals import sentence
 from annotations.models import Author
-from annotations.selectors.reviewing import MAX_ID
 from annotations.services.errors import ServiceError
-from annotations.views.requests import Request
+from annotations.views.requests import Request, numbers
 from models_runtime.models import Job
 from models_runtime.services.merging import MOST, review_together
 from models_runtime.views.tokens import form_key
@@ -20,10 +19,8 @@ from models_runtime.views.tokens import form_key
 def runs_together(request: Request, slug: str) -> HttpResponse:
     """POST `run` (authors' ids, several) and the form's `token`: to the review if the list is made, else to its run."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    wanted = [int(word) for word in request.POST.getlist("run")[: MOST + 1] if word.isascii() and word.isdecimal()]
-    rows = Author.objects.filter(
-        project=access.project, kind__in=Author.MODELS, pk__in=[pk for pk in wanted if pk <= MAX_ID]
-    )
+    wanted = numbers(request.POST.getlist("run")[: MOST + 1])
+    rows = Author.objects.filter(project=access.project, kind__in=Author.MODELS, pk__in=wanted)
     try:
         run = review_together(
             project=access.project,
