@@ -219,6 +219,7 @@ MIDDLEWARE = [
     "deidreview.middleware.ContentSecurityPolicy",
     "deidreview.middleware.response_headers",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "deidreview.boundary.Boundary",
     "django.contrib.sessions.middleware.SessionMiddleware",
     # Before anything that reads a body, after what knows who sends it.
     "deidreview.uploads.upload_limit",
@@ -227,6 +228,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "deidreview.limits.RequestLimits",
     "deidreview.middleware.SignInRequired",
+    "deidreview.boundary.JsonBody",
     "django.contrib.messages.middleware.MessageMiddleware",
     "deidreview.middleware.idle_logoff",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.urls import Resolver404, resolve
 from django.utils.formats import number_format
 
+from annotations.domain.numbers import whole
 from annotations.views.requests import UPLOADS
 from deidreview.answers import ask_to_sign_in, wants_json
 from deidreview.body_size import REQUEST_BYTES
@@ -36,9 +37,9 @@ def upload_limit(get_response: GetResponse) -> GetResponse:
 def _refusal(request: HttpRequest) -> HttpResponse | None:
     """None where the body may be read."""
     given = request.META.get("CONTENT_LENGTH") or "0"
-    if "HTTP_TRANSFER_ENCODING" in request.META or not given.isascii() or not given.isdigit():
+    size = whole(given)
+    if "HTTP_TRANSFER_ENCODING" in request.META or size is None:
         return _refused(request, 411, settings.UPLOAD_MAX_BYTES)
-    size = int(given)
     if size <= REQUEST_BYTES:
         return None
     if not _takes_uploads(request):

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from annotations.domain.names import bad_character
+
 RESERVED_HOTKEYS: Final = frozenset("npgfmux?/*")
 """Keys that the workbench and the review screen keep for themselves."""
 
@@ -195,8 +197,10 @@ def _text(data: Mapping[str, Any], key: str, where: str, default: str | None = N
     value = value.strip()
     if default is None and not value:
         raise LabelSetError(f"{where}: {key!r} is empty")
-    if any(unicodedata.category(ch) == "Cc" for ch in value) and key != "description":
-        raise LabelSetError(f"{where}: {key!r} holds a control character")
+    if key != "description" and (bad := bad_character(value)):
+        raise LabelSetError(
+            f"{where}: {key!r} holds {bad}, a control character or one that turns the direction of text"
+        )
     return value
 
 

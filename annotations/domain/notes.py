@@ -1,14 +1,13 @@
 """A note as it comes out of a file, and what can be wrong with it."""
 
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from annotations.domain.names import bad_character
 from annotations.domain.spans import Span
 
 NAME_LENGTH: Final = 255
-_FORBIDDEN_KINDS: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +64,8 @@ def _name_fault(name: str) -> str:
         return "it is empty"
     if len(name) > NAME_LENGTH:
         return f"it has {len(name)} characters, and at most {NAME_LENGTH} are allowed"
-    if any(unicodedata.category(ch) in _FORBIDDEN_KINDS for ch in name):
-        return "it holds a control character"
+    if bad := bad_character(name):
+        return f"it holds {bad}, a control character or one that turns the direction of text"
     if "\\" in name:
         return "it holds a backslash; folders are separated by '/'"
     if name.startswith("/"):

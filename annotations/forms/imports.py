@@ -1,6 +1,5 @@
 """What is dropped, chosen or pasted to be imported."""
 
-import json
 from typing import IO, Any
 
 from django import forms
@@ -10,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.domain.formats.base import is_system_file
 from annotations.domain.notes import NoteError, check_name
+from annotations.domain.strict_json import JsonError, read_json
 from annotations.forms.projects import LANGUAGE
 from annotations.services.staged import pack
 
@@ -104,9 +104,12 @@ class UploadForm(forms.Form):
         if not given:
             return []
         try:
-            return [path.encode().decode() for path in list(json.loads(given))]
-        except (ValueError, TypeError, AttributeError):
-            return [""]  # fits no choice of files: said beside them, where it can be seen
+            paths = read_json(given.encode())
+        except JsonError:
+            paths = None
+        if isinstance(paths, list) and all(isinstance(path, str) for path in paths):
+            return paths
+        return [""]  # fits no choice of files: said beside them, where it can be seen
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data

@@ -9,12 +9,11 @@ partly, missed, elsewhere) and in `planted_reader` whose reading that was; what 
 A proposal has the same number in all its rows; it is no id, since a gap between ids would tell what is hidden.
 """
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from annotations.domain.csv_lines import csv_line
 from annotations.models import Author, Document, Event, Label, Project, Span, User, Verb
 from annotations.selectors.planted import aliases
 
@@ -110,24 +109,9 @@ def as_jsonl(project: Project) -> Iterator[str]:
 
 def as_csv(project: Project) -> Iterator[str]:
     """RFC 4180, with a head. Places in gold are JSON."""
-    yield _line(COLUMNS)
+    yield csv_line(COLUMNS)
     for row in decisions(project):
-        yield _line([_cell(row[column]) for column in COLUMNS])
-
-
-def _line(cells: Sequence[Any]) -> str:
-    out = io.StringIO()
-    csv.writer(out).writerow(cells)
-    return out.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    """What a spreadsheet would run as a formula begins with an apostrophe instead: names are anybody's."""
-    if isinstance(value, list):
-        return json.dumps(value) if value else ""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return f"'{value}"
-    return value
+        yield csv_line(row[column] for column in COLUMNS)
 
 
 FORMATS: dict[str, Callable[[Project], Iterator[str]]] = {"csv": as_csv, "jsonl": as_jsonl}

@@ -8,11 +8,11 @@ from django.db.models import QuerySet
 from django.utils.translation import ngettext
 
 from annotations.access import Access, Can
+from annotations.domain.numbers import MAX_ID
 from annotations.models import Document, Flag
 from annotations.selectors.naming import callers
 
 # The largest id.
-MAX_NUMBER = 2**63 - 1
 
 
 class FlagItem(TypedDict):
@@ -59,7 +59,7 @@ def flags_of(access: Access, document: Document) -> list[FlagItem]:
 
 def flaggers(access: Access) -> tuple[int, int]:
     """Whose flags this person may see, as the first and the last user id: for statements that are prepared."""
-    return (0, MAX_NUMBER) if access.can(Can.READ_NOTES) else (access.user.pk, access.user.pk)
+    return (0, MAX_ID) if access.can(Can.READ_NOTES) else (access.user.pk, access.user.pk)
 
 
 def open_flag_rows(notes: Sequence[int]) -> "QuerySet[Flag, Any]":

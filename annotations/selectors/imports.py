@@ -1,6 +1,5 @@
 """Imports as pages show them."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,11 +33,6 @@ def report_lines(report: dict[str, Any]) -> Iterator[list[str]]:
     for outcome, key in (("refused", "refused"), ("taken with a warning", "warnings")):
         for problem in report.get(key, []):
             line = "" if problem["line"] is None else str(problem["line"])
-            yield [outcome, _harmless(problem["file"]), line, problem["code"], _harmless(problem["message"])]
+            yield [outcome, problem["file"], line, problem["code"], problem["message"]]
         if more := report.get(f"{key}_more", 0):
             yield [outcome, "", "", "more", f"and {more} more that are not listed"]
-
-
-def _harmless(cell: str) -> str:
-    """A spreadsheet takes a cell that begins like this for a formula; a quote keeps it text."""
-    return f"'{cell}" if re.match(r"[=+\-@\t\r]", cell) else cell

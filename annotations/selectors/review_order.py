@@ -5,8 +5,9 @@ from typing import Literal, get_args
 
 from django.http import QueryDict
 
+from annotations.domain.numbers import whole
+
 Order = Literal["note", "uncertainty", "false", "label", "informative"]
-_LABEL_DIGITS = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +21,7 @@ class Queue:
     def of(cls, data: QueryDict) -> "Queue":
         """From an address; nonsense is the plain order."""
         order = data.get("order", "")
-        label = data.get("label", "")
-        known = label.isascii() and label.isdecimal() and len(label) < _LABEL_DIGITS
-        return cls(order if order in get_args(Order) else "note", int(label) if known else None)  # type: ignore[arg-type]  # just looked at
+        return cls(order if order in get_args(Order) else "note", whole(data.get("label", "")))  # type: ignore[arg-type]  # just looked at
 
     @property
     def plain(self) -> bool:

@@ -9,9 +9,6 @@ from annotations.models import AnnotationSet, Author, Decision, Document, Handov
 from annotations.models.prepared import PreparedRead, columns_of, object_of
 from annotations.selectors.handovers import ACTIVE, Waiting, handed_on, waiting_of
 
-# The largest key a database can hold; a longer number in a URL is no note and no run.
-MAX_ID = 2**63 - 1
-
 
 @dataclass(frozen=True)
 class ReviewProgress:
@@ -51,7 +48,7 @@ _NOTE = PreparedRead(
 
 def run_author(project: Project, pk: int) -> Author | None:
     """The author of a run of this project."""
-    row = _RUN_AUTHOR.first(pk, project.pk, Author.Kind.RUN.value, Author.Kind.REFINED.value) if pk <= MAX_ID else None
+    row = _RUN_AUTHOR.first(pk, project.pk, Author.Kind.RUN.value, Author.Kind.REFINED.value)
     return object_of(Author, _AUTHOR_COLUMNS, row) if row else None
 
 
@@ -107,7 +104,7 @@ def review_progress(author: Author, user: User | None = None) -> ReviewProgress:
 
 def proposed_note(author: Author, pk: int) -> Document | None:
     """The note, if the run has read it; without its text, which is read when somebody asks for it."""
-    row = _NOTE.first(pk, author.pk, AnnotationSet.State.SUBMITTED.value) if pk <= MAX_ID else None
+    row = _NOTE.first(pk, author.pk, AnnotationSet.State.SUBMITTED.value)
     return object_of(Document, _NOTE_COLUMNS, row) if row else None
 
 

@@ -4,6 +4,7 @@ from django.utils.translation import gettext
 
 from annotations.models import Author, Membership, Project, User
 from annotations.services.errors import ServiceError
+from annotations.services.naming import good_name
 
 KINDS_WRITTEN_AS = {"annotator": Author.Kind.ANNOTATOR, "run": Author.Kind.RUN}
 GOLD_NAME = "gold"
@@ -34,7 +35,7 @@ def parse_written_as(spec: str) -> tuple[str, str]:
         raise ServiceError(
             gettext("%(spec)s is none of gold, annotator:NAME, run:NAME") % {"spec": repr(spec)}, code="as"
         )
-    return KINDS_WRITTEN_AS[kind], name.strip()
+    return KINDS_WRITTEN_AS[kind], good_name(name, code="as")
 
 
 def author_for_import(project: Project, spec: str) -> Author:

@@ -16,15 +16,13 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from annotations.domain.numbers import MAX_ID, MAX_OFFSET, is_whole
 from annotations.selectors.workbench import SpanItem
 from annotations.services.errors import ServiceError
 
 Place = tuple[int, int, int]
 """A span's start, end and label id."""
 MOST_AT_ONCE = 2000
-# What a column can hold: offsets are 32 bit, ids and the rest 64.
-MAX_OFFSET = 2**31 - 1
-MAX_NUMBER = 2**63 - 1
 
 
 class Kind(StrEnum):
@@ -122,15 +120,11 @@ def _uuid(data: Mapping[str, Any]) -> UUID:
         raise _malformed("change_id", "a UUID") from None
 
 
-def _is_number(value: object, most: int = MAX_NUMBER) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
-
-
 def _number(data: Mapping[str, Any], field: str) -> int:
-    value: Any = data.get(field)
-    if not _is_number(value, MAX_OFFSET if field in ("start", "end") else MAX_NUMBER):
+    value: object = data.get(field)
+    if not is_whole(value, MAX_OFFSET if field in ("start", "end") else MAX_ID):
         raise _malformed(field, "a whole number, 0 or more")
-    return int(value)
+    return value
 
 
 def _spans(data: Mapping[str, Any]) -> tuple[Wanted, ...]:
@@ -148,7 +142,7 @@ def _spans(data: Mapping[str, Any]) -> tuple[Wanted, ...]:
 
 def _place(data: Mapping[str, Any]) -> Place:
     value = data.get("seen")
-    if not isinstance(value, list | tuple) or len(value) != 3 or not all(_is_number(part) for part in value):
+    if not isinstance(value, list | tuple) or len(value) != 3 or not all(is_whole(part) for part in value):
         raise _malformed("seen", "[start, end, label]")
     return value[0], value[1], value[2]
 

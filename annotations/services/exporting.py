@@ -16,6 +16,7 @@ from django.utils.translation import gettext, ngettext
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import Loss, OutNote
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
+from annotations.domain.numbers import MAX_OFFSET, whole
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.splits import Side
 from annotations.models import (
@@ -106,7 +107,8 @@ def wanted_set(project: Project, spec: str, split: str = "") -> Wanted:
 def _wanted(project: Project, spec: str) -> Wanted:
     kind, _, name = spec.partition(":")
     if kind == "gold" and name:
-        version = project.gold_versions.filter(number=int(name)).first() if name.isdecimal() else None
+        number = whole(name, MAX_OFFSET)
+        version = project.gold_versions.filter(number=number).first() if number is not None else None
         if version is None:
             numbers = ", ".join(str(v.number) for v in project.gold_versions.order_by("number")) or "none yet"
             raise ServiceError(
@@ -120,8 +122,8 @@ def _wanted(project: Project, spec: str) -> Wanted:
         author = authors.first()
     else:
         author = authors.filter(name=name).first()
-        if author is None and kind == Author.Kind.RUN and name.isdecimal():
-            author = authors.filter(pk=int(name)).first()
+        if author is None and kind == Author.Kind.RUN and (pk := whole(name)) is not None:
+            author = authors.filter(pk=pk).first()
     if author is None:
         known = ", ".join(set_specs(project)) or "none yet"
         raise ServiceError(

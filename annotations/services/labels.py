@@ -12,6 +12,7 @@ from annotations.services.comparing import expect_relabelling
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.label_lock import change_labels
+from annotations.services.naming import good_name
 from annotations.services.proposed_notes import relabel_notes
 from annotations.services.proposed_strings import relabel_strings, remove_strings, tally_of
 
@@ -39,7 +40,9 @@ def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
     if "hotkey" in changes:
         changes["hotkey"] = check_hotkey(changes["hotkey"])
     for field in ("name", "placeholder"):
-        if field in changes and not changes[field].strip():
+        if field in changes:
+            changes[field] = good_name(changes[field], code=field)
+        if field in changes and not changes[field]:
             raise ServiceError(
                 _("a label needs a name") if field == "name" else _("a label needs a placeholder"), code=field
             )
@@ -76,7 +79,7 @@ def add_label(
     *, label_set: LabelSet, category: Category, name: str, actor: User | None, hotkey: str = "", description: str = ""
 ) -> Label:
     """A new label at the end of the list; its ASCII code is made from the name."""
-    name = name.strip()
+    name = good_name(name)
     if not name:
         raise ServiceError(_("a label needs a name"), code="name")
     if category.label_set_id != label_set.pk:

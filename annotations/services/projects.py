@@ -13,6 +13,7 @@ from annotations.models import Author, Category, Label, LabelSet, Membership, Pr
 from annotations.models.project import PlantedShare
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
+from annotations.services.naming import good_name
 
 HUES = 12
 
@@ -37,7 +38,7 @@ def create_project(
     actor: User | None = None,
 ) -> Project:
     """A project with its own copy of a shipped label set; `manager` becomes its first member."""
-    name = name.strip()
+    name = good_name(name)
     if not name:
         raise ServiceError(_("a project needs a name"), code="name")
     chosen = slugify(slug or name)[:60].strip("-")
@@ -132,6 +133,8 @@ def update_project(*, project: Project, actor: User | None, **changes: object) -
             _("leaks are planted in one of these shares of the notes, in percent: %(shares)s") % {"shares": shares},
             code="share",
         )
+    if "name" in changes:
+        changes["name"] = good_name(str(changes["name"]))
     changed = [field for field, value in changes.items() if getattr(project, field) != value]
     if not changed:
         return project

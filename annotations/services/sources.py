@@ -14,6 +14,7 @@ from typing import IO, Protocol
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from annotations.domain.names import bad_character, shown
 from annotations.domain.notes import NoteError, Problem
 from annotations.domain.zips import MOST_ENTRIES, TooManyEntries, open_zip
 from annotations.services.errors import ServiceError
@@ -209,7 +210,7 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
 def source_at(path: Path) -> Source:
     """The source for a path of the command line. Raises ServiceError naming the path."""
     if not path.exists():
-        raise ServiceError(_("%(path)s: there is nothing here") % {"path": path}, code="path")
+        raise ServiceError(_("%(path)s: there is nothing here") % {"path": shown(str(path))}, code="path")
     if path.is_dir():
         return FolderSource(path)
     if zipfile.is_zipfile(path):
@@ -271,6 +272,15 @@ def parse_patients(data: bytes, file: str) -> dict[str, str]:
                 raise ServiceError(
                     _("%(file)s, line %(line_num)s: a patient id has at most 80 characters; nothing was taken")
                     % {"file": file, "line_num": rows.line_num},
+                    code="patients",
+                )
+            if bad := bad_character(patient):
+                raise ServiceError(
+                    _(
+                        "%(file)s, line %(line_num)s: the patient id holds %(character)s, a control character or one "
+                        "that turns the direction of text; nothing was taken"
+                    )
+                    % {"file": file, "line_num": rows.line_num, "character": bad},
                     code="patients",
                 )
             found[name.removesuffix(".txt")] = patient

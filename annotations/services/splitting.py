@@ -14,6 +14,7 @@ from annotations.models import GoldVersion, GoldVersionNote, Project, User, Verb
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.kept import keep, kept, key_of
+from annotations.services.naming import good_name
 
 SEED_LENGTH = 40
 BATCH = 500
@@ -45,10 +46,10 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
     split, so nothing is written (`made` is False), unless patient ids have changed since. Raises ServiceError `seed`
     where the version is split by this seed with other shares: sides would have to change.
     """
-    seed = seed.strip()
-    if not seed or len(seed) > SEED_LENGTH or not seed.isprintable():
+    seed = good_name(seed, code="seed")
+    if not seed or len(seed) > SEED_LENGTH:
         raise ServiceError(
-            _("a seed has 1 to %(seed_length)s characters, all of them printable") % {"seed_length": SEED_LENGTH},
+            _("a seed has 1 to %(seed_length)s characters") % {"seed_length": SEED_LENGTH},
             code="seed",
         )
     try:

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from annotations.domain.names import shown
 from annotations.models import Project, StoredChunk, StoredFile, User
 
 CHUNK = 1024 * 1024
@@ -23,7 +24,7 @@ def store_file(*, project: Project, kind: str, name: str, content: IO[bytes], ac
         stored = StoredFile.objects.create(
             project=project,
             kind=kind,
-            name=name[-255:],
+            name=shown(name)[-255:],
             created_by=actor,
             expires_at=None if kind == StoredFile.Kind.MODEL else _end(),
         )

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.access import Access, Can, enter, note_for
+from annotations.domain.numbers import MAX_OFFSET
 from annotations.forms.refusals import sentence
 from annotations.models import AnnotationSet, Author, Cause, Document, Verb
 from annotations.selectors.adjudicating import desk, desk_state
@@ -22,11 +23,10 @@ from annotations.services.adjudicating import close, decide, reopen
 from annotations.services.adjudication_plan import Act, Seen
 from annotations.services.adjudication_plan import Request as AdjudicateRequest
 from annotations.services.causes import set_cause
-from annotations.services.changes import MAX_NUMBER, MAX_OFFSET
+from annotations.services.changes import Refused
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
-from annotations.views.decisions import body_of, change_id_of, malformed, place_of, same_person, whole
-from annotations.views.requests import Request
+from annotations.views.requests import Request, body_of, change_id_of, is_json, malformed, place_of, whole_of
 
 View = Callable[..., HttpResponse]
 WITH_A_SPAN = (Act.OWN, Act.DROP)
@@ -50,7 +50,7 @@ def json_answers(view: View) -> View:
             return view(request, access, note)
         except ServiceError as error:
             body = {"error": error.code, "message": sentence(error)}
-            status = 400 if error.code == "malformed" else 409
+            status = error.status if isinstance(error, Refused) else 409
             return JsonResponse(body | _state(access, note), status=status)
 
     return wrapped
@@ -116,9 +116,8 @@ def _spans(each: AnnotationSet) -> list[tuple[int, int, int]]:
 @json_answers
 def adjudicate_decide(request: Request, access: Access, note: Document) -> HttpResponse:
     """One act. The answer is the note as it then stands."""
-    data = body_of(request)
-    same_person(access, data)
-    return JsonResponse(decide(project=access.project, document=note, user=access.user, request=_read(data)))
+    asked = _read(body_of(request))
+    return JsonResponse(decide(project=access.project, document=note, user=access.user, request=asked))
 
 
 @require_POST
@@ -126,11 +125,10 @@ def adjudicate_decide(request: Request, access: Access, note: Document) -> HttpR
 def adjudicate_cause(request: Request, access: Access, note: Document) -> HttpResponse:
     """Why annotators differ at a place (empty: not said). The answer is the note as it then stands."""
     data = body_of(request)
-    same_person(access, data)
     kind = data.get("kind")
     if kind != "" and kind not in Cause.Kind.values:
         raise malformed("kind", f"empty or one of {', '.join(Cause.Kind.values)}")
-    start, end = (whole(data.get(field), field, MAX_OFFSET) for field in ("start", "end"))
+    start, end = (whole_of(data.get(field), field, MAX_OFFSET) for field in ("start", "end"))
     set_cause(document=note, start=start, end=end, kind=kind, user=access.user)
     return JsonResponse(_state(access, note))
 
@@ -147,8 +145,7 @@ def adjudicate_state(request: Request, access: Access, note: Document) -> HttpRe
 def adjudicate_close(request: Request, access: Access, note: Document) -> HttpResponse:
     """End the adjudication of this note. The script gets JSON; without it, the page again."""
     here = reverse("adjudicate", args=[access.project.slug, note.pk])
-    if request.content_type == "application/json":
-        same_person(access, body_of(request))
+    if is_json(request):
         close(project=access.project, document=note, user=access.user)
         return JsonResponse({"next": here})
     try:
@@ -181,7 +178,7 @@ def _read(data: dict[str, Any]) -> AdjudicateRequest:
         change_id=change_id_of(data),
         act=act,
         seen=_seen(data.get("seen", [])),
-        reader=whole(data.get("reader"), "reader", MAX_NUMBER) if act is Act.READER else None,
+        reader=whole_of(data.get("reader"), "reader") if act is Act.READER else None,
         span=place_of([data.get(field) for field in ("start", "end", "label")]) if act in WITH_A_SPAN else None,
         quote=quote if act is Act.OWN else None,
     )
@@ -194,5 +191,5 @@ def _seen(value: object) -> tuple[Seen, ...]:
     for each in value:
         if not isinstance(each, list) or len(each) != 3 or not isinstance(each[2], str):
             raise malformed("seen", "a list of [start, end, key]")
-        found.append(Seen(whole(each[0], "seen", MAX_OFFSET), whole(each[1], "seen", MAX_OFFSET), each[2]))
+        found.append(Seen(whole_of(each[0], "seen", MAX_OFFSET), whole_of(each[1], "seen", MAX_OFFSET), each[2]))
     return tuple(found)

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -22,12 +22,12 @@ from annotations.selectors.occurrences import Occurrence, occurrences
 from annotations.selectors.planted import aliases
 from annotations.selectors.precision import expected_of, rates_by, together
 from annotations.selectors.proposed_strings import Order, spans_of, strings
-from annotations.selectors.reviewing import MAX_ID, chosen_runs, run_authors
+from annotations.selectors.reviewing import chosen_runs, run_authors
 from annotations.selectors.workbench import labels_of
 from annotations.services.bulk_review import AT_ONCE, plan_bulk
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
-from annotations.views.requests import Request, number
+from annotations.views.requests import Request, number, numbers
 
 # Examples beside a plan; acts in the list; occurrences of a string on one page.
 EXAMPLES, RECENT, SHOWN = 8, 20, 200
@@ -188,12 +188,10 @@ def _plan_string(request: Request, access: Access, string: ProposedString, runs:
 
 def _ids(values: Sequence[str], access: Access) -> set[int]:
     back = aliases(access.project).back
-    return {back(int(one)) for one in values[:SHOWN] if one.isascii() and one.isdecimal() and int(one) <= MAX_ID}
+    return {back(one) for one in numbers(values[:SHOWN])}
 
 
 def _string(access: Access, pk: int) -> ProposedString:
-    if pk > MAX_ID:
-        raise Http404("no such string")
     return get_object_or_404(ProposedString, pk=pk, author__project=access.project)
 
 

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotations.access import Access, note_for, notes_for
+from annotations.domain.numbers import is_whole
 from annotations.models import AnnotationSet, Document, Verb
 from annotations.selectors.personal import labels_stamp, own_labels
 from annotations.selectors.workbench import began_from, next_note, own_set, spans_of
@@ -17,25 +18,18 @@ from annotations.services.events import record
 from annotations.services.reading import reopen, submit
 from annotations.services.seeding import begin_reading
 from annotations.services.spans import Answer, apply_change
-from annotations.views.workbench_answers import (
-    began_words,
-    body_of,
-    json_answers,
-    note_address,
-    open_project,
-    same_person,
-)
+from annotations.views.requests import Request, body_of, is_json
+from annotations.views.workbench_answers import began_words, json_answers, note_address, open_project
 
 
 @require_POST
 @json_answers
-def changes(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def changes(request: Request, slug: str, pk: int) -> HttpResponse:
     """One change of the person's own reading."""
     access = open_project(request, slug)
     note = note_for(access, pk)
-    data = body_of(request)
-    same_person(request, data)
-    answer = apply_change(document=note, user=access.user, change=read_change(data), blind=access.blind)
+    change = read_change(body_of(request))
+    answer = apply_change(document=note, user=access.user, change=change, blind=access.blind)
     return JsonResponse(_as_json(answer))
 
 
@@ -59,7 +53,7 @@ def _as_json(answer: Answer) -> dict[str, Any]:
 
 @require_GET
 @json_answers
-def spans(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def spans(request: Request, slug: str, pk: int) -> HttpResponse:
     """The person's own spans; with ?version=N only if there is something newer. Brings a fresh form token along.
 
     With ?labels=STAMP also the labels, if they or their keys are others now.
@@ -96,21 +90,19 @@ def _labels_if_others(access: Access, known: str) -> dict[str, Any]:
 
 @require_POST
 @json_answers
-def submit_note(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def submit_note(request: Request, slug: str, pk: int) -> HttpResponse:
     """Hand the reading in. The page's script gets JSON; without it, the next note."""
     access = open_project(request, slug)
     note = _short_note(access, pk)
-    data = body_of(request) if request.content_type == "application/json" else {}
-    same_person(request, data)
-    version = data.get("version")
+    version = body_of(request).get("version") if is_json(request) else None
     reading = submit(
         document=note,
         user=access.user,
-        version=version if isinstance(version, int) else None,
+        version=version if is_whole(version) else None,
         blind=access.blind,
     )
     on = f"{reverse('next_note', args=[slug])}?after={pk}"
-    if request.content_type != "application/json":
+    if not is_json(request):
         return redirect(on)
     # What there is to do now; not this one again, submitted twice in two tabs or not.
     following = next_note(access, note.pk)
@@ -126,14 +118,13 @@ def submit_note(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 @json_answers
-def reopen_note(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def reopen_note(request: Request, slug: str, pk: int) -> HttpResponse:
     """Make a submitted reading a draft again."""
     access = open_project(request, slug)
     note = _short_note(access, pk)
-    same_person(request, body_of(request) if request.content_type == "application/json" else {})
     reading = reopen(document=note, user=access.user)
     here = reverse("annotate", args=[slug, pk])
-    if request.content_type != "application/json":
+    if not is_json(request):
         return redirect(here)
     return JsonResponse({"version": reading.version, "state": reading.state, "next": here})
 

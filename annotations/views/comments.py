@@ -10,9 +10,8 @@ from django.views.decorators.http import require_POST
 
 from annotations.access import Access
 from annotations.models import AnnotationSet, Author, Comment, Document
-from annotations.services.changes import Refused
 from annotations.services.comments import About, add_comment, answer, delete_comment, edit_comment, settle
-from annotations.views.requests import Request
+from annotations.views.requests import Request, change_id_of
 from annotations.views.talk import Act, do, id_in, json_refusals, needed_id, offset_in
 
 Data = Mapping[str, Any]
@@ -76,13 +75,7 @@ def _thread(comment: Comment) -> int:
 
 
 def _change_id(data: Data) -> UUID | None:
-    value = data.get("change_id")
-    if not value:
-        return None
-    try:
-        return UUID(value)
-    except (TypeError, ValueError, AttributeError):
-        raise Refused("malformed", "The field 'change_id' must be a UUID.") from None
+    return change_id_of(data) if data.get("change_id") else None
 
 
 ACTS: dict[str, Act] = {

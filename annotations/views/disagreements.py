@@ -1,10 +1,8 @@
 """Where annotators differ: every place in its sentence, with its cause and what is said about it."""
 
-import re
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
-from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -17,17 +15,17 @@ from django_htmx.http import HttpResponseClientRefresh
 from annotations.access import Access, Can, enter, note_for
 from annotations.domain.agreement import Unit
 from annotations.domain.disagreement import Kind
+from annotations.domain.numbers import MAX_OFFSET, whole
 from annotations.forms.refusals import sentence
 from annotations.models import Author, Cause, Document
 from annotations.selectors.comments import may_comment, threads
 from annotations.selectors.disagreements import UNTAGGED, Filters, counts, differences, page, rounds
 from annotations.selectors.workbench import labels_of
 from annotations.services.causes import set_cause
-from annotations.services.changes import MAX_OFFSET
 from annotations.services.comments import About, add_comment, answer
 from annotations.services.comparing import bring_up_to_date
 from annotations.services.errors import ServiceError
-from annotations.views.requests import Request, number
+from annotations.views.requests import Request, number, uuid_of
 
 KINDS = {
     Kind.MISSED: (gettext_lazy("Missed"), gettext_lazy("One marked it, another marked nothing there.")),
@@ -37,7 +35,6 @@ KINDS = {
 }
 # How long a request may compare notes: of the page itself, and of its progress bar.
 AT_ONCE, IN_STEPS = 0.4, 1.5
-_PAIR = re.compile(r"(\d{1,18})-(\d{1,18})")
 
 
 @require_safe
@@ -63,7 +60,7 @@ def _comparing(request: Request, access: Access, left: int) -> HttpResponse:
 def _filters(request: Request, access: Access) -> tuple[Filters, str]:
     """What the query asks for; what is no filter of this project is left out, and `told` says so."""
     data, told = request.GET, ""
-    pair = _PAIR.fullmatch(data.get("pair", ""))
+    pair = _pair(data, "pair")
     if pair and access.unnamed:
         pair, told = (
             None,
@@ -73,7 +70,7 @@ def _filters(request: Request, access: Access) -> tuple[Filters, str]:
     return Filters(
         kind=kind if kind in list(Kind) else "",
         label=number(data, "label"),
-        pair=(int(pair[1]), int(pair[2])) if pair else None,
+        pair=pair,
         note=number(data, "note"),
         round=number(data, "round"),
         cause=cause if cause in [*Cause.Kind.values, UNTAGGED] else "",
@@ -117,8 +114,8 @@ def _places(request: Request, access: Access, filters: Filters) -> dict[str, Any
     found = page(
         access.project,
         filters,
-        after=_place(request.GET, "after"),
-        before=_place(request.GET, "before"),
+        after=_pair(request.GET, "after"),
+        before=_pair(request.GET, "before"),
         hidden=access.unnamed,
     )
     query = _query(filters)
@@ -162,9 +159,10 @@ def _kind_url(access: Access, filters: Filters, kind: Kind) -> str:
     return f"{reverse('disagreements', args=[access.project.slug])}?{query}"
 
 
-def _place(data: Mapping[str, Any], name: str) -> tuple[int, int] | None:
-    found = _PAIR.fullmatch(str(data.get(name, "")))
-    return (int(found[1]), int(found[2])) if found else None
+def _pair(data: Mapping[str, Any], name: str) -> tuple[int, int] | None:
+    """Two numbers with a hyphen between."""
+    one, other = (whole(word) for word in str(data.get(name, "")).partition("-")[::2])
+    return None if one is None or other is None else (one, other)
 
 
 # ── What is done at one place ────────────────────────────────────────────────────────────────────────────────────────
@@ -227,7 +225,7 @@ def disagreement_talk(request: Request, slug: str, pk: int, start: int, end: int
 def _say(request: Request, access: Access, note: Document, start: int, end: int, text: str) -> tuple[str, int]:
     """Add a comment or an answer; what to tell where it was refused, and the status."""
     thread = number(request.POST, "answers")
-    change_id = _uuid(request.POST.get("change_id", ""))
+    change_id = uuid_of(request.POST.get("change_id"))
     try:
         if thread is not None:
             answer(access=access, document=note, thread=thread, text=text, change_id=change_id)
@@ -237,10 +235,3 @@ def _say(request: Request, access: Access, note: Document, start: int, end: int,
     except ServiceError as error:
         return sentence(error), getattr(error, "status", 422)
     return "", 200
-
-
-def _uuid(value: str) -> UUID | None:
-    try:
-        return UUID(value)
-    except ValueError:
-        return None

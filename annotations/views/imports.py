@@ -1,6 +1,5 @@
 """Bringing notes in: drop or paste, look at what would happen, start, read the report."""
 
-import csv
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.access import Access, Can, enter
+from annotations.domain.csv_lines import csv_line
 from annotations.domain.notes import NoteError
 from annotations.forms.imports import PasteForm, UploadForm
 from annotations.forms.refusals import sentence
@@ -142,5 +142,5 @@ def import_report(request: Request, slug: str, pk: int) -> HttpResponse:
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{slugify(access.project.slug)}-import-{row.pk}.csv"'
     response.write("\ufeff")  # spreadsheets take a CSV for UTF-8 only with it
-    csv.writer(response).writerows(report_lines(row.report))
+    response.writelines(map(csv_line, report_lines(row.report)))
     return response

@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from annotations.access import Access, Can, enter
+from annotations.domain.numbers import whole
 from annotations.forms.labels import AddLabelForm, EditLabelForm, MergeForm
 from annotations.forms.refusals import refuse
 from annotations.models import Label, LabelSet
@@ -49,11 +50,9 @@ def _add(access: Access, label_set: LabelSet, form: AddLabelForm) -> bool:
 def _sent_twice(form: AddLabelForm) -> bool:
     """Whether this very label is there: the second click on "Add" is no error."""
     wanted = {field: str(form.data.get(field, "")).strip() for field in ("name", "hotkey", "description", "category")}
-    if not wanted["category"].isdecimal():
-        return False
     there = Label.objects.filter(label_set=form.label_set, merged_into__isnull=True, name=wanted["name"]).first()
     return there is not None and (
-        there.category_id == int(wanted["category"])
+        there.category_id == whole(wanted["category"])
         and there.hotkey == wanted["hotkey"].lower()
         and there.description == wanted["description"].replace("\r\n", "\n")
     )

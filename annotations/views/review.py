@@ -33,7 +33,7 @@ from annotations.selectors.reviewing import (
     run_author,
 )
 from annotations.selectors.settled import origin_of
-from annotations.services.changes import MAX_NUMBER
+from annotations.services.changes import Refused
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
 from annotations.services.offering import ONE_IN, next_offered
@@ -43,8 +43,16 @@ from annotations.services.review import decide
 from annotations.services.review_closing import close_review, reopen_review
 from annotations.services.review_log import Act
 from annotations.services.review_queue import next_in_queue
-from annotations.views.decisions import body_of, change_id_of, malformed, place_of, same_person, whole
-from annotations.views.requests import Request, number
+from annotations.views.requests import (
+    Request,
+    body_of,
+    change_id_of,
+    is_json,
+    malformed,
+    number,
+    place_of,
+    whole_of,
+)
 
 View = Callable[..., HttpResponse]
 ON_A_PROPOSAL = (Act.ACCEPT, Act.REJECT, Act.CORRECT)
@@ -72,7 +80,7 @@ def json_answers(view: View) -> View:
         try:
             return view(request, access, run, note)
         except ServiceError as error:
-            status = 400 if error.code == "malformed" else 409
+            status = error.status if isinstance(error, Refused) else 409
             body = {"error": error.code, "message": sentence(error)}
             return JsonResponse(body | _state(access, run, note), status=status)
 
@@ -163,11 +171,8 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
 @json_answers
 def review_decide(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
     """One decision. The answer is the review as it then stands."""
-    data = body_of(request)
-    same_person(access, data)
-    state = decide(
-        document=note, author=run, user=access.user, request=_read(data, proposal_named(access.project, run, note))
-    )
+    asked = _read(body_of(request), proposal_named(access.project, run, note))
+    state = decide(document=note, author=run, user=access.user, request=asked)
     return JsonResponse(_named(state, access))
 
 
@@ -189,9 +194,8 @@ def review_close(request: Request, access: Access, run: Author, note: Document) 
     """
     hidden = hidden_at(run, note)
     following = f"{reverse('review_next', args=[access.project.slug, run.pk])}{kept(request, after=note.pk)}"
-    if request.content_type == "application/json":
+    if is_json(request):
         data = body_of(request)
-        same_person(access, data)
         known = proposal_named(access.project, run, note)
         rest, stage = _rest(data.get("rest", []), known), _stage(data.get("stage"))
         wanted = data.get("with_gold") is True
@@ -297,7 +301,7 @@ def _read(data: dict[str, Any], known: Callable[[int], int]) -> ReviewRequest:
     return ReviewRequest(
         change_id=change_id_of(data),
         act=act,
-        proposal=known(whole(data.get("proposal"), "proposal", MAX_NUMBER)) if act in ON_A_PROPOSAL else None,
+        proposal=known(whole_of(data.get("proposal"), "proposal")) if act in ON_A_PROPOSAL else None,
         place=place_of([data.get(field) for field in ("start", "end", "label")]) if act in WITH_A_PLACE else None,
         quote=quote if act in QUOTED else None,
         seen=_seen(data.get("seen")) if act in ON_A_PROPOSAL else None,
@@ -307,7 +311,7 @@ def _read(data: dict[str, Any], known: Callable[[int], int]) -> ReviewRequest:
 def _rest(value: object, known: Callable[[int], int]) -> set[int]:
     if not isinstance(value, list) or len(value) > MOST_REST:
         raise malformed("rest", f"a list of at most {MOST_REST:,} proposals")
-    return {known(whole(each, "rest", MAX_NUMBER)) for each in value}
+    return {known(whole_of(each, "rest")) for each in value}
 
 
 def _seen(value: object) -> Seen:

@@ -12,14 +12,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from annotations.access import Access, Can, enter, notes_for
+from annotations.domain.numbers import MAX_ID, MAX_OFFSET, whole
 from annotations.models import Document, Verb
 from annotations.selectors.adjudicating import has_seen_outcome
 from annotations.selectors.comments import ThreadItem, may_comment, page_of, thread_of
 from annotations.selectors.flags import flags_of
-from annotations.services.changes import MAX_NUMBER, MAX_OFFSET, Refused
+from annotations.services.changes import Refused
 from annotations.services.events import record
-from annotations.views.requests import Request, number
-from annotations.views.workbench_answers import View, body_of, json_answers, same_person
+from annotations.views.requests import Request, body_of, is_json, number, whole_of
+from annotations.views.workbench_answers import View, json_answers
 
 Act = Callable[[Access, Document, Mapping[str, Any]], int | None]
 """Does what a POST asks; of comments it returns the id of the thread that was changed."""
@@ -31,18 +32,18 @@ def json_refusals(view: View) -> View:
 
     @wraps(view)
     def wrapped(request: Request, **kwargs: Any) -> HttpResponse:
-        return (as_json if _is_json(request) else view)(request, **kwargs)
+        return (as_json if _wants_json(request) else view)(request, **kwargs)
 
     return wrapped
 
 
-def _is_json(request: Request) -> bool:
-    return request.content_type == "application/json" or request.headers.get("Accept", "") == "application/json"
+def _wants_json(request: Request) -> bool:
+    return is_json(request) or request.headers.get("Accept", "") == "application/json"
 
 
 def short_note(access: Access, pk: int) -> Document:
     """The note without its text. Raises Http404."""
-    note = notes_for(access).only("id", "project_id", "length").filter(pk=pk).first() if pk <= MAX_NUMBER else None
+    note = notes_for(access).only("id", "project_id", "length").filter(pk=pk).first()
     if note is None:
         raise Http404("no such note")
     return note
@@ -87,10 +88,8 @@ def do(request: Request, slug: str, pk: int, acts: Mapping[str, Act], *, anchor:
     """
     access = enter(request.user, slug, Can.ANNOTATE)
     note = short_note(access, pk)
-    if request.content_type == "application/json":
-        data = body_of(request)
-        same_person(request, data)
-        root = _act(access, note, data, acts)
+    if is_json(request):
+        root = _act(access, note, body_of(request), acts)
         thread = None if root is None else thread_of(access, note, root)
         said = {} if root is None else {"root": root, "thread": thread}
         return _talk_answer(request, access, note, said, shown=[thread] if thread else [])
@@ -115,16 +114,12 @@ def _back(request: Request, access: Access, pk: int) -> str:
     return reverse("note", args=[access.project.slug, pk]) + (f"?set={wanted}" if wanted is not None else "")
 
 
-def id_in(data: Mapping[str, Any], field: str, most: int = MAX_NUMBER) -> int | None:
+def id_in(data: Mapping[str, Any], field: str, most: int = MAX_ID) -> int | None:
     """A whole number from JSON or a form; None where there is none. Raises Refused (`malformed`), naming the field."""
     value = data.get(field)
     if value is None or value == "":
         return None
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 20:
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        raise Refused("malformed", f"The field {field!r} must be a whole number, 0 or more.")
-    return value
+    return whole_of(whole(value, most) if isinstance(value, str) else value, field, most)
 
 
 def needed_id(data: Mapping[str, Any], field: str) -> int:

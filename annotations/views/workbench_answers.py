@@ -1,6 +1,5 @@
 """What the workbench's views share: who comes in, what came in, and refusals as JSON."""
 
-import json
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, cast
@@ -42,25 +41,6 @@ def open_project(request: HttpRequest, slug: str) -> Access:
     """The project for somebody who annotates there; Http404 and PermissionDenied as `access.enter`."""
     # Nobody gets here without having signed in (SignInRequired).
     return enter(cast(User, request.user), slug, Can.ANNOTATE)
-
-
-def body_of(request: HttpRequest) -> dict[str, Any]:
-    """The request's JSON object. Raises Refused."""
-    try:
-        data = json.loads(request.body)
-    except (ValueError, RecursionError):
-        raise Refused("malformed", "The request is no JSON.") from None
-    if not isinstance(data, dict):
-        raise Refused("malformed", "The request must be a JSON object.")
-    return data
-
-
-def same_person(request: HttpRequest, data: dict[str, Any]) -> None:
-    """A page that one person opened must not save as another who signed in meanwhile in the same browser."""
-    if data.get("person", request.user.pk) != request.user.pk:
-        raise Refused(
-            "person", _("Somebody else is signed in now in this browser. Sign in as yourself to save."), status=409
-        )
 
 
 def note_address(slug: str, pk: int | None) -> dict[str, Any] | None:

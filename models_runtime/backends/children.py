@@ -16,7 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
+from annotations.domain.names import bad_character, shown
 from annotations.domain.spans import Span
+from annotations.domain.strict_json import JsonError, read_json, texts_in
 from models_runtime.backends.base import BackendError
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -87,14 +89,22 @@ def check(modules: Mapping[str, str], path: Path) -> dict[str, Any]:
         except subprocess.TimeoutExpired:
             raise BackendError("this file is refused: opening it took too long", permanent=True) from None
         try:
-            said = json.loads(out.splitlines()[-1])
-        except (IndexError, ValueError):
+            said = read_json(out.splitlines()[-1])
+        except (IndexError, JsonError):
             said = None
+        if not process.returncode and said is None:
+            raise BackendError("this file is refused: its card holds what can't be kept", permanent=True)
         if process.returncode or not isinstance(said, dict):
             ending = _ending(process)
             raise BackendError(f"this file is refused: it is damaged, opening it crashes ({ending})", permanent=True)
     if "error" in said:
-        raise BackendError(str(said["error"]), permanent=True)
+        raise BackendError(shown(str(said["error"])), permanent=True)
+    # Labels, algorithms, languages: all of a card's texts are names.
+    if bad := next(filter(None, map(bad_character, texts_in(said))), ""):
+        raise BackendError(
+            f"this file is refused: its card holds {bad}, a control character or one that turns the direction of text",
+            permanent=True,
+        )
     return said
 
 

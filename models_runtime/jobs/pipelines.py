@@ -10,6 +10,7 @@ from typing import Any
 
 from django.conf import settings
 
+from annotations.domain.names import bad_character, unkeepable
 from models_runtime.jobs.foreign_model import Foreign
 from models_runtime.registry import PIPELINE
 
@@ -63,6 +64,8 @@ def _read(name: str, path: str, data: Path, *, folder: bool) -> Iterator[Foreign
         for label in labels[component]
     }
     language, version, told = (str(meta.get(key, ""))[:200] for key in ("lang", "version", "description"))
+    if any(map(bad_character, (*spoken, language, version))) or unkeepable(told):
+        return
     yield Foreign(PIPELINE, name, path, tuple(sorted(spoken)), language, version, told, folder=folder)
 
 

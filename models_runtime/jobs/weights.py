@@ -14,6 +14,7 @@ from typing import Any
 
 from django.conf import settings
 
+from annotations.domain.names import bad_character
 from annotations.domain.tag_names import labels_in
 from models_runtime.jobs.foreign_model import Foreign
 from models_runtime.registry import TAGGER
@@ -107,6 +108,7 @@ def _labels(config: dict[str, Any]) -> tuple[str, ...]:
     ):
         return ()
     try:
-        return labels_in(map(str, names.values()))
+        labels = labels_in(map(str, names.values()))
     except ValueError:
         return ()
+    return () if any(map(bad_character, labels)) else labels

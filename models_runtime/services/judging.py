@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext
 
+from annotations.domain.numbers import MAX_OFFSET, whole
 from annotations.domain.scoring.judging import THRESHOLD
 from annotations.models import Project, User, Verb
 from annotations.selectors.scores import compared
@@ -171,6 +172,7 @@ def _threshold(word: str) -> float:
 def _number(word: str) -> int | None:
     if not word:
         return None
-    if not (word.isascii() and word.isdecimal() and len(word) < 9 and int(word)):
+    found = whole(word, MAX_OFFSET)
+    if not found:
         raise ServiceError(gettext("%(word)s is no number of notes") % {"word": repr(word[:20])}, code="notes")
-    return int(word)
+    return found

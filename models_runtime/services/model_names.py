@@ -4,20 +4,18 @@ from django.utils.translation import gettext as _
 
 from annotations.models import Project
 from annotations.services.errors import ServiceError
+from annotations.services.naming import good_name
 from models_runtime.models import TrainedModel
 from models_runtime.registry import BACKENDS, ENSEMBLE, SET_UP
 
 LONGEST = 80
 
 
-def good_name(name: str) -> str:
+def good_model_name(name: str) -> str:
     """The name without white space around it. Raises ServiceError for one that can't be, or that means a backend."""
-    name = name.strip()
-    if not name or len(name) > LONGEST or not name.isprintable():
-        raise ServiceError(
-            _("a model's name has 1 to %(longest)s characters, all of them printable") % {"longest": LONGEST},
-            code="name",
-        )
+    name = good_name(name)
+    if not name or len(name) > LONGEST:
+        raise ServiceError(_("a model's name has 1 to %(longest)s characters") % {"longest": LONGEST}, code="name")
     if name in (*BACKENDS, ENSEMBLE, *SET_UP) or name.startswith(("model:", "run:")):
         raise ServiceError(
             _("%(name)s already means a backend; choose another name") % {"name": repr(name)}, code="name"

@@ -12,6 +12,7 @@ from annotations.models import AnnotationSet, Author, Document, Project, Review,
 from annotations.selectors.handovers import Waiting, waiting_of
 from annotations.services.errors import ServiceError
 from annotations.services.events import record
+from annotations.services.naming import good_name
 from models_runtime.models import Job, Run, RunItem, TrainedModel
 from models_runtime.services.backends import Chosen, chosen, queue_of
 from models_runtime.services.queue import enqueue
@@ -66,6 +67,7 @@ def started(
 
     With `left` only over notes that aren't gold. The same `key` gives the same run.
     """
+    name = good_name(name)
     try:
         with transaction.atomic():
             Project.objects.select_for_update().get(pk=project.pk)
@@ -73,7 +75,7 @@ def started(
             if there is not None:  # the other click was a moment faster
                 return there
             author = Author.objects.create(
-                project=project, kind=Author.Kind.RUN, name=name.strip() or _free_name(project, choice.stem),
+                project=project, kind=Author.Kind.RUN, name=name or _free_name(project, choice.stem),
                 merged_from=list(merged_from) or None,
             )  # fmt: skip
             run = Run.objects.create(

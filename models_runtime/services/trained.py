@@ -23,7 +23,7 @@ from models_runtime.backends.base import BackendError
 from models_runtime.jobs.model_files import missing_labels
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.registry import TRAINABLE
-from models_runtime.services.model_names import free_name, good_name, taken
+from models_runtime.services.model_names import free_name, good_model_name, taken
 
 State = TrainedModel.State
 ZIP = b"PK\x03\x04"
@@ -59,7 +59,7 @@ def upload_model(*, project: Project, content: IO[bytes], actor: User | None, na
     It is opened in a process of its own first, by the kind that its card names: what crashes that process is refused.
     Raises ServiceError.
     """
-    name = good_name(name) if name.strip() else ""
+    name = good_model_name(name) if name.strip() else ""
     size = content.seek(0, io.SEEK_END)
     content.seek(0)
     if size > settings.UPLOAD_MAX_BYTES:
@@ -173,7 +173,7 @@ def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> Train
 
 def rename_model(*, model: TrainedModel, name: str, actor: User | None) -> TrainedModel:
     """Give a model another name; its runs keep theirs. Raises ServiceError."""
-    name = good_name(name)
+    name = good_model_name(name)
     if name == model.name:
         return model
     try:

@@ -14,7 +14,7 @@ from models_runtime.jobs import weights
 from models_runtime.jobs.gold_notes import languages_of
 from models_runtime.models import OF_MODEL, Job, TrainedModel
 from models_runtime.registry import TRAINABLE, trainable_kind
-from models_runtime.services.model_names import free_name, good_name, taken
+from models_runtime.services.model_names import free_name, good_model_name, taken
 from models_runtime.services.queue import enqueue
 
 DEFAULT = next(iter(TRAINABLE))
@@ -73,7 +73,7 @@ def start_training(
     backend = ask.backend
     params = _params(project, ask)
     version = _version(project, gold, params.get("language", ""))
-    name = good_name(name) if name.strip() else ""
+    name = good_model_name(name) if name.strip() else ""
     try:
         with transaction.atomic():
             Project.objects.select_for_update().get(pk=project.pk)

@@ -34,7 +34,7 @@ from annotations.services.side_by_side import (
     together,
 )
 from annotations.views.in_context import shown_in_context
-from annotations.views.requests import Request, number
+from annotations.views.requests import Request, number, numbers
 from models_runtime.services.comparisons import figure_rows, label_rows, learned_here, pace_rows
 from models_runtime.services.starting import start_comparison
 
@@ -84,9 +84,7 @@ def runs_compare(request: Request, slug: str) -> HttpResponse:
 
 def _authors(data: QueryDict) -> list[int]:
     """The ids of the authors asked for, one more than may be at most: enough to be refused."""
-    return [int(word) for word in data.getlist("a") if word.isascii() and word.isdecimal() and len(word) < 10][
-        : MOST + 1
-    ]
+    return numbers(data.getlist("a"))[: MOST + 1]
 
 
 def _wish(access: Access, data: QueryDict) -> Together:

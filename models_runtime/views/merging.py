@@ -9,9 +9,8 @@ from annotations.access import Can, enter
 from annotations.forms.refusals import sentence
 from annotations.models import Author
 from annotations.selectors.barred import RUNS_BARRED, runs_barred
-from annotations.selectors.reviewing import MAX_ID
 from annotations.services.errors import ServiceError
-from annotations.views.requests import Request
+from annotations.views.requests import Request, numbers
 from models_runtime.models import Job
 from models_runtime.services.merging import MOST, review_together
 from models_runtime.views.tokens import form_key
@@ -25,10 +24,8 @@ def runs_together(request: Request, slug: str) -> HttpResponse:
         # A merged list says which runs propose a span, which tells what the review of one of them hides.
         messages.error(request, str(RUNS_BARRED))
         return redirect("runs", slug)
-    wanted = [int(word) for word in request.POST.getlist("run")[: MOST + 1] if word.isascii() and word.isdecimal()]
-    rows = Author.objects.filter(
-        project=access.project, kind__in=Author.MODELS, pk__in=[pk for pk in wanted if pk <= MAX_ID]
-    )
+    wanted = numbers(request.POST.getlist("run")[: MOST + 1])
+    rows = Author.objects.filter(project=access.project, kind__in=Author.MODELS, pk__in=wanted)
     try:
         run = review_together(
             project=access.project,

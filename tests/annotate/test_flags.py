@@ -80,7 +80,7 @@ def test_a_flagged_note_is_worked_on_as_before(world: SimpleNamespace) -> None:
         ({"reason": None}, "reason"),
         ({"reason": "other"}, "text"),  # and what?
         ({"text": "x" * 501}, "text"),
-        ({"text": "a\0"}, "text"),
+        ({"text": "a\0"}, "malformed"),
         ({"text": ["x"]}, "text"),
     ],
 )

@@ -33,7 +33,7 @@ def poster(user: User, note: Document, name: str = "changes") -> Callable[[dict[
     client = Client()
     client.force_login(user)
     path = reverse(name, args=[note.project.slug, note.pk])
-    return lambda data: client.post(path, json.dumps(data), content_type="application/json")
+    return lambda data: client.post(path, json.dumps(data | {"person": user.pk}), content_type="application/json")
 
 
 def check(note: Document, user: User, spans: int, events: int) -> None:

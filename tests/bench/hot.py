@@ -29,7 +29,7 @@ class Person:
     def __init__(self, user: User, slug: str) -> None:
         self.client = Client(SERVER_NAME="localhost", raise_request_exception=True)
         self.client.force_login(user)
-        self.base = f"/projects/{slug}/"
+        self.base, self.pk = f"/projects/{slug}/", user.pk
         self.client.get("/")  # the first request of a session writes it
 
     def get(self, path: str, status: int = 200, **headers: str) -> Callable[[], object]:
@@ -42,7 +42,7 @@ class Person:
 
     def post(self, path: str, data: dict[str, Any], status: int = 200) -> Callable[[], object]:
         def act() -> object:
-            answer = self.client.post(self.base + path, data, content_type="application/json")
+            answer = self.client.post(self.base + path, data | {"person": self.pk}, content_type="application/json")
             assert answer.status_code == status, f"{path}: {answer.status_code} {answer.content[:200]!r}"
             return answer
 

@@ -253,6 +253,7 @@ def answer_of(
         change = {
             "change_id": "6f0c6d5e-0000-4000-8000-000000000001", "kind": "create", "start": 13, "end": 15,
             "label": world.objects[objects]["label"], "quote": "54",
+            "person": int(client.session.get("_auth_user_id", 0)),
         }  # fmt: skip
         return client.post(url, change, content_type="application/json")
     if name in ("adjudicate_decide", "adjudicate_cause"):

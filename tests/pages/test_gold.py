@@ -215,7 +215,8 @@ def test_splitting_a_version(two_versions, sign_in):
         ({"seed": ""}, "Nothing was split"),
         ({"dev": "x"}, "Nothing was split"),
         ({"train": 10**30}, "Nothing was split"),
-        ({"seed": "a\x00b"}, "Nothing was split"),
+        ({"seed": "a\x00b"}, "Nothing was changed"),
+        ({"seed": "a\u202eb"}, "holds U+202E"),
     ],
 )
 def test_splits_that_cannot_be(two_versions, sign_in, wrong, says):

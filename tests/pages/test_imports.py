@@ -232,7 +232,7 @@ def test_more_than_the_limit(mia, settings):
         {"name": ".hidden", "text": "x"},
         {"name": "README", "text": "x"},
         {"name": "x" * 241, "text": "x"},
-        {"name": "x", "text": "x\0y"},
+        {"name": "x\u202ey", "text": "x"},
     ],
 )
 def test_bad_pastes(mia, body):

@@ -3,6 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.domain.agreement import Granularity
+from annotations.domain.numbers import MAX_OFFSET, whole
 from annotations.domain.splits import Side
 from annotations.management.journey import JourneyCommand, find_project
 from annotations.models import User
@@ -75,9 +76,10 @@ class Command(JourneyCommand):
 def _number(gold: str) -> int:
     if gold == "current":
         return 0
-    if not (gold.isascii() and gold.isdecimal() and 0 < len(gold) < 10 and int(gold)):
+    found = whole(gold, MAX_OFFSET)
+    if not found:
         raise ServiceError(f"{gold!r} is neither a version's number nor 'current'", code="version")
-    return int(gold)
+    return found
 
 
 def _shown(value: float | None) -> str:

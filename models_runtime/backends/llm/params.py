@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from annotations.domain.numbers import whole
 from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.backends.llm.servers import Server
 
@@ -58,6 +59,7 @@ def _number(what: str, value: Any, default: int, least: int, most: int) -> int:
     if value in (None, ""):
         return default
     word = str(value)
-    if not (word.isascii() and word.isdecimal() and len(word) < 9 and least <= int(word) <= most):
+    found = whole(word, most)
+    if found is None or found < least:
         raise ValueError(f"{what}: {word[:40]!r} is not a whole number from {least} to {most}")
-    return int(word)
+    return found

@@ -1,7 +1,8 @@
 """A server that speaks OpenAI's chat completions (vLLM, Ollama, llama.cpp and others), through the `openai` client.
 
-Text goes to the listed address and nowhere else: no proxy of the environment, no redirect. What a server answers to an
-error may quote the note, so errors name the server, the status and what to do, never its words.
+Text goes to the listed address and nowhere else: no proxy of the environment, no redirect. What a server sends to one
+request is bounded in bytes and in time (`bounded`). What it answers to an error may quote the note, so errors name the
+server, the status and what to do, never its words.
 """
 
 import email.utils
@@ -20,6 +21,7 @@ from openai.types.chat import ChatCompletion
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import Answer, Meter, Question
+from models_runtime.backends.llm.bounded import MOST_BYTES, BoundedTransport, TooLong
 from models_runtime.backends.llm.servers import Server
 
 TRIES: Final = 5
@@ -53,7 +55,12 @@ class RemoteCompletion:
             api_key=os.environ.get(server.key_variable) or "none",
             max_retries=0,
             timeout=server.seconds,
-            http_client=DefaultHttpxClient(trust_env=False, follow_redirects=False, timeout=server.seconds),
+            http_client=DefaultHttpxClient(
+                trust_env=False,
+                follow_redirects=False,
+                timeout=server.seconds,
+                transport=BoundedTransport(seconds=server.seconds, at_once=server.at_once),
+            ),
         )
 
     def complete(self, question: Question) -> Answer:
@@ -146,6 +153,11 @@ class RemoteCompletion:
     def _verdict(self, error: openai.APIError) -> BackendError | None:
         """Why asking again can't help; None where it may."""
         name = self._server.name
+        if isinstance(error.__cause__, TooLong):
+            return BackendError(
+                f"the server {name} sent more than {MOST_BYTES // 2**20} MB, or compressed; it was not read further",
+                permanent=False,
+            )
         if not isinstance(error, openai.APIStatusError):
             if isinstance(error, openai.APIConnectionError):
                 return None

@@ -17,6 +17,8 @@ from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from annotations.domain.numbers import whole
+
 PREFIX: Final = "DEIDREVIEW_LLM_"
 LIST: Final = f"{PREFIX}SERVERS"
 AT_ONCE: Final = 4
@@ -136,9 +138,10 @@ def _address(name: str, url: str) -> SplitResult:
 
 def _number(variable: str, environ: Mapping[str, str], default: int, most: int) -> int:
     value = environ.get(variable, "") or str(default)
-    if not (value.isascii() and value.isdecimal() and 1 <= int(value) <= most):
+    found = whole(value, most)
+    if not found:
         raise ValueError(f"{variable}: {value!r} is not a whole number from 1 to {most}")
-    return int(value)
+    return found
 
 
 def _price(variable: str, value: str) -> Price | None:

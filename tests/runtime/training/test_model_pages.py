@@ -172,6 +172,30 @@ def test_a_card_whose_counts_can_not_be_is_refused(world, manager, trained, coun
     assert TrainedModel.objects.get() == model
 
 
+@pytest.mark.both_databases
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"algorithm": "lbfgs\ud800"},
+        {"algorithm": "lbfgs\0"},
+        {"label_set": "meddocan\u202e"},
+        {"labels": ["A\u2066B"]},
+        {"labels": ["A\ud800"]},
+        {"format": "deidreview-\ud800"},
+        {"format": ["\ud800"]},
+    ],
+)
+def test_a_card_with_hostile_words_is_refused(world, manager, trained, change):
+    model, _ = trained(iterations=3)
+    with zipfile.ZipFile(io.BytesIO(content_of(model))) as archive:
+        members = {name.replace(".", "__"): archive.read(name) for name in archive.namelist()}
+    changed = zipped(**members | {"card__json": json.dumps(json.loads(members["card__json"]) | change)})
+    response = manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", changed)}, follow=True)
+    assert response.status_code == 200 and len(said(response)) == 1
+    assert not any(character in said(response)[0] for character in "\ud800\0\u202e\u2066")
+    assert TrainedModel.objects.get() == model
+
+
 def test_a_file_that_crashes_its_reader_is_refused(world, manager, trained, monkeypatch):
     model, _ = trained(iterations=3)
     crashing = replace(TRAINABLE["crf"], child="tests.runtime.training.child_that_crashes")

@@ -1,0 +1,123 @@
+"""HTTP whose answers have an end: what a server sends to one request is bounded in bytes and in time.
+
+The bounds hold where bytes come in from the network, so they count headers, a body in any number of pieces, and what
+drips. Answers are asked for without compression, and refused with it: a few bytes could unpack to gigabytes.
+"""
+
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import httpcore2
+import httpx2
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""Of one answer. The longest note, written anew by a model, is a third of it."""
+
+
+class TooLong(httpx2.NetworkError):
+    """The answer has more than MOST_BYTES, or is compressed."""
+
+
+class _Room(threading.local):
+    """What the answer that this thread waits for may still take."""
+
+    until = 0.0
+    left = 0
+
+
+class _Stream(httpcore2.NetworkStream):
+    """A connection that counts what it reads."""
+
+    def __init__(self, stream: httpcore2.NetworkStream, room: _Room) -> None:
+        self._stream, self._room = stream, room
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        seconds = self._room.until - time.monotonic()
+        if seconds <= 0:
+            raise httpcore2.ReadTimeout
+        data = self._stream.read(max_bytes, seconds if timeout is None else min(timeout, seconds))
+        self._room.left -= len(data)
+        if self._room.left < 0:
+            raise TooLong("too long")
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, timeout)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(self, *args: Any, **kwargs: Any) -> httpcore2.NetworkStream:
+        return _Stream(self._stream.start_tls(*args, **kwargs), self._room)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+class _Network(httpcore2.SyncBackend):
+    def __init__(self, room: _Room) -> None:
+        super().__init__()
+        self._room = room
+
+    def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore2.NetworkStream:
+        return _Stream(super().connect_tcp(*args, **kwargs), self._room)
+
+
+class _Body(httpx2.SyncByteStream):
+    def __init__(self, parts: Iterable[bytes]) -> None:
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _as_the_client_knows_it():
+            yield from self._parts
+
+    def close(self) -> None:
+        if (close := getattr(self._parts, "close", None)) is not None:
+            close()
+
+
+class BoundedTransport(httpx2.BaseTransport):
+    """One answer takes at most `seconds` and `most` bytes. Knows no proxy; HTTP/1.1."""
+
+    def __init__(self, *, seconds: float, most: int = MOST_BYTES, at_once: int = 10) -> None:
+        self._seconds, self._most, self._room = seconds, most, _Room()
+        self._pool = httpcore2.ConnectionPool(
+            ssl_context=httpx2.create_ssl_context(trust_env=False),
+            max_connections=at_once,
+            network_backend=_Network(self._room),
+        )
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        self._room.until, self._room.left = time.monotonic() + self._seconds, self._most
+        request.headers["Accept-Encoding"] = "identity"
+        url = request.url
+        asked = httpcore2.Request(
+            method=request.method,
+            url=httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        with _as_the_client_knows_it():
+            said = self._pool.handle_request(asked)
+        response = httpx2.Response(said.status, headers=said.headers, stream=_Body(said.stream))  # type: ignore[arg-type]  # sync
+        if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            response.close()
+            raise TooLong("too long")
+        return response
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+@contextmanager
+def _as_the_client_knows_it() -> Iterator[None]:
+    try:
+        yield
+    except httpcore2.TimeoutException as error:
+        raise httpx2.ReadTimeout(type(error).__name__) from error
+    except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+        raise httpx2.NetworkError(type(error).__name__) from error

@@ -1,0 +1,76 @@
+"""Names with control characters or characters that turn text around are refused at every way in."""
+
+import io
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+
+from annotations.models import Author, Project, StoredFile, User
+from annotations.services.authors import parse_written_as
+from annotations.services.errors import ServiceError
+from annotations.services.labels import add_label, update_label
+from annotations.services.members import create_user
+from annotations.services.projects import create_project, update_project
+from annotations.services.sources import parse_patients
+from annotations.services.splitting import split_version
+from annotations.services.staging import store_file
+from models_runtime.services.model_names import good_model_name
+from models_runtime.services.runs import start_run
+from tests.factories import label_of, make_note, make_project
+
+pytestmark = pytest.mark.django_db
+BAD = ["a\u202eb", "a\u2066b", "a\u200fb", "a\u061cb", "a\nb", "a\x1bb", "a\u2028b", "a\0b", "a\ud800b"]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_names_that_people_give(name):
+    project = make_project("ward", labels=[("NAME", [("PATIENT", "1")])])
+    make_note(project)
+    label = label_of(project, "PATIENT")
+    ways = [
+        lambda: create_project(name=name, label_set_key="meddocan"),
+        lambda: update_project(project=project, actor=None, name=name),
+        lambda: add_label(label_set=project.label_set, category=label.category, name=name, actor=None),
+        lambda: update_label(label=label, actor=None, name=name),
+        lambda: update_label(label=label, actor=None, placeholder=name),
+        lambda: parse_written_as(f"run:{name}"),
+        lambda: parse_written_as(f"annotator:{name}"),
+        lambda: start_run(project=project, backend="rules", actor=None, name=name, key="1"),
+        lambda: good_model_name(name),
+        lambda: split_version(version=None, seed=name, shares={}, actor=None),
+    ]
+    for number, way in enumerate(ways):
+        with pytest.raises(ServiceError, match=r"U\+") as caught:
+            way()
+        assert name not in str(caught.value), number
+    assert Project.objects.get().name == "Ward" and not Author.objects.exists()
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_user_names(name):
+    with pytest.raises(ValidationError):
+        create_user(username=name)
+    assert not User.objects.exists()
+
+
+@pytest.mark.parametrize("patient", ["P\u202e7", "P\x1b7"])
+def test_patient_ids_of_a_file(patient):
+    with pytest.raises(ServiceError, match=r"line 2: the patient id holds U\+"):
+        parse_patients(f"name,patient_id\na,{patient}\n".encode(), "patients.csv")
+
+
+def test_the_name_of_a_file_is_kept_with_escapes():
+    project = make_project("ward")
+    stored = store_file(project=project, kind="upload", name="a\u202etxt.exe", content=io.BytesIO(b"x"), actor=None)
+    assert StoredFile.objects.get(pk=stored.pk).name == "a\\u202etxt.exe"
+
+
+def test_a_command_says_it_too():
+    with pytest.raises(CommandError, match=r"holds U\+202E"):
+        call_command("create_project", "Ward\u202e", "--labels", "meddocan")
+
+
+def test_names_in_any_script_are_taken():
+    project = make_project("ward", labels=[])
+    assert update_project(project=project, actor=None, name="מחלקה א׳ ١٢").name == "מחלקה א׳ ١٢"
