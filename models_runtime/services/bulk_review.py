@@ -7,8 +7,8 @@ from annotations.models import BulkAct, User
 from annotations.services.bulk_review import AT_ONCE, at_once, begin_bulk, begin_undo, run_bulk, undo_bulk
 from annotations.services.errors import ServiceError
 from models_runtime.models import Job
+from models_runtime.services.allowance import LIVE
 from models_runtime.services.queue import enqueue
-from models_runtime.services.starting import LIVE
 
 
 def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False) -> Job | None:

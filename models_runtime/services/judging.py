@@ -18,9 +18,9 @@ from models_runtime.backends.llm.prompts import LANGUAGES, VERSION, system_promp
 from models_runtime.backends.llm.servers import Server
 from models_runtime.jobs.judging import ready_again
 from models_runtime.models import Job, Judge, Judging
+from models_runtime.services.allowance import LIVE
 from models_runtime.services.llm import refuse_unasked, words_of
 from models_runtime.services.queue import enqueue
-from models_runtime.services.starting import LIVE
 
 MOST_JUDGES: Final = 9
 

@@ -8,8 +8,8 @@ from annotations.selectors.gold import gold_sets
 from annotations.selectors.reviewing import ReviewProgress, review_progress, run_authors
 from annotations.services.rounds import held_out
 from models_runtime.models import Run, TrainedModel
+from models_runtime.services.allowance import LIVE
 from models_runtime.services.rounds import LEARNED
-from models_runtime.services.starting import LIVE
 
 Step = Literal["freeze", "train", "run", "review"]
 STEPS: tuple[Step, ...] = ("freeze", "train", "run", "review")
