@@ -72,7 +72,7 @@ class JsonBody:
         if request.method in SAFE or request.content_type != JSON or not request.user.is_authenticated:
             return None
         try:
-            request.json = _json_of(request)  # type: ignore[attr-defined]  # annotations.views.requests.Request has it
+            request.json = _json_of(request)  # type: ignore[attr-defined]  # annotations.core.requests.Request has it
         except Malformed as refused:
             return _answer(request, refused)
         return None

@@ -18,7 +18,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotations.services.errors import LimitReached
+from annotations.core.errors import LimitReached
 from deidreview.answers import wants_fragment, wants_json
 from deidreview.lockout import client_ip
 

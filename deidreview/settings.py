@@ -166,7 +166,7 @@ def _is_loopback(host: str) -> bool:
 
 
 _check_redis(REDIS_URL)
-# JSON, not pickle. Workers read no RQ job at all (models_runtime.services.worker), so this is a second barrier.
+# JSON, not pickle. Workers read no RQ job at all (annotations.jobs.services.worker), so this is a second barrier.
 _QUEUE = {"URL": REDIS_URL, "DEFAULT_TIMEOUT": -1, "SERIALIZER": "rq.serializers.JSONSerializer"}
 RQ_QUEUES = {"cpu": _QUEUE, "gpu": _QUEUE, "llm": _QUEUE}
 JOB_LEASE_SECONDS = _positive("DEIDREVIEW_LEASE_SECONDS", 30)
@@ -209,7 +209,28 @@ INSTALLED_APPS = [
     "django_htmx",
     "django_rq",
     "annotations",
+    "annotations.core",
+    "annotations.jobs",
+    "annotations.projects",
+    "annotations.accounts",
+    "annotations.notes",
+    "annotations.gold",
+    "annotations.transfer",
+    "annotations.annotate",
+    "annotations.agreement",
+    "annotations.adjudicate",
+    "annotations.review",
+    "annotations.scores",
+    "annotations.ops",
     "models_runtime",
+    "models_runtime.core",
+    "models_runtime.calibration",
+    "models_runtime.training",
+    "models_runtime.runs",
+    "models_runtime.judging",
+    "models_runtime.comparing",
+    "models_runtime.loop",
+    "models_runtime.ops",
     "deidreview",
 ]
 AUTH_USER_MODEL = "annotations.User"

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 
-from annotations.access import may_make_link
+from annotations.core.access import may_make_link
 from annotations.models import Membership, User
 
 

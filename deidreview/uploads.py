@@ -13,8 +13,8 @@ from django.shortcuts import render
 from django.urls import Resolver404, resolve
 from django.utils.formats import number_format
 
+from annotations.core.requests import UPLOADS
 from annotations.domain.numbers import whole
-from annotations.views.requests import UPLOADS
 from deidreview.answers import ask_to_sign_in, wants_json
 from deidreview.body_size import REQUEST_BYTES
 from deidreview.middleware import is_idle

@@ -6,10 +6,10 @@ class ModelsRuntimeConfig(AppConfig):
     verbose_name = "Models and jobs"
 
     def ready(self) -> None:
-        from annotations.selectors import free_texts
-        from annotations.services import erasing
-        from models_runtime.jobs.checkpoints import forget_all
-        from models_runtime.services.free_texts import worded
+        from annotations.ops.selectors import free_texts
+        from annotations.ops.services import erasing
+        from models_runtime.ops.services.free_texts import worded
+        from models_runtime.training.jobs.checkpoints import forget_all
 
         if worded not in free_texts.SOURCES:
             free_texts.SOURCES.append(worded)

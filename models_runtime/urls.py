@@ -1,84 +1,19 @@
-from django.urls import URLPattern, path
+"""Every page of `models_runtime`, by feature, what is asked for most first: patterns are tried in turn."""
 
-from models_runtime.registry import PIPELINE, TAGGER
-from models_runtime.views import (
-    agreement,
-    backends,
-    bulk_review,
-    calibrations,
-    combining,
-    comparing,
-    foreign,
-    jobs,
-    judging,
-    llm,
-    loop,
-    merging,
-    runs,
-    starting,
-    trained,
-)
+from django.urls import URLPattern
+
+from models_runtime.calibration.urls import urlpatterns as calibration
+from models_runtime.comparing.urls import urlpatterns as comparing
+from models_runtime.judging.urls import urlpatterns as judging
+from models_runtime.loop.urls import urlpatterns as loop
+from models_runtime.runs.urls import urlpatterns as runs
+from models_runtime.training.urls import urlpatterns as training
 
 urlpatterns: list[URLPattern] = [
-    path("projects/<slug:slug>/backends/", backends.backends, name="backends"),
-    path("projects/<slug:slug>/runs/", runs.runs, name="runs"),
-    path("projects/<slug:slug>/runs/compare/", comparing.runs_compare, name="runs_compare"),
-    path("projects/<slug:slug>/runs/compare/start", comparing.compare_start, name="compare_start"),
-    path("projects/<slug:slug>/runs/compare/places", comparing.compare_places, name="compare_places"),
-    path("projects/<slug:slug>/runs/start", runs.run_start, name="run_start"),
-    path(
-        "projects/<slug:slug>/runs/pipelines/<str:name>/",
-        foreign.run_foreign,
-        {"backend": PIPELINE},
-        name="run_pipeline",
-    ),
-    path(
-        "projects/<slug:slug>/runs/transformers/<path:name>/",
-        foreign.run_foreign,
-        {"backend": TAGGER},
-        name="run_tagger",
-    ),
-    path("projects/<slug:slug>/runs/together", merging.runs_together, name="runs_together"),
-    path("projects/<slug:slug>/runs/combine/", combining.run_combine, name="run_combine"),
-    path("projects/<slug:slug>/runs/llm/", llm.run_llm, name="run_llm"),
-    path("projects/<slug:slug>/runs/<int:pk>/", runs.run, name="run"),
-    path("projects/<slug:slug>/runs/<int:pk>/retry", runs.run_retry, name="run_retry"),
-    path("projects/<slug:slug>/calibrations/start", calibrations.calibration_start, name="calibration_start"),
-    path("projects/<slug:slug>/calibrations/<int:pk>/", calibrations.calibration, name="calibration"),
-    path(
-        "projects/<slug:slug>/calibrations/<int:pk>/withdraw",
-        calibrations.calibration_withdraw,
-        name="calibration_withdraw",
-    ),
-    path("projects/<slug:slug>/loop/", loop.loop, name="loop"),
-    path("projects/<slug:slug>/loop/freeze", loop.loop_freeze, name="loop_freeze"),
-    path("projects/<slug:slug>/models/", trained.models, name="models"),
-    path("projects/<slug:slug>/models/train", trained.model_train, name="model_train"),
-    path("projects/<slug:slug>/models/upload", trained.model_upload, name="model_upload"),
-    path("projects/<slug:slug>/models/<int:pk>/", trained.model, name="model"),
-    path("projects/<slug:slug>/models/<int:pk>/rename", trained.model_rename, name="model_rename"),
-    path("projects/<slug:slug>/models/<int:pk>/retire", trained.model_retire, name="model_retire"),
-    path("projects/<slug:slug>/models/<int:pk>/enough", trained.model_enough, name="model_enough"),
-    path("projects/<slug:slug>/models/<int:pk>/file", trained.model_file, name="model_file"),
-    path("projects/<slug:slug>/judges/", judging.judgings, name="judgings"),
-    path("projects/<slug:slug>/judges/ask", judging.judge, name="judge"),
-    path("projects/<slug:slug>/judges/<int:pk>/", judging.judging, name="judging"),
-    path("projects/<slug:slug>/judges/<int:pk>/places", judging.judging_places, name="judging_places"),
-    path("projects/<slug:slug>/judges/<int:pk>/again", judging.judging_again, name="judging_again"),
-    path("projects/<slug:slug>/jobs/", jobs.jobs, name="jobs"),
-    path("projects/<slug:slug>/jobs/<int:pk>/", jobs.job, name="job"),
-    path("projects/<slug:slug>/jobs/<int:pk>/cancel", jobs.job_cancel, name="job_cancel"),
-    path("projects/<slug:slug>/jobs/<int:pk>/pause", jobs.job_pause, name="job_pause"),
-    path("projects/<slug:slug>/jobs/<int:pk>/resume", jobs.job_resume, name="job_resume"),
-    path("projects/<slug:slug>/jobs/<int:pk>/retry", jobs.job_retry, name="job_retry"),
-    path("projects/<slug:slug>/imports/<int:pk>/start", starting.job_start_import, name="job_start_import"),
-    path("projects/<slug:slug>/imports/<int:pk>/job", starting.job_of_import, name="job_of_import"),
-    path("projects/<slug:slug>/exports/start", starting.job_start_export, name="job_start_export"),
-    path("projects/<slug:slug>/agreement/start", agreement.agreement_start, name="agreement_start"),
-    path("projects/<slug:slug>/agreement/jobs/<int:pk>", agreement.agreement_progress, name="agreement_progress"),
-    path("projects/<slug:slug>/scores/start", starting.job_start_score, name="job_start_score"),
-    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/start", bulk_review.bulk_start, name="bulk_start"),
-    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/undo", bulk_review.bulk_undo, name="bulk_undo"),
-    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/job", bulk_review.bulk_job, name="bulk_job"),
-    path("projects/<slug:slug>/gold/start", starting.job_start_gold, name="job_start_gold"),
+    *runs,
+    *comparing,
+    *calibration,
+    *loop,
+    *training,
+    *judging,
 ]

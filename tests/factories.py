@@ -27,7 +27,7 @@ from annotations.models import (
     Span,
     User,
 )
-from models_runtime.jobs.calibrating import calibration_of
+from models_runtime.calibration.jobs import calibration_of
 from models_runtime.models import Calibration, Run
 
 PASSWORD = "correct horse battery"

@@ -1,6 +1,6 @@
 """Which of the stacked underlines each span gets, so that spans that overlap never share one.
 
-`static/js/workbench/lanes.js` is the twin.
+`static/js/editor/lanes.js` is the twin.
 """
 
 from collections.abc import Sequence

@@ -9,12 +9,14 @@ from annotations.models.event import Event, Verb
 from annotations.models.gold import GoldVersion, GoldVersionNote
 from annotations.models.handover import Handover
 from annotations.models.imports import Import
+from annotations.models.job import Job
 from annotations.models.label import Category, Label, LabelSet
 from annotations.models.personal import PersonalKey, Search
 from annotations.models.planted import PlantedLeak
 from annotations.models.project import Membership, Project, Role
 from annotations.models.review import BulkAct, Decision, ProposedLabel, ProposedNote, ProposedString, Review
 from annotations.models.sets import AnnotationSet, Span
+from annotations.models.share import Share
 from annotations.models.stored_file import StoredChunk, StoredFile
 from annotations.models.talk import Comment, Flag
 from annotations.models.user import User
@@ -40,6 +42,7 @@ __all__ = [
     "GoldVersionNote",
     "Handover",
     "Import",
+    "Job",
     "Label",
     "LabelSet",
     "Membership",
@@ -53,6 +56,7 @@ __all__ = [
     "Review",
     "Role",
     "Search",
+    "Share",
     "Span",
     "Stale",
     "StoredChunk",

@@ -1,7 +1,7 @@
 """What comparing a note's readings gave, kept so that a page over ten thousand notes needs no comparing.
 
 A trigger (migration 0007) adds a `Stale` row in the very transaction that changes a submitted reading; who needs the
-comparisons brings those notes up to date first (annotations.services.comparing). So they are never out of date unseen.
+comparisons brings those notes up to date first (agreement.services.comparing). So they are never out of date unseen.
 """
 
 from django.db import models

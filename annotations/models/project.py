@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Role(models.TextChoices):
-    """What a member may do; the table of rights is in annotations.access."""
+    """What a member may do; the table of rights is in annotations.core.access."""
 
     MANAGER = "manager", _("Manager")
     REVIEWER = "reviewer", _("Reviewer")

@@ -36,7 +36,7 @@ def _database_line(error: Exception) -> str | None:
     """What to do where the database is new, old or away; None where something else is wrong."""
     from django.db import Error
 
-    from annotations.services.schema import schema_state
+    from annotations.ops.services.schema import schema_state
 
     try:
         state = schema_state()

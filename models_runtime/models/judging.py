@@ -2,7 +2,7 @@ from django.conf import settings
 from django.db import models
 
 from annotations.models import Author, Document, GoldVersion, Project
-from models_runtime.models.job import Job
+from annotations.models.job import Job
 
 
 class Judging(models.Model):

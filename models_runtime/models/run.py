@@ -3,7 +3,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Author, Document, Project
-from models_runtime.models.job import Job
+from annotations.models.job import Job
 from models_runtime.models.trained import TrainedModel
 
 
@@ -16,7 +16,7 @@ class Run(models.Model):
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="runs")
     author = models.OneToOneField(Author, models.CASCADE, related_name="run")
-    backend = models.CharField(max_length=40, help_text="A key of models_runtime.registry.BACKENDS.")
+    backend = models.CharField(max_length=40, help_text="A key of models_runtime.core.registry.BACKENDS.")
     model = models.ForeignKey(TrainedModel, models.SET_NULL, null=True, related_name="runs")
     revision = models.CharField(max_length=120, blank=True, help_text="Written by the worker that loaded the backend.")
     params = models.JSONField(default=dict)

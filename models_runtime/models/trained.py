@@ -4,7 +4,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models import GoldVersion, Project, StoredFile
-from models_runtime.models.job import Job
+from annotations.models.job import Job
 
 # How runs and commands name a model as their backend: `model:ID`.
 OF_MODEL = "model:"
@@ -27,7 +27,7 @@ class TrainedModel(models.Model):
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="trained_models", db_index=False)
     name = models.CharField(max_length=80)
-    backend = models.CharField(max_length=40, help_text="A key of models_runtime.registry.TRAINABLE.")
+    backend = models.CharField(max_length=40, help_text="A key of models_runtime.core.registry.TRAINABLE.")
     state = models.CharField(max_length=8, choices=State, default=State.TRAINING)
     params = models.JSONField(default=dict, help_text="What the training was asked for: algorithm, iterations.")
     card = models.JSONField(default=dict)

@@ -9,11 +9,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations.access import enter
+from annotations.core.access import enter
 from annotations.models import AnnotationSet, Comment, Event, Span, User
-from annotations.selectors.comments import PAGE, ThreadItem, threads
-from annotations.services import comments as service
-from annotations.services.erasing import erase_patient
+from annotations.notes.selectors.comments import PAGE, ThreadItem, threads
+from annotations.notes.services import comments as service
+from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.annotate.conftest import alter, create, step
 from tests.annotate.test_views import client_of, post

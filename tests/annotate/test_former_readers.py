@@ -9,9 +9,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotations.accounts.services import add_member, remove_member
+from annotations.agreement.selectors.figures import left_out
 from annotations.models import AnnotationSet, Event, Membership, Role, Verb
-from annotations.selectors.agreement import left_out
-from annotations.services.members import add_member, remove_member
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db

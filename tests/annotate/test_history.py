@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from annotations.annotate.services.spans import Answer, apply_change
+from annotations.core.changes import Refused, read_change
 from annotations.models import Document, Event, Span
-from annotations.services import labels as label_services
-from annotations.services.changes import Refused, read_change
-from annotations.services.spans import Answer, apply_change
+from annotations.projects.services import labels as label_services
 from tests import factories as make
 from tests.annotate.conftest import TEXT, alter, create, step
 

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotations.models import AnnotationSet, Document, Event, Label, Project, Span, User
-from annotations.services.labels import add_label, merge_labels
+from annotations.projects.services.labels import add_label, merge_labels
 from tests import factories as make
 from tests.annotate.conftest import alter, create, label_ids
 from tests.annotate.conftest import step as undo_or_redo

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from annotations.annotate.services.reading import submit
+from annotations.annotate.services.spans import Answer, apply_change
+from annotations.core.changes import Refused, read_change
 from annotations.models import Event, Span
-from annotations.services import labels as label_services
-from annotations.services.changes import Refused, read_change
-from annotations.services.reading import submit
-from annotations.services.spans import Answer, apply_change
+from annotations.projects.services import labels as label_services
 from tests import factories as make
 from tests.annotate.conftest import alter, at, create, step
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotations.core.labels import LabelItem
+from annotations.core.spans import SpanItem
+from annotations.core.templatetags.note_text import Drawing, Piece, note_text
 from annotations.domain.lanes import LANES, lanes
-from annotations.selectors.workbench import LabelItem, SpanItem
-from annotations.templatetags.note_text import Drawing, Piece, note_text
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "lanes.json").read_text())
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from annotations.annotate.selectors.pace import Pace, typical_minutes
 from annotations.models import AnnotationSet, Assignment, Event, Flag, PersonalKey
-from annotations.selectors.pace import Pace, typical_minutes
 from tests import factories as make
 from tests.annotate.conftest import create
 from tests.annotate.test_views import client_of, post, url

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from annotations.access import enter
+from annotations.annotate.selectors.personal import PROGRAM_KEYS, effective_keys, own_labels
+from annotations.annotate.services.personal import reset_keys, set_keys
+from annotations.core.access import enter
+from annotations.core.errors import ServiceError
 from annotations.domain.labels import RESERVED_HOTKEYS
 from annotations.models import Event, Label, PersonalKey, User
-from annotations.selectors.personal import PROGRAM_KEYS, effective_keys, own_labels
-from annotations.services.errors import ServiceError
-from annotations.services.labels import merge_labels, update_label
-from annotations.services.personal import reset_keys, set_keys
+from annotations.projects.services.labels import merge_labels, update_label
 from tests import factories as make
 from tests.annotate.test_views import client_of
 

@@ -9,10 +9,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotations.annotate.services.spans import Answer, apply_change
+from annotations.core.changes import Refused, read_change
 from annotations.domain import crowding
 from annotations.models import AnnotationSet, Event, Span
-from annotations.services.changes import Refused, read_change
-from annotations.services.spans import Answer, apply_change
 from tests.annotate.conftest import alter, at, create, step
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A set of four spans, two over one character, is full."""
-    for module in ("annotations.domain.crowding", "annotations.services.room"):
+    for module in ("annotations.domain.crowding", "annotations.core.room"):
         monkeypatch.setattr(f"{module}.MOST_SPANS", 4)
         monkeypatch.setattr(f"{module}.DEEPEST", 2)
 

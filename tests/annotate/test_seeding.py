@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from annotations.agreement.selectors.figures import counted_sets, left_out, shared_notes
 from annotations.models import AnnotationSet, Assignment, Author, Event, Project, Span
-from annotations.selectors.agreement import counted_sets, left_out, shared_notes
-from annotations.services import labels as label_services
+from annotations.projects.services import labels as label_services
 from tests import factories as make
 from tests.annotate.conftest import alter, create, step
 from tests.annotate.test_views import client_of, post, url

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from django.db import IntegrityError
 
+from annotations.annotate.services import spans
+from annotations.annotate.services.reading import reopen, submit
+from annotations.annotate.services.spans import Answer, apply_change
+from annotations.core.changes import Refused, read_change
 from annotations.models import AnnotationSet, Author, Event, Span, User
-from annotations.services import labels as label_services
-from annotations.services import spans
-from annotations.services.changes import Refused, read_change
-from annotations.services.reading import reopen, submit
-from annotations.services.spans import Answer, apply_change
+from annotations.projects.services import labels as label_services
 from tests import factories as make
 from tests.annotate.conftest import alter, at, create, step
 

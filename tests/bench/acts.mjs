@@ -15,7 +15,7 @@ import { readFileSync } from "node:fs";
 import { TextIndex } from "../../static/js/text/offsets.js";
 import { covered, tokenize } from "../../static/js/text/tokens.js";
 import { expand } from "../../static/js/text/expand.js";
-import { mentionsOf } from "../../static/js/workbench/mentions.js";
+import { mentionsOf } from "../../static/js/annotate/mentions.js";
 import { Walk } from "./walk.mjs";
 
 const same = (a, b) => a !== null && a.start === b.start && a.end === b.end;

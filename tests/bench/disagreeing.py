@@ -85,8 +85,8 @@ def fill() -> None:
     """Notes of some 2,700 characters; of twelve spans every annotator leaves out, moves or relabels a few."""
     from django.db import transaction
 
+    from annotations.core.bulk import SpanRow, insert_spans
     from annotations.models import AnnotationSet, Author, Document, Label, Project
-    from annotations.services.bulk import SpanRow, insert_spans
 
     chance = random.Random(7)
     project = Project.objects.get(slug=PROJECT)

@@ -13,6 +13,7 @@ from annotations.models import (
     Event,
     GoldVersion,
     GoldVersionNote,
+    Job,
     Label,
     Membership,
     Project,
@@ -21,8 +22,7 @@ from annotations.models import (
     User,
     Verb,
 )
-from annotations.services.projects import create_project
-from models_runtime.models import Job
+from annotations.projects.services.projects import create_project
 
 READERS = ("ann", "ben", "cle")
 # Shares of the notes: read by the first two of three annotators, begun by them, made gold, read by a model.

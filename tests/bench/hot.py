@@ -8,10 +8,11 @@ from uuid import uuid4
 
 from django.test import Client
 
+from annotations.gold.services.making import make_gold
+from annotations.gold.services.sets import wanted_set
+from annotations.jobs.services.sweep import sweep
 from annotations.models import Label, Span, User
-from annotations.services.exporting import ExportReport, export_files, wanted_set
-from annotations.services.gold import make_gold
-from models_runtime.services.sweep import sweep
+from annotations.transfer.services.exporting import ExportReport, export_files
 from tests.bench.generated import STEP, Large
 
 

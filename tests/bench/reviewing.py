@@ -223,10 +223,10 @@ def fill(count: int) -> dict[str, int]:
     """
     from django.db import connection, transaction
 
+    from annotations.core.bulk import SpanRow, insert_spans
+    from annotations.core.proposed_notes import add_notes
     from annotations.domain.strings import string_key
     from annotations.models import AnnotationSet, Author, Document, Label, Project
-    from annotations.services.bulk import SpanRow, insert_spans
-    from annotations.services.proposed_notes import add_notes
 
     with connection.cursor() as cursor:
         # The product's 8 MiB are for small changes. Here every row goes anywhere into the indexes: without room for
@@ -297,11 +297,11 @@ def _merge(authors: list[Any]) -> Any:
     """The merged list of both runs, as its job writes it, of the first notes that both have read."""
     from django.db import transaction
 
+    from annotations.core.bulk import SpanRow, insert_spans
     from annotations.domain.merging import merge
     from annotations.domain.spans import Span as DomainSpan
     from annotations.domain.strings import string_key
     from annotations.models import AnnotationSet, Author, Document, Span
-    from annotations.services.bulk import SpanRow, insert_spans
 
     together = Author.objects.create(
         project=authors[0].project, kind=Author.Kind.RUN, name=TOGETHER, merged_from=[each.pk for each in authors]
@@ -329,7 +329,7 @@ def _merge(authors: list[Any]) -> Any:
 def reviewers(count: str) -> None:
     """Whether one reviewer is enough."""
     from annotations.models import Project
-    from annotations.services.projects import update_project
+    from annotations.projects.services.projects import update_project
 
     update_project(
         project=Project.objects.get(slug=PROJECT), actor=None, second_review="blind" if count == "two" else "off"

@@ -5,7 +5,7 @@
  */
 
 import { candidates } from "../../static/js/text/candidates.js";
-import { Cursor } from "../../static/js/workbench/cursor.js";
+import { Cursor } from "../../static/js/editor/cursor.js";
 import { expansions } from "../../static/js/text/expand.js";
 import { lineAround, sentenceAfter, sentenceBefore } from "../../static/js/text/steps.js";
 import { covered } from "../../static/js/text/tokens.js";

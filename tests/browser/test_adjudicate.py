@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import Adjudication, AnnotationSet, Cause, GoldVersion, Project, Role, Span
-from annotations.services.reading import reopen, submit
-from models_runtime.jobs import perform
-from models_runtime.models import Job
+from annotations.annotate.services.reading import reopen, submit
+from annotations.jobs.performing import perform
+from annotations.models import Adjudication, AnnotationSet, Cause, GoldVersion, Job, Project, Role, Span
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, label_button, open_note, press
 

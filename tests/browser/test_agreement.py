@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from annotations.services import agreement as service
-from models_runtime.jobs import perform
-from models_runtime.models import Job
+from annotations.agreement.services import figures as service
+from annotations.jobs.performing import perform
+from annotations.models import Job
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotations.core.progress import silent
 from annotations.models import Document, Import
-from annotations.services.importing import run_import
-from annotations.services.progress import silent
+from annotations.transfer.services.importing import run_import
 from tests import factories as make
 
 STRANGE = "\ufeffRiga uno\r\nriga\tdue\r\n e\u0301 \U0001fa7a \u202eabc\u202c  \r\n"

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from annotations.services.staged import pack, stage_import
-from models_runtime.models import Job
-from models_runtime.runner import take
-from models_runtime.services import status
-from models_runtime.services.runs import start_run
+from annotations.jobs.runner import take
+from annotations.jobs.services import status
+from annotations.models import Job
+from annotations.transfer.services.staged import pack, stage_import
+from models_runtime.runs.services.runs import start_run
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db(transaction=True)

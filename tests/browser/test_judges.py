@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.services.gold import freeze
+from annotations.gold.services.making import freeze
+from annotations.jobs.runner import run as work
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import Judging
-from models_runtime.runner import run as work
 from tests import factories as make
 from tests.backends.llm.scripted import serving
 from tests.backends.llm.test_judging import verdicts

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotations.models import Assignment, GoldVersion, LabelSet, Role, Span
-from models_runtime.models import Job, Run, TrainedModel
+from annotations.models import Assignment, GoldVersion, Job, LabelSet, Role, Span
+from models_runtime.models import Run, TrainedModel
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, open_note, press
 from tests.languages import PSEUDO, pseudo

@@ -10,16 +10,16 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from annotations.models import AnnotationSet, Author
-from annotations.selectors import projects as projects_selector
-from annotations.services.gold import freeze, make_gold
-from annotations.services.staging import store_file
+from annotations.core.stored_files import store_file
+from annotations.gold.services.making import freeze, make_gold
+from annotations.models import AnnotationSet, Author, Job
+from annotations.projects.selectors import projects as projects_selector
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.jobs import foreign
-from models_runtime.jobs.foreign_model import Foreign
-from models_runtime.models import Calibration, Job, Run, TrainedModel
-from models_runtime.registry import PIPELINE
-from models_runtime.services.training import start_training
+from models_runtime.core import foreign
+from models_runtime.core.foreign_model import Foreign
+from models_runtime.core.registry import PIPELINE
+from models_runtime.models import Calibration, Run, TrainedModel
+from models_runtime.training.services.training import start_training
 from tests import factories as make
 
 HOUR = timedelta(hours=1)

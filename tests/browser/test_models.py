@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotations.gold.services.making import freeze
+from annotations.jobs.runner import run as work
 from annotations.models import Project
-from annotations.services.gold import freeze
 from models_runtime.models import Run, TrainedModel
-from models_runtime.runner import run as work
 from tests import factories as make
 
 NAMES = ["Anna Bianchi", "Luis Otero", "Marco Rossi", "Eva Sanz", "Paolo Conti"]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotations.jobs.runner import run as work
 from annotations.models import BulkAct, Decision, ProposedString, Review, Span
 from models_runtime.models import Run
-from models_runtime.runner import run as work
 from tests import factories as make
 from tests.browser.annotate.steps import press, saved
 from tests.browser.reviewing import TEXT, act, chosen, gold, open_review, propose, states, world

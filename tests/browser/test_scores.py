@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotations.gold.services.making import freeze
 from annotations.models import Author
-from annotations.services.gold import freeze
 from tests import factories as make
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."

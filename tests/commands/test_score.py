@@ -6,8 +6,8 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotations.services.gold import freeze
-from annotations.services.scoring import asked, score
+from annotations.gold.services.making import freeze
+from annotations.scores.services.scoring import asked, score
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db

@@ -15,6 +15,7 @@ from annotations.models import (
     BulkAct,
     Document,
     GoldVersion,
+    Job,
     Membership,
     Project,
     ProposedString,
@@ -23,10 +24,10 @@ from annotations.models import (
     StoredFile,
     User,
 )
-from annotations.services.staged import stage_import
-from models_runtime.jobs.foreign_model import Foreign
-from models_runtime.models import Job, Judging, Run, TrainedModel
-from models_runtime.registry import FOREIGN
+from annotations.transfer.services.staged import stage_import
+from models_runtime.core.foreign_model import Foreign
+from models_runtime.core.registry import FOREIGN
+from models_runtime.models import Judging, Run, TrainedModel
 from tests.factories import (
     label_of,
     make_author,

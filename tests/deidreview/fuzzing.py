@@ -91,8 +91,9 @@ def _names() -> set[str]:
     """Every name that a view takes from a query, by its source."""
     sources = [
         file.read_text()
-        for folder in ("annotations/views", "models_runtime/views")
-        for file in (ROOT / folder).glob("*.py")
+        for folder in ("annotations", "models_runtime")
+        for file in (ROOT / folder).rglob("*.py")
+        if "views" in file.with_suffix("").parts
     ]
     return set(re.findall(r"""(?:GET|data)(?:\.get|\.getlist)?[\[(,] ?"(\w+)\"""", "\n".join(sources)))
 

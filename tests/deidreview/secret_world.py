@@ -13,7 +13,10 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from annotations.core.progress import silent
 from annotations.domain.splits import Side
+from annotations.gold.services.making import freeze, make_gold
+from annotations.gold.services.sets import set_specs
 from annotations.models import (
     AnnotationSet,
     Assignment,
@@ -21,6 +24,7 @@ from annotations.models import (
     Comment,
     Document,
     Flag,
+    Job,
     Label,
     Membership,
     PlantedLeak,
@@ -30,10 +34,8 @@ from annotations.models import (
     Span,
     StoredFile,
 )
-from annotations.services.exporting import run_export, set_specs
-from annotations.services.gold import freeze, make_gold
-from annotations.services.progress import silent
-from models_runtime.models import Job, Judging
+from annotations.transfer.services.exporting import run_export
+from models_runtime.models import Judging
 from tests.deidreview.access_world import ROUTES, World, build_world, kind_of, url_of
 from tests.factories import make_author, make_member, make_note
 

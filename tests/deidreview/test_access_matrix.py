@@ -10,7 +10,7 @@ import pytest
 from django.db import transaction
 
 from annotations.models import Membership
-from models_runtime.jobs import foreign
+from models_runtime.core import foreign
 from tests.deidreview.access_table import EVERYONE_405, PERSONAS, TABLE
 from tests.deidreview.access_world import KINDS, ROUTES, SMALL, TALK, World, as_persona, ask, build_world, visit
 from tests.factories import make_note

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from models_runtime.jobs import foreign
+from models_runtime.core import foreign
 from tests.deidreview.access_table import TABLE
 from tests.deidreview.access_world import SMALL, World, as_persona, build_world, url_of
 from tests.deidreview.fuzzing import (

@@ -25,8 +25,8 @@ KEYS = {"Escape", "Enter", "Delete", "Backspace", "Tab", "Home", "End", "Space",
 
 def test_there_are_modules_of_words():
     assert {path.relative_to(FOLDER).as_posix() for path in WORDS} == {
-        "adjudicate/words.js", "decide/words.js", "import_words.js", "review/words.js", "workbench/talk_words.js",
-        "workbench/words.js",
+        "adjudicate/words.js", "editor/deciding/words.js", "import_words.js", "review/words.js",
+        "annotate/talk_words.js", "editor/words.js",
     }  # fmt: skip
 
 

@@ -11,9 +11,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, Assignment, PlantedLeak, Project, Review, StoredFile
-from annotations.services.staging import read_chunks
-from models_runtime.models import Job
+from annotations.core.stored_files import read_chunks
+from annotations.models import AnnotationSet, Assignment, Job, PlantedLeak, Project, Review, StoredFile
 from tests.deidreview import secret_world as secret
 from tests.deidreview.access_table import EVERYONE_405, OPEN_405, TABLE
 from tests.deidreview.access_world import ROUTES, World, answer_of

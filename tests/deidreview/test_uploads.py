@@ -91,7 +91,7 @@ def test_a_usual_body_is_read_everywhere(signed_in):
 def test_no_view_takes_uploads_unless_it_says_so():
     from django.urls import get_resolver
 
-    from annotations.views.requests import UPLOADS as MARK
+    from annotations.core.requests import UPLOADS as MARK
 
     def marked(patterns):
         for pattern in patterns:

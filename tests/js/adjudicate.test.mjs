@@ -5,7 +5,7 @@ import { Names } from "../../static/js/adjudicate/names.js";
 import { actions, causeActions, labelActions } from "../../static/js/adjudicate/actions.js";
 import { rowsOf, tokensAround } from "../../static/js/adjudicate/layers.js";
 import { words } from "../../static/js/adjudicate/words.js";
-import { Keys } from "../../static/js/workbench/keys.js";
+import { Keys } from "../../static/js/editor/keys.js";
 import { tokenize } from "../../static/js/text/tokens.js";
 
 const PATIENT = 1;

@@ -9,10 +9,10 @@ import { TextIndex, codePointLength, codePointToUtf16, utf16ToCodePoint } from "
 import { expansions } from "../../static/js/text/expand.js";
 import { lines, linesOf, segmentLines, segmentSome } from "../../static/js/text/segments.js";
 import { snap, splitAt, tokenize, trim } from "../../static/js/text/tokens.js";
-import { Runs, inOrder } from "../../static/js/workbench/runs.js";
+import { Runs, inOrder } from "../../static/js/editor/runs.js";
 import { candidates } from "../../static/js/text/candidates.js";
-import { lanes } from "../../static/js/workbench/lanes.js";
-import { mentionsOf } from "../../static/js/workbench/mentions.js";
+import { lanes } from "../../static/js/editor/lanes.js";
+import { mentionsOf } from "../../static/js/annotate/mentions.js";
 
 const pair = ({ start, end }) => [start, end];
 const plain = ({ segments }) =>

@@ -3,8 +3,8 @@ import { test } from "node:test";
 
 import { TextIndex } from "../../static/js/text/offsets.js";
 import { findAll, firstFrom } from "../../static/js/text/find.js";
-import { placeIn } from "../../static/js/workbench/arrive.js";
-import { Reading } from "../../static/js/workbench/model.js";
+import { placeIn } from "../../static/js/annotate/arrive.js";
+import { Reading } from "../../static/js/editor/model.js";
 import { hostileText, randomSource } from "./cases.mjs";
 
 const found = (text, sought) => {

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { Cursor } from "../../static/js/workbench/cursor.js";
-import { Keys, nameOf, shown } from "../../static/js/workbench/keys.js";
-import { lanes } from "../../static/js/workbench/lanes.js";
-import { AfterFrame } from "../../static/js/workbench/after_frame.js";
-import { shorten } from "../../static/js/workbench/panel.js";
-import { piecesOf } from "../../static/js/workbench/render.js";
+import { Cursor } from "../../static/js/editor/cursor.js";
+import { Keys, nameOf, shown } from "../../static/js/editor/keys.js";
+import { lanes } from "../../static/js/editor/lanes.js";
+import { AfterFrame } from "../../static/js/editor/after_frame.js";
+import { shorten } from "../../static/js/editor/panel.js";
+import { piecesOf } from "../../static/js/editor/render.js";
 import { lineAt, segmentLines } from "../../static/js/text/segments.js";
 import { tokenize } from "../../static/js/text/tokens.js";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { Runs, changes, inOrder } from "../../static/js/workbench/runs.js";
-import { lanes } from "../../static/js/workbench/lanes.js";
+import { Runs, changes, inOrder } from "../../static/js/editor/runs.js";
+import { lanes } from "../../static/js/editor/lanes.js";
 import { lines, segmentLines, segmentSome, visible } from "../../static/js/text/segments.js";
 import { hostileText, randomSource } from "./cases.mjs";
 

@@ -11,11 +11,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
+from annotations.core.errors import ServiceError
+from annotations.core.events import record
 from annotations.models import Document, Project
-from annotations.services import backup, backup_engines
-from annotations.services.backup import restore_backup, write_backup
-from annotations.services.errors import ServiceError
-from annotations.services.events import record
+from annotations.ops.services import backup, backup_engines
+from annotations.ops.services.backup import restore_backup, write_backup
 from tests import factories as make
 
 TEXT = "Ann\u00e9 \U0001f9ec\r\n\ttornata il 12/03/2021 \u202eabc"

@@ -11,9 +11,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from annotations.core.progress import silent
 from annotations.models import Import
-from annotations.services.importing import run_import
-from annotations.services.progress import silent
+from annotations.transfer.services.importing import run_import
 
 SignIn = Callable[..., Client]
 HUGE = 10**25

@@ -10,9 +10,9 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from annotations.agreement.services import figures as service
 from annotations.domain.agreement import Unit, granularities
 from annotations.models import Amendment, AnnotationSet
-from annotations.services import agreement as service
 from tests import factories as make
 from tests.pages.checks import check_page
 

@@ -6,11 +6,10 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
-from annotations.access import Can, enter
-from annotations.models import Author, Flag, Project, StoredFile
-from annotations.services.comments import About, add_comment
-from annotations.services.flags import raise_flag
-from models_runtime.models import Job
+from annotations.core.access import Can, enter
+from annotations.models import Author, Flag, Job, Project, StoredFile
+from annotations.notes.services.comments import About, add_comment
+from annotations.notes.services.flags import raise_flag
 from tests import factories as make
 
 NAMES = re.compile(r"(?<!\.)\b(?:ann|ben)\b")

@@ -5,11 +5,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotations.core.events import record
+from annotations.gold.services.making import make_gold, withdraw_gold
 from annotations.models import Event, Verb
-from annotations.selectors import audit as selector
-from annotations.selectors.audit import Filter, audit_page, details
-from annotations.services.events import record
-from annotations.services.gold import make_gold, withdraw_gold
+from annotations.projects.selectors import audit as selector
+from annotations.projects.selectors.audit import Filter, audit_page, details
 from tests import factories as make
 from tests.pages.checks import WORDS_OF_THE_NOTE, check_page
 

@@ -8,13 +8,12 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.models import AnnotationSet, BulkAct, Decision, Event, ProposedString, Span, Verb
-from annotations.services.gold import freeze, make_gold
-from annotations.services.review import Request, decide
-from annotations.services.review_closing import close_review, reopen_review
-from annotations.services.review_log import Act
-from models_runtime.models import Job
-from models_runtime.runner import run as run_job
+from annotations.gold.services.making import freeze, make_gold
+from annotations.jobs.runner import run as run_job
+from annotations.models import AnnotationSet, BulkAct, Decision, Event, Job, ProposedString, Span, Verb
+from annotations.review.services.closing import close_review, reopen_review
+from annotations.review.services.deciding import Request, decide
+from annotations.review.services.log import Act
 from tests import factories as make
 from tests.pages.checks import check_page
 
@@ -151,7 +150,7 @@ def test_rejecting_in_bulk_skips_them_too(ward):
 
 
 def test_a_job_skips_them_too(ward, monkeypatch):
-    for module in ("models_runtime.services.bulk_review", "annotations.views.bulk_review"):
+    for module in ("annotations.review.services.starting", "annotations.review.views.bulk"):
         monkeypatch.setattr(f"{module}.AT_ONCE", 1)
     start(ward, plan(ward))
     job = Job.objects.get()
@@ -270,7 +269,7 @@ def test_two_ends_of_one_street_are_left_to_a_person(ward):
 
 
 def test_too_many_to_look_for_conflicts_are_told_afterwards(ward, monkeypatch):
-    monkeypatch.setattr("annotations.selectors.foreseen.MOST", 1)
+    monkeypatch.setattr("annotations.review.selectors.foreseen.MOST", 1)
     note = ward.notes[-1]
     Span.objects.filter(pk=proposals(ward, note, run=1)[1].pk).update(end=STREET[1])
     bulk = plan(ward, runs=[run.pk for run in ward.runs])

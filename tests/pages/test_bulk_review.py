@@ -11,15 +11,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotations.models import BulkAct, Decision, Event, ProposedString, Span, Verb
-from annotations.selectors.proposed_strings import strings
-from annotations.services import bulk_review, review
-from annotations.services.erasing import erase_patient
-from annotations.services.labels import merge_labels
-from annotations.services.review import Request
-from annotations.services.review_log import Act
-from models_runtime.models import Job
-from models_runtime.runner import run as run_job
+from annotations.jobs.runner import run as run_job
+from annotations.models import BulkAct, Decision, Event, Job, ProposedString, Span, Verb
+from annotations.ops.services.erasing import erase_patient
+from annotations.projects.services.labels import merge_labels
+from annotations.review.selectors.proposed_strings import strings
+from annotations.review.services import bulk as bulk_review
+from annotations.review.services import deciding as review
+from annotations.review.services.deciding import Request
+from annotations.review.services.log import Act
 from tests import factories as make
 from tests.pages.checks import check_page
 from tests.pages.conftest import TEXT
@@ -130,7 +130,7 @@ def test_only_who_planned_an_act_begins_it(proposed, sign_in):
 
 
 def test_a_large_act_is_a_job_and_so_is_its_undo(proposed, sign_in, monkeypatch):
-    for module in ("models_runtime.services.bulk_review", "annotations.views.bulk_review"):
+    for module in ("annotations.review.services.starting", "annotations.review.views.bulk"):
         monkeypatch.setattr(f"{module}.AT_ONCE", 1)
     client = sign_in(proposed.rev)
     plan(client, proposed)

@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 from django.utils.html import escape
 
-from annotations.access import enter
+from annotations.core.access import enter
 from annotations.models import Amendment, AnnotationSet, Cause, Comment, Event, Project, Verb
-from annotations.services.comments import About, add_comment
+from annotations.notes.services.comments import About, add_comment
 from tests import factories as make
 from tests.pages.checks import check_page
 from tests.pages.conftest import TEXT
@@ -96,9 +96,9 @@ def test_many_notes_are_compared_behind_a_progress_bar(read, sign_in, monkeypatc
     for number in range(3):
         note = make.make_note(read.project, TEXT, f"more-{number}")
         make.make_set(note, read.ann, [], submitted=True)
-    monkeypatch.setattr("annotations.services.comparing.BATCH", 1)
-    monkeypatch.setattr("annotations.views.disagreements.AT_ONCE", 0)
-    monkeypatch.setattr("annotations.views.disagreements.IN_STEPS", 0)
+    monkeypatch.setattr("annotations.agreement.services.comparing.BATCH", 1)
+    monkeypatch.setattr("annotations.agreement.views.disagreements.AT_ONCE", 0)
+    monkeypatch.setattr("annotations.agreement.views.disagreements.IN_STEPS", 0)
     client = sign_in(read.rev)
     html = check_page(client.get(PAGE))
     assert 'id="comparing"' in html and '<li class="card ad-place"' not in html

@@ -7,11 +7,11 @@ from django.test import override_settings
 from django.urls import reverse
 from django.utils import timezone
 
+from annotations.core.progress import silent
+from annotations.core.stored_files import store_file
+from annotations.gold.services.making import freeze, make_gold
 from annotations.models import Event, StoredFile, Verb
-from annotations.services.exporting import run_export
-from annotations.services.gold import freeze, make_gold
-from annotations.services.progress import silent
-from annotations.services.staging import store_file
+from annotations.transfer.services.exporting import run_export
 from tests import factories as make
 from tests.pages.checks import WORDS_OF_THE_NOTE, check_page
 

@@ -3,10 +3,10 @@ from unittest.mock import patch
 import pytest
 from django.urls import reverse
 
+from annotations.gold.selectors import gold_state, version_page
+from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.models import AnnotationSet, Author, Event, GoldVersion, Verb
-from annotations.selectors import projects as projects_selector
-from annotations.selectors.gold import gold_state, version_page
-from annotations.services.gold import freeze, make_gold, withdraw_gold
+from annotations.projects.selectors import projects as projects_selector
 from tests import factories as make
 from tests.pages.checks import check_page
 

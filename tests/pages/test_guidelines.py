@@ -6,8 +6,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from annotations.core.templatetags.markdown import markdown
 from annotations.models import Amendment, Event, Project, Verb
-from annotations.templatetags.markdown import markdown
 from tests.pages.checks import check_page
 from tests.pages.managing import check_closed, check_method
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotations.models import AnnotationSet, Document, Import, Span, StoredFile
-from annotations.services.importing import undo_import
+from annotations.transfer.services.importing import undo_import
 from tests.pages.checks import check_page
 from tests.pages.managing import HUGE, check_closed, check_method, run, staged, upload, zip_of
 

@@ -5,9 +5,9 @@ import uuid
 import pytest
 from django.urls import reverse
 
+from annotations.jobs.runner import run as work
 from annotations.models import Author, BulkAct
 from models_runtime.models import Run
-from models_runtime.runner import run as work
 from tests import factories as make
 from tests.pages.checks import check_page
 

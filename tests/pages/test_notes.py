@@ -7,11 +7,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotations.access import enter
+from annotations.core.access import enter
 from annotations.models import AnnotationSet, Assignment, Author, Event, Flag, Search, Verb
-from annotations.selectors import notes as selector
-from annotations.selectors.notes import Show, note_page
-from annotations.selectors.readings import line_at
+from annotations.notes.selectors import notes as selector
+from annotations.notes.selectors.notes import Show, note_page
+from annotations.notes.selectors.readings import line_at
 from tests import factories as make
 from tests.pages.checks import WORDS_OF_THE_NOTE, check_page
 from tests.pages.conftest import TEXT

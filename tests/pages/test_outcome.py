@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import pytest
 from django.urls import reverse
 
+from annotations.adjudicate.selectors.desk import desk, desk_state
+from annotations.adjudicate.services.deciding import close, decide
+from annotations.adjudicate.services.plan import Act, Request, Seen
 from annotations.domain.outcome import Fate, outcome
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import AnnotationSet, Assignment, Event, Project, Verb
-from annotations.selectors.adjudicating import desk, desk_state
-from annotations.services.adjudicating import close, decide
-from annotations.services.adjudication_plan import Act, Request, Seen
 from tests import factories as make
 from tests.pages.checks import check_page
 

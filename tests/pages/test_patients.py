@@ -6,7 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotations.models import Document, Event, Verb
-from annotations.services.patients import set_patient_ids
+from annotations.ops.services.patients import set_patient_ids
 from tests import factories as make
 from tests.pages.checks import check_page
 from tests.pages.managing import check_closed, check_method

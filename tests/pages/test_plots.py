@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotations.templatetags.coefficients import around, coefficient, percent, plain
-from annotations.templatetags.plots import Point, heat, interval_bar, share_bar, trend_plot
+from annotations.core.templatetags.coefficients import around, coefficient, percent, plain
+from annotations.core.templatetags.plots import Point, heat, interval_bar, share_bar, trend_plot
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotations.models import Assignment, Event, Membership, Project, Role, Verb
-from annotations.selectors import projects as selector
+from annotations.projects.selectors import projects as selector
 from tests import factories as make
 from tests.pages.checks import check_page
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from annotations.core.templatetags.reasons import reason
 from annotations.domain.agreement.bootstrap import FEW
 from annotations.domain.agreement.coefficients import NO_UNITS, NOTHING_MARKED, only_one_value
-from annotations.templatetags.reasons import reason
 from tests.languages import pseudo
 
 FOLDER = Path(settings.BASE_DIR) / "annotations" / "domain" / "agreement"

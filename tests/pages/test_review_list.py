@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from annotations.selectors import review_list
+from annotations.review.selectors import listing as review_list
 from tests import factories as make
 from tests.pages.checks import check_page
 from tests.pages.reviewing import proposed

@@ -6,11 +6,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.models import Author, Review
-from models_runtime import registry
-from models_runtime.models import Job, Run, RunItem
-from models_runtime.runner import run as work
-from models_runtime.services.backends import chosen
+from annotations.jobs.runner import run as work
+from annotations.models import Author, Job, Review
+from models_runtime.core import registry
+from models_runtime.models import Run, RunItem
+from models_runtime.runs.services.backends import chosen
 from tests import factories as make
 from tests.pages.checks import check_page
 
@@ -58,7 +58,7 @@ def test_a_second_click_before_the_first_is_answered_is_the_same_run(world, sign
         answers.append(start(client, world, backend="rules", **data))
         return chosen(*args)
 
-    monkeypatch.setattr("models_runtime.services.runs.chosen", in_between)
+    monkeypatch.setattr("models_runtime.runs.services.runs.chosen", in_between)
     answers.append(start(client, world, backend="rules", **data))
     assert [answer.url for answer in answers] == [reverse("run", args=["covid", Run.objects.get().pk])] * 2
 

@@ -8,11 +8,10 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotations.models import Author, Event, Verb
-from annotations.services.gold import freeze, make_gold
-from annotations.services.splitting import split_version
-from annotations.views import scores as view
-from models_runtime.models import Job
+from annotations.gold.services.making import freeze, make_gold
+from annotations.gold.services.splitting import split_version
+from annotations.models import Author, Event, Job, Verb
+from annotations.scores import views as view
 from tests import factories as make
 from tests.pages.checks import check_page
 

@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.models import Document, Event, Search
-from annotations.selectors import searching
-from annotations.services.erasing import erase_patient
-from annotations.services.searching import purge_searches
+from annotations.notes.selectors import searching
+from annotations.notes.services.searching import purge_searches
+from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.pages.checks import check_page
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from annotations.core.errors import ServiceError
 from annotations.models import Assignment, Event, Membership, Project, Verb
-from annotations.services.errors import ServiceError
-from annotations.services.filling import fill_up
-from annotations.services.projects import update_project
+from annotations.projects.services.filling import fill_up
+from annotations.projects.services.projects import update_project
 from tests import factories as make
 from tests.pages.checks import check_page
 from tests.pages.managing import HUGE, check_closed, check_method

@@ -81,8 +81,8 @@ class World:
     """The project, the truth about its notes, and the reviewer."""
 
     def __init__(self, reviewer: Reviewer, held_out: Sequence[str], pool: Sequence[str]) -> None:
+        from annotations.gold.services.rounds import SEED as LOOP
         from annotations.models import GoldVersion, GoldVersionNote, Label, Membership, Project, Role, User
-        from annotations.services.rounds import SEED as LOOP
 
         self._reviewer = reviewer
         command("create_project", PROJECT, "--labels", "meddocan", "--language", "es", "--slug", PROJECT)
@@ -136,8 +136,8 @@ class World:
     def _review(self, run: int, order: str) -> tuple[list[Plan], list[tuple[str, str]]]:
         """A round's notes as the product offers them: planned, decided, closed. Plans; the notes' names and texts."""
         from annotations.models import Author
-        from annotations.selectors.review_order import Queue
-        from annotations.services.review_queue import next_in_queue
+        from annotations.review.selectors.ordering import Queue
+        from annotations.review.services.queue import next_in_queue
 
         author = Author.objects.get(pk=run)
         found, done = [], []
@@ -154,12 +154,12 @@ class World:
 
     def _note(self, author: Any, pk: int) -> tuple[tuple[str, str], Plan]:
         from annotations.models import Document
-        from annotations.selectors.misses import hints_of
-        from annotations.selectors.precision import rates_of
-        from annotations.selectors.review import review_state
-        from annotations.services.review import Request, decide
-        from annotations.services.review_closing import close_review
-        from annotations.services.review_log import Act
+        from annotations.review.selectors.misses import hints_of
+        from annotations.review.selectors.precision import rates_of
+        from annotations.review.selectors.state import review_state
+        from annotations.review.services.closing import close_review
+        from annotations.review.services.deciding import Request, decide
+        from annotations.review.services.log import Act
 
         document = Document.objects.select_related("project").get(pk=pk)
         state = review_state(document=document, author=author)

@@ -111,6 +111,6 @@ def categories(project: str) -> dict[str, str]:
 
 def kinds_here() -> list[str]:
     """The kinds of models that this machine can train."""
-    from models_runtime.registry import TRAINABLE, installed
+    from models_runtime.core.registry import TRAINABLE, installed
 
     return [key for key, kind in TRAINABLE.items() if installed(kind)]

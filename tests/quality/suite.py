@@ -76,7 +76,7 @@ def _members(names: Iterable[str]) -> list[str]:
 
 def _kind(kind: str) -> list[str]:
     """The words that ask for a kind's default algorithm."""
-    from models_runtime.registry import trainable_kind
+    from models_runtime.core.registry import trainable_kind
 
     return ["--algorithm", next(iter(trainable_kind(kind).algorithms))]
 

@@ -20,9 +20,9 @@ from django.conf import settings
 from django.db import connection
 from redis import Redis
 
-from models_runtime.models import Job
-from models_runtime.registry import JOBS
-from models_runtime.services.queue import enqueue
+from annotations.jobs.registry import JOBS
+from annotations.jobs.services.queue import enqueue
+from annotations.models import Job
 from tests.factories import make_project
 from tests.runtime.probes.kinds import KINDS
 

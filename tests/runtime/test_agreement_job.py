@@ -6,14 +6,13 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotations.agreement.services import figures as service
+from annotations.agreement.services.figures import kept_figures
+from annotations.agreement.services.starting import start_agreement
 from annotations.domain.agreement import Unit, bootstrap
-from annotations.models import Figures
-from annotations.services import agreement as service
-from annotations.services.agreement import kept_figures
-from models_runtime.jobs import perform
-from models_runtime.models import Job
-from models_runtime.runner import claims
-from models_runtime.services.agreement import start_agreement
+from annotations.jobs.performing import perform
+from annotations.jobs.runner import claims
+from annotations.models import Figures, Job
 from tests import factories as make
 from tests.pages.checks import check_page
 

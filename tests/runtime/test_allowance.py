@@ -10,10 +10,10 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from annotations.models import Author, Import, Project, User
-from annotations.services.errors import LimitReached
-from models_runtime.models import Job, Run
-from models_runtime.services import allowance, queue
+from annotations.core.errors import LimitReached
+from annotations.jobs.services import allowance, queue
+from annotations.models import Author, Import, Job, Project, User
+from models_runtime.models import Run
 from tests.factories import make_member, make_note, make_project, make_set
 
 pytestmark = pytest.mark.django_db(transaction=True)

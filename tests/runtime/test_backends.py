@@ -11,15 +11,14 @@ from django.core.management import call_command
 from django.urls import reverse
 from rq.serializers import JSONSerializer
 
+from annotations.gold.services.making import freeze
+from annotations.jobs.services.doorbell import connection
+from annotations.jobs.services.worker import DurableWorker
 from annotations.models import StoredFile
-from annotations.services.gold import freeze
-from models_runtime import registry
 from models_runtime.backends.llm.servers import read_servers
+from models_runtime.core import abilities, registry
+from models_runtime.core.registry import BackendKind
 from models_runtime.models import Run, TrainedModel
-from models_runtime.registry import BackendKind
-from models_runtime.services import abilities
-from models_runtime.services.doorbell import connection
-from models_runtime.services.worker import DurableWorker
 from tests import factories as make
 from tests.pages.checks import check_page
 
@@ -149,7 +148,7 @@ def test_looking_for_libraries_imports_none():
     """In a process of its own: this one has them loaded, maybe."""
     code = (
         "import os, sys, django; os.environ['DJANGO_SETTINGS_MODULE']='tests.settings'; django.setup();"
-        "from models_runtime.views import backends; from models_runtime.services.abilities import lacks_here;"
+        "from models_runtime.runs.views import backends; from models_runtime.core.abilities import lacks_here;"
         "lacks_here(); print([m for m in ('spacy', 'torch', 'transformers', 'pycrfsuite') if m in sys.modules])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"

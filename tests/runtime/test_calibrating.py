@@ -8,14 +8,14 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, Event, GoldVersionNote, Span, Verb
-from annotations.services.gold import freeze
-from annotations.services.splitting import split_version
-from models_runtime import registry
-from models_runtime.jobs import calibrating
-from models_runtime.models import Calibration, Job, Run
-from models_runtime.runner import run as work
-from models_runtime.services import runs
+from annotations.gold.services.making import freeze
+from annotations.gold.services.splitting import split_version
+from annotations.jobs.runner import run as work
+from annotations.models import AnnotationSet, Event, GoldVersionNote, Job, Span, Verb
+from models_runtime.calibration import jobs as calibrating
+from models_runtime.core import registry
+from models_runtime.models import Calibration, Run
+from models_runtime.runs.services import runs
 from tests import factories as make
 from tests.pages.checks import check_page
 
@@ -115,7 +115,7 @@ def test_a_run_under_way_stays_as_it_began(project, version, monkeypatch):
     ran(project)
     run = runs.start_run(project=project, backend="fake", actor=None, key="half", params={"notes": 10})
     with monkeypatch.context() as m:
-        m.setattr("models_runtime.jobs.running._predict", stops_after(1))
+        m.setattr("models_runtime.runs.jobs.running._predict", stops_after(1))
         work(run.job_id)
     calibrated()
     Job.objects.filter(pk=run.job_id).update(state=Job.State.QUEUED)
@@ -127,7 +127,7 @@ def test_a_run_under_way_stays_as_it_began(project, version, monkeypatch):
 
 def stops_after(batches):
     """`_predict` that fails the job after so many batches."""
-    from models_runtime.jobs.running import _predict
+    from models_runtime.runs.jobs.running import _predict
 
     left = [batches]
 

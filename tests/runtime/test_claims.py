@@ -8,10 +8,10 @@ import pytest
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from annotations.services.progress import Cancelled
-from models_runtime.models import Job
-from models_runtime.runner import HandBack, LostLease, stopping, take
-from models_runtime.runner.heartbeat import Heartbeat
+from annotations.core.progress import Cancelled
+from annotations.jobs.runner import HandBack, LostLease, stopping, take
+from annotations.jobs.runner.heartbeat import Heartbeat
+from annotations.models import Job
 
 pytestmark = pytest.mark.django_db
 

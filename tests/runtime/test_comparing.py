@@ -10,13 +10,13 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.models import Author, Event, Verb
-from annotations.services.gold import freeze
-from annotations.services.scoring import asked, score
-from annotations.services.splitting import split_version
-from models_runtime.models import Job, Run
-from models_runtime.runner import run as work
-from models_runtime.views import comparing
+from annotations.gold.services.making import freeze
+from annotations.gold.services.splitting import split_version
+from annotations.jobs.runner import run as work
+from annotations.models import Author, Event, Job, Verb
+from annotations.scores.services.scoring import asked, score
+from models_runtime.comparing import views as comparing
+from models_runtime.models import Run
 from tests import factories as make
 from tests.pages.checks import check_page
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from annotations.models import Document, Project, Review
-from annotations.selectors.reviewing import next_to_review
-from models_runtime.models import Job, Run
-from models_runtime.runner import run as work
-from models_runtime.services import preparing
+from annotations.jobs.runner import run as work
+from annotations.models import Document, Job, Project, Review
+from annotations.review.selectors.reviewing import next_to_review
+from models_runtime.models import Run
+from models_runtime.ops.services import preparing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

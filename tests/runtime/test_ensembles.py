@@ -2,14 +2,14 @@
 
 import pytest
 
-from annotations.models import AnnotationSet, Author, Span
-from annotations.services.errors import ServiceError
-from annotations.services.labels import merge_labels
-from models_runtime import registry
-from models_runtime.models import Job, Run, RunItem, TrainedModel
-from models_runtime.runner import run as work
-from models_runtime.services.ensembles import Asked, options_of, start_ensemble
-from models_runtime.services.runs import retry_failed, start_run
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import run as work
+from annotations.models import AnnotationSet, Author, Job, Span
+from annotations.projects.services.labels import merge_labels
+from models_runtime.core import registry
+from models_runtime.models import Run, RunItem, TrainedModel
+from models_runtime.runs.services.ensembles import Asked, options_of, start_ensemble
+from models_runtime.runs.services.runs import retry_failed, start_run
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -23,8 +23,12 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from annotations.agreement.services.starting import start_agreement
 from annotations.domain.agreement import Unit
 from annotations.domain.strings import string_key
+from annotations.gold.services.making import freeze
+from annotations.gold.services.splitting import split_version
+from annotations.jobs.runner import run as work
 from annotations.models import (
     Amendment,
     BulkAct,
@@ -34,26 +38,25 @@ from annotations.models import (
     Flag,
     GoldVersion,
     Import,
+    Job,
     Search,
     StoredChunk,
     StoredFile,
 )
-from annotations.services.backup import write_backup
-from annotations.services.backup_list import backups_before_erasing
-from annotations.services.erasing import erase_patient
-from annotations.services.gold import freeze
-from annotations.services.importing import import_files
-from annotations.services.scoring import asked
-from annotations.services.side_by_side import together
-from annotations.services.splitting import split_version
-from annotations.services.staged import pack, stage_import
-from models_runtime import registry
-from models_runtime.jobs.checkpoints import checkpoint_of
-from models_runtime.models import Job, Judge, JudgedNote, Judgement, Judging, LlmAnswer, TrainedModel
-from models_runtime.runner import run as work
-from models_runtime.services import runs
-from models_runtime.services.agreement import start_agreement
-from models_runtime.services.starting import start_calibration, start_comparison, start_export, start_score
+from annotations.ops.services.backup import write_backup
+from annotations.ops.services.backup_list import backups_before_erasing
+from annotations.ops.services.erasing import erase_patient
+from annotations.scores.services.scoring import asked
+from annotations.scores.services.side_by_side import together
+from annotations.scores.services.starting import start_comparison, start_score
+from annotations.transfer.services.importing import import_files
+from annotations.transfer.services.staged import pack, stage_import
+from annotations.transfer.services.starting import start_export
+from models_runtime.calibration.services import start_calibration
+from models_runtime.core import registry
+from models_runtime.models import Judge, JudgedNote, Judgement, Judging, LlmAnswer, TrainedModel
+from models_runtime.runs.services import runs
+from models_runtime.training.jobs.checkpoints import checkpoint_of
 from tests import factories as make
 from tests.pages.checks import check_page
 

@@ -6,33 +6,38 @@ from types import SimpleNamespace
 import pytest
 from django.db import connection, transaction
 
+from annotations.agreement.services import comparing
+from annotations.agreement.services.figures import figures_of
+from annotations.core import erasures
+from annotations.core.erasures import ErasedMeanwhile
+from annotations.core.errors import ServiceError
 from annotations.domain.agreement import Unit
+from annotations.gold.services.making import freeze, make_gold_bulk
+from annotations.jobs.runner import run as work
 from annotations.models import (
     AnnotationSet,
     Comparison,
     Document,
     Figures,
     Import,
+    Job,
     Stale,
     StoredFile,
 )
-from annotations.services import comparing, erasures, exporting
-from annotations.services.agreement import figures_of
-from annotations.services.erasing import erase_patient
-from annotations.services.erasures import ErasedMeanwhile
-from annotations.services.errors import ServiceError
-from annotations.services.exporting import export_to_path, run_export
-from annotations.services.gold import freeze, make_gold_bulk
-from annotations.services.importing import run_import
-from annotations.services.scoring import asked, score
-from annotations.services.side_by_side import side_by_side, together
-from annotations.services.staged import pack, stage_import
-from models_runtime import registry
-from models_runtime.jobs import calibrating, llm, running
-from models_runtime.models import Calibration, Job, LlmAnswer, Run, RunItem
-from models_runtime.runner import run as work
-from models_runtime.services import runs
-from models_runtime.services.starting import start_calibration, start_export
+from annotations.ops.services.erasing import erase_patient
+from annotations.scores.services.scoring import asked, score
+from annotations.scores.services.side_by_side import side_by_side, together
+from annotations.transfer.services import exporting
+from annotations.transfer.services.exporting import export_to_path, run_export
+from annotations.transfer.services.importing import run_import
+from annotations.transfer.services.staged import pack, stage_import
+from annotations.transfer.services.starting import start_export
+from models_runtime.calibration import jobs as calibrating
+from models_runtime.calibration.services import start_calibration
+from models_runtime.core import llm, registry
+from models_runtime.models import Calibration, LlmAnswer, Run, RunItem
+from models_runtime.runs.jobs import running
+from models_runtime.runs.services import runs
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from models_runtime.jobs import perform
-from models_runtime.models import Job
-from models_runtime.registry import JOBS, kind_of, load
-from models_runtime.runner import MAX_ATTEMPTS, stopping, take
+from annotations.jobs.performing import perform
+from annotations.jobs.registry import JOBS, kind_of, load
+from annotations.jobs.runner import MAX_ATTEMPTS, stopping, take
+from annotations.models import Job
 from tests.runtime.probes.handlers import results
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from models_runtime.models import Job, Run
-from models_runtime.services.foreign import start_foreign
+from annotations.models import Job
+from models_runtime.models import Run
+from models_runtime.runs.services.foreign import start_foreign
 from tests import factories as make
 from tests.backends.made import made_notes
 from tests.runtime.conftest import state_of, wait_for

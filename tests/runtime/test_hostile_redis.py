@@ -13,9 +13,9 @@ import django_rq
 import pytest
 from rq.serializers import JSONSerializer
 
-from models_runtime.models import Job
-from models_runtime.services import worker
-from models_runtime.services.doorbell import Bell, connection
+from annotations.jobs.services import worker
+from annotations.jobs.services.doorbell import Bell, connection
+from annotations.models import Job
 from tests.runtime.conftest import state_of, wait_for
 from tests.runtime.probes.handlers import results
 
@@ -78,7 +78,7 @@ def hostile(client, traces, good):
         "job-99999999999999999999-aaaaaaaa": shell(traces, "long"),
         "instance": ["system", "os", [f"touch {traces}/instance"], {}],
         "kwargs": ["os.system", None, [], {"command": f"touch {traces}/kwargs"}],
-        "perform": ["models_runtime.runner.run", None, [good], {}],
+        "perform": ["annotations.jobs.runner.run", None, [good], {}],
     }
     for name, call in strange.items():
         row(client, name, call, **callback(traces), retries_left="3", repeats_left="3", group_id="g", timeout="1")

@@ -9,13 +9,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.models import Document, Import
-from annotations.services.staged import pack, stage_import
-from models_runtime.jobs import perform
-from models_runtime.models import Job
-from models_runtime.runner import take
-from models_runtime.services import status
-from models_runtime.services.status import duration
+from annotations.jobs.performing import perform
+from annotations.jobs.runner import take
+from annotations.jobs.services import status
+from annotations.jobs.services.status import duration
+from annotations.models import Document, Import, Job
+from annotations.transfer.services.staged import pack, stage_import
 from tests import factories as make
 from tests.pages.checks import check_page
 
@@ -246,7 +245,7 @@ def test_an_import_cancelled_too_late_is_done(world):
     row = staged(world)
     client_of(world.manager).post(reverse("job_start_import", args=["covid", row.pk]))
     job = Job.objects.get(kind="import")
-    from annotations.services.importing import run_import
+    from annotations.transfer.services.importing import run_import
 
     run_import(import_id=row.pk, progress=take(job.pk).progress)
     Job.objects.filter(pk=job.pk).update(cancel_requested=True, lease_until=timezone.now() - timedelta(seconds=1))

@@ -11,14 +11,14 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.urls import reverse
 
-from annotations.models import Author, Event, Verb
-from annotations.services.erasing import erase_patient
-from annotations.services.gold import freeze
+from annotations.gold.services.making import freeze
+from annotations.jobs.runner import run as work
+from annotations.models import Author, Event, Job, Verb
+from annotations.ops.services.erasing import erase_patient
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.models import Job, JudgedNote, Judgement, Judging, LlmAnswer, LlmUsage
-from models_runtime.runner import run as work
-from models_runtime.services.judging_results import result_of
+from models_runtime.judging.services.results import result_of
+from models_runtime.models import JudgedNote, Judgement, Judging, LlmAnswer, LlmUsage
 from tests import factories as make
 from tests.backends.llm.scripted import Said, note_of, serving
 from tests.backends.llm.test_judging import verdicts

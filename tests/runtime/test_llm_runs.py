@@ -13,14 +13,14 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, Document, Event, Span
-from annotations.services.erasing import erase_patient
+from annotations.jobs.runner import run as work
+from annotations.models import AnnotationSet, Document, Event, Job, Span
+from annotations.ops.services.erasing import erase_patient
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.jobs import rooms
-from models_runtime.models import Job, LlmAnswer, LlmUsage, Run, RunItem, ServerRoom
-from models_runtime.runner import run as work
-from models_runtime.services.llm import start_llm_run
+from models_runtime.core import rooms
+from models_runtime.models import LlmAnswer, LlmUsage, Run, RunItem, ServerRoom
+from models_runtime.runs.services.llm import start_llm_run
 from tests import factories as make
 from tests.backends.llm.scripted import Said, entities, note_of, serving
 from tests.pages.checks import check_page

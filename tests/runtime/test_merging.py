@@ -8,20 +8,21 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from annotations.models import AnnotationSet, BulkAct, Decision, Event, ProposedString, Role, Span, Verb
-from annotations.selectors.bulk_rules import Rule
-from annotations.selectors.decision_log import decisions
-from annotations.selectors.misses import hints_of
-from annotations.selectors.review import review_state
-from annotations.services import review, review_closing
-from annotations.services.bulk_review import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
-from annotations.services.errors import ServiceError
-from annotations.services.review import Request
-from annotations.services.review_log import Act
-from models_runtime.models import Job, Run
-from models_runtime.runner import run as work
-from models_runtime.services.ensembles import Asked, options_of, start_ensemble
-from models_runtime.services.merging import review_together
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import run as work
+from annotations.models import AnnotationSet, BulkAct, Decision, Event, Job, ProposedString, Role, Span, Verb
+from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.decision_log import decisions
+from annotations.review.selectors.misses import hints_of
+from annotations.review.selectors.state import review_state
+from annotations.review.services import closing as review_closing
+from annotations.review.services import deciding as review
+from annotations.review.services.bulk import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
+from annotations.review.services.deciding import Request
+from annotations.review.services.log import Act
+from models_runtime.models import Run
+from models_runtime.runs.services.ensembles import Asked, options_of, start_ensemble
+from models_runtime.runs.services.merging import review_together
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db(transaction=True)

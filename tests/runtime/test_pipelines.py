@@ -11,12 +11,12 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from annotations.models import LabelSet, Project, Span
-from models_runtime.jobs import pipelines as found_here
-from models_runtime.jobs.pipelines import pipelines
-from models_runtime.models import Job, Run
-from models_runtime.runner import run as work
-from models_runtime.services.foreign import usual_labels
+from annotations.jobs.runner import run as work
+from annotations.models import Job, LabelSet, Project, Span
+from models_runtime.core import pipelines as found_here
+from models_runtime.core.pipelines import pipelines
+from models_runtime.models import Run
+from models_runtime.runs.services.foreign import usual_labels
 from tests import factories as make
 from tests.backends.made import made_pipeline
 
@@ -153,7 +153,8 @@ def test_usual_labels_go_through_the_shipped_maps(key, person, town):
 def test_the_web_process_never_loads_what_workers_need():
     """Importing all pages and commands, in a process of its own, leaves spaCy and its like alone."""
     code = (
-        "import django; django.setup(); import deidreview.urls, models_runtime.management.commands.run_model, sys; "
+        "import django; django.setup(); import deidreview.urls, "
+        "models_runtime.runs.management.commands.run_model, sys; "
         "print([name for name in ('spacy', 'thinc', 'torch', 'transformers', 'pycrfsuite') if name in sys.modules])"
     )
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}

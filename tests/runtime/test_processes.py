@@ -6,12 +6,11 @@ import time
 
 import pytest
 
-from annotations.models import Document
-from annotations.services.staged import pack, stage_import
-from models_runtime.models import Job
-from models_runtime.services.doorbell import workers_alive
-from models_runtime.services.queue import cancel, pause, push, resume
-from models_runtime.services.starting import start_import
+from annotations.jobs.services.doorbell import workers_alive
+from annotations.jobs.services.queue import cancel, pause, push, resume
+from annotations.models import Document, Job
+from annotations.transfer.services.staged import pack, stage_import
+from annotations.transfer.services.starting import start_import
 from tests.factories import make_project, make_user
 from tests.runtime.conftest import LEASE, state_of, wait_for
 from tests.runtime.probes.handlers import results

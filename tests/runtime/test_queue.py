@@ -7,13 +7,13 @@ import pytest
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from annotations.services.errors import ServiceError
-from models_runtime.models import Job
-from models_runtime.runner import take
-from models_runtime.services.doorbell import waiting
-from models_runtime.services.queue import cancel, enqueue, pause, push, resume, retry
-from models_runtime.services.relay import Relay
-from models_runtime.services.sweep import sweep
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import take
+from annotations.jobs.services.doorbell import waiting
+from annotations.jobs.services.queue import cancel, enqueue, pause, push, resume, retry
+from annotations.jobs.services.relay import Relay
+from annotations.jobs.services.sweep import sweep
+from annotations.models import Job
 from tests.factories import make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -180,7 +180,7 @@ def test_the_relay_outlives_a_database_that_is_away(no_redis, monkeypatch, caplo
     def away():
         raise OperationalError("gone")
 
-    monkeypatch.setattr("models_runtime.services.relay.sweep", away)
+    monkeypatch.setattr("annotations.jobs.services.relay.sweep", away)
     assert relay.round() is None
     assert relay.round() is None
     monkeypatch.undo()

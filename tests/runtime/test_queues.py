@@ -11,11 +11,12 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
-from models_runtime import registry
-from models_runtime.models import Job, Share, TrainedModel
-from models_runtime.runner import take
-from models_runtime.services import runs
-from models_runtime.services.ensembles import Asked, start_ensemble
+from annotations.jobs.runner import take
+from annotations.models import Job, Share
+from models_runtime.core import registry
+from models_runtime.models import TrainedModel
+from models_runtime.runs.services import runs
+from models_runtime.runs.services.ensembles import Asked, start_ensemble
 from tests import factories as make
 from tests.pages.checks import check_page
 from tests.runtime.probes.kinds import FAKE
@@ -118,6 +119,6 @@ def test_the_command_says_that_redis_is_away(run, no_redis, capsys):
 @pytest.mark.parametrize(("words", "served"), [([], ["cpu", "gpu", "llm"]), (["--queue", "gpu"], ["gpu"])])
 def test_a_worker_serves_every_queue_unless_told_which(monkeypatch, words, served):
     asked = []
-    monkeypatch.setattr("models_runtime.management.commands.work.work", asked.append)
+    monkeypatch.setattr("annotations.jobs.management.commands.work.work", asked.append)
     call_command("work", *words)
     assert [list(each) for each in asked] == [served]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from models_runtime.registry import BACKENDS, TRAINABLE, installed
+from models_runtime.core.registry import BACKENDS, TRAINABLE, installed
 
 
 def test_what_every_install_has_is_installed_and_a_library_that_is_not_there_is_not():

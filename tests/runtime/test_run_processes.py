@@ -4,12 +4,12 @@ import time
 
 import pytest
 
-from annotations.models import AnnotationSet, Document, Span
-from models_runtime.models import Job, RunItem, Share
-from models_runtime.registry import BACKENDS
-from models_runtime.services.doorbell import idle_workers
-from models_runtime.services.queue import pause, resume
-from models_runtime.services.runs import start_run
+from annotations.jobs.services.doorbell import idle_workers
+from annotations.jobs.services.queue import pause, resume
+from annotations.models import AnnotationSet, Document, Job, Share, Span
+from models_runtime.core.registry import BACKENDS
+from models_runtime.models import RunItem
+from models_runtime.runs.services.runs import start_run
 from tests.factories import make_project
 from tests.runtime.conftest import LEASE, state_of, wait_for
 from tests.runtime.probes.kinds import FAKE

@@ -7,17 +7,17 @@ from types import SimpleNamespace
 import pytest
 from django.db.models.functions import Now
 
-from annotations.models import AnnotationSet, Author, Document, Span
-from annotations.services.errors import ServiceError
-from annotations.services.labels import merge_labels
-from models_runtime import registry
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import LostLease, take
+from annotations.jobs.runner import run as work
+from annotations.jobs.services.sweep import sweep
+from annotations.models import AnnotationSet, Author, Document, Job, Span
+from annotations.projects.services.labels import merge_labels
 from models_runtime.backends.base import Budget, budget_of
-from models_runtime.jobs import running
-from models_runtime.models import Job, Run, RunItem
-from models_runtime.runner import LostLease, take
-from models_runtime.runner import run as work
-from models_runtime.services import runs
-from models_runtime.services.sweep import sweep
+from models_runtime.core import registry
+from models_runtime.models import Run, RunItem
+from models_runtime.runs.jobs import running
+from models_runtime.runs.services import runs
 from tests.factories import label_of, make_note, make_project
 from tests.runtime.fake_backend import FakeBackend
 

@@ -9,15 +9,16 @@ from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 
-from annotations.models import AnnotationSet, Document
-from models_runtime import registry
-from models_runtime.jobs import running
-from models_runtime.models import Job, Run, RunItem, Share
-from models_runtime.runner import HandBack, LostLease, execute, helping, settling, take, take_share
-from models_runtime.runner import run as work
-from models_runtime.services import queue, runs
-from models_runtime.services.doorbell import waiting
-from models_runtime.services.sweep import sweep
+from annotations.jobs.runner import HandBack, LostLease, execute, helping, settling, take, take_share
+from annotations.jobs.runner import run as work
+from annotations.jobs.services import queue
+from annotations.jobs.services.doorbell import waiting
+from annotations.jobs.services.sweep import sweep
+from annotations.models import AnnotationSet, Document, Job, Share
+from models_runtime.core import registry
+from models_runtime.models import Run, RunItem
+from models_runtime.runs.jobs import running
+from models_runtime.runs.services import runs
 from tests.factories import make_project
 from tests.runtime.conftest import wait_for
 
@@ -332,7 +333,7 @@ def test_who_has_the_run_waits_for_what_a_helper_is_at_and_takes_it_when_that_is
         looked.append(job_of(run).done)
         expire(token=helper.token)
 
-    monkeypatch.setattr("models_runtime.jobs.batches.time", SimpleNamespace(sleep=look))
+    monkeypatch.setattr("models_runtime.runs.jobs.batches.time", SimpleNamespace(sleep=look))
     result = running.run(lead)
     assert looked == [NOTES - 3], "everything else was done by then"
     lead.finish(result)

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from annotations.services.gold import freeze
+from annotations.gold.services.making import freeze
 from models_runtime.models import Judge, Judging, Run
 from tests import factories as make
 

@@ -7,12 +7,13 @@ from decimal import Decimal
 import pytest
 from django.db import OperationalError, connection
 
-from annotations.services.gold import freeze
+from annotations.gold.services.making import freeze
+from annotations.models import Job
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.jobs.usage import Bill
-from models_runtime.models import Job, Judgement, Judging, LlmAnswer, LlmUsage, RunItem
-from models_runtime.services.judging import start_judging
-from models_runtime.services.llm import start_llm_run
+from models_runtime.core.usage import Bill
+from models_runtime.judging.services.asking import start_judging
+from models_runtime.models import Judgement, Judging, LlmAnswer, LlmUsage, RunItem
+from models_runtime.runs.services.llm import start_llm_run
 from tests import factories as make
 from tests.backends.llm.scripted import entities, note_of, serving
 from tests.backends.llm.test_judging import verdicts

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from annotations.adjudicate.selectors.desk import desk, desk_state
+from annotations.adjudicate.services.deciding import decide
+from annotations.adjudicate.services.plan import Act, Request, Seen
 from annotations.models import (
     Span,
 )
-from annotations.selectors.adjudicating import desk, desk_state
-from annotations.services.adjudicating import decide
-from annotations.services.adjudication_plan import Act, Request, Seen
 from tests import factories as make
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."

@@ -8,6 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
+from annotations.adjudicate.services.deciding import decide
+from annotations.adjudicate.services.plan import Act, Request
+from annotations.core.errors import ServiceError
 from annotations.domain.majority import majority
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
@@ -17,9 +20,6 @@ from annotations.models import (
     Span,
     Verb,
 )
-from annotations.services.adjudicating import decide
-from annotations.services.adjudication_plan import Act, Request
-from annotations.services.errors import ServiceError
 from tests import factories as make
 from tests.services.adjudicated import (
     AGE,

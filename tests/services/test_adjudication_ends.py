@@ -2,21 +2,21 @@
 
 import pytest
 
+from annotations.adjudicate.selectors.waiting import Show, adjudication_list, next_to_adjudicate, numbers
+from annotations.adjudicate.services.deciding import close, close_unanimous, reopen
+from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.annotate.services.reading import reopen as reopen_reading
+from annotations.annotate.services.reading import submit
+from annotations.core.errors import ServiceError
+from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.models import (
     Adjudication,
     AnnotationSet,
     Resolution,
     Span,
 )
-from annotations.selectors.adjudications import Show, adjudication_list, next_to_adjudicate, numbers
-from annotations.services.adjudicating import close, close_unanimous, reopen
-from annotations.services.comparing import bring_up_to_date
-from annotations.services.errors import ServiceError
-from annotations.services.gold import make_gold, make_gold_bulk
-from annotations.services.labels import merge_labels
-from annotations.services.projects import set_guidelines
-from annotations.services.reading import reopen as reopen_reading
-from annotations.services.reading import submit
+from annotations.projects.services.labels import merge_labels
+from annotations.projects.services.projects import set_guidelines
 from tests import factories as make
 from tests.services.adjudicated import (
     AGE,

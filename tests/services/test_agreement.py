@@ -6,15 +6,15 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from annotations.agreement.selectors.figures import content_key, shared_notes, shared_readings
+from annotations.agreement.services import figures as service
+from annotations.agreement.services.figures import figures_of, kept_figures, notes_of
+from annotations.annotate.services.reading import reopen, submit
+from annotations.core.errors import ServiceError
+from annotations.core.progress import Cancelled
 from annotations.domain.agreement import Granularity, Unit
 from annotations.models import Amendment, AnnotationSet, Category, Figures, Label
-from annotations.selectors.agreement import content_key, shared_notes, shared_readings
-from annotations.services import agreement as service
-from annotations.services.agreement import figures_of, kept_figures, notes_of
-from annotations.services.errors import ServiceError
-from annotations.services.labels import merge_labels, update_label
-from annotations.services.progress import Cancelled
-from annotations.services.reading import reopen, submit
+from annotations.projects.services.labels import merge_labels, update_label
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db

@@ -6,6 +6,8 @@ from functools import partial
 import pytest
 from django.db import transaction
 
+from annotations.core.errors import ServiceError
+from annotations.core.progress import Cancelled
 from annotations.models import (
     AnnotationSet,
     BulkAct,
@@ -17,14 +19,14 @@ from annotations.models import (
     Span,
     Verb,
 )
-from annotations.selectors.bulk_rules import Rule
-from annotations.selectors.review import review_state
-from annotations.services import bulk_review, review, review_closing
-from annotations.services.bulk_review import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
-from annotations.services.errors import ServiceError
-from annotations.services.progress import Cancelled
-from annotations.services.review import Request
-from annotations.services.review_log import Act
+from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.state import review_state
+from annotations.review.services import bulk as bulk_review
+from annotations.review.services import closing as review_closing
+from annotations.review.services import deciding as review
+from annotations.review.services.bulk import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
+from annotations.review.services.deciding import Request
+from annotations.review.services.log import Act
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 
 TEXT = "Mario Rossi, 54 anni, a Torino."

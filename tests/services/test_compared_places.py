@@ -5,6 +5,14 @@ import json
 import pytest
 from django.db import connection
 
+from annotations.adjudicate.selectors.desk import desk
+from annotations.agreement.selectors.disagreements import Filters, counts, differences, page, rounds
+from annotations.agreement.services.amending import amend
+from annotations.agreement.services.causes import set_cause
+from annotations.agreement.services.comparing import bring_up_to_date, compare_note
+from annotations.annotate.services.reading import reopen as reopen_reading
+from annotations.annotate.services.reading import submit
+from annotations.core.errors import ServiceError
 from annotations.models import (
     Amendment,
     AnnotationSet,
@@ -15,15 +23,8 @@ from annotations.models import (
     Stale,
     Verb,
 )
-from annotations.selectors.adjudicating import desk, has_seen_outcome
-from annotations.selectors.disagreements import Filters, counts, differences, page, rounds
-from annotations.services.amending import amend
-from annotations.services.causes import set_cause
-from annotations.services.comparing import bring_up_to_date, compare_note
-from annotations.services.errors import ServiceError
-from annotations.services.labels import merge_labels
-from annotations.services.reading import reopen as reopen_reading
-from annotations.services.reading import submit
+from annotations.notes.selectors.outcome import has_seen_outcome
+from annotations.projects.services.labels import merge_labels
 from tests import factories as make
 from tests.services.adjudicated import CITY, DATE, TEXT, act, outcome, state, world
 
@@ -94,7 +95,7 @@ def test_filters(world):
 
 
 def test_pages_go_on_by_place(world, monkeypatch):
-    monkeypatch.setattr("annotations.selectors.disagreements.PAGE", 2)
+    monkeypatch.setattr("annotations.agreement.selectors.disagreements.PAGE", 2)
     bring_up_to_date(world.project)
     first = page(world.project, Filters())
     assert [shown.row.start for shown in first.places] == [0, 13]

@@ -43,11 +43,11 @@ STAYS = {
     },
     "annotations.BulkAct": {"rule": "ids; the number of a string that is nowhere any more is removed"},
     "annotations.Event": {"data": "ids, offsets, labels, counts", "verb": "a choice"},
-    "models_runtime.Job": {
+    "annotations.Job": {
         "kind": "a choice", "params": "ids and choices", "key": "a hash or an id", "result": "ids and counts",
         "error": "in plain words, without names of notes or files",
     },
-    "models_runtime.Share": {},
+    "annotations.Share": {},
     "models_runtime.Run": {"backend": "a key", "revision": "a hash", "params": "listed where they hold a prompt"},
     "models_runtime.TrainedModel": {
         "name": "listed", "backend": "a key", "params": "choices", "card": "figures, ids of notes", "losses": "numbers",
@@ -127,4 +127,4 @@ def test_a_table_without_a_thought_would_fail():
     """The walk itself: it finds what goes with a note over two steps, and what a project alone holds."""
     found = {model._meta.label: goes_with_notes(model) for model in concerned()}
     assert found["annotations.Span"] and found["annotations.Decision"] and found["models_runtime.Judgement"]
-    assert not found["annotations.Amendment"] and not found["models_runtime.Job"]
+    assert not found["annotations.Amendment"] and not found["annotations.Job"]

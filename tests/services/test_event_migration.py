@@ -74,7 +74,7 @@ def test_free_text_leaves_events_sessions_and_results_of_exports(schema):
     assert data["notes.imported"] == {"import": 1, "notes": 1, "as": "run", "author": run.pk}
     assert data["notes.exported"]["set"] == "annotator" and "seed" not in str(data["notes.exported"])
     assert data["note.read"] == {"set": 4}
-    result = new.get_model("models_runtime", "Job").objects.get(pk=job.pk).result
+    result = new.get_model("annotations", "Job").objects.get(pk=job.pk).result
     assert [loss["note"] for loss in result["losses"]] == [note.pk, 0]
     kept = SessionStore().decode(Session.objects.get().session_data)
     assert WORDS not in str(kept) and kept["seen"] == 5

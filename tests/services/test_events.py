@@ -3,8 +3,8 @@
 import pytest
 from django.db import DatabaseError, connection, transaction
 
+from annotations.core.events import record
 from annotations.models import Event, Verb
-from annotations.services.events import record
 
 pytestmark = pytest.mark.django_db
 

@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from annotations.core.errors import ServiceError
+from annotations.core.progress import silent
+from annotations.core.stored_files import open_stored
+from annotations.gold.services import making as gold
+from annotations.gold.services import sets as services_sets
 from annotations.models import AnnotationSet, Document, Event, GoldVersion, Import, Label, Role, Span, StoredFile, Verb
-from annotations.services import exporting, gold
-from annotations.services.erasing import erase_patient, erasure_preview
-from annotations.services.errors import ServiceError
-from annotations.services.labels import merge_labels
-from annotations.services.progress import silent
-from annotations.services.staging import open_stored
+from annotations.ops.services.erasing import erase_patient, erasure_preview
+from annotations.projects.services.labels import merge_labels
+from annotations.transfer.services import exporting
 from tests.factories import make_author, make_member, make_note, make_project, make_set
 
 pytestmark = pytest.mark.django_db
@@ -171,8 +173,8 @@ def test_drafts_are_left_out_and_counted(project, tmp_path):
 def test_a_run_is_found_by_name_and_by_id(project, tmp_path):
     run = make_author(project, kind="run", name="rules")
     make_set(make_note(project), run, SPANS, submitted=True)
-    assert exporting.wanted_set(project, "run:rules").author == run
-    assert exporting.wanted_set(project, f"run:{run.pk}").author == run
+    assert services_sets.wanted_set(project, "run:rules").author == run
+    assert services_sets.wanted_set(project, f"run:{run.pk}").author == run
 
 
 @pytest.mark.parametrize("spec", ["gold:9", "gold:x", "annotator:nobody", "run:none", "nonsense"])
@@ -282,7 +284,7 @@ def test_a_frozen_version_names_its_types_though_a_label_was_merged_since(projec
     labels = {label.code: label for label in Label.objects.filter(label_set__project=project)}
     merge_labels(source=labels["CITY"], target=labels["PATIENT"], actor=reviewer)
     for spec, there in (("gold:1", True), ("gold", False)):
-        wanted = exporting.wanted_set(project, spec)
+        wanted = services_sets.wanted_set(project, spec)
         report = exporting.ExportReport(set=spec, format="brat")
         files = dict(exporting.export_files(project, wanted, "brat", report))
         assert (b"\nCITY\n" in files["annotation.conf"].replace(b"\t", b"")) is there

@@ -5,10 +5,10 @@ import zipfile
 
 import pytest
 
+from annotations.core.errors import ServiceError
+from annotations.core.progress import Cancelled, silent
 from annotations.models import AnnotationSet, Assignment, Author, Document, Event, Import, Role, Span, StoredFile, Verb
-from annotations.services import import_plan, importing, staged
-from annotations.services.errors import ServiceError
-from annotations.services.progress import Cancelled, silent
+from annotations.transfer.services import import_plan, importing, staged
 from tests.factories import make_member, make_project, make_set
 
 pytestmark = pytest.mark.django_db

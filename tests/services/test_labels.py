@@ -2,11 +2,11 @@
 
 import pytest
 
+from annotations.core.errors import ServiceError
+from annotations.gold.services.making import freeze
 from annotations.models import Event, Label, Role, Span, Verb
-from annotations.services import labels
-from annotations.services.errors import ServiceError
-from annotations.services.gold import freeze
-from annotations.services.projects import create_project, shipped_label_sets
+from annotations.projects.services import labels
+from annotations.projects.services.projects import create_project, shipped_label_sets
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 
 pytestmark = pytest.mark.django_db

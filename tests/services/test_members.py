@@ -5,10 +5,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.utils import timezone
 
-from annotations import access
+from annotations.accounts import services as members
+from annotations.core import access
+from annotations.core.errors import ServiceError
 from annotations.models import AnnotationSet, Assignment, Author, Event, Membership, Role, Verb
-from annotations.services import members
-from annotations.services.errors import ServiceError
 from tests.factories import make_member, make_note, make_project, make_set, make_user
 
 pytestmark = pytest.mark.django_db

@@ -6,17 +6,17 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
+from annotations.accounts.services import create_user
+from annotations.core.authors import parse_written_as
+from annotations.core.errors import ServiceError
+from annotations.core.stored_files import store_file
+from annotations.gold.services.splitting import split_version
 from annotations.models import Author, Project, StoredFile, User
-from annotations.services.authors import parse_written_as
-from annotations.services.errors import ServiceError
-from annotations.services.labels import add_label, update_label
-from annotations.services.members import create_user
-from annotations.services.projects import create_project, update_project
-from annotations.services.sources import parse_patients
-from annotations.services.splitting import split_version
-from annotations.services.staging import store_file
-from models_runtime.services.model_names import good_model_name
-from models_runtime.services.runs import start_run
+from annotations.projects.services.labels import add_label, update_label
+from annotations.projects.services.projects import create_project, update_project
+from annotations.transfer.services.sources import parse_patients
+from models_runtime.core.model_names import good_model_name
+from models_runtime.runs.services.runs import start_run
 from tests.factories import label_of, make_note, make_project
 
 pytestmark = pytest.mark.django_db

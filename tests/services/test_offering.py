@@ -10,11 +10,12 @@ from django.urls import reverse
 from annotations.domain.information import bits, expected_bits
 from annotations.domain.precision import by_notes
 from annotations.models import ProposedNote, Review, Role, Span
-from annotations.selectors.drawn import drawn_of
-from annotations.services import review, review_closing
-from annotations.services.offering import ONE_IN, next_offered
-from annotations.services.review import Request
-from annotations.services.review_log import Act
+from annotations.review.selectors.drawn import drawn_of
+from annotations.review.services import closing as review_closing
+from annotations.review.services import deciding as review
+from annotations.review.services.deciding import Request
+from annotations.review.services.log import Act
+from annotations.review.services.offering import ONE_IN, next_offered
 from tests.factories import make_author, make_member, make_note, make_project, make_set
 from tests.pages.checks import check_page
 

@@ -4,6 +4,9 @@ import uuid
 
 import pytest
 
+from annotations.core.errors import ServiceError
+from annotations.core.gold_sets import gold_sets
+from annotations.gold.services.making import make_gold
 from annotations.models import (
     AnnotationSet,
     BulkAct,
@@ -17,29 +20,26 @@ from annotations.models import (
     Verb,
 )
 from annotations.models.project import SecondReview
-from annotations.selectors.bulk_rules import Rule, open_of
-from annotations.selectors.decision_log import decisions
-from annotations.selectors.gold import gold_sets
-from annotations.selectors.known import known_among
-from annotations.selectors.leaks_found import measured_by, together, unproposed
-from annotations.selectors.misses import hints_of
-from annotations.selectors.occurrences import occurrences
-from annotations.selectors.proposed_strings import spans_of, strings
-from annotations.selectors.review import review_state
-from annotations.selectors.review_order import Queue
-from annotations.services import review
-from annotations.services.bulk_batches import decide_batch
-from annotations.services.bulk_review import at_once, begin_bulk, plan_bulk, run_bulk
-from annotations.services.effort import effort_between
-from annotations.services.erasing import erase_patient
-from annotations.services.errors import ServiceError
-from annotations.services.gold import make_gold
-from annotations.services.planting import draw_leaks
-from annotations.services.projects import update_project
-from annotations.services.review import Request
-from annotations.services.review_closing import close_review, reopen_review
-from annotations.services.review_log import Act
-from annotations.services.review_queue import next_in_queue
+from annotations.ops.services.erasing import erase_patient
+from annotations.projects.services.projects import update_project
+from annotations.review.selectors.bulk_rules import Rule, open_of
+from annotations.review.selectors.decision_log import decisions
+from annotations.review.selectors.known import known_among
+from annotations.review.selectors.leaks_found import measured_by, together, unproposed
+from annotations.review.selectors.misses import hints_of
+from annotations.review.selectors.occurrences import occurrences
+from annotations.review.selectors.ordering import Queue
+from annotations.review.selectors.proposed_strings import spans_of, strings
+from annotations.review.selectors.state import review_state
+from annotations.review.services import deciding as review
+from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk
+from annotations.review.services.bulk_batches import decide_batch
+from annotations.review.services.closing import close_review, reopen_review
+from annotations.review.services.deciding import Request
+from annotations.review.services.effort import effort_between
+from annotations.review.services.log import Act
+from annotations.review.services.planting import draw_leaks
+from annotations.review.services.queue import next_in_queue
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 
 TEXT = "Mario Rossi, 54 anni, a Torino dal dott. Bianchi."

@@ -4,16 +4,17 @@ import uuid
 
 import pytest
 
+from annotations.core.errors import ServiceError
+from annotations.gold.services.making import freeze
 from annotations.models import AnnotationSet, Decision, Event, Review, Role, Span, Verb
-from annotations.selectors.review import review_state
-from annotations.services import review, review_closing
-from annotations.services.effort import effort_between
-from annotations.services.errors import ServiceError
-from annotations.services.gold import freeze
-from annotations.services.labels import merge_labels
-from annotations.services.projects import set_guidelines
-from annotations.services.review import Request
-from annotations.services.review_log import Act
+from annotations.projects.services.labels import merge_labels
+from annotations.projects.services.projects import set_guidelines
+from annotations.review.selectors.state import review_state
+from annotations.review.services import closing as review_closing
+from annotations.review.services import deciding as review
+from annotations.review.services.deciding import Request
+from annotations.review.services.effort import effort_between
+from annotations.review.services.log import Act
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 
 pytestmark = pytest.mark.django_db

@@ -7,14 +7,15 @@ import pytest
 
 from annotations.domain.precision import Rate, likely_right
 from annotations.models import Label, ProposedLabel, Review, Role, Span
-from annotations.selectors.precision import rates_of
-from annotations.selectors.review_order import Queue
-from annotations.services import review, review_queue
-from annotations.services.labels import merge_labels
-from annotations.services.review import Request
-from annotations.services.review_closing import close_review
-from annotations.services.review_log import Act
-from annotations.services.review_queue import next_in_queue
+from annotations.projects.services.labels import merge_labels
+from annotations.review.selectors.ordering import Queue
+from annotations.review.selectors.precision import rates_of
+from annotations.review.services import deciding as review
+from annotations.review.services import queue as review_queue
+from annotations.review.services.closing import close_review
+from annotations.review.services.deciding import Request
+from annotations.review.services.log import Act
+from annotations.review.services.queue import next_in_queue
 from tests.factories import make_author, make_member, make_note, make_project, make_set
 
 pytestmark = pytest.mark.django_db

@@ -25,10 +25,10 @@ from annotations.models import (
     User,
     Verb,
 )
-from annotations.selectors.bulk_rules import Rule
-from annotations.services.bulk_review import plan_bulk
-from annotations.services.planting import draw_leaks
-from models_runtime.services.bulk_review import start_bulk
+from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.services.bulk import plan_bulk
+from annotations.review.services.planting import draw_leaks
+from annotations.review.services.starting import start_bulk
 from tests import factories as make
 
 TRIALS = 12

@@ -2,10 +2,10 @@
 
 import pytest
 
+from annotations.core.errors import ServiceError
 from annotations.models import AnnotationSet, Decision, Document, Event, Resolution, Span
-from annotations.services import importing, staged
-from annotations.services.errors import ServiceError
-from annotations.services.review_log import Act
+from annotations.review.services.log import Act
+from annotations.transfer.services import importing, staged
 from tests.factories import make_project
 from tests.services import test_bulk_review as bulk_world
 from tests.services import test_review as review_world
@@ -22,7 +22,7 @@ ANN = "T1\tPATIENT 0 11\tMario Rossi\nT2\tPATIENT 0 5\tMario\nT3\tPATIENT 6 11\t
 def at_most(monkeypatch):
     def limit(spans, deep=10):
         for module in (
-            "annotations.domain.crowding", "annotations.services.room", "annotations.services.import_plan"
+            "annotations.domain.crowding", "annotations.core.room", "annotations.transfer.services.import_plan"
         ):  # fmt: skip
             monkeypatch.setattr(f"{module}.MOST_SPANS", spans)
             monkeypatch.setattr(f"{module}.DEEPEST", deep)

@@ -2,15 +2,15 @@
 
 import pytest
 
+from annotations.core import kept as keeping
+from annotations.core.errors import ServiceError
+from annotations.gold.services.making import freeze
 from annotations.models import AnnotationSet, Author, Figures, GoldVersion, Label, Span
-from annotations.services import kept as keeping
-from annotations.services import scoring
-from annotations.services.erasing import erase_patient
-from annotations.services.errors import ServiceError
-from annotations.services.gold import freeze
-from annotations.services.labels import merge_labels
-from annotations.services.projects import create_project
-from annotations.services.scoring import asked, kept_score, score, score_errors
+from annotations.ops.services.erasing import erase_patient
+from annotations.projects.services.labels import merge_labels
+from annotations.projects.services.projects import create_project
+from annotations.scores.services import scoring
+from annotations.scores.services.scoring import asked, kept_score, score, score_errors
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db

@@ -10,16 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
+from annotations.core.errors import ServiceError
+from annotations.core.progress import silent
+from annotations.core.stored_files import open_stored
 from annotations.domain.formats import FORMATS
+from annotations.gold.services.diffing import version_diff
+from annotations.gold.services.making import freeze
+from annotations.gold.services.splitting import patients_on_two_sides, split_table, split_version
 from annotations.models import AnnotationSet, Document, Event, GoldVersion, GoldVersionNote, Span, StoredFile, Verb
-from annotations.services.erasing import erase_patient
-from annotations.services.errors import ServiceError
-from annotations.services.exporting import export_to_path, run_export
-from annotations.services.gold import freeze
-from annotations.services.gold_diffing import version_diff
-from annotations.services.progress import silent
-from annotations.services.splitting import patients_on_two_sides, split_table, split_version
-from annotations.services.staging import open_stored
+from annotations.ops.services.erasing import erase_patient
+from annotations.transfer.services.exporting import export_to_path, run_export
 from tests import factories as make
 
 SHARES = {"train": 60, "dev": 20, "test": 20}

@@ -4,6 +4,9 @@ import uuid
 
 import pytest
 
+from annotations.core.errors import ServiceError
+from annotations.core.gold_sets import gold_sets
+from annotations.gold.services.making import freeze, make_gold
 from annotations.models import (
     AnnotationSet,
     BulkAct,
@@ -17,22 +20,19 @@ from annotations.models import (
     Verb,
 )
 from annotations.models.project import SecondReview
-from annotations.selectors.bulk_rules import Rule
-from annotations.selectors.decision_log import decisions
-from annotations.selectors.gold import gold_sets
-from annotations.selectors.handovers import pairs
-from annotations.selectors.review import review_state
-from annotations.selectors.review_order import Queue
-from annotations.selectors.reviewing import next_to_review, review_progress
-from annotations.services import review
-from annotations.services.bulk_review import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
-from annotations.services.errors import ServiceError
-from annotations.services.gold import freeze, make_gold
-from annotations.services.projects import update_project
-from annotations.services.review import Request
-from annotations.services.review_closing import close_review, reopen_review
-from annotations.services.review_log import Act
-from annotations.services.review_queue import next_in_queue
+from annotations.projects.services.projects import update_project
+from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.decision_log import decisions
+from annotations.review.selectors.handovers import pairs
+from annotations.review.selectors.ordering import Queue
+from annotations.review.selectors.reviewing import next_to_review, review_progress
+from annotations.review.selectors.state import review_state
+from annotations.review.services import deciding as review
+from annotations.review.services.bulk import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
+from annotations.review.services.closing import close_review, reopen_review
+from annotations.review.services.deciding import Request
+from annotations.review.services.log import Act
+from annotations.review.services.queue import next_in_queue
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 
 TEXT = "Mario Rossi, 54 anni, a Torino."

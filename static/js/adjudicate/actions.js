@@ -1,25 +1,25 @@
 /** Every key of the adjudication page: what it does and how the `?` sheet names it. Labels bring their own keys. */
 
-import { asking, ending, labelling, moving, selecting, takingBack } from "../decide/actions.js";
-import { leaver } from "../decide/page.js";
+import { asking, ending, labelling, moving, selecting, takingBack } from "../editor/deciding/actions.js";
+import { leaver } from "../editor/deciding/page.js";
 import { words } from "./words.js";
 
 const { move, decide, own, note, labels: onLabels } = words.groups;
 const { keys: what } = words;
 const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
-/** What a key does while words are selected: then it is a label's. @returns {import("../workbench/keys.js").Action[]} */
+/** What a key does while words are selected: then it is a label's. @returns {import("../editor/keys.js").Action[]} */
 export function labelActions(work, labels) {
   return labelling(work, onLabels, labels);
 }
 
-/** What a key does while a cause is asked for. @returns {import("../workbench/keys.js").Action[]} */
+/** What a key does while a cause is asked for. @returns {import("../editor/keys.js").Action[]} */
 export function causeActions(work, causes) {
   const keys = { AB: "a", AM: "m", D: "d", S: "s" };
   return Object.keys(causes).map((kind) => ({ keys: [keys[kind]], group: decide, what: causes[kind], run: () => work.cause(kind) }));
 }
 
-/** @returns {import("../workbench/keys.js").Action[]} */
+/** @returns {import("../editor/keys.js").Action[]} */
 export function actions(work) {
   const leave = leaver(work);
   return [

@@ -4,8 +4,8 @@
  */
 
 import { covered } from "../text/tokens.js";
-import { el } from "../workbench/dom.js";
-import { lanes } from "../workbench/lanes.js";
+import { el } from "../editor/dom.js";
+import { lanes } from "../editor/lanes.js";
 import { words } from "./words.js";
 
 // Words shown before and after the place.

@@ -1,11 +1,11 @@
 /** The adjudication page: ties the note, the layers, the keys and the mouse, and the outbox together. */
 
-import { Keys } from "../workbench/keys.js";
-import { KeySheet } from "../workbench/sheet.js";
-import { NoteView } from "../workbench/render.js";
-import { Palette } from "../workbench/palette.js";
-import { begin, listen } from "../decide/page.js";
-import { byId } from "../workbench/dom.js";
+import { Keys } from "../editor/keys.js";
+import { KeySheet } from "../editor/sheet.js";
+import { NoteView } from "../editor/render.js";
+import { Palette } from "../editor/palette.js";
+import { begin, listen } from "../editor/deciding/page.js";
+import { byId } from "../editor/dom.js";
 import { Adjudication } from "./model.js";
 import { AdjudicationPanel } from "./panel.js";
 import { AdjudicationWork } from "./work.js";

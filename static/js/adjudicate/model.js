@@ -13,7 +13,7 @@
  * @property {Triple[]|null} outcome  null while nothing is decided
  */
 
-import { Decisions, around, beside } from "../decide/queue.js";
+import { Decisions, around, beside } from "../editor/deciding/queue.js";
 
 const overlap = (a, b) => a.start < b.end && b.start < a.end;
 const overlapping = (place, [start, end]) => place.start < end && start < place.end;

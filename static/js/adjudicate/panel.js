@@ -1,8 +1,8 @@
 /** The page around the note: the chosen place with its layers, the list of places, what is left, and the bar. */
 
-import { Panel, fill, row } from "../decide/panel.js";
-import { byId, el } from "../workbench/dom.js";
-import { shorten } from "../workbench/panel.js";
+import { Panel, fill, row } from "../editor/deciding/panel.js";
+import { byId, el } from "../editor/dom.js";
+import { shorten } from "../editor/panel.js";
 import { idOf } from "./model.js";
 import { words } from "./words.js";
 

@@ -1,6 +1,6 @@
 /** Sending adjudications, hearing what annotators changed, and closing the note. */
 
-import { Saving } from "../decide/saving.js";
+import { Saving } from "../editor/deciding/saving.js";
 import { words } from "./words.js";
 
 // How often a page that is looked at asks whether something changed (milliseconds).

@@ -1,7 +1,7 @@
 /** Every sentence that the adjudication page's and the disagreements' scripts show or say. */
 
-import { gettext, interpolate, listed, ngettext, pgettext } from "../translating.js";
-import { whoWhen, words as shared } from "../decide/words.js";
+import { gettext, interpolate, listed, ngettext, pgettext } from "../core/translating.js";
+import { whoWhen, words as shared } from "../editor/deciding/words.js";
 
 const CHOICES = {
   majority: gettext("the majority's version"),

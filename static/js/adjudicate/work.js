@@ -1,7 +1,7 @@
 /** What an adjudicator does with the note: choosing, deciding, marking. Paints at once, then lets the outbox send. */
 
-import { byId } from "../workbench/dom.js";
-import { NoteWork } from "../decide/work.js";
+import { byId } from "../editor/dom.js";
+import { NoteWork } from "../editor/deciding/work.js";
 import { idOf } from "./model.js";
 import { words } from "./words.js";
 

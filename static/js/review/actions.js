@@ -1,13 +1,13 @@
 /** Every key of the review page: what it does and how the `?` sheet names it. Labels bring their own keys. */
 
-import { asking, ending, labelling, moving, selecting, takingBack } from "../decide/actions.js";
-import { leaver } from "../decide/page.js";
+import { asking, ending, labelling, moving, selecting, takingBack } from "../editor/deciding/actions.js";
+import { leaver } from "../editor/deciding/page.js";
 import { words } from "./words.js";
 
 const { move, decide, missed, note, labels: onLabels } = words.groups;
 const { keys: what } = words;
 
-/** @returns {import("../workbench/keys.js").Action[]} */
+/** @returns {import("../editor/keys.js").Action[]} */
 export function actions(work, labels) {
   const leave = leaver(work);
   return [

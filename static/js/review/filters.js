@@ -1,6 +1,6 @@
 /** The filters beside the note: read from the address, kept there (choices, never text), and carried to the next note. */
 
-import { byId, el } from "../workbench/dom.js";
+import { byId, el } from "../editor/dom.js";
 import { NOTHING, narrows } from "./filter.js";
 import { words } from "./words.js";
 

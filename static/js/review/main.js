@@ -1,12 +1,12 @@
 /** The review page: ties the review, the note on the page, the keys and the mouse, and the outbox together. */
 
-import { Keys } from "../workbench/keys.js";
-import { KeySheet } from "../workbench/sheet.js";
-import { NoteView } from "../workbench/render.js";
-import { Palette } from "../workbench/palette.js";
-import { begin, listen } from "../decide/page.js";
-import { byId, el } from "../workbench/dom.js";
-import { foldNotes } from "../workbench/folding.js";
+import { Keys } from "../editor/keys.js";
+import { KeySheet } from "../editor/sheet.js";
+import { NoteView } from "../editor/render.js";
+import { Palette } from "../editor/palette.js";
+import { begin, listen } from "../editor/deciding/page.js";
+import { byId, el } from "../editor/dom.js";
+import { foldNotes } from "../editor/folding.js";
 import { Filters } from "./filters.js";
 import { Review } from "./model.js";
 import { ReviewPanel } from "./panel.js";

@@ -8,7 +8,7 @@
  * misses says in `planted` what became of it: found, partly, missed or elsewhere.
  */
 
-import { Decisions, around } from "../decide/queue.js";
+import { Decisions, around } from "../editor/deciding/queue.js";
 import { NOTHING, ordered, passes } from "./filter.js";
 
 const same = (a, b) => a.start === b.start && a.end === b.end && a.label === b.label;

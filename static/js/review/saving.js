@@ -1,7 +1,7 @@
 /** Sending review decisions, and closing the note. */
 
-import { Saving } from "../decide/saving.js";
-import { byId } from "../workbench/dom.js";
+import { Saving } from "../editor/deciding/saving.js";
+import { byId } from "../editor/dom.js";
 import { words } from "./words.js";
 
 const QUOTED = ["correct", "add"];

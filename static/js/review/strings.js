@@ -1,7 +1,7 @@
 /** The places of one string: keys to go through them, tick and decide. Without it the form works by mouse and Tab. */
 
-import { byId } from "../workbench/dom.js";
-import { nameOf } from "../workbench/keys.js";
+import { byId } from "../editor/dom.js";
+import { nameOf } from "../editor/keys.js";
 import { words } from "./words.js";
 
 const form = byId("string-form");

@@ -1,7 +1,7 @@
 /** Every sentence that the review page's script shows or says. */
 
-import { gettext, interpolate, listed, ngettext, pgettext } from "../translating.js";
-import { whoWhen, words as shared } from "../decide/words.js";
+import { gettext, interpolate, listed, ngettext, pgettext } from "../core/translating.js";
+import { whoWhen, words as shared } from "../editor/deciding/words.js";
 
 const WHY = {
   string: () => gettext("The same words are in gold elsewhere in this note."),

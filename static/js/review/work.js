@@ -1,8 +1,8 @@
 /** What a reviewer does with the note: choosing, deciding, marking what was missed. Paints at once, then lets the outbox send. */
 
-import { byId } from "../workbench/dom.js";
-import { NoteWork } from "../decide/work.js";
-import { around } from "../decide/queue.js";
+import { byId } from "../editor/dom.js";
+import { NoteWork } from "../editor/deciding/work.js";
+import { around } from "../editor/deciding/queue.js";
 import { hintsOf } from "./hints.js";
 import { placeOf } from "./model.js";
 import { words } from "./words.js";

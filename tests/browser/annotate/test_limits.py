@@ -41,7 +41,7 @@ def test_too_many_requests_make_the_page_wait_and_lose_nothing(opened: Page, wor
 def test_a_full_note_refuses_a_span_in_a_sentence_and_undo_goes_on(
     opened: Page, world: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("annotations.services.room.MOST_SPANS", 2)
+    monkeypatch.setattr("annotations.core.room.MOST_SPANS", 2)
     press(opened, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
     saved(opened)
     before = painted(opened)

@@ -6,7 +6,8 @@ class ProbesConfig(AppConfig):
     label = "probes"
 
     def ready(self) -> None:
-        from models_runtime.registry import BACKENDS, JOBS
+        from annotations.jobs.registry import JOBS
+        from models_runtime.core.registry import BACKENDS
         from tests.runtime.probes.kinds import FAKE, KINDS
 
         JOBS.update(KINDS)

@@ -9,8 +9,8 @@ from pathlib import Path
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
+from annotations.core.errors import ServiceError
 from annotations.models import Event, StoredFile
-from annotations.services.errors import ServiceError
 
 VERB = "probe.result"
 

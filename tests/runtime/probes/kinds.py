@@ -1,5 +1,6 @@
-from annotations.access import Can
-from models_runtime.registry import BackendKind, JobKind
+from annotations.core.access import Can
+from annotations.jobs.registry import JobKind
+from models_runtime.core.registry import BackendKind
 
 _HERE = "tests.runtime.probes.handlers."
 

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotations.services.gold import freeze
-from models_runtime.models import Job
-from models_runtime.runner import run as work
-from models_runtime.services.training import start_training
+from annotations.gold.services.making import freeze
+from annotations.jobs.runner import run as work
+from annotations.models import Job
+from models_runtime.training.services.training import start_training
 from tests import factories as make
 
 NAMES = ["Anna Bianchi", "Luis Otero", "Carmen Huerta", "Marco Rossi", "Eva Sanz", "Paolo Conti", "Rita Neri"]

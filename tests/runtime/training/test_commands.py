@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 
 from annotations.models import Event
 from models_runtime.backends.files import digest
-from models_runtime.jobs.combining import models_behind
+from models_runtime.core.combining import models_behind
 from models_runtime.models import Run
 
 

@@ -8,12 +8,12 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import run as work
 from annotations.models import GoldVersionNote, Span
-from annotations.services.errors import ServiceError
-from models_runtime.jobs.calibrating import calibration_by
+from models_runtime.calibration.jobs import calibration_by
 from models_runtime.models import Calibration, Run
-from models_runtime.runner import run as work
-from models_runtime.services.runs import start_run
+from models_runtime.runs.services.runs import start_run
 from tests import factories as make
 from tests.pages.checks import check_page
 

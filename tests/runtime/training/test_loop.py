@@ -9,17 +9,18 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotations.models import Author, GoldVersion, GoldVersionNote, Span, Verb
-from annotations.services import review, review_closing
-from annotations.services.effort import effort_of
-from annotations.services.gold import withdraw_gold
-from annotations.services.review import Request
-from annotations.services.review_log import Act
-from annotations.services.splitting import split_version
-from models_runtime.models import Job, Run, TrainedModel
-from models_runtime.runner import run as work
-from models_runtime.services.loop import loop_of
-from models_runtime.services.rounds import rounds
+from annotations.gold.services.making import withdraw_gold
+from annotations.gold.services.splitting import split_version
+from annotations.jobs.runner import run as work
+from annotations.models import Author, GoldVersion, GoldVersionNote, Job, Span, Verb
+from annotations.review.services import closing as review_closing
+from annotations.review.services import deciding as review
+from annotations.review.services.deciding import Request
+from annotations.review.services.effort import effort_of
+from annotations.review.services.log import Act
+from models_runtime.loop.services.loop import loop_of
+from models_runtime.loop.services.rounds import rounds
+from models_runtime.models import Run, TrainedModel
 from tests.factories import make_member, make_note, make_project
 from tests.pages.checks import check_page
 

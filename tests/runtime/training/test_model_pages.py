@@ -11,13 +11,13 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from annotations.models import Event, StoredFile
-from annotations.services.errors import ServiceError
-from models_runtime.models import Job, Run, TrainedModel
-from models_runtime.registry import TRAINABLE
-from models_runtime.runner import run as work
-from models_runtime.services import trained as service
-from models_runtime.services.training import start_training
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import run as work
+from annotations.models import Event, Job, StoredFile
+from models_runtime.core.registry import TRAINABLE
+from models_runtime.models import Run, TrainedModel
+from models_runtime.training.services import trained as service
+from models_runtime.training.services.training import start_training
 from tests.factories import make_member, make_project
 from tests.pages.checks import check_page
 

@@ -5,20 +5,20 @@ import hashlib
 import pytest
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, GoldVersion, Span, StoredFile
-from annotations.services.erasing import erase_patient
-from annotations.services.errors import ServiceError
-from annotations.services.labels import merge_labels
-from annotations.services.splitting import split_version
-from annotations.services.staging import delete_expired, read_chunks
+from annotations.core.errors import ServiceError
+from annotations.core.stored_files import delete_expired, read_chunks
+from annotations.gold.services.splitting import split_version
+from annotations.jobs.runner import run as work
+from annotations.jobs.services import queue
+from annotations.models import AnnotationSet, GoldVersion, Job, Span, StoredFile
+from annotations.ops.services.erasing import erase_patient
+from annotations.projects.services.labels import merge_labels
 from models_runtime.backends import children
-from models_runtime.jobs.gold_notes import gold_notes, other_notes, sides_of
-from models_runtime.models import Job, Run, TrainedModel
-from models_runtime.runner import run as work
-from models_runtime.services import queue
-from models_runtime.services.runs import start_run
-from models_runtime.services.trained import retire_model
-from models_runtime.services.training import start_training
+from models_runtime.core.gold_notes import gold_notes, other_notes, sides_of
+from models_runtime.models import Run, TrainedModel
+from models_runtime.runs.services.runs import start_run
+from models_runtime.training.services.trained import retire_model
+from models_runtime.training.services.training import start_training
 from tests.factories import label_of, make_project
 
 State = TrainedModel.State
@@ -155,7 +155,7 @@ def cancelled_at(step, monkeypatch):
         return train(*words, told=tell, **options)
 
     monkeypatch.setattr(children, "train", watched)
-    monkeypatch.setattr("models_runtime.runner.claims.WRITE_EVERY", 0)
+    monkeypatch.setattr("annotations.jobs.runner.claims.WRITE_EVERY", 0)
 
 
 @pytest.mark.both_databases

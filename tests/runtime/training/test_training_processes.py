@@ -4,9 +4,10 @@ from functools import partial
 
 import pytest
 
-from models_runtime.jobs.checkpoints import checkpoint_of
-from models_runtime.models import Job, TrainedModel
-from models_runtime.services.training import start_training
+from annotations.models import Job
+from models_runtime.models import TrainedModel
+from models_runtime.training.jobs.checkpoints import checkpoint_of
+from models_runtime.training.services.training import start_training
 from tests.runtime.conftest import state_of, wait_for
 
 pytestmark = pytest.mark.processes
@@ -51,7 +52,7 @@ def test_a_killed_training_of_epochs_goes_on_and_gives_the_same_model(world, red
 
 @pytest.mark.both_databases
 def test_a_killed_training_begins_again_and_gives_the_same_model(world, redis_server, processes, monkeypatch):
-    monkeypatch.setattr("models_runtime.services.training.MOST_ITERATIONS", PASSES)
+    monkeypatch.setattr("models_runtime.training.services.training.MOST_ITERATIONS", PASSES)
     processes("relay")
     worker = processes("work")
     model = trained(world, "killed")

@@ -8,15 +8,16 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from annotations.services.errors import ServiceError
-from annotations.services.staging import read_chunks
+from annotations.core.errors import ServiceError
+from annotations.core.stored_files import read_chunks
+from annotations.jobs.runner import run as work
+from annotations.models import Job
 from models_runtime.backends import children
-from models_runtime.jobs.checkpoints import checkpoint_of, forget_stale
-from models_runtime.models import Job, TrainedModel
-from models_runtime.runner import run as work
-from models_runtime.services.runs import start_run
-from models_runtime.services.trained import upload_model
-from models_runtime.services.training import end_early, start_training
+from models_runtime.models import TrainedModel
+from models_runtime.runs.services.runs import start_run
+from models_runtime.training.jobs.checkpoints import checkpoint_of, forget_stale
+from models_runtime.training.services.trained import upload_model
+from models_runtime.training.services.training import end_early, start_training
 
 State = TrainedModel.State
 
@@ -69,7 +70,7 @@ def told_at(step, act, monkeypatch):
         return train(*words, told=tell, **options)
 
     monkeypatch.setattr(children, "train", watched)
-    monkeypatch.setattr("models_runtime.jobs.training.WRITE_EVERY", 0)
+    monkeypatch.setattr("models_runtime.training.jobs.training.WRITE_EVERY", 0)
 
 
 def test_a_training_that_is_ended_early_keeps_its_whole_epochs(world, client, trained, monkeypatch):
@@ -111,7 +112,7 @@ def test_checkpoints_of_what_is_not_in_training_go(world, settings):
 
 def test_a_machine_without_spacy_says_what_to_do(world, client, trained, monkeypatch):
     client.force_login(world.manager)
-    monkeypatch.setattr("models_runtime.registry.find_spec", lambda name: None)
+    monkeypatch.setattr("models_runtime.core.registry.find_spec", lambda name: None)
     assert "make setup-models" in client.get(page("models")).content.decode()
     monkeypatch.setattr(children, "CHILD", "tests.runtime.training.child_without_spacy")
     model, job = trained(backend="spacy")

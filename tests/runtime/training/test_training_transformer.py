@@ -10,16 +10,16 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from annotations.models import Document, Span
-from annotations.services.errors import ServiceError
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import run as work
+from annotations.models import Document, Job, Span
 from models_runtime.backends import BackendError, children
-from models_runtime.jobs import training
-from models_runtime.jobs import weights as found_here
-from models_runtime.jobs.weights import weights
-from models_runtime.models import Job, Run, TrainedModel
-from models_runtime.runner import run as work
-from models_runtime.services.foreign import start_foreign
-from models_runtime.services.training import start_training
+from models_runtime.core import weights as found_here
+from models_runtime.core.weights import weights
+from models_runtime.models import Run, TrainedModel
+from models_runtime.runs.services.foreign import start_foreign
+from models_runtime.training.jobs import training
+from models_runtime.training.services.training import start_training
 from tests.backends.made_weights import tiny_bert
 from tests.runtime.training.conftest import made_notes
 

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class AdjudicateConfig(AppConfig):
+    name = "annotations.adjudicate"
+    label = "adjudicate"

@@ -1,0 +1,18 @@
+from django.urls import URLPattern, path
+
+from annotations.adjudicate.views import adjudicate, adjudications, outcome
+
+_DESK = "projects/<slug:slug>/adjudicate/"
+
+urlpatterns: list[URLPattern] = [
+    path(_DESK, adjudications.adjudications, name="adjudications"),
+    path(f"{_DESK}next/", adjudications.adjudicate_next, name="adjudicate_next"),
+    path(f"{_DESK}unanimous", adjudications.adjudicate_unanimous, name="adjudicate_unanimous"),
+    path(f"{_DESK}<int:pk>/", adjudicate.adjudicate, name="adjudicate"),
+    path(f"{_DESK}<int:pk>/decide", adjudicate.adjudicate_decide, name="adjudicate_decide"),
+    path(f"{_DESK}<int:pk>/cause", adjudicate.adjudicate_cause, name="adjudicate_cause"),
+    path(f"{_DESK}<int:pk>/state", adjudicate.adjudicate_state, name="adjudicate_state"),
+    path(f"{_DESK}<int:pk>/close", adjudicate.adjudicate_close, name="adjudicate_close"),
+    path(f"{_DESK}<int:pk>/reopen", adjudicate.adjudicate_reopen, name="adjudicate_reopen"),
+    path("projects/<slug:slug>/notes/<int:pk>/outcome/", outcome.outcome, name="outcome"),
+]

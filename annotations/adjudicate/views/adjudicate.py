@@ -1,0 +1,195 @@
+"""Adjudicating one note: a page for people, JSON for its script."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, JsonResponse
+from django.middleware.csrf import get_token
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.adjudicate.selectors.desk import desk, desk_state
+from annotations.adjudicate.services.deciding import close, decide, reopen
+from annotations.adjudicate.services.plan import Act, Seen
+from annotations.adjudicate.services.plan import Request as AdjudicateRequest
+from annotations.agreement.services.causes import set_cause
+from annotations.core.access import Access, Can, enter, note_for
+from annotations.core.changes import Refused
+from annotations.core.errors import ServiceError
+from annotations.core.events import record
+from annotations.core.labels import labels_of
+from annotations.core.refusals import sentence
+from annotations.core.requests import Request, body_of, change_id_of, is_json, malformed, place_of, whole_of
+from annotations.domain.numbers import MAX_OFFSET
+from annotations.models import AnnotationSet, Author, Cause, Document, Verb
+
+View = Callable[..., HttpResponse]
+WITH_A_SPAN = (Act.OWN, Act.DROP)
+# A request names the places that it is about; a note holds no more spans than that.
+MOST_PLACES = 20_000
+
+
+def json_answers(view: View) -> View:
+    """Refusals as JSON: {"error": code, "message": plain words} and, where it may be seen, the note as it is now."""
+
+    @wraps(view)
+    def wrapped(request: Request, slug: str, pk: int) -> HttpResponse:
+        try:
+            access, note = _entered(request, slug, pk)
+        except PermissionDenied:
+            words = _("You may not adjudicate in this project.")
+            return JsonResponse({"error": "forbidden", "message": words}, status=403)
+        except Http404:
+            return JsonResponse({"error": "not-found", "message": _("This note is not there for you.")}, status=404)
+        try:
+            return view(request, access, note)
+        except ServiceError as error:
+            body = {"error": error.code, "message": sentence(error)}
+            status = error.status if isinstance(error, Refused) else 409
+            return JsonResponse(body | _state(access, note), status=status)
+
+    return wrapped
+
+
+def _entered(request: Request, slug: str, pk: int) -> tuple[Access, Document]:
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    note = note_for(access, pk)
+    note.project = access.project
+    return access, note
+
+
+def _state(access: Access, note: Document) -> dict[str, Any]:
+    return desk_state(access.project, desk(access.project, note))
+
+
+@require_safe
+def adjudicate(request: Request, slug: str, pk: int) -> HttpResponse:
+    """The page of one note. Opening it is an event."""
+    access, note = _entered(request, slug, pk)
+    record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk)
+    labels = labels_of(note.project_id)
+    state = _state(access, note)
+    urls = {name: reverse(f"adjudicate_{name}", args=[slug, pk]) for name in ("decide", "cause", "close", "state")}
+    context = {
+        "access": access,
+        "note": note,
+        "labels": labels,
+        "nothing": [],  # the script paints the places
+        "closed": state["closed"],
+        "ready": state["ready"],
+        "causes": [(kind.value, kind.label) for kind in Cause.Kind],
+        "gold": _gold(note) if state["closed"] else None,
+        "data": {
+            "text": note.text,
+            "labels": labels,
+            "causes": {kind.value: str(kind.label) for kind in Cause.Kind},
+            "person": access.user.pk,
+            "name": access.user.username,
+            "urls": urls,
+            **state,
+        },
+    }
+    return render(request, "adjudicate/adjudicate.html", context)
+
+
+def _gold(note: Document) -> dict[str, Any]:
+    """What the button that makes the outcome gold needs: the adjudicated set, and gold that stands already."""
+    sets = AnnotationSet.objects.filter(
+        document_id=note.pk, author__kind__in=[Author.Kind.ADJUDICATED, Author.Kind.GOLD]
+    ).select_related("author")
+    found = {each.author.kind: each for each in sets}
+    gold, own = found.get(Author.Kind.GOLD), found.get(Author.Kind.ADJUDICATED)
+    same = gold is not None and own is not None and _spans(gold) == _spans(own)
+    return {"set": own, "gold": gold, "same": same and gold is not None and gold.state == AnnotationSet.State.SUBMITTED}
+
+
+def _spans(each: AnnotationSet) -> list[tuple[int, int, int]]:
+    return sorted(each.spans.values_list("start", "end", "label_id"))
+
+
+@require_POST
+@json_answers
+def adjudicate_decide(request: Request, access: Access, note: Document) -> HttpResponse:
+    """One act. The answer is the note as it then stands."""
+    asked = _read(body_of(request))
+    return JsonResponse(decide(project=access.project, document=note, user=access.user, request=asked))
+
+
+@require_POST
+@json_answers
+def adjudicate_cause(request: Request, access: Access, note: Document) -> HttpResponse:
+    """Why annotators differ at a place (empty: not said). The answer is the note as it then stands."""
+    data = body_of(request)
+    kind = data.get("kind")
+    if kind != "" and kind not in Cause.Kind.values:
+        raise malformed("kind", f"empty or one of {', '.join(Cause.Kind.values)}")
+    start, end = (whole_of(data.get(field), field, MAX_OFFSET) for field in ("start", "end"))
+    set_cause(document=note, start=start, end=end, kind=kind, user=access.user)
+    return JsonResponse(_state(access, note))
+
+
+@require_safe
+@json_answers
+def adjudicate_state(request: Request, access: Access, note: Document) -> HttpResponse:
+    """The note as it stands, with a fresh form token."""
+    return JsonResponse(_state(access, note) | {"person": access.user.pk, "csrf": get_token(request)})
+
+
+@require_POST
+@json_answers
+def adjudicate_close(request: Request, access: Access, note: Document) -> HttpResponse:
+    """End the adjudication of this note. The script gets JSON; without it, the page again."""
+    here = reverse("adjudicate", args=[access.project.slug, note.pk])
+    if is_json(request):
+        close(project=access.project, document=note, user=access.user)
+        return JsonResponse({"next": here})
+    try:
+        close(project=access.project, document=note, user=access.user)
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+    return redirect(here)
+
+
+@require_POST
+@json_answers
+def adjudicate_reopen(request: Request, access: Access, note: Document) -> HttpResponse:
+    """Take the adjudication of this note up again; then its page."""
+    reopen(project=access.project, document=note, user=access.user)
+    return redirect("adjudicate", access.project.slug, note.pk)
+
+
+# ── Reading the request ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read(data: dict[str, Any]) -> AdjudicateRequest:
+    try:
+        act = Act(str(data.get("act")))
+    except ValueError:
+        raise malformed("act", f"one of {', '.join(Act)}") from None
+    quote = data.get("quote")
+    if act is Act.OWN and not isinstance(quote, str):
+        raise malformed("quote", "the marked text")
+    return AdjudicateRequest(
+        change_id=change_id_of(data),
+        act=act,
+        seen=_seen(data.get("seen", [])),
+        reader=whole_of(data.get("reader"), "reader") if act is Act.READER else None,
+        span=place_of([data.get(field) for field in ("start", "end", "label")]) if act in WITH_A_SPAN else None,
+        quote=quote if act is Act.OWN else None,
+    )
+
+
+def _seen(value: object) -> tuple[Seen, ...]:
+    if not isinstance(value, list) or len(value) > MOST_PLACES:
+        raise malformed("seen", "a list of [start, end, key]")
+    found = []
+    for each in value:
+        if not isinstance(each, list) or len(each) != 3 or not isinstance(each[2], str):
+            raise malformed("seen", "a list of [start, end, key]")
+        found.append(Seen(whole_of(each[0], "seen", MAX_OFFSET), whole_of(each[1], "seen", MAX_OFFSET), each[2]))
+    return tuple(found)

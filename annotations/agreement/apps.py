@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class AgreementConfig(AppConfig):
+    name = "annotations.agreement"
+    label = "agreement"

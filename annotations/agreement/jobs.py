@@ -1,0 +1,13 @@
+from typing import Any
+
+from annotations.agreement.services.figures import figures_of
+from annotations.domain.agreement import Unit
+from annotations.jobs.runner import Claim
+from annotations.models import Project
+
+
+def run(claim: Claim) -> dict[str, Any]:
+    """Compute the figures of a unit and keep them. Safe to repeat: kept ones are found again."""
+    project = Project.objects.get(pk=claim.project_id)
+    found = figures_of(project=project, unit=Unit(claim.params["unit"]), progress=claim.progress)
+    return {"unit": found["unit"], "notes": found["notes"]}

@@ -1,0 +1,118 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.agreement.selectors.figures import annotator_names, left_out
+from annotations.agreement.services.figures import figures_of, notes_of
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.domain.agreement import Granularity, Unit, granularities, in_words
+from annotations.models import Document, Project, User
+
+PER = {"label": "per_label", "pair": "per_pair", "note": "per_note", "round": "per_round"}
+# How many lines of a breakdown are printed; --json gives all.
+LINES = 40
+Json = dict[str, Any]
+
+
+class Command(JourneyCommand):
+    help = (
+        "Agreement of a project's annotators over their submitted, blind readings: observed agreement, "
+        "Krippendorff's alpha with its bootstrap interval, kappas, F1, and how much readers miss."
+    )
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("--unit", choices=list(Unit), default=Unit.TOKEN)
+        parser.add_argument("--granularity", choices=list(Granularity), default=Granularity.SUBCATEGORY)
+        parser.add_argument("--per", choices=list(PER), action="append", default=[], help="also by this; repeatable")
+
+    def act(self, actor: User | None, **options: Any) -> Json:
+        project = find_project(options["project"])
+        unit, granularity = Unit(options["unit"]), Granularity(options["granularity"])
+        if granularity not in granularities(unit):
+            raise ServiceError("BIO tags are of tokens: choose the unit token or marked", code="granularity")
+        found = figures_of(project=project, unit=unit)
+        result = _summary(project, found, granularity)
+        for per in options["per"]:
+            result[PER[per]] = _breakdown(project, found, granularity, per)
+        return result
+
+    def say(self, result: Json) -> str:
+        head = f"{result['unit']} · {result['granularity']} · {result['units']} units in {result['notes']} notes"
+        if result["observed"] is None:
+            return f"{head}: undefined, {result['undefined']}"
+        alpha = f"undefined ({result['undefined']})" if result["alpha"] is None else f"{result['alpha']:.4f}"
+        if result["alpha_interval"]:
+            alpha += " ({:.4f} to {:.4f})".format(*result["alpha_interval"])
+        words = f" ({result['words']})" if result["words"] else ""
+        lines = [f"{head}, {result['annotators']} annotators: observed {result['observed']:.4f}, alpha {alpha}{words}"]
+        for name in PER.values():
+            for row in result.get(name, [])[:LINES]:
+                lines.append("  " + ", ".join(f"{key} {_short(value)}" for key, value in row.items()))
+        return "\n".join(lines)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return _short(value["value"]) if value["value"] is not None else f"undefined ({value['why']})"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def _summary(project: Project, found: Json, granularity: Granularity) -> Json:
+    report = found["granularities"][granularity]
+    names = annotator_names(project)
+    alpha, observed = report["alpha"], report["observed"]
+    out = left_out(project)
+    return {
+        "observed": observed["value"],
+        "alpha": alpha["value"],
+        "units": report["units"],
+        "annotators": len(found["annotators"]),
+        "unit": found["unit"],
+        "granularity": str(granularity),
+        "words": None if alpha["value"] is None else in_words(alpha["value"]),
+        "undefined": alpha["why"],
+        "alpha_interval": _interval(alpha),
+        "observed_interval": _interval(observed),
+        "no_interval": alpha["no_interval"],
+        "interval": found["interval"],
+        "fleiss": report["fleiss"],
+        "full": report["full"],
+        "majority": report["majority"],
+        "unmarked": report["unmarked"],
+        "marked": report["marked"],
+        "recall": _named_recall(found["recall"], names),
+        "notes": found["notes"],
+        "mixed_rounds": found["mixed"],
+        "annotator_names": sorted(names[pk] for pk in found["annotators"]),
+        "not_blind": out.not_blind,
+        "seeded": out.seeded,
+        "drafts": out.drafts,
+    }
+
+
+def _interval(figure: Json) -> list[float] | None:
+    return None if figure["low"] is None else [figure["low"], figure["high"]]
+
+
+def _named_recall(recall: Json, names: dict[str, str]) -> Json:
+    return {
+        matching: figures | {"each": [row | {"annotator": names[row["annotator"]]} for row in figures["each"]]}
+        for matching, figures in recall.items()
+    }
+
+
+def _breakdown(project: Project, found: Json, granularity: Granularity, per: str) -> list[Json]:
+    report = found["granularities"][granularity]
+    if per == "label":
+        return [{"label": row["value"]} | row for row in report["labels"]]
+    if per == "round":
+        rounds: list[Json] = report["rounds"]
+        return rounds
+    if per == "pair":
+        names = annotator_names(project)
+        return [row | {"a": names[row["a"]], "b": names[row["b"]]} for row in report["pairs"]]
+    table = notes_of(project, found, granularity)
+    called = dict(Document.objects.filter(project=project).values_list("pk", "name"))
+    return [row | {"name": called.get(row["note"], "")} for row in table.named(table.rows)]

@@ -1,0 +1,274 @@
+"""The places where annotators differ, filtered and in context."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from annotations.core.naming import reader_names
+from annotations.domain.agreement import Unit
+from annotations.domain.disagreement import Kind, Rows, bio_rows
+from annotations.domain.sentences import around
+from annotations.domain.spans import Span as DomainSpan
+from annotations.models import (
+    Amendment,
+    AnnotationSet,
+    Author,
+    Cause,
+    Comment,
+    Comparison,
+    Difference,
+    Document,
+    Label,
+    Project,
+    Span,
+)
+
+PAGE = 20
+UNTAGGED = "none"
+Scope = Difference.Scope
+
+
+@dataclass(frozen=True)
+class Round:
+    """The time between two guideline amendments: from `begins` on, before `ends`; None is without a bound."""
+
+    number: int
+    begins: datetime | None
+    ends: datetime | None
+
+
+def rounds(project: Project) -> list[Round]:
+    """The project's rounds in order, at least one: each amendment begins the next."""
+    times = list(Amendment.objects.filter(project=project).order_by("at", "number").values_list("at", flat=True))
+    edges = [None, *times, None]
+    return [Round(at + 1, edges[at], edges[at + 1]) for at in range(len(edges) - 1)]
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What a page of places is narrowed to, by ids and words only. Empty: not narrowed."""
+
+    kind: str = ""
+    label: int | None = None
+    pair: tuple[int, int] | None = None
+    note: int | None = None
+    round: int | None = None
+    cause: str = ""
+    unit: str = ""
+    everyone: bool = False  # all submitted readings, and not only those that agreement figures count
+
+    @property
+    def scopes(self) -> list[int]:
+        return [Scope.ALL if self.everyone else Scope.BLIND, Scope.EITHER]
+
+
+def differences(project: Project, filters: Filters) -> QuerySet[Difference]:
+    """The places that pass, in order of the notes. What is out of date must have been compared before."""
+    found = Difference.objects.filter(project=project, scope__in=filters.scopes).order_by("document_id", "start")
+    if filters.pair is not None:
+        low, high = sorted(filters.pair)
+        found = found.filter(pairs__contains=f",{low}-{high}:{filters.kind}" if filters.kind else f",{low}-{high},")
+    elif filters.kind:
+        found = found.filter(kinds__contains=f",{filters.kind},")
+    if filters.label is not None:
+        found = found.filter(labels__contains=f",{filters.label},")
+    if filters.note is not None:
+        found = found.filter(document_id=filters.note)
+    if filters.unit and filters.unit != Unit.ENTITY:
+        found = found.filter(tokens=True)
+    if filters.round is not None:
+        found = found.filter(_of_round(project, filters.round))
+    if filters.cause:
+        found = found.filter(_of_cause(filters.cause))
+    return found
+
+
+def _of_round(project: Project, number: int) -> Q:
+    """A note is of the round in which the last of its counted readings was handed in."""
+    wanted = next((each for each in rounds(project) if each.number == number), None)
+    if wanted is None:
+        return Q(pk__in=[])
+    times = Q()
+    if wanted.begins is not None:
+        times &= Q(last_at__gte=wanted.begins)
+    if wanted.ends is not None:
+        times &= Q(last_at__lt=wanted.ends)
+    if wanted.begins is None and wanted.ends is not None:
+        times |= Q(last_at__isnull=True)  # imported without a date
+    return Q(document_id__in=Comparison.objects.filter(times, project=project).values("document_id"))
+
+
+def _of_cause(cause: str) -> Q:
+    here = Cause.objects.filter(
+        document_id=OuterRef("document_id"), start__lt=OuterRef("end"), end__gt=OuterRef("start")
+    )
+    return ~Q(Exists(here)) if cause == UNTAGGED else Q(Exists(here.filter(kind=cause)))
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many places pass, and how many of them are (also) of each kind."""
+
+    total: int
+    kinds: dict[str, int]
+
+
+def counts(found: QuerySet[Difference]) -> Counts:
+    kinds: Counter[str] = Counter()
+    total = 0
+    for words, number in found.order_by().values_list("kinds").annotate(number=Count("id")):
+        total += number
+        for kind in words.strip(",").split(","):
+            kinds[kind] += number
+    return Counts(total, {kind.value: kinds[kind.value] for kind in Kind})
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One place as the page shows it. `readers` are the names for the rows' keys."""
+
+    row: Difference
+    note: Document
+    kinds: list[str]
+    rows: Rows[str]
+    readers: dict[str, str]
+    cause: Cause | None
+    comments: int
+    adjudicated: str  # the state of the note's adjudication; empty: not begun
+
+
+@dataclass(frozen=True)
+class Page:
+    places: list[Shown]
+    previous: str
+    next: str
+
+
+def page(
+    project: Project,
+    filters: Filters,
+    *,
+    after: tuple[int, int] | None = None,
+    before: tuple[int, int] | None = None,
+    hidden: bool = False,
+) -> Page:
+    """The places after (or before) one, which is named by its note and start; `hidden`: annotators without names."""
+    found = differences(project, filters)
+    if before is not None:
+        document, start = before
+        back = found.filter(Q(document_id__lt=document) | Q(document_id=document, start__lt=start))
+        rows = list(back.order_by("-document_id", "-start")[: PAGE + 1])[::-1]
+        more, rows = len(rows) > PAGE, rows[-PAGE:]
+        has_previous, has_next = more, True
+    else:
+        if after is not None:
+            document, start = after
+            found = found.filter(Q(document_id__gt=document) | Q(document_id=document, start__gt=start))
+        rows = list(found[: PAGE + 1])
+        has_previous, has_next = after is not None, len(rows) > PAGE
+        rows = rows[:PAGE]
+    return Page(
+        in_context(project, rows, everyone=filters.everyone, hidden=hidden),
+        _name(rows[0]) if rows and has_previous else "",
+        _name(rows[-1]) if rows and has_next else "",
+    )
+
+
+def _name(row: Difference) -> str:
+    return f"{row.document_id}-{row.start}"
+
+
+def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, hidden: bool) -> list[Shown]:
+    """The places with their sentences and every reader's tags; a fixed number of queries for all of them."""
+    ids = sorted({row.document_id for row in rows})
+    notes = Document.objects.filter(project=project).in_bulk(ids)
+    windows = _windows(rows, notes)
+    readings = _readings(ids, windows, everyone=everyone)
+    order = list(Label.objects.filter(label_set__project=project).values_list("code", flat=True))
+    causes = _by_note(Cause.objects.filter(document_id__in=ids))
+    comments = _comments(ids)
+    adjudicated = dict(
+        AnnotationSet.objects.filter(document_id__in=ids, author__kind=Author.Kind.ADJUDICATED).values_list(
+            "document_id", "state"
+        )
+    )
+    names = reader_names(ids, hidden=hidden)
+    shown = []
+    for row in rows:
+        note = notes.get(row.document_id)
+        if note is None:
+            continue
+        own = readings.get(row.document_id, {})
+        called = names.get(row.document_id, {})
+        own = {author: own[author] for author in called if author in own}
+        shown.append(
+            Shown(
+                row=row,
+                note=note,
+                kinds=row.kinds.strip(",").split(","),
+                rows=bio_rows(note.text, row.start, row.end, own, label_order=order),
+                readers=called,
+                cause=next((c for c in causes[row.document_id] if c.start < row.end and row.start < c.end), None),
+                comments=sum(start < row.end and row.start < end for start, end in comments[row.document_id]),
+                adjudicated=adjudicated.get(row.document_id, ""),
+            )
+        )
+    return shown
+
+
+def _windows(rows: Iterable[Difference], notes: dict[int, Document]) -> dict[int, tuple[int, int]]:
+    """The stretch of each note that its places' sentences lie in."""
+    windows: dict[int, tuple[int, int]] = {}
+    for row in rows:
+        if row.document_id in notes:
+            low, high = around(notes[row.document_id].text, row.start, row.end)
+            before = windows.get(row.document_id, (low, high))
+            windows[row.document_id] = min(low, before[0]), max(high, before[1])
+    return windows
+
+
+def _readings(
+    ids: Sequence[int], windows: dict[int, tuple[int, int]], *, everyone: bool
+) -> dict[int, dict[str, list[DomainSpan]]]:
+    """Spans by note and author id, of those windows; labels by code."""
+    sets = AnnotationSet.objects.filter(
+        document_id__in=ids, author__kind=Author.Kind.ANNOTATOR, state=AnnotationSet.State.SUBMITTED
+    )
+    if not everyone:
+        sets = sets.filter(blind=True, seeded=False)
+    found: dict[int, dict[str, list[DomainSpan]]] = defaultdict(dict)
+    home: dict[int, tuple[int, str]] = {}
+    wanted = Q(pk__in=[])
+    for pk, document, author in sets.values_list("pk", "document_id", "author_id"):
+        home[pk] = document, str(author)
+        found[document][str(author)] = []
+        if document in windows:
+            low, high = windows[document]
+            wanted |= Q(annotation_set_id=pk, start__lt=high, end__gt=low)
+    spans = Span.objects.filter(wanted).order_by("start", "end")
+    for pk, start, end, code in spans.values_list("annotation_set_id", "start", "end", "label__code"):
+        document, author_id = home[pk]
+        found[document][author_id].append(DomainSpan(start, end, code))
+    return found
+
+
+def _by_note(causes: Iterable[Cause]) -> dict[int, list[Cause]]:
+    found: dict[int, list[Cause]] = defaultdict(list)
+    for cause in causes:
+        found[cause.document_id].append(cause)
+    return found
+
+
+def _comments(ids: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
+    """Where threads about the notes themselves hang."""
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    threads = Comment.objects.filter(
+        document_id__in=ids, reader__isnull=True, answers__isnull=True, start__isnull=False, end__isnull=False
+    )
+    for document, start, end in threads.values_list("document_id", "start", "end"):
+        if start is not None and end is not None:
+            found[document].append((start, end))
+    return found

@@ -1,0 +1,63 @@
+"""Adding a rule to the guidelines: an amendment has a number and a day, and begins the next round of readings."""
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.core.events import record
+from annotations.models import Amendment, Document, Project, User, Verb
+from annotations.projects.services.projects import set_guidelines
+
+LONGEST = 4000
+
+
+def amended(guidelines: str, number: int, text: str, day: str) -> str:
+    """The guidelines with the amendment at their end, under a heading of its own."""
+    body = guidelines.rstrip()
+    gap = "\n\n" if body else ""
+    return f"{body}{gap}## Amendment {number} ({day})\n\n{text.strip()}\n"
+
+
+def next_number(project: Project) -> int:
+    last = Amendment.objects.filter(project=project).order_by("-number").values_list("number", flat=True).first()
+    return (last or 0) + 1
+
+
+def amend(
+    *, project: Project, text: str, actor: User, place: tuple[Document, int, int] | None = None, seen_version: int
+) -> Amendment:
+    """Append the rule to the guidelines, whose version rises, and keep it with its day and the place that led to it.
+
+    The same text sent twice on one version of the guidelines is one amendment. Raises ServiceError `text`, `stale`.
+    """
+    text = text.strip().replace("\r\n", "\n")
+    if not text:
+        raise ServiceError(_("an amendment needs a text"), code="text")
+    if len(text) > LONGEST or "\0" in text:
+        raise ServiceError(
+            _("an amendment has at most %(longest)s characters, none of them NUL") % {"longest": f"{LONGEST:,}"},
+            code="text",
+        )
+    with transaction.atomic():
+        fresh = Project.objects.select_for_update().get(pk=project.pk)
+        last = Amendment.objects.filter(project=project).order_by("-number").first()
+        if last is not None and last.text == text and last.guidelines_version == fresh.guidelines_version:
+            return last  # the second of two clicks
+        now = timezone.now()
+        number = next_number(fresh)
+        whole = amended(fresh.guidelines, number, text, timezone.localdate(now).isoformat())
+        fresh = set_guidelines(project=fresh, text=whole, actor=actor, seen_version=seen_version)
+        document, start, end = place or (None, None, None)
+        made = Amendment.objects.create(
+            project=project, number=number, text=text, document=document, start=start, end=end,
+            guidelines_version=fresh.guidelines_version, by=actor, at=now,
+        )  # fmt: skip
+        record(
+            verb=Verb.GUIDELINES_AMENDED,
+            actor=actor,
+            project_id=project.pk,
+            document_id=document.pk if document else None,
+            data={"amendment": number, "version": fresh.guidelines_version, "length": len(text)},
+        )
+    return made

@@ -1,0 +1,56 @@
+"""A place of disagreement as a table: its sentence's tokens, and each annotator's BIO row beneath."""
+
+from collections.abc import Sequence
+
+from django import template
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from annotations.agreement.selectors.disagreements import Shown
+from annotations.core.templatetags.rows import EMPTY, fill
+from annotations.domain.bio import OUTSIDE
+from annotations.models import Label
+
+register = template.Library()
+
+HERE = SafeString(' class="here"')
+
+
+@register.simple_tag
+def hues_of(project_id: int) -> dict[str, int]:
+    """The hue of each label of a project, by code."""
+    labels = Label.objects.filter(label_set__project_id=project_id)
+    return dict(labels.values_list("code", "category__hue"))
+
+
+@register.simple_tag
+def bio_table(shown: Shown, hues: dict[str, int]) -> SafeString:
+    """The tokens of the place itself are marked, by a line above and below them and in their column's name."""
+    rows, text = shown.rows, shown.note.text
+    inside = range(rows.first, rows.past)
+    head = "".join(
+        fill('<th scope="col"{}><bdi>{}</bdi></th>', HERE if at in inside else EMPTY, text[token.start : token.end])
+        for at, token in enumerate(rows.tokens)
+    )
+    body = "".join(
+        fill('<tr><th scope="row">{}</th>{}</tr>', shown.readers.get(author, "?"), _cells(tags, inside, hues))
+        for author, tags in rows.tags.items()
+    )
+    return fill(
+        '<thead><tr><th scope="col"><span class="sr-only">{}</span></th>{}</tr></thead><tbody>{}</tbody>',
+        _("Annotator"),
+        SafeString(head),
+        SafeString(body),
+    )
+
+
+def _cells(tags: Sequence[str], inside: range, hues: dict[str, int]) -> SafeString:
+    cells = []
+    for at, tag in enumerate(tags):
+        here = "here" if at in inside else ""
+        if tag == OUTSIDE:
+            cells.append(fill('<td class="o {}">O</td>', here))
+        else:
+            hue = str(hues.get(tag[2:], 0))
+            cells.append(fill('<td class="tagged {} hue-{} {}">{}</td>', tag[0].lower(), hue, here, tag))
+    return SafeString("".join(cells))

@@ -1,0 +1,17 @@
+from django.urls import URLPattern, path
+
+from annotations.agreement.views import agreement, amendments, disagreements, starting
+
+_PLACES = "projects/<slug:slug>/agreement/disagreements/"
+_PLACE = f"{_PLACES}<int:pk>/<int:start>/<int:end>/"
+
+urlpatterns: list[URLPattern] = [
+    path(_PLACES, disagreements.disagreements, name="disagreements"),
+    path(f"{_PLACE}cause", disagreements.disagreement_cause, name="disagreement_cause"),
+    path(f"{_PLACE}talk", disagreements.disagreement_talk, name="disagreement_talk"),
+    path("projects/<slug:slug>/guidelines/amendments/", amendments.amendments, name="amendments"),
+    path("projects/<slug:slug>/guidelines/amend/", amendments.amend_guidelines, name="amend"),
+    path("projects/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
+    path("projects/<slug:slug>/agreement/start", starting.agreement_start, name="agreement_start"),
+    path("projects/<slug:slug>/agreement/jobs/<int:pk>", starting.agreement_progress, name="agreement_progress"),
+]

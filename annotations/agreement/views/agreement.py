@@ -1,0 +1,88 @@
+"""How far annotators say the same: the figures with unit, interval and words, and what they leave out."""
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+
+from annotations.agreement.selectors.figures import left_out
+from annotations.agreement.services.figures import figures_of, granularity_of, kept_figures, notes_of, takes_long
+from annotations.agreement.views.rows import MEASURES, Rows
+from annotations.core.access import Access, Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.refusals import sentence
+from annotations.core.requests import Request, number
+from annotations.domain.agreement import Granularity, Unit
+
+UNITS = {
+    Unit.TOKEN: (_("Tokens"), _("Every token of the notes, those that nobody marked included.")),
+    Unit.MARKED: (_("Marked tokens"), _("Only tokens that at least one annotator labelled.")),
+    Unit.CHARACTER: (_("Characters"), _("Every character of the notes.")),
+    Unit.ENTITY: (_("Spans"), _("Every stretch that somebody marked, exactly; whoever lacks it says O.")),
+}
+GRANULARITIES = {
+    Granularity.BINARY: _("Personal data or not"),
+    Granularity.CATEGORY: _("Category"),
+    Granularity.SUBCATEGORY: _("Label"),
+    Granularity.BIO: _("Label with its beginning (BIO)"),
+}
+NOTES = 25
+Json = dict[str, Any]
+
+
+@require_safe
+def agreement(request: Request, slug: str) -> HttpResponse:
+    """The figures of one unit; what isn't known in the query is the default. A large project's come from a worker."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    asked = request.GET.get("unit", "")
+    unit = Unit(asked) if asked in list(Unit) else Unit.TOKEN
+    context = {
+        "access": access,
+        "unit": unit,
+        "units_offered": [(key, name, key == unit) for key, (name, _text) in UNITS.items()],
+        "unit_name": UNITS[unit][0],
+        "unit_text": UNITS[unit][1],
+        "left_out": left_out(access.project),
+    }
+    found = kept_figures(access.project, unit)
+    if found is None and takes_long(access.project):
+        return render(request, "agreement/agreement.html", context | {"computing": True})
+    try:
+        found = found or figures_of(project=access.project, unit=unit)
+    except ServiceError as error:
+        return render(request, "agreement/agreement.html", context | {"error": sentence(error)})
+    if found["notes"]:
+        context |= _figures(request, access, found, unit)
+    return render(request, "agreement/agreement.html", context)
+
+
+def _figures(request: Request, access: Access, found: Json, unit: Unit) -> Json:
+    granularity = granularity_of(unit, request.GET.get("granularity", ""))
+    measure = request.GET.get("measure", "")
+    measure = measure if measure in MEASURES else next(iter(MEASURES))
+    rows = Rows(access, found, unit, granularity)
+    table = notes_of(access.project, found, granularity)
+    page = Paginator(table.rows, NOTES).get_page(number(request.GET, "page"))
+    return {
+        "found": found,
+        "report": rows.report,
+        "granularity": granularity,
+        "granularity_name": GRANULARITIES[granularity],
+        "places_url": rows.links(),
+        "overview": rows.overview(GRANULARITIES),
+        "names": rows.annotators,
+        "measures": [(key, name, key == measure) for key, (name, _text) in MEASURES.items()],
+        "measure_text": MEASURES[measure][1],
+        "matrix": rows.matrix(measure),
+        "pairs": rows.pairs(),
+        "labels": rows.labels(),
+        "unused": rows.unused(),
+        "rounds": rows.rounds(),
+        "trend": rows.trend(),
+        "page": page,
+        "note_rows": rows.notes(table.named(page)),
+        "recall": rows.recall(),
+    }

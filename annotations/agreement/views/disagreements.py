@@ -1,0 +1,237 @@
+"""Where annotators differ: every place in its sentence, with its cause and what is said about it."""
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRefresh
+
+from annotations.agreement.selectors.disagreements import UNTAGGED, Filters, counts, differences, page, rounds
+from annotations.agreement.services.causes import set_cause
+from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.core.access import Access, Can, enter, note_for
+from annotations.core.errors import ServiceError
+from annotations.core.labels import labels_of
+from annotations.core.refusals import sentence
+from annotations.core.requests import Request, number, uuid_of
+from annotations.domain.agreement import Unit
+from annotations.domain.disagreement import Kind
+from annotations.domain.numbers import MAX_OFFSET, whole
+from annotations.models import Author, Cause, Document
+from annotations.notes.selectors.comments import may_comment, threads
+from annotations.notes.services.comments import About, add_comment, answer
+
+KINDS = {
+    Kind.MISSED: (gettext_lazy("Missed"), gettext_lazy("One marked it, another marked nothing there.")),
+    Kind.BOUNDARY: (gettext_lazy("Other ends"), gettext_lazy("The same label on another stretch.")),
+    Kind.LABEL: (gettext_lazy("Other label"), gettext_lazy("The same stretch under another label.")),
+    Kind.BOTH: (gettext_lazy("Other ends and label"), gettext_lazy("Neither the stretch nor the label is the same.")),
+}
+# How long a request may compare notes: of the page itself, and of its progress bar.
+AT_ONCE, IN_STEPS = 0.4, 1.5
+
+
+@require_safe
+def disagreements(request: Request, slug: str) -> HttpResponse:
+    """A page of places. Notes whose readings changed are compared first; many of them behind a progress bar."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    left = bring_up_to_date(access.project, seconds=IN_STEPS if request.htmx else AT_ONCE)
+    if request.htmx:
+        return HttpResponseClientRefresh() if not left else _comparing(request, access, left)
+    filters, told = _filters(request, access)
+    context: dict[str, Any] = {"access": access, "left": left, "told": told}
+    if not left:
+        context |= _places(request, access, filters)
+    return render(request, "agreement/disagreements.html", context | _offered(access, filters))
+
+
+def _comparing(request: Request, access: Access, left: int) -> HttpResponse:
+    notes = Document.objects.filter(project=access.project).count()
+    context = {"access": access, "left": left, "notes": notes, "done": max(0, notes - left)}
+    return render(request, "agreement/disagreements_comparing.html", context)
+
+
+def _filters(request: Request, access: Access) -> tuple[Filters, str]:
+    """What the query asks for; what is no filter of this project is left out, and `told` says so."""
+    data, told = request.GET, ""
+    pair = _pair(data, "pair")
+    if pair and access.unnamed:
+        pair, told = (
+            None,
+            _("Adjudication is anonymous here, so the places of one pair of annotators are not shown apart."),
+        )
+    kind, cause, unit = data.get("kind", ""), data.get("cause", ""), data.get("unit", "")
+    return Filters(
+        kind=kind if kind in list(Kind) else "",
+        label=number(data, "label"),
+        pair=pair,
+        note=number(data, "note"),
+        round=number(data, "round"),
+        cause=cause if cause in [*Cause.Kind.values, UNTAGGED] else "",
+        unit=unit if unit in list(Unit) else "",
+        everyone=data.get("readings") == "all",
+    ), told
+
+
+def _offered(access: Access, filters: Filters) -> dict[str, Any]:
+    """What can be chosen, and what is."""
+    authors = list(
+        Author.objects.filter(project=access.project, kind=Author.Kind.ANNOTATOR)
+        .order_by("name")
+        .values_list("pk", "name")
+    )
+    labels = labels_of(access.project.pk)
+    hidden = access.unnamed
+    return {
+        "filters": filters,
+        "labels": labels,
+        "pairs": []
+        if hidden
+        else [
+            (f"{one}-{other}", f"{a} – {b}", set(filters.pair or ()) == {one, other})
+            for (one, a), (other, b) in combinations(authors, 2)
+        ],
+        "rounds": rounds(access.project),
+        "causes": [(kind.value, kind.label) for kind in Cause.Kind],
+        "untagged": UNTAGGED,
+        "note_name": Document.objects.filter(project=access.project, pk=filters.note)
+        .values_list("name", flat=True)
+        .first()
+        if filters.note
+        else None,
+        "may_tag": access.can(Can.MAKE_GOLD),
+        "may_comment": may_comment(access),
+    }
+
+
+def _places(request: Request, access: Access, filters: Filters) -> dict[str, Any]:
+    found = page(
+        access.project,
+        filters,
+        after=_pair(request.GET, "after"),
+        before=_pair(request.GET, "before"),
+        hidden=access.unnamed,
+    )
+    query = _query(filters)
+    counted = counts(differences(access.project, filters))
+    return {
+        "page": found,
+        "counts": counted,
+        "kinds": [
+            {
+                "name": name,
+                "text": text,
+                "count": counted.kinds[kind],
+                "url": _kind_url(access, filters, kind),
+                "chosen": filters.kind == kind,
+            }
+            for kind, (name, text) in KINDS.items()
+        ],
+        "query": query,
+        "empty": not found.places,
+        "narrowed": bool(query) or {"after", "before"} & set(request.GET),
+    }
+
+
+def _query(filters: Filters, **other: str) -> str:
+    """The filters as a query of ids and words."""
+    parts: dict[str, object] = {
+        "kind": filters.kind,
+        "label": filters.label,
+        "pair": f"{filters.pair[0]}-{filters.pair[1]}" if filters.pair else "",
+        "note": filters.note,
+        "round": filters.round,
+        "cause": filters.cause,
+        "unit": filters.unit,
+        "readings": "all" if filters.everyone else "",
+    }
+    return "&".join(f"{name}={value}" for name, value in (parts | other).items() if value not in ("", None))
+
+
+def _kind_url(access: Access, filters: Filters, kind: Kind) -> str:
+    query = _query(filters, kind="" if filters.kind == kind else kind.value)
+    return f"{reverse('disagreements', args=[access.project.slug])}?{query}"
+
+
+def _pair(data: Mapping[str, Any], name: str) -> tuple[int, int] | None:
+    """Two numbers with a hyphen between."""
+    one, other = (whole(word) for word in str(data.get(name, "")).partition("-")[::2])
+    return None if one is None or other is None else (one, other)
+
+
+# ── What is done at one place ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _entered(request: Request, slug: str, pk: int, start: int, end: int, right: Can) -> tuple[Access, Document]:
+    access = enter(request.user, slug, right)
+    note = note_for(access, pk)
+    if not 0 <= start < end <= note.length or end > MAX_OFFSET:
+        raise Http404("no such place")
+    return access, note
+
+
+@require_POST
+def disagreement_cause(request: Request, slug: str, pk: int, start: int, end: int) -> HttpResponse:
+    """Name the cause of a place, or (the same again, or none) take it back. The buttons as they then are."""
+    access, note = _entered(request, slug, pk, start, end, Can.MAKE_GOLD)
+    kind, told = request.POST.get("kind", ""), ""
+    try:
+        set_cause(document=note, start=start, end=end, kind=kind, user=access.user)
+    except ServiceError as error:
+        kind, told = "", sentence(error)
+    context = {
+        "access": access, "pk": pk, "start": start, "end": end, "cause": kind, "told": told,
+        "causes": [(each.value, each.label) for each in Cause.Kind], "may_tag": True,
+    }  # fmt: skip
+    if request.htmx:
+        return render(request, "agreement/disagreements_cause.html", context)
+    return redirect(_back(request, slug, pk))
+
+
+def _back(request: Request, slug: str, pk: int) -> str:
+    return f"{reverse('disagreements', args=[slug])}?note={pk}"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def disagreement_talk(request: Request, slug: str, pk: int, start: int, end: int) -> HttpResponse:
+    """What is said about a place: a fragment for the page, or a page of its own."""
+    access, note = _entered(request, slug, pk, start, end, Can.READ_NOTES)
+    told, text, status = "", "", 200
+    if request.method == "POST":
+        text = request.POST.get("text", "")
+        told, status = _say(request, access, note, start, end, text)
+        if not told and not request.htmx:
+            return redirect("disagreement_talk", slug, pk, start, end)
+    context = {
+        "access": access, "pk": pk, "start": start, "end": end, "note": note, "told": told,
+        "text": text if told else "",
+        "threads": [
+            thread for thread in threads(access, note)
+            if not thread["reading"] and thread["start"] is not None and thread["end"] is not None
+            and thread["start"] < end and start < thread["end"]
+        ],
+        "may_comment": may_comment(access),
+    }  # fmt: skip
+    template = "agreement/disagreements_talk.html" if request.htmx else "agreement/disagreements_talk_page.html"
+    return render(request, template, context, status=200 if request.htmx else status)
+
+
+def _say(request: Request, access: Access, note: Document, start: int, end: int, text: str) -> tuple[str, int]:
+    """Add a comment or an answer; what to tell where it was refused, and the status."""
+    thread = number(request.POST, "answers")
+    change_id = uuid_of(request.POST.get("change_id"))
+    try:
+        if thread is not None:
+            answer(access=access, document=note, thread=thread, text=text, change_id=change_id)
+        else:
+            about = About(reader=None, start=start, end=end)
+            add_comment(access=access, document=note, about=about, text=text, change_id=change_id)
+    except ServiceError as error:
+        return sentence(error), getattr(error, "status", 422)
+    return "", 200

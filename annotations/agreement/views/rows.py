@@ -1,0 +1,243 @@
+"""Kept figures of agreement as rows of the page: names for ids, words for coefficients, links to the disagreements."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotations.agreement.selectors.figures import annotator_names, round_beginnings
+from annotations.core.access import Access
+from annotations.core.labels import UNDERLINES
+from annotations.core.templatetags.coefficients import in_words
+from annotations.core.templatetags.nav import nav_url
+from annotations.core.templatetags.plots import Point
+from annotations.domain.agreement import Granularity, Matching, Unit, granularities
+from annotations.domain.bio import OUTSIDE
+from annotations.models import Category, Document, Label
+
+Json = dict[str, Any]
+
+MEASURES = {
+    "kappa": (gettext_lazy("Cohen's κ"), gettext_lazy("Agreement of two beyond what their own habits would give.")),
+    "observed": (gettext_lazy("Observed"), gettext_lazy("The share of units on which two say the same.")),
+    "exact": (gettext_lazy("F1, exact"), gettext_lazy("Spans with the same place and value, of all spans of the two.")),
+    "overlap": (gettext_lazy("F1, overlap"), gettext_lazy("Overlapping spans with the same value, one to one.")),
+}
+
+
+class Links:
+    """Addresses of the disagreements behind a figure; empty while there is no such page."""
+
+    def __init__(self, slug: str, unit: Unit) -> None:
+        self.base = nav_url("disagreements", slug)
+        self.unit = unit
+
+    def __call__(self, **chosen: object) -> str:
+        if not self.base:
+            return ""
+        return f"{self.base}?{urlencode({key: value for key, value in chosen.items() if value} | {'unit': self.unit})}"
+
+
+@dataclass(frozen=True)
+class Look:
+    """A label or category as a chip; `pk` is the label's id, if it is one."""
+
+    name: str
+    hue: int | None = None
+    underline: int = 0
+    pk: int | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    figure: Json
+    url: str
+    itself: bool = False
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    name: str
+    cells: list[Cell]
+
+
+class Rows:
+    """The rows of one granularity."""
+
+    def __init__(self, access: Access, found: Json, unit: Unit, granularity: Granularity) -> None:
+        self.access, self.found, self.granularity = access, found, granularity
+        self.report: Json = found["granularities"][granularity]
+        self.links = Links(access.project.slug, unit)
+        self.names = self._names()
+        self.order = sorted(found["annotators"], key=lambda pk: (self.names[pk].casefold(), pk))
+        self.annotators = [self.names[pk] for pk in self.order]
+
+    @property
+    def hidden(self) -> bool:
+        """Whether this person isn't to know who said what, since they may adjudicate."""
+        return self.access.unnamed
+
+    def _names(self) -> dict[str, str]:
+        names = annotator_names(self.access.project)
+        if not self.hidden:
+            return {pk: names.get(pk, "?") for pk in self.found["annotators"]}
+        secret = {pk: salted_hmac("annotations.views.agreement", pk).hexdigest() for pk in self.found["annotators"]}
+        return {
+            pk: _("Annotator %(n)s") % {"n": _letters(at)}
+            for at, pk in enumerate(sorted(secret, key=lambda pk: secret[pk]))
+        }
+
+    def overview(self, names: Mapping[Granularity, object]) -> list[Json]:
+        """Every granularity of the unit. PostgreSQL doesn't keep the order of what was kept."""
+        return [
+            {
+                "granularity": key,
+                "name": names[key],
+                "current": key == self.granularity,
+                "report": report,
+                "words": in_words(report["alpha"]["value"]),
+            }
+            for key in granularities(self.links.unit)
+            for report in [self.found["granularities"][key]]
+        ]
+
+    def pairs(self) -> list[Json]:
+        """Pairs of annotators by name."""
+        place = {pk: at for at, pk in enumerate(self.order)}
+        rows = []
+        for row in self.report["pairs"]:
+            a, b = sorted((row["a"], row["b"]), key=place.__getitem__)
+            spans = row["spans"] if a == row["a"] else row["spans"][::-1]
+            named = {"a": self.names[a], "b": self.names[b], "spans": spans, "url": self._pair_url(a, b)}
+            rows.append((place[a], place[b], row | named | {"words": in_words(row["kappa"]["value"])}))
+        return [row for _a, _b, row in sorted(rows, key=lambda each: each[:2])]
+
+    def _pair_url(self, a: str, b: str) -> str:
+        return "" if self.hidden else self.links(pair=f"{a}-{b}")
+
+    def matrix(self, measure: str) -> list[MatrixRow]:
+        """Every annotator against every other."""
+        figures = {frozenset((row["a"], row["b"])): row[measure] for row in self.report["pairs"]}
+        nobody: Json = {"value": None, "why": ""}
+        return [
+            MatrixRow(
+                self.names[a],
+                [
+                    Cell(nobody, "", itself=True) if a == b else Cell(figures[frozenset((a, b))], self._pair_url(a, b))
+                    for b in self.order
+                ],
+            )
+            for a in self.order
+        ]
+
+    def labels(self) -> list[Json]:
+        """Each value that was given, in the order of the labels; none at binary granularity, which has but one."""
+        if self.granularity is Granularity.BINARY:
+            return []
+        looks = self._looks()
+        rows = []
+        for row in self.report["labels"]:
+            look = looks.get(row["value"], Look(row["value"]))
+            share = row["full"] / row["units"] if row["units"] else None
+            url = self.links(label=look.pk) if look.pk else ""
+            rows.append(row | {"look": look, "share": share, "url": url, "words": in_words(row["alpha"]["value"])})
+        return rows
+
+    def unused(self) -> list[str]:
+        """Labels (or categories) that nobody gave."""
+        given = {row["value"] for row in self.report["labels"]}
+        if self.granularity in (Granularity.BINARY, Granularity.BIO):
+            return []
+        return [look.name for value, look in self._looks().items() if value not in given]
+
+    def _looks(self) -> dict[str, Look]:
+        project = self.access.project
+        if self.granularity is Granularity.CATEGORY:
+            categories = Category.objects.filter(label_set__project=project, labels__merged_into=None).distinct()
+            rows = categories.values_list("code", "name", "hue", "position")
+            return {_value(code): Look(name, hue, position % UNDERLINES) for code, name, hue, position in rows}
+        looks = {}
+        labels = Label.objects.filter(label_set__project=project, merged_into=None)
+        rows_of = labels.values_list("pk", "code", "name", "category__hue", "category__position")
+        for pk, code, name, hue, position in rows_of:
+            if self.granularity is Granularity.BIO:
+                for mark in "BI":
+                    looks[f"{mark}-{code}"] = Look(f"{mark}-{name}", hue, position % UNDERLINES, pk)
+            else:
+                looks[_value(code)] = Look(name, hue, position % UNDERLINES, pk)
+        return looks
+
+    def rounds(self) -> list[Json]:
+        """Guideline rounds with the day each began on."""
+        beginnings = round_beginnings(self.access.project)
+        return [
+            row
+            | {
+                "began": beginnings[row["round"] - 2] if 2 <= row["round"] <= len(beginnings) + 1 else None,
+                "url": self.links(round=row["round"]),
+                "words": in_words(row["alpha"]["value"]),
+            }
+            for row in self.report["rounds"]
+        ]
+
+    def trend(self) -> list[Point]:
+        """Alpha round by round; nothing while there is one."""
+        rows = self.report["rounds"]
+        if len(rows) < 2:
+            return []
+        return [
+            Point(
+                name=_("Round %(n)d") % {"n": row["round"]},
+                value=row["alpha"]["value"],
+                low=row["alpha"]["low"],
+                high=row["alpha"]["high"],
+                words=_("%(n)s notes") % {"n": f"{row['notes']:,}"},
+            )
+            for row in rows
+        ]
+
+    def notes(self, rows: list[Json]) -> list[Json]:
+        """A page of notes with their names."""
+        found = Document.objects.filter(project=self.access.project, pk__in=[row["note"] for row in rows])
+        names = dict(found.values_list("pk", "name"))
+        return [
+            row | {"name": names[row["note"]], "url": self.links(note=row["note"])}
+            for row in rows
+            if row["note"] in names
+        ]
+
+    def recall(self) -> list[Json]:
+        """How much readers miss, for both ways to match; annotators by name."""
+        return [
+            {
+                "matching": matching,
+                **figures,
+                "known": figures["readers"][0]["value"] is not None,
+                "why": figures["readers"][0]["why"],
+                "each": [
+                    row | {"name": self.names[row["annotator"]]}
+                    for row in sorted(figures["each"], key=lambda row: self.order.index(row["annotator"]))
+                ],
+            }
+            for matching in Matching
+            for figures in [self.found["recall"][matching]]
+        ]
+
+
+def _value(code: str) -> str:
+    """The value that a code becomes (domain.agreement.units.valuer)."""
+    return f"B-{code}" if code == OUTSIDE else code
+
+
+def _letters(at: int) -> str:
+    """A, B, … Z, AA, AB …"""
+    letters = ""
+    at += 1
+    while at:
+        at, rest = divmod(at - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters

@@ -1,0 +1,45 @@
+"""Figures of agreement that a worker computes: asked for by the page of agreement, and watched there."""
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.agreement.services.starting import start_agreement
+from annotations.core.access import Access, Can, enter
+from annotations.core.requests import Request
+from annotations.domain.agreement import Unit
+from annotations.jobs.services.status import status_of
+from annotations.models import Job
+
+
+@require_POST
+def agreement_start(request: Request, slug: str) -> HttpResponse:
+    """POST `unit`. Leads to the job's page; for htmx, gives the part of the page of agreement that shows it."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    asked = request.POST.get("unit", "")
+    if asked not in list(Unit):
+        raise Http404("no such unit")
+    job = start_agreement(project=access.project, unit=Unit(asked), actor=access.user)
+    if not request.htmx:
+        return redirect("job", slug, job.pk)
+    return _progress(request, access, job)
+
+
+@require_safe
+def agreement_progress(request: Request, slug: str, pk: int) -> HttpResponse:
+    """How far such a job is; has the page load itself anew when it is done."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    job = get_object_or_404(Job, project=access.project, pk=pk, kind="agreement")
+    if not request.htmx:
+        return redirect("job", slug, job.pk)
+    return _progress(request, access, job)
+
+
+def _progress(request: Request, access: Access, job: Job) -> HttpResponse:
+    status = status_of(job, access)
+    response = render(request, "agreement/job.html", {"access": access, "status": status})
+    if job.state == Job.State.DONE:
+        response["HX-Refresh"] = "true"
+    patch_vary_headers(response, ["HX-Request"])
+    return response

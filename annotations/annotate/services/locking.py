@@ -1,0 +1,128 @@
+"""A reading's row, held while one change is made to it, and the count that closes the change.
+
+Whoever changes a reading holds its row first (on SQLite the whole database, by BEGIN IMMEDIATE), so that changes of one
+reading come one after another.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from annotations.core.authors import author_of
+from annotations.core.changes import Change, Kind, Place, Refused
+from annotations.core.spans import own_sets
+from annotations.domain import spans as domain
+from annotations.models import AnnotationSet, Document, Label, Span, User
+from annotations.models.prepared import PreparedRead, PreparedUpdate
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """The reading's row, held until the transaction ends, with what the change needs to know of its spans.
+
+    `twin` is the id of a span that already is what the change wants to make; `confidence` and `source` are what a span
+    to be deleted carries besides its place, for an undo to bring back.
+    """
+
+    pk: int
+    state: str
+    version: int
+    blind: bool
+    twin: int | None = None
+    confidence: float | None = None
+    source: str | None = None
+
+
+# Changes that look at the spans by themselves, or at none.
+_WITHOUT_SPAN = (Kind.UNDO, Kind.REDO, Kind.CREATE_MANY)
+
+
+@cache
+def _reading_row(kind: Kind) -> PreparedRead:
+    """The person's reading of the note, locked, with what a change of this kind needs to know of its spans."""
+
+    def rows(document: int, user: int, **looked_for: int) -> "QuerySet[AnnotationSet, Any]":
+        found = own_sets(document, User(pk=user)).select_for_update(of=("self",))
+        spans = Span.objects.filter(annotation_set=OuterRef("pk"), **looked_for).order_by()
+        columns = {Kind.DELETE: ("confidence", "source")}.get(kind, ("pk",) if looked_for else ())
+        extra = [Subquery(spans.values(column)[:1]) for column in columns]
+        return found.values_list("pk", "state", "version", "blind", *extra)
+
+    if kind is Kind.DELETE:
+        return PreparedRead(lambda document, user, span: rows(document, user, pk=span), int, int, int)
+    if kind in _WITHOUT_SPAN:
+        return PreparedRead(rows, int, int)
+    return PreparedRead(
+        lambda document, user, start, end, label: rows(document, user, start=start, end=end, label_id=label),
+        *[int] * 5,
+    )
+
+
+def hold(document: Document, user: User, change: Change, span: domain.Span | None, blind: bool) -> Locked:
+    """The person's reading, made on their first change. Raises Refused (409) where it is closed."""
+    looked_for: tuple[int, ...] = ()
+    if change.kind is Kind.DELETE:
+        looked_for = (change.span or 0,)
+    elif change.kind not in _WITHOUT_SPAN:
+        looked_for = target(change, span)
+    row = _reading_row(change.kind).first(document.pk, user.pk, *looked_for)
+    if row is None:
+        author = author_of(document.project, user)
+        AnnotationSet.objects.get_or_create(document=document, author=author, defaults={"blind": blind})
+        row = _reading_row(change.kind).first(document.pk, user.pk, *looked_for)
+        assert row is not None  # it was made just now
+    pk, state, version, was_blind, *more = row
+    if state != AnnotationSet.State.DRAFT:
+        raise _closed(state)
+    if change.kind is Kind.DELETE:
+        return Locked(pk, state, version, was_blind, confidence=more[0], source=more[1])
+    return Locked(pk, state, version, was_blind, twin=more[0] if more else None)
+
+
+def target(change: Change, span: domain.Span | None) -> Place:
+    """The place and label that a create, relabel or resize is to end with."""
+    if span is not None:
+        return span.start, span.end, change.label if change.seen is None else change.seen[2]
+    assert change.seen is not None  # read_change saw to it
+    return change.seen[0], change.seen[1], change.label
+
+
+def _closed(state: str) -> Refused:
+    if state == AnnotationSet.State.SUBMITTED:
+        return Refused("submitted", _("This note is submitted. Reopen it to change it."), status=409)
+    return Refused("withdrawn", _("This reading was withdrawn; ask a manager to bring you back."), status=409)
+
+
+@cache
+def _counted(label_must_be_there: bool, eyes_opened: bool) -> PreparedUpdate:
+    def change(pk: int, *of_label: int) -> "tuple[QuerySet[AnnotationSet], dict[str, Any]]":
+        rows = AnnotationSet.objects.filter(pk=pk)
+        if of_label:
+            label, project = of_label
+            there = Label.objects.filter(pk=label, label_set__project_id=project, merged_into__isnull=True)
+            rows = rows.filter(Exists(there))
+        values: dict[str, Any] = {"version": F("version") + 1, "updated_at": Now()}
+        return rows, values | ({"blind": False} if eyes_opened else {})
+
+    return PreparedUpdate(change, *[int] * (3 if label_must_be_there else 1))
+
+
+def count_change(document: Document, row: Locked, blind: bool, labels: Sequence[int]) -> None:
+    """Count the change, provided that the labels which it gives are there; keep_labels sees to it that they stay.
+
+    Raises Refused (409) where one of them is no longer the project's.
+    """
+    there = len(labels) < 2 or _all_there(document.project_id, labels)
+    statement = _counted(bool(labels), row.blind and not blind)
+    if not there or not statement.run(row.pk, *((labels[0], document.project_id) if labels else ())):
+        raise Refused("label", _("That label is no longer in this project; load the page again."), status=409)
+
+
+def _all_there(project_id: int, labels: Sequence[int]) -> bool:
+    there = Label.objects.filter(pk__in=labels, label_set__project_id=project_id, merged_into__isnull=True)
+    return there.count() == len(labels)

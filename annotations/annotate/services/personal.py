@@ -1,0 +1,80 @@
+"""A person's own keys for labels."""
+
+from collections.abc import Iterable, Mapping
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotations.annotate.selectors.personal import PROGRAM_KEYS, combined, key_lines
+from annotations.core.access import Access
+from annotations.core.errors import ServiceError
+from annotations.core.events import record
+from annotations.models import Membership, PersonalKey, Verb
+from annotations.projects.services.labels import check_hotkey
+
+
+def set_keys(*, access: Access, keys: Mapping[int, str]) -> list[str]:
+    """Use these keys: label id to key, empty for none; labels that aren't named keep theirs.
+
+    A key is lost by the label that had it, unless that label asks for the same key now. Returns the names of the
+    labels that lost theirs. Raises ServiceError (`hotkey`, `taken`) naming the key and who wants or has it.
+    """
+    project, user = access.project.pk, access.user.pk
+    with transaction.atomic():
+        # One person's two tabs take turns.
+        Membership.objects.select_for_update().filter(pk=access.membership.pk).first()
+        lines = {line.label["id"]: line for line in key_lines(project, user)}
+        names = {pk: line.label["name"] for pk, line in lines.items()}
+        defaults = {pk: line.default for pk, line in lines.items()}
+        chosen = {pk: line.chosen for pk, line in lines.items() if line.chosen is not None}
+        before = {pk: line.key for pk, line in lines.items()}
+        wanted = {pk: check_key(key) for pk, key in keys.items() if pk in lines}
+        changed = {pk: key for pk, key in wanted.items() if key != before[pk]}
+        _check_twice(changed, names)
+        taken = {key for key in changed.values() if key}
+        lost = [pk for pk, key in before.items() if key in taken and pk not in changed]
+        # A project's key that was only lost to another label comes back once that label gives it up.
+        chosen |= changed | {pk: "" for pk in lost if pk in chosen}
+        after = combined(defaults, chosen)
+        if after != before:
+            _write(user, {pk: key for pk, key in chosen.items() if key != defaults[pk]}, after)
+            data = {"keys": {names[pk]: after[pk] or "none" for pk in after if after[pk] != before[pk]}}
+            record(verb=Verb.KEYS_CHANGED, actor=access.user, project_id=project, data=data)
+    return [names[pk] for pk in lost]
+
+
+def reset_keys(*, access: Access) -> None:
+    """Back to the project's keys."""
+    with transaction.atomic():
+        rows = PersonalKey.objects.filter(user=access.user, label__label_set__project=access.project)
+        if rows.delete()[0]:
+            record(
+                verb=Verb.KEYS_CHANGED, actor=access.user, project_id=access.project.pk, data={"keys": "the project's"}
+            )
+
+
+def check_key(key: str) -> str:
+    """A key that a label may have, in lower case. Raises ServiceError, naming the action that has it."""
+    wanted = key.strip().lower()
+    if wanted in PROGRAM_KEYS:
+        raise ServiceError(
+            _("the key %(wanted)s is the program's own (%(program_keys)s); choose another")
+            % {"wanted": repr(wanted), "program_keys": PROGRAM_KEYS[wanted]},
+            code="hotkey",
+        )
+    return check_hotkey(wanted)
+
+
+def _check_twice(changed: Mapping[int, str], names: Mapping[int, str]) -> None:
+    for key in sorted({key for key in changed.values() if key}):
+        wanting = [names[pk] for pk, wanted in changed.items() if wanted == key]
+        if len(wanting) > 1:
+            raise ServiceError(
+                _("%(choices)s can't both have the key %(key)s") % {"choices": " and ".join(wanting), "key": repr(key)},
+                code="taken",
+            )
+
+
+def _write(user: int, chosen: Mapping[int, str], labels: Iterable[int]) -> None:
+    PersonalKey.objects.filter(user_id=user, label_id__in=labels).delete()
+    PersonalKey.objects.bulk_create(PersonalKey(user_id=user, label_id=pk, key=key) for pk, key in chosen.items())

@@ -1,0 +1,40 @@
+"""The notes around the open one. A tag rather than a template loop, as in `rows`."""
+
+from collections.abc import Sequence
+
+from django import template
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from annotations.annotate.selectors.worklist import NoteItem
+from annotations.core.templatetags.labels import DOT, HERE
+from annotations.core.templatetags.nav import icon
+from annotations.core.templatetags.rows import EMPTY, fill
+
+register = template.Library()
+
+
+@register.simple_tag
+def note_items(notes: Sequence[NoteItem], slug: str, current: int) -> SafeString:
+    """The notes as links to their annotate pages, each with its state."""
+    done = fill('{}<span class="sr-only">{}</span>', icon("check"), _("done:"))
+    flag = fill('<span class="flagged">{}<span class="sr-only">{}</span></span>', icon("flag"), _("flagged"))
+    # The address of any of them tells those of all.
+    before, after = reverse("annotate", args=[slug, 0]).rsplit("/0/", 1)
+    return SafeString(
+        "\n".join(
+            fill(
+                '<li><a href="{}/{}/{}"{} class="is-{}">{}<span class="name">{}</span>{}</a></li>',
+                before,
+                str(item.pk),
+                after,
+                HERE if item.pk == current else EMPTY,
+                item.state or "other",
+                done if item.state == "done" else DOT,
+                item.name,
+                flag if item.flagged else EMPTY,
+            )
+            for item in notes
+        )
+    )

@@ -1,0 +1,160 @@
+"""The workbench: one note, one person's own spans; as a page, and as JSON for the page that opens the next in place."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from annotations.annotate.selectors.pace import pace
+from annotations.annotate.selectors.personal import labels_stamp, own_labels
+from annotations.annotate.selectors.worklist import WorkList, next_note, work_list
+from annotations.annotate.services.seeding import begin_reading
+from annotations.core.access import Access, note_for
+from annotations.core.answers import began_words, json_answers, note_address, open_project
+from annotations.core.events import record
+from annotations.core.labels import LabelItem
+from annotations.core.requests import number
+from annotations.core.spans import SpanItem, began_from, own_set, spans_of
+from annotations.models import AnnotationSet, Document, Flag, Verb
+from annotations.notes.selectors.outcome import outcome_set
+from annotations.projects.selectors.projects import own_work
+
+# What the page's script asks for, by the name that it knows.
+URLS = {"annotate": "annotate", "data": "note_data"} | {
+    name: name for name in ("changes", "spans", "submit", "reopen", "talk", "comments", "flag")
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A note as its reader sees it. `seeded` is the name of the run whose spans the reading began from, if any."""
+
+    note: Document
+    version: int
+    state: str
+    seeded: str
+    spans: list[SpanItem]
+    labels: list[LabelItem]
+    work: WorkList
+    pace: str
+
+
+def _open(access: Access, pk: int, *, ahead: bool = False) -> Opened:
+    """Opening is an event. A note that is fetched ahead is not opened yet, so nothing begins there."""
+    note = note_for(access, pk)
+    verb = Verb.NOTE_FETCHED if ahead else Verb.NOTE_READ
+    record(verb=verb, actor=access.user, project_id=note.project_id, document_id=note.pk)
+    reading = own_set(note.pk, access.user)
+    if reading is None and not ahead and begin_reading(access=access, note=note):
+        reading = own_set(note.pk, access.user)
+    return Opened(
+        note=note,
+        version=reading.version if reading else 0,
+        state=reading.state if reading else AnnotationSet.State.DRAFT,
+        seeded=began_from(reading),
+        spans=spans_of(reading.pk) if reading else [],
+        labels=own_labels(access.project.pk, access.user.pk),
+        work=work_list(access, note),
+        pace=pace(access).words,
+    )
+
+
+@require_GET
+def annotate(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The page of one note."""
+    access = open_project(request, slug)
+    opened = _open(access, pk)
+    data = _as_json(access, opened)
+    context = {
+        "access": access,
+        "note": opened.note,
+        "labels": opened.labels,
+        "spans": opened.spans,
+        "state": opened.state,
+        "seeded": data["seeded"],
+        "work": opened.work,
+        "pace": opened.pace,
+        "flag_reasons": Flag.Reason.choices,
+        "data": data | {"labels": opened.labels, "project": _project(access)},
+    }
+    return render(request, "annotate/annotate.html", context)
+
+
+@require_GET
+@json_answers
+def note_data(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The same without the page around it; with ?ahead=1 for a note that may be opened next."""
+    access = open_project(request, slug)
+    return JsonResponse(_as_json(access, _open(access, pk, ahead=request.GET.get("ahead") == "1")))
+
+
+def _project(access: Access) -> dict[str, Any]:
+    """What is the same for all notes of the project."""
+    slug = access.project.slug
+    names = ("guidelines", "guidelines_beside", "keys", "search")
+    version = access.project.guidelines_version
+    return {"slug": slug, "guidelines": version, "urls": {name: reverse(name, args=[slug]) for name in names}}
+
+
+def _as_json(access: Access, opened: Opened) -> dict[str, Any]:
+    """All that the script needs but the labels, which the page has; `labels_stamp` tells when these are others."""
+    note, slug = opened.note, access.project.slug
+    return {
+        "note": {"id": note.pk, "name": note.name, "language": note.language},
+        "text": note.text,
+        "spans": opened.spans,
+        "version": opened.version,
+        "state": opened.state,
+        "seeded": began_words(opened.seeded),
+        "outcome": _outcome(access, opened),
+        "person": access.user.pk,
+        "labels_stamp": labels_stamp(opened.labels),
+        "urls": {name: reverse(view, args=[slug, note.pk]) for name, view in URLS.items()},
+        "work": _work(slug, opened),
+    }
+
+
+def _outcome(access: Access, opened: Opened) -> str:
+    """Where the person sees what became of their spans; empty until the note is adjudicated."""
+    if opened.state != AnnotationSet.State.SUBMITTED or outcome_set(access.project, opened.note.pk) is None:
+        return ""
+    return reverse("outcome", args=[access.project.slug, opened.note.pk])
+
+
+def _work(slug: str, opened: Opened) -> dict[str, Any]:
+    work = opened.work
+    # The address of any note tells those of all.
+    before, after = reverse("annotate", args=[slug, 0]).rsplit("/0/", 1)
+    return {
+        "done": work.done,
+        "total": work.total,
+        "more": work.more,
+        "pace": opened.pace,
+        "notes": [
+            {
+                "id": item.pk,
+                "name": item.name,
+                "state": item.state,
+                "flagged": item.flagged,
+                "url": f"{before}/{item.pk}/{after}",
+            }
+            for item in work.notes
+        ],
+        "previous": note_address(slug, work.previous),
+        "next": note_address(slug, work.next),
+        "next_open": note_address(slug, work.next_open),
+    }
+
+
+@require_GET
+def next_open_note(request: HttpRequest, slug: str) -> HttpResponse:
+    """The person's next open note after ?after=ID, or a page that says that there is none."""
+    access = open_project(request, slug)
+    found = next_note(access, number(request.GET, "after"))
+    if found is not None:
+        return redirect("annotate", slug, found)
+    total = own_work(access).total
+    return render(request, "annotate/done.html", {"access": access, "total": total.words if total.n else ""})

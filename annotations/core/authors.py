@@ -1,0 +1,54 @@
+"""Authors: whose reading an annotation set is."""
+
+from django.utils.translation import gettext
+
+from annotations.core.errors import ServiceError
+from annotations.core.names import good_name
+from annotations.models import Author, Membership, Project, User
+
+KINDS_WRITTEN_AS = {"annotator": Author.Kind.ANNOTATOR, "run": Author.Kind.RUN}
+GOLD_NAME = "gold"
+
+
+def gold_author(project: Project) -> Author:
+    author, _ = Author.objects.get_or_create(project=project, kind=Author.Kind.GOLD, name=GOLD_NAME)
+    return author
+
+
+def author_of(project: Project, user: User) -> Author:
+    """The author row of a person; made on first use, or taken over from an import under their user name."""
+    author, _ = Author.objects.get_or_create(
+        project=project, kind=Author.Kind.ANNOTATOR, name=user.username, defaults={"user": user}
+    )
+    if author.user_id is None:
+        Author.objects.filter(pk=author.pk, user__isnull=True).update(user=user)
+        author.user = user
+    return author
+
+
+def parse_written_as(spec: str) -> tuple[str, str]:
+    """`gold`, `annotator:NAME` or `run:NAME` as (kind, name); empty means no annotations are taken."""
+    if spec == "gold":
+        return Author.Kind.GOLD, GOLD_NAME
+    kind, _, name = spec.partition(":")
+    if kind not in KINDS_WRITTEN_AS or not name.strip():
+        raise ServiceError(
+            gettext("%(spec)s is none of gold, annotator:NAME, run:NAME") % {"spec": repr(spec)}, code="as"
+        )
+    return KINDS_WRITTEN_AS[kind], good_name(name, code="as")
+
+
+def author_for_import(project: Project, spec: str) -> Author:
+    """The author that imported readings are written under.
+
+    An annotator who is no member is kept as an outside author without an account; an account of that name that
+    becomes a member later finds these readings as its own.
+    """
+    kind, name = parse_written_as(spec)
+    author, _ = Author.objects.get_or_create(project=project, kind=kind, name=name)
+    if kind == Author.Kind.ANNOTATOR and author.user_id is None:
+        member = Membership.objects.select_related("user").filter(project=project, user__username=name).first()
+        if member is not None:
+            author.user = member.user
+            author.save(update_fields=["user"])
+    return author

@@ -1,0 +1,154 @@
+"""One change of a reading, as a page asks for it, and how it can be refused.
+
+A change is JSON: `change_id` (a UUID that the page makes), `kind`, `version` (what the page knew; optional) and by kind
+    create           start, end, label, quote
+    create_many      spans: a list of 1 to 2000 of {start, end, label, quote}
+    relabel          span, seen, label
+    resize           span, seen, start, end, quote
+    delete           span, seen
+    undo, redo       nothing more
+`seen` is the span as the page shows it, `[start, end, label id]`. Offsets are code points, end-exclusive.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from annotations.core.errors import ServiceError
+from annotations.core.spans import SpanItem
+from annotations.domain.numbers import MAX_ID, MAX_OFFSET, is_whole
+
+Place = tuple[int, int, int]
+"""A span's start, end and label id."""
+MOST_AT_ONCE = 2000
+
+
+class Kind(StrEnum):
+    CREATE = "create"
+    CREATE_MANY = "create_many"
+    RELABEL = "relabel"
+    RESIZE = "resize"
+    DELETE = "delete"
+    UNDO = "undo"
+    REDO = "redo"
+
+
+class Refused(ServiceError):
+    """The change was not made, and nothing else was. `status` is the HTTP status that says so.
+
+    A conflict (409) carries what the reading holds now, so that the page can show it.
+    """
+
+    def __init__(self, code: str, message: str, *, status: int = 400) -> None:
+        super().__init__(message, code=code)
+        self.status = status
+        self.version: int | None = None
+        self.state: str | None = None
+        self.spans: list[SpanItem] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A span to be made: a stretch of the note with the text that the page saw there."""
+
+    start: int
+    end: int
+    label: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that is well formed; whether it fits the reading is decided by services.spans."""
+
+    change_id: UUID
+    kind: Kind
+    version: int | None = None
+    span: int | None = None
+    seen: Place | None = None
+    start: int = -1
+    end: int = -1
+    label: int = -1
+    quote: str | None = None
+    spans: tuple[Wanted, ...] = ()
+
+    @property
+    def asked(self) -> list[int]:
+        """The labels that it gives."""
+        return [self.label, *(wanted.label for wanted in self.spans)]
+
+    @property
+    def named(self) -> list[int]:
+        """The labels that it gives or has seen."""
+        return [*self.asked, *([] if self.seen is None else self.seen[2:])]
+
+
+def read_change(data: object) -> Change:
+    """A change from JSON. Raises Refused (`malformed`), naming the field."""
+    if not isinstance(data, Mapping):
+        raise Refused("malformed", "A change must be a JSON object.")
+    try:
+        kind = Kind(str(data.get("kind")))
+    except ValueError:
+        raise _malformed("kind", f"one of {', '.join(Kind)}") from None
+    moves = kind in (Kind.CREATE, Kind.RESIZE)
+    names = kind in (Kind.RELABEL, Kind.RESIZE, Kind.DELETE)
+    return Change(
+        change_id=_uuid(data),
+        kind=kind,
+        version=None if data.get("version") is None else _number(data, "version"),
+        span=_number(data, "span") if names else None,
+        seen=_place(data) if names else None,
+        start=_number(data, "start") if moves else -1,
+        end=_number(data, "end") if moves else -1,
+        label=_number(data, "label") if kind in (Kind.CREATE, Kind.RELABEL) else -1,
+        quote=_quote(data) if moves else None,
+        spans=_spans(data) if kind is Kind.CREATE_MANY else (),
+    )
+
+
+def _malformed(field: str, takes: str) -> Refused:
+    return Refused("malformed", f"The field {field!r} must be {takes}.")
+
+
+def _uuid(data: Mapping[str, Any]) -> UUID:
+    try:
+        return UUID(data["change_id"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise _malformed("change_id", "a UUID") from None
+
+
+def _number(data: Mapping[str, Any], field: str) -> int:
+    value: object = data.get(field)
+    if not is_whole(value, MAX_OFFSET if field in ("start", "end") else MAX_ID):
+        raise _malformed(field, "a whole number, 0 or more")
+    return value
+
+
+def _spans(data: Mapping[str, Any]) -> tuple[Wanted, ...]:
+    given = data.get("spans")
+    if (
+        not isinstance(given, list)
+        or not 1 <= len(given) <= MOST_AT_ONCE
+        or not all(isinstance(span, Mapping) for span in given)
+    ):
+        raise _malformed("spans", f"a list of 1 to {MOST_AT_ONCE} objects")
+    return tuple(
+        Wanted(_number(span, "start"), _number(span, "end"), _number(span, "label"), _quote(span)) for span in given
+    )
+
+
+def _place(data: Mapping[str, Any]) -> Place:
+    value = data.get("seen")
+    if not isinstance(value, list | tuple) or len(value) != 3 or not all(is_whole(part) for part in value):
+        raise _malformed("seen", "[start, end, label]")
+    return value[0], value[1], value[2]
+
+
+def _quote(data: Mapping[str, Any]) -> str:
+    value = data.get("quote")
+    if not isinstance(value, str):
+        raise _malformed("quote", "the text of the span")
+    return value

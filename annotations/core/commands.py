@@ -1,0 +1,75 @@
+"""What the commands of the journey share: `--json`, `--by`, finding things by name, and one way to fail."""
+
+import json
+from typing import Any, NoReturn
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, ProgrammingError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from annotations.core.errors import LimitReached, ServiceError
+from annotations.domain.notes import NoteError
+from annotations.models import Project, User
+
+
+def find_project(slug: str) -> Project:
+    project = Project.objects.filter(slug=slug).first()
+    if project is None:
+        known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)[:20]) or "none yet"
+        raise ServiceError(f"there is no project {slug!r}; projects: {known}", code="project")
+    return project
+
+
+def find_user(name: str) -> User:
+    user = User.objects.filter(username=name).first()
+    if user is None:
+        raise ServiceError(f"there is no account {name!r}", code="user")
+    return user
+
+
+class JourneyCommand(BaseCommand):
+    """A command whose `act` returns a result; printed as one JSON object with `--json`, else as `say` words it.
+
+    On failure: exit status 1, the reason on stderr, and with `--json` also {"error", "code"} on stdout.
+    """
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--by", metavar="USER", help="who does this, for the audit trail")
+        self.arguments(parser)
+
+    def arguments(self, parser: CommandParser) -> None:
+        """The command's own arguments."""
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def say(self, result: dict[str, Any]) -> str:
+        raise NotImplementedError
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            actor = find_user(options["by"]) if options["by"] else None
+            result = self.act(actor, **options)
+        except (ServiceError, LimitReached) as error:
+            self._fail(str(error), error.code, as_json=options["json"])
+        except NoteError as error:
+            self._fail(str(error), "note", as_json=options["json"])
+        except ValidationError as error:
+            self._fail(" ".join(error.messages), "invalid", as_json=options["json"])
+        except (OperationalError, ProgrammingError) as error:
+            if MigrationExecutor(connection).loader.applied_migrations:
+                raise
+            del error  # its message may quote a statement
+            self._fail("the database has no tables yet: run `manage.py prepare`", "empty", as_json=options["json"])
+        text = json.dumps(result, ensure_ascii=False) if options["json"] else self.say(result)
+        if text:
+            self.stdout.write(text)
+        if result.get("failed"):
+            raise CommandError(str(result["failed"]))
+
+    def _fail(self, message: str, code: str, *, as_json: bool) -> NoReturn:
+        if as_json:
+            self.stdout.write(json.dumps({"error": message, "code": code}, ensure_ascii=False))
+        raise CommandError(message)

@@ -1,0 +1,65 @@
+"""A reading's spans as pages get them, and whose reading it is."""
+
+from typing import TypedDict
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from annotations.models import AnnotationSet, Author, Event, Span, User, Verb
+from annotations.models.prepared import PreparedRead, columns_of, object_of
+
+
+class SpanItem(TypedDict):
+    """A span as pages get it; offsets in code points, end-exclusive."""
+
+    id: int
+    start: int
+    end: int
+    label: int
+
+
+def own_sets(document_id: int, user: User) -> QuerySet[AnnotationSet]:
+    """The one annotation set of this person for this note, if there is one: readings are blind to each other."""
+    return AnnotationSet.objects.filter(
+        document_id=document_id, author__user_id=user.pk, author__kind=Author.Kind.ANNOTATOR
+    )
+
+
+_SET_COLUMNS = columns_of(AnnotationSet, without=["created_at", "updated_at", "submitted_at"])
+
+
+_OWN_SET = PreparedRead(
+    lambda document, user: own_sets(document, User(pk=user)).values_list(*_SET_COLUMNS)[:1], int, int
+)
+
+
+def own_set(document_id: int, user: User) -> AnnotationSet | None:
+    row = _OWN_SET.first(document_id, user.pk)
+    return object_of(AnnotationSet, _SET_COLUMNS, row) if row else None
+
+
+# Opening a note runs these: what the ORM needs to write SQL would be most of their cost.
+_SPANS = PreparedRead(
+    lambda reading: (
+        Span.objects.filter(annotation_set_id=reading)
+        .order_by("start", "end", "id")
+        .values_list("id", "start", "end", "label_id")
+    ),
+    int,
+)
+
+
+def began_from(reading: AnnotationSet | None) -> str:
+    """The name of the run whose spans the reading began from; empty where it began from none."""
+    if reading is None or not reading.seeded:
+        return ""
+    event = Event.objects.filter(annotation_set_id=reading.pk, verb=Verb.SET_SEEDED).order_by("id").first()
+    run = Author.objects.filter(pk=event.data.get("author")).first() if event else None
+    return run.name if run else _("a model")
+
+
+def spans_of(annotation_set_id: int) -> list[SpanItem]:
+    """All spans of one reading in reading order."""
+    return [
+        SpanItem(id=pk, start=start, end=end, label=label) for pk, start, end, label in _SPANS.all(annotation_set_id)
+    ]

@@ -1,0 +1,56 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.gold.services.diffing import version_diff
+from annotations.models import Document, GoldVersion, Project, User
+
+
+def find_version(project: Project, number: int) -> GoldVersion:
+    version = GoldVersion.objects.filter(project=project, number=number).first() if 0 < number < 2**31 else None
+    if version is None:
+        numbers = ", ".join(map(str, project.gold_versions.order_by("number").values_list("number", flat=True)))
+        raise ServiceError(
+            f"there is no gold version {number}; frozen versions: {numbers or 'none yet'}", code="version"
+        )
+    return version
+
+
+class Command(JourneyCommand):
+    help = "What changed between two frozen gold versions: spans added, removed, relabelled, moved, and notes."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("before", metavar="FROM", type=int)
+        parser.add_argument("after", metavar="TO", type=int)
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        found = version_diff(find_version(project, options["before"]), find_version(project, options["after"]))
+        names = dict(Document.objects.filter(project=project).values_list("pk", "name"))
+        return found | {
+            "added": [{"note": names[pk], "spans": n} for pk, n in found["added"] if pk in names],
+            "removed": [{"note": names[pk], "spans": n} for pk, n in found["removed"] if pk in names],
+            "changes": [
+                {"note": names[pk], "kind": kind, "before": before, "after": after}
+                for pk, kind, before, after in found["changes"]
+                if pk in names
+            ],
+        }
+
+    def say(self, result: dict[str, Any]) -> str:
+        counts = ", ".join(f"{n} {kind}" for kind, n in result["spans"].items())
+        lines = [f"gold version {result['before']} to {result['after']}: {counts} in {result['notes']['both']} notes"]
+        for word, sign in (("added", "+"), ("removed", "-")):
+            lines += [f"{sign} {note['note']} ({note['spans']} spans)" for note in result[word]]
+        for change in result["changes"]:
+            sides = " to ".join(_place(change[side]) for side in ("before", "after") if change[side])
+            lines.append(f"{change['note']} {change['kind']}: {sides}")
+        return "\n".join(lines)
+
+
+def _place(span: list[Any]) -> str:
+    start, end, label = span
+    return f"[{start}, {end}) {label}"

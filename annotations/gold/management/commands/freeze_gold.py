@@ -1,0 +1,45 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.gold.services.making import freeze
+from annotations.gold.services.rounds import begin_round, held_out
+from annotations.models import User
+
+
+class Command(JourneyCommand):
+    help = "Freeze the gold set as its next version. When nothing has changed since the last one, that one is named."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("--reason", default="", help="why, for the list of versions")
+        parser.add_argument(
+            "--hold-out",
+            type=int,
+            metavar="PERCENT",
+            help="begin a round of the loop: what was held out stays so, else so many percent of the notes are",
+        )
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project, reason = find_project(options["project"]), options["reason"]
+        if options["hold_out"] is None:
+            version, new = freeze(project=project, actor=actor, reason=reason)
+        else:
+            begun = begin_round(project=project, actor=actor, share=options["hold_out"], reason=reason)
+            version, new = begun.version, begun.made
+        result = {
+            "version": version.number,
+            "new": new,
+            "hash": version.content_hash,
+            "notes": version.note_count,
+            "spans": version.span_count,
+        }
+        return result if options["hold_out"] is None else result | {"held_out": held_out(version)}
+
+    def say(self, result: dict[str, Any]) -> str:
+        word = "frozen" if result["new"] else "unchanged since"
+        return (
+            f"{word} gold version {result['version']}: {result['notes']} notes, {result['spans']} spans, "
+            f"sha256 {result['hash']}"
+        )

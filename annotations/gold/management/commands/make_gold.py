@@ -1,0 +1,49 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core import access
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.core.progress import silent
+from annotations.gold.services.making import make_gold, make_gold_bulk
+from annotations.gold.services.sets import wanted_set
+from annotations.models import AnnotationSet, Author, Document, Project, User
+
+
+class Command(JourneyCommand):
+    help = "A reviewer's act: make the submitted readings of one author gold (needs --by a reviewer or manager)."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("--set", required=True, metavar="WHO", help="annotator:NAME; with --note also run:NAME")
+        parser.add_argument("--note", metavar="NAME", help="one note; without it, every note that has no gold yet")
+        parser.add_argument(
+            "--replace", action="store_true", help="with --note: replace other gold (kept in the audit log)"
+        )
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        if actor is None:
+            raise ServiceError("gold is somebody's decision: say whose with --by USER", code="by")
+        try:
+            access.enter(actor, project.slug, access.Can.MAKE_GOLD)
+        except Exception as error:
+            raise ServiceError(f"{actor.username} may not make gold in {project.slug}", code="access") from error
+        author = wanted_set(project, options["set"]).author
+        if author is None or author.kind == Author.Kind.GOLD:
+            raise ServiceError("a reading of an annotator or a run is needed", code="set")
+        if options["note"]:
+            return self._one(project, author, options["note"], actor, replace=options["replace"])
+        return make_gold_bulk(project_id=project.pk, author_id=author.pk, actor_id=actor.pk, progress=silent)
+
+    def _one(self, project: Project, author: Author, name: str, actor: User, *, replace: bool) -> dict[str, Any]:
+        document = Document.objects.select_related("project").filter(project=project, name=name).first()
+        reading = AnnotationSet.objects.filter(document__name=name, author=author).first()
+        if document is None or reading is None:
+            raise ServiceError(f"{author.name} has no reading of a note {name!r}", code="note")
+        gold = make_gold(document=document, annotation_set=reading, actor=actor, replace=replace)
+        return {"made": 1, "kept": 0, "spans": gold.spans.count()}
+
+    def say(self, result: dict[str, Any]) -> str:
+        return f"{result['made']} notes made gold, {result['kept']} left as they were"

@@ -1,0 +1,250 @@
+"""Gold: what a reviewer's act makes of a reading, and the frozen versions of it."""
+
+import json
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+
+from annotations.core.authors import gold_author
+from annotations.core.bulk import SpanRow, insert_spans
+from annotations.core.erasures import hold
+from annotations.core.errors import ServiceError
+from annotations.core.events import record
+from annotations.core.progress import Progress
+from annotations.domain.hashing import gold_hash
+from annotations.gold.services.provenance import decided
+from annotations.models import (
+    AnnotationSet,
+    Author,
+    Document,
+    GoldVersion,
+    GoldVersionNote,
+    Project,
+    Span,
+    User,
+    Verb,
+)
+from annotations.models.author import NOT_IN_BULK
+from annotations.models.project import SecondReview
+from annotations.review.services.planting import give_up_leaks
+
+BATCH = 500
+
+
+def make_gold(
+    *, document: Document, annotation_set: AnnotationSet, actor: User | None, replace: bool = False
+) -> AnnotationSet:
+    """Make a submitted reading the note's gold. Each gold span says from whom it came, who decided, and when.
+
+    Raises ServiceError `draft` for an unfinished reading and `exists` where other gold stands and `replace` is not set;
+    what a replacement removes is kept in the event.
+    """
+    if annotation_set.document_id != document.pk:
+        raise ServiceError(gettext("that reading belongs to another note"), code="note")
+    with transaction.atomic():
+        source = AnnotationSet.objects.select_for_update().select_related("author").get(pk=annotation_set.pk)
+        if source.state != AnnotationSet.State.SUBMITTED:
+            raise ServiceError(
+                gettext("only a submitted reading can become gold; this one is still a draft"), code="draft"
+            )
+        if source.author.kind == Author.Kind.GOLD:
+            return source
+        if source.author.kind in Author.MODELS and document.project.second_review != SecondReview.OFF:
+            raise ServiceError(
+                gettext("in this project two people review what a model proposes; review this note instead"), code="two"
+            )
+        give_up_leaks(document=document, source=source, actor=actor)
+        spans = list(source.spans.order_by("start", "end", "id"))
+        gold, created = AnnotationSet.objects.get_or_create(
+            document=document,
+            author=gold_author(document.project),
+            defaults={"state": AnnotationSet.State.SUBMITTED, "blind": False, "submitted_at": timezone.now()},
+        )
+        removed = [] if created else _clear(gold, spans, replace=replace)
+        if removed is None:
+            return _confirm(gold, source, spans=len(spans), actor=actor)
+        provenance = {
+            "from": f"{source.author.kind}:{source.author.name}",
+            "set": source.pk,
+        } | decided(actor, document.project)
+        insert_spans(
+            SpanRow(gold.pk, s.start, s.end, s.label_id, s.confidence, s.source, json.dumps(provenance | _decided(s)))
+            for s in spans
+        )
+        gold.version += 1
+        gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
+        gold.save(update_fields=["version", "state", "submitted_at", "updated_at"])
+        record(
+            verb=Verb.GOLD_MADE,
+            actor=actor,
+            project_id=document.project_id,
+            document_id=document.pk,
+            annotation_set_id=gold.pk,
+            data={"from_set": source.pk, "spans": len(spans), "removed": removed},
+        )
+    return gold
+
+
+def _confirm(gold: AnnotationSet, source: AnnotationSet, *, spans: int, actor: User | None) -> AnnotationSet:
+    """Gold of a review under way says the same already; now it is decided. Nothing to do where it was."""
+    gold.refresh_from_db()
+    if gold.state == AnnotationSet.State.SUBMITTED:
+        return gold
+    gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
+    gold.save(update_fields=["state", "submitted_at", "updated_at"])
+    record(
+        verb=Verb.GOLD_MADE,
+        actor=actor,
+        project_id=source.document.project_id,
+        document_id=source.document_id,
+        annotation_set_id=gold.pk,
+        data={"from_set": source.pk, "spans": spans, "removed": []},
+    )
+    return gold
+
+
+def _decided(span: Span) -> dict[str, Any]:
+    """What an adjudicator decided of the span, and on whose word, goes along into gold."""
+    return {"adjudication": span.provenance} if span.provenance else {}
+
+
+def _clear(gold: AnnotationSet, wanted: list[Span], *, replace: bool) -> list[list[int]] | None:
+    """Empty a gold set that is to be replaced; None where it already says what is wanted."""
+    gold = AnnotationSet.objects.select_for_update().get(pk=gold.pk)
+    present = list(gold.spans.values_list("start", "end", "label_id"))
+    if sorted(present) == sorted((s.start, s.end, s.label_id) for s in wanted):
+        return None
+    if not replace:
+        raise ServiceError(
+            ngettext(
+                "this note has gold already (%(count)s span) and this reading differs; replace it explicitly",
+                "this note has gold already (%(count)s spans) and this reading differs; replace it explicitly",
+                len(present),
+            )
+            % {"count": len(present)},
+            code="exists",
+        )
+    gold.spans.all().delete()
+    return [list(span) for span in present]
+
+
+def withdraw_gold(*, document: Document, actor: User | None) -> None:
+    """Take a note out of the gold set; the event keeps what it held, frozen versions keep theirs."""
+    with transaction.atomic():
+        gold = (
+            AnnotationSet.objects.select_for_update().filter(document=document, author__kind=Author.Kind.GOLD).first()
+        )
+        if gold is None:
+            raise ServiceError(gettext("this note has no gold"), code="none")
+        removed = [list(span) for span in gold.spans.values_list("start", "end", "label_id")]
+        record(
+            verb=Verb.GOLD_WITHDRAWN,
+            actor=actor,
+            project_id=document.project_id,
+            document_id=document.pk,
+            annotation_set_id=gold.pk,
+            data={"removed": removed},
+        )
+        gold.delete()
+
+
+def make_gold_bulk(*, project_id: int, author_id: int, actor_id: int | None, progress: Progress) -> dict[str, Any]:
+    """Make every submitted reading of one author gold where the note has none yet. Safe to repeat and to resume."""
+    author = Author.objects.select_related("project").get(pk=author_id, project_id=project_id)
+    if author.kind in NOT_IN_BULK:
+        raise ServiceError(
+            gettext("%(name)s is a model run: its proposals are reviewed one by one, or a note at a time")
+            % {"name": author.name},
+            code="run",
+        )
+    actor = User.objects.filter(pk=actor_id).first() if actor_id else None
+    has_gold = AnnotationSet.objects.filter(document=OuterRef("document"), author__kind=Author.Kind.GOLD)
+    todo = (
+        AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)
+        .filter(~Exists(has_gold))
+        .order_by("id")
+    )
+    ids = list(todo.values_list("pk", flat=True))
+    kept = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED).count() - len(ids)
+    readings = AnnotationSet.objects.select_related("document__project").defer("document__text")
+    made = 0
+    for done, pk in enumerate(ids, start=1):
+        try:
+            with transaction.atomic():
+                hold(project_id)
+                reading = readings.filter(pk=pk).first()
+                if reading is not None:  # else its note was erased meanwhile
+                    make_gold(document=reading.document, annotation_set=reading, actor=actor)
+                    made += 1
+        except ServiceError:
+            kept += 1  # somebody made other gold of it meanwhile, or reopened the reading: theirs stands
+        progress(done, len(ids))
+    return {"made": made, "kept": kept, "from": f"{author.kind}:{author.name}"}
+
+
+def freeze(*, project: Project, actor: User | None, reason: str = "") -> tuple[GoldVersion, bool]:
+    """Freeze the gold set as the next version, or return the last one when nothing has changed since (second: False).
+
+    The snapshot holds every span with its provenance; its content hash covers names, texts and spans only.
+    """
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project.pk)
+        notes = _gold_notes(project)
+        if not notes:
+            raise ServiceError(
+                gettext("there is no gold to freeze yet: make a submitted reading gold first"), code="empty"
+            )
+        content_hash = gold_hash(
+            (name, sha256, [(start, end, code) for start, end, code, _ in spans])
+            for name, sha256, spans in notes.values()
+        )
+        last = project.gold_versions.order_by("-number").first()
+        if last is not None and last.content_hash == content_hash:
+            return last, False
+        version = GoldVersion.objects.create(
+            project=project,
+            number=last.number + 1 if last else 1,
+            content_hash=content_hash,
+            note_count=len(notes),
+            span_count=sum(len(spans) for _, _, spans in notes.values()),
+            reason=reason.strip()[:300],
+            created_by=actor,
+        )
+        GoldVersionNote.objects.bulk_create(
+            (GoldVersionNote(version=version, document_id=pk, spans=spans) for pk, (_, _, spans) in notes.items()),
+            batch_size=BATCH,
+        )
+        record(
+            verb=Verb.GOLD_FROZEN,
+            actor=actor,
+            project_id=project.pk,
+            data={"version": version.number, "hash": content_hash, "notes": len(notes)},
+        )
+    return version, True
+
+
+GoldSpan = tuple[int, int, str, dict[str, Any] | None]
+
+
+def _gold_notes(project: Project) -> dict[int, tuple[str, str, list[GoldSpan]]]:
+    """Gold by document: (name, text hash, sorted spans with provenance)."""
+    sets = AnnotationSet.objects.filter(
+        author__project=project, author__kind=Author.Kind.GOLD, state=AnnotationSet.State.SUBMITTED
+    )
+    notes: dict[int, tuple[str, str, list[GoldSpan]]] = {
+        pk: (name, sha256, [])
+        for pk, name, sha256 in sets.order_by("document_id").values_list(
+            "document_id", "document__name", "document__sha256"
+        )
+    }
+    spans = (
+        Span.objects.filter(annotation_set__in=sets)
+        .order_by("start", "end", "label__code")
+        .values_list("annotation_set__document_id", "start", "end", "label__code", "provenance")
+    )
+    for pk, start, end, code, provenance in spans.iterator(chunk_size=5000):
+        notes[pk][2].append((start, end, code, provenance))
+    return notes

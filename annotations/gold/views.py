@@ -1,0 +1,245 @@
+"""The gold set, what it can be made of, its frozen versions, their splits and what changed between them."""
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.barred import barred_kinds, not_barred
+from annotations.core.errors import ServiceError
+from annotations.core.refusals import sentence
+from annotations.core.requests import Request, number
+from annotations.domain.gold_diff import ChangeKind
+from annotations.gold.forms import FreezeForm, SplitForm
+from annotations.gold.selectors import GoldState, gold_state, version_page, versions
+from annotations.gold.services.diffing import version_diff
+from annotations.gold.services.making import freeze, make_gold, withdraw_gold
+from annotations.gold.services.splitting import patients_on_two_sides, split_table, split_version
+from annotations.gold.services.starting import start_gold
+from annotations.models import AnnotationSet, GoldVersion
+from annotations.notes.selectors.in_context import label_looks, note_names
+from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.views.notes import _after_gold, _for_gold, _gold_version, _note_url
+from annotations.projects.selectors.projects import is_large
+
+CHANGES = 25
+LISTED = 200
+CHANGE_KINDS = {
+    ChangeKind.ADDED: gettext_lazy("Added"),
+    ChangeKind.REMOVED: gettext_lazy("Removed"),
+    ChangeKind.RELABELLED: gettext_lazy("Other label"),
+    ChangeKind.MOVED: gettext_lazy("Other bounds"),
+    ChangeKind.REPLACED: gettext_lazy("Other label and bounds"),
+}
+
+
+@require_safe
+def gold(request: Request, slug: str) -> HttpResponse:
+    """The counts of a large project come as a fragment after the page."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    frozen = versions(access.project)
+    late = not request.htmx and is_large(access.project)
+    context = {
+        "access": access,
+        "versions": frozen,
+        "last": frozen[0] if frozen else None,
+        "late": late,
+        "state": None if late else _state(access, frozen),
+        "form": FreezeForm(),
+        "token": uuid.uuid4(),
+    }
+    return render(request, "gold/counts.html" if request.htmx else "gold/gold.html", context)
+
+
+def _state(access: Access, frozen: list[GoldVersion]) -> GoldState:
+    return gold_state(access.project, frozen[0] if frozen else None, annotators=not access.unnamed)
+
+
+@require_POST
+def gold_freeze(request: Request, slug: str) -> HttpResponse:
+    """Freeze the gold set as it stands. Sent twice it is one version: nothing has changed in between."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    form = FreezeForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("The reason is too long: 300 characters at most. Nothing was frozen."))
+        return redirect("gold", slug)
+    try:
+        version, made = freeze(project=access.project, actor=access.user, reason=form.cleaned_data["reason"])
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("gold", slug)
+    if made:
+        messages.success(request, _("Version %(number)s is frozen.") % {"number": version.number})
+    else:
+        messages.info(
+            request, _("Nothing has changed since version %(number)s; it stands.") % {"number": version.number}
+        )
+    return redirect("gold_version", slug, version.number)
+
+
+@require_safe
+def gold_version(request: Request, slug: str, version: int) -> HttpResponse:
+    """One frozen version and its notes."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    found = get_object_or_404(GoldVersion.objects.select_related("created_by"), project=access.project, number=version)
+    page = version_page(found, after=number(request.GET, "after"), before=number(request.GET, "before"))
+    context = {"access": access, "version": found, "page": page}
+    if request.htmx:
+        return render(request, "gold/version_notes.html", context)
+    return render(request, "gold/version.html", context | _split_context(access, found))
+
+
+def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
+    """The split of a version as its page shows it, and the form for a new one."""
+    table = split_table(version) if version.split_seed else []
+    looks = label_looks(access.project)
+    used = [look for code, look in looks.items() if any(code in row["labels"] for row in table)]
+    others = versions(access.project)
+    last = next((one for one in others if one.split_seed), None)
+    model = version if version.split_seed else last
+    initial = {"seed": model.split_seed, **(model.split_shares or {})} if model else None
+    return {
+        "split": table,
+        "split_labels": [(look, [row["labels"].get(look.code, 0) for row in table]) for look in used],
+        "two_sided": patients_on_two_sides(version) if version.split_seed else 0,
+        "split_form": SplitForm(initial=initial),
+        "has_earlier": any(one.number < version.number for one in others),
+    }
+
+
+@require_POST
+def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
+    """Split a version by patient. Sent twice it is one split."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    found = get_object_or_404(GoldVersion, project=access.project, number=version)
+    form = SplitForm(request.POST)
+    if not form.is_valid():
+        wrong = [str(error) for errors in form.errors.values() for error in errors]
+        messages.error(request, " ".join([*wrong, _("Nothing was split.")]))
+        return redirect("gold_version", slug, version)
+    try:
+        split = split_version(version=found, seed=form.cleaned_data["seed"], shares=form.shares, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("gold_version", slug, version)
+    if not split.made:
+        messages.info(request, _("The version was split so already; nothing has changed."))
+    elif split.kept:
+        messages.success(
+            request, _("Split. Patients who kept the side that they had by this seed: %(n)s.") % {"n": split.kept}
+        )
+    else:
+        messages.success(request, _("Split: no patient stands on two sides."))
+    return redirect("gold_version", slug, version)
+
+
+@require_safe
+def gold_changes(request: Request, slug: str, version: int) -> HttpResponse:
+    """What changed since another version (?since=, else the one before); ?kind= narrows it down."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    frozen = versions(access.project)
+    found = next((one for one in frozen if one.number == version), None)
+    others = [one for one in frozen if one.number != version]
+    wanted = number(request.GET, "since")
+    since = next((one for one in others if one.number == (version - 1 if wanted is None else wanted)), None)
+    if found is None or (wanted is not None and since is None):
+        raise Http404("no such version")
+    context: dict[str, Any] = {"access": access, "version": found, "since": since, "others": others}
+    if since is not None:
+        context |= _changes(request, access, since, found)
+    return render(request, "gold/changes.html", context)
+
+
+def _changes(request: Request, access: Access, since: GoldVersion, version: GoldVersion) -> dict[str, Any]:
+    found = version_diff(since, version)
+    asked = request.GET.get("kind", "")
+    kind = asked if asked in list(ChangeKind) else ""
+    rows = [row for row in found["changes"] if kind in ("", row[1])]
+    page = Paginator(rows, CHANGES).get_page(request.GET.get("page", ""))
+    shown = shown_in_context(access, list(page.object_list), "gold changes")
+    names = note_names([note for note, _spans in [*found["added"][:LISTED], *found["removed"][:LISTED]]])
+    return {
+        "diff": found,
+        "kinds": [(str(one), name, found["spans"][one]) for one, name in CHANGE_KINDS.items()],
+        "kind_names": {str(one): name for one, name in CHANGE_KINDS.items()},
+        "kind": kind,
+        "page": page,
+        "entries": shown,
+        "sets": {},
+        "all_changes": sum(found["spans"].values()),
+        "kept_changes": len(found["changes"]),
+        "added": _named(found["added"], names),
+        "removed": _named(found["removed"], names),
+    }
+
+
+def _named(notes: list[list[int]], names: dict[int, str]) -> list[tuple[int, str, int]]:
+    return [(note, names[note], spans) for note, spans in notes[:LISTED] if note in names]
+
+
+@require_POST
+def job_start_gold(request: Request, slug: str) -> HttpResponse:
+    """POST `author` (its id)."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    not_barred(access, number(request.POST, "author") or 0)
+    try:
+        job = start_gold(
+            project=access.project,
+            author_id=number(request.POST, "author") or 0,
+            actor=access.user,
+            token=request.POST.get("token", ""),
+        )
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("gold", slug)
+    return redirect("job", slug, job.pk)
+
+
+@require_POST
+def note_gold(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Make a reading gold. Refused where the page is older than the reading or than the gold it would replace."""
+    access, document = _for_gold(request, slug, pk)
+    sets = AnnotationSet.objects.filter(document_id=document.pk).select_related("author")
+    sets = sets.exclude(author__kind__in=barred_kinds(access))
+    reading = get_object_or_404(sets, pk=number(request.POST, "set"))
+    replace = request.POST.get("replace") == "1"
+    if number(request.POST, "version") != reading.version:
+        messages.warning(
+            request, _("This reading was changed after you opened it. Look at it again; nothing was done.")
+        )
+    elif replace and number(request.POST, "gold_version") != _gold_version(document):
+        messages.warning(request, _("The gold was changed after you opened it. Look at both again; nothing was done."))
+    else:
+        try:
+            gold = make_gold(document=document, annotation_set=reading, actor=access.user, replace=replace)
+        except ServiceError as error:
+            messages.error(request, _("Nothing was changed: %(error)s.") % {"error": error})
+        else:
+            told = _("The reading by %(author)s is gold.") % {"author": reading.author.name}
+            messages.success(request, told)
+            return redirect(_after_gold(request, access, pk, gold.pk))
+    return redirect(_note_url(slug, pk, set=reading.pk, state=request.POST.get("state")))
+
+
+@require_POST
+def note_gold_withdraw(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Take a note's gold back, unless it is no longer the gold that the page showed."""
+    access, document = _for_gold(request, slug, pk)
+    state = request.POST.get("state")
+    if (version := _gold_version(document)) is not None and number(request.POST, "gold_version") != version:
+        messages.warning(request, _("The gold was changed after you opened it. Look at it again; nothing was done."))
+        return redirect(_note_url(slug, pk, state=state))
+    try:
+        withdraw_gold(document=document, actor=access.user)
+    except ServiceError as error:
+        messages.info(request, _("Nothing was changed: %(error)s.") % {"error": error})
+    else:
+        messages.success(request, _("The gold of this note was taken back. Frozen versions keep theirs."))
+    return redirect(_note_url(slug, pk, state=state))

@@ -1,0 +1,35 @@
+from typing import Any
+
+from annotations.core.commands import JourneyCommand
+from annotations.jobs.services.queues import QueueRow, queue_rows
+from annotations.jobs.services.status import missing
+from annotations.models import User
+
+
+class Command(JourneyCommand):
+    help = (
+        "The queues: workers, waiting and running jobs. Exit status 1 where jobs wait and no worker is there for them."
+    )
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        rows = queue_rows()
+        stuck = " and ".join(f"{row.queue} ({row.waiting})" for row in rows if row.stuck)
+        result: dict[str, Any] = {"queues": [row.as_dict() for row in rows]}
+        return result | ({"failed": f"jobs wait and no worker is running: {stuck}"} if stuck else {})
+
+    def say(self, result: dict[str, Any]) -> str:
+        words = []
+        for said in result["queues"]:
+            row = QueueRow(**{name: value for name, value in said.items() if name != "stuck"})
+            jobs = f"{row.running} running, {row.waiting} waiting"
+            jobs += f" (the oldest for {row.oldest} s)" if row.oldest is not None else ""
+            words.append(f"{row.queue}: {_workers(row)}; jobs: {jobs}")
+        return "\n".join(words)
+
+
+def _workers(row: QueueRow) -> str:
+    if row.workers is None:
+        return "Redis does not answer, so its workers are not known"
+    if row.workers == 0:
+        return missing(row.queue)
+    return f"{row.workers} worker{'s' if row.workers > 1 else ''}, {row.idle} idle"

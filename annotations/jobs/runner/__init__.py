@@ -1,0 +1,11 @@
+"""How a worker holds a job: claim, lease, heartbeat, fence, and one transaction for result and state.
+
+The database row is the truth. Whoever holds `lease_token` may write; everybody else is refused by a conditional update.
+"""
+
+from annotations.jobs.runner.claims import MAX_ATTEMPTS, Claim, HandBack, LostLease, take
+from annotations.jobs.runner.execute import run
+from annotations.jobs.runner.shares import settling, take_share
+from annotations.jobs.runner.stopping import stop_soon
+
+__all__ = ["MAX_ATTEMPTS", "Claim", "HandBack", "LostLease", "run", "settling", "stop_soon", "take", "take_share"]

@@ -1,0 +1,159 @@
+"""Long work, asked for and steered. The row is the truth; Redis is rung after the commit, and the relay rings again."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.jobs.registry import kind_of, load
+from annotations.jobs.runner.claims import release
+from annotations.jobs.services.allowance import check_allowance, one_at_a_time
+from annotations.jobs.services.doorbell import RedisError, ring
+from annotations.models import Job, Project, Share, User
+
+logger = logging.getLogger("deidreview.jobs")
+ENDED = (Job.State.FAILED, Job.State.CANCELLED)
+HELD_UP = (Job.State.QUEUED, Job.State.PAUSED)
+
+
+def enqueue(
+    *,
+    kind: str,
+    project: Project,
+    params: dict[str, Any],
+    key: str,
+    actor: User | None,
+    total: int = 0,
+    queue: str = "",
+) -> Job:
+    """Make a job, or return the one that `key` made before: a double click is one job.
+
+    It is made in the caller's transaction, where there is one. `params` holds ids and choices, never note text.
+    `queue`: where it is not the kind's own. Works with Redis away: the relay rings when it is back. Raises LimitReached
+    where `actor` has too many jobs; a job that nobody asked for has no limit.
+    """
+    with transaction.atomic():
+        if actor is not None:
+            one_at_a_time(actor)
+            before = Job.objects.filter(key=key).first()
+            if before is not None:
+                return before
+            check_allowance(project, actor)
+        job, made = Job.objects.get_or_create(
+            key=key,
+            defaults={
+                "kind": kind,
+                "project": project,
+                "params": params,
+                "queue": queue or kind_of(kind).queue,
+                "total": total,
+                "created_by": actor,
+            },
+        )
+        if made:
+            push_on_commit(job.pk)
+        return job
+
+
+def push_on_commit(job_id: int) -> None:
+    transaction.on_commit(partial(push, [job_id]))
+
+
+def push(job_ids: Iterable[int]) -> int:
+    """Ring for those of the jobs that wait. Returns how many were rung; never raises for a Redis that is away."""
+    queues: dict[str, list[int]] = defaultdict(list)
+    rows = Job.objects.filter(pk__in=list(job_ids), state=Job.State.QUEUED).order_by("id")
+    for pk, queue in rows.values_list("pk", "queue"):
+        queues[queue].append(pk)
+    rung = 0
+    for queue, ids in queues.items():
+        try:
+            ring(queue, ids)
+        except RedisError as error:
+            logger.warning("Redis is away (%s); the relay will ring for %d job(s)", type(error).__name__, len(ids))
+            continue
+        Job.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(pushed_at=Now())
+        rung += len(ids)
+    return rung
+
+
+def cancel(job: Job) -> Job:
+    """Stop a job for good and take back what it wrote. A running one stops at its next step. Repeating is harmless."""
+    kind = kind_of(job.kind)
+    with transaction.atomic():
+        waiting = Job.objects.filter(pk=job.pk, state__in=HELD_UP)
+        # Nothing to take back, so no worker is needed: it ends here.
+        untouched = waiting.filter(started_at=None) if kind.undo else waiting
+        if untouched.update(state=Job.State.CANCELLED, finished_at=Now(), pause_requested=False):
+            if kind.undo:
+                load(kind.undo)(job.params, str(Job.State.CANCELLED))
+        elif waiting.update(state=Job.State.QUEUED, cancel_requested=True, pause_requested=False, pushed_at=None):
+            push_on_commit(job.pk)
+        else:
+            Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(cancel_requested=True)
+    job.refresh_from_db()
+    return job
+
+
+def pause(job: Job) -> Job:
+    """Hold a job up; it goes on from there with `resume`. Raises ServiceError where the kind can't."""
+    if not kind_of(job.kind).can_pause:
+        raise ServiceError(_("this kind of job can't be paused; it can be cancelled"), code="pause")
+    if not Job.objects.filter(pk=job.pk, state=Job.State.QUEUED, cancel_requested=False).update(state=Job.State.PAUSED):
+        Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(pause_requested=True)
+    job.refresh_from_db()
+    return job
+
+
+def resume(job: Job) -> Job:
+    """Let a paused job go on, or take back a request to pause it."""
+    with transaction.atomic():
+        if Job.objects.filter(pk=job.pk, state=Job.State.PAUSED).update(state=Job.State.QUEUED, pushed_at=None):
+            push_on_commit(job.pk)
+        else:
+            Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(pause_requested=False)
+    job.refresh_from_db()
+    return job
+
+
+def retry(job: Job) -> Job:
+    """Start a failed or cancelled job afresh; twice is once. Raises ServiceError where it, or its kind, can't.
+
+    It counts among the jobs of whoever started it: raises LimitReached where these are too many.
+    """
+    if job.state in ENDED and not kind_of(job.kind).can_retry:
+        raise ServiceError(
+            _("this kind of job can't be started again: what it needs is gone; begin anew"), code="retry"
+        )
+    with transaction.atomic():
+        if job.created_by is not None and job.state in ENDED:
+            one_at_a_time(job.created_by)
+            check_allowance(job.project, job.created_by)
+        again = Job.objects.filter(pk=job.pk, state__in=ENDED).update(
+            state=Job.State.QUEUED,
+            attempt=0,
+            done=0,
+            error="",
+            result={},
+            cancel_requested=False,
+            pause_requested=False,
+            pushed_at=None,
+            started_at=None,
+            claimed_at=None,
+            claimed_done=0,
+            finished_at=None,
+            no_help_until=None,
+        )
+        if again:
+            release(Share.objects.filter(job=job))
+            if redo := kind_of(job.kind).redo:
+                load(redo)(job.params)
+            push_on_commit(job.pk)
+    job.refresh_from_db()
+    return job

@@ -1,0 +1,67 @@
+"""How each queue is: its workers, by their heartbeats in Redis, and its jobs, by their rows."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.db.models import Count, Min
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from annotations.jobs.services.doorbell import RedisError, states
+from annotations.models import Job, Share
+
+
+@dataclass(frozen=True)
+class QueueRow:
+    """`workers` and `idle` are None where Redis does not answer; a worker on several queues counts on each.
+
+    `shared`: workers with something in hand of jobs that several share. `oldest`: since when the oldest job waits, in
+    seconds; None where none waits.
+    """
+
+    queue: str
+    workers: int | None
+    idle: int | None
+    waiting: int
+    running: int
+    shared: int
+    oldest: int | None
+
+    @property
+    def stuck(self) -> bool:
+        """Jobs wait, and nobody is there for them."""
+        return self.workers == 0 and self.waiting > 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"stuck": self.stuck}
+
+
+def queue_rows() -> list[QueueRow]:
+    """One for each queue, in the order cpu, gpu, llm."""
+    jobs = Job.objects.filter(state__in=(Job.State.QUEUED, Job.State.RUNNING)).order_by()
+    counted = {
+        (queue, state): (count, first)
+        for queue, state, count, first in jobs.values_list("queue", "state").annotate(
+            count=Count("id"), first=Min("created_at")
+        )
+    }
+    hands = Share.objects.filter(lease_until__gt=Now()).order_by().values_list("job__queue").annotate(n=Count("id"))
+    shared = dict(hands)
+    return [_row(queue, counted, shared.get(queue, 0)) for queue in Job.Queue.values]
+
+
+def _row(queue: str, counted: dict[tuple[str, str], tuple[int, Any]], shared: int) -> QueueRow:
+    try:
+        alive: list[str] | None = states(queue)
+    except RedisError:
+        alive = None
+    waiting, since = counted.get((queue, Job.State.QUEUED), (0, None))
+    return QueueRow(
+        queue=queue,
+        workers=None if alive is None else len(alive),
+        idle=None if alive is None else alive.count("idle"),
+        waiting=waiting,
+        running=counted.get((queue, Job.State.RUNNING), (0, None))[0],
+        shared=shared,
+        oldest=round((timezone.now() - since).total_seconds()) if since else None,
+    )

@@ -1,0 +1,147 @@
+"""A job as its page shows it. Everything comes from the row, so that a reload changes nothing."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotations.core.access import Access
+from annotations.jobs.registry import JOBS, JobKind
+from annotations.jobs.services.doorbell import workers_alive
+from annotations.models import Job
+
+# A rate from less than this says nothing (seconds).
+TELLING = 1.0
+
+
+@dataclass(frozen=True)
+class Status:
+    """`live`: it may change by itself, so the page looks again. `undone`: what it had written was taken back.
+
+    `rate` is in units (notes) per second; `workers`: how many are at a job that several may share.
+    """
+
+    job: Job
+    title: str
+    unit: str
+    words: str
+    live: bool
+    percent: int | None
+    rate: float | None
+    left: str
+    took: str
+    no_worker: str
+    undone: bool
+    workers: int
+    can_cancel: bool
+    can_pause: bool
+    can_resume: bool
+    can_retry: bool
+
+
+def status_of(job: Job, access: Access) -> Status:
+    """What to show of a job, and what this person may do with it."""
+    kind = JOBS.get(job.kind)
+    may = kind is not None and access.can(kind.right)
+    state = Job.State
+    going = job.state in (state.QUEUED, state.RUNNING)
+    workers = _workers(job, kind)
+    rate = _rate(job)
+    return Status(
+        job=job,
+        title=_(kind.title) if kind else job.kind,
+        unit=_(kind.unit if kind else "steps"),
+        words=_words(job, workers),
+        live=going or (job.state == state.PAUSED and workers > 0),
+        percent=min(100, job.done * 100 // job.total) if job.total else None,
+        rate=rate,
+        left=_left(job, rate) if job.state == state.RUNNING else "",
+        took=duration((job.finished_at - job.started_at).total_seconds()) if job.finished_at and job.started_at else "",
+        no_worker=_no_worker(job),
+        undone=bool(kind and kind.undo) and job.state in (state.FAILED, state.CANCELLED),
+        workers=workers,
+        can_cancel=may and not job.cancel_requested and (going or job.state == state.PAUSED),
+        can_pause=may and _may_pause(job, kind),
+        can_resume=may and (job.state == state.PAUSED or (job.state == state.RUNNING and job.pause_requested)),
+        can_retry=may and kind is not None and kind.can_retry and job.state in (state.FAILED, state.CANCELLED),
+    )
+
+
+def _may_pause(job: Job, kind: JobKind | None) -> bool:
+    going = job.state in (Job.State.QUEUED, Job.State.RUNNING)
+    return kind is not None and kind.can_pause and going and not (job.cancel_requested or job.pause_requested)
+
+
+def _workers(job: Job, kind: JobKind | None) -> int:
+    """Those with something in hand; after a pause that is what they still finish."""
+    if kind is None or not kind.shared or job.state not in (Job.State.RUNNING, Job.State.PAUSED):
+        return 0
+    return job.shares.filter(lease_until__gt=Now()).count()
+
+
+def _words(job: Job, workers: int) -> str:
+    if job.state == Job.State.PAUSED and workers:
+        return _("Pausing")
+    if job.state in (Job.State.QUEUED, Job.State.RUNNING):
+        if job.cancel_requested:
+            return _("Stopping")
+        if job.pause_requested:
+            return _("Pausing")
+        if job.state == Job.State.QUEUED and job.started_at:
+            return _("Waiting for a worker to go on with it")
+    return str(job.get_state_display())
+
+
+def _no_worker(job: Job) -> str:
+    """Why nothing moves, in plain words; empty when it moves."""
+    if job.state == Job.State.RUNNING:
+        if job.lease_until and job.lease_until < timezone.now():
+            return _("Its worker does not answer. What is done is kept; the work goes back to the queue by itself.")
+        return ""
+    if job.state != Job.State.QUEUED:
+        return ""
+    alive = workers_alive(job.queue)
+    if alive is None:
+        return _("The queue (Redis) does not answer. The work is kept and starts by itself once the queue is back.")
+    if alive == 0:
+        return missing(job.queue) + ". " + _("The work is kept and starts by itself once there is one.")
+    return ""
+
+
+def missing(queue: str) -> str:
+    """What to do where no worker of the kind that a queue needs is alive; without the full stop, as it is a command."""
+    return _("No %(queue)s worker is running: manage.py work --queue %(queue)s") % {"queue": queue}
+
+
+def _rate(job: Job) -> float | None:
+    """Of the present worker while it runs, of the whole job once it is done."""
+    if job.state == Job.State.RUNNING and job.claimed_at:
+        done, seconds = job.done - job.claimed_done, (timezone.now() - job.claimed_at).total_seconds()
+    elif job.state == Job.State.DONE and job.started_at and job.finished_at:
+        done, seconds = job.done, (job.finished_at - job.started_at).total_seconds()
+    else:
+        return None
+    return done / seconds if done > 0 and seconds >= TELLING else None
+
+
+def _left(job: Job, rate: float | None) -> str:
+    if not rate or job.total <= job.done:
+        return ""
+    return duration((job.total - job.done) / rate)
+
+
+def duration(seconds: float) -> str:
+    """Roughly, as people say it: "less than a second", "40 seconds", "3 minutes", "2 hours"."""
+    whole = round(timedelta(seconds=seconds).total_seconds())
+    if whole < 1:
+        return _("less than a second")
+    if whole < 90:
+        return ngettext("%(n)d second", "%(n)d seconds", whole) % {"n": whole}
+    minutes = round(whole / 60)
+    if minutes < 90:
+        return ngettext("%(n)d minute", "%(n)d minutes", minutes) % {"n": minutes}
+    hours = round(minutes / 60)
+    return ngettext("%(n)d hour", "%(n)d hours", hours) % {"n": hours}

@@ -1,0 +1,81 @@
+"""Searching the notes of a project."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.access import Access, Can
+from annotations.core.labels import labels_of
+from annotations.core.offering import offer
+from annotations.notes.selectors.searching import Options, Where
+from annotations.notes.services.searching import LONGEST
+
+
+class SearchForm(forms.Form):
+    """What to look for, and how. Sent by POST alone: what is sought is often a name."""
+
+    text = forms.CharField(
+        label=_("Look for"),
+        max_length=LONGEST,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false", "dir": "auto"}
+        ),
+    )
+    word = forms.BooleanField(label=_("Whole words only"), required=False)
+    case = forms.BooleanField(label=_("Same upper and lower case"), required=False)
+    loose = forms.BooleanField(
+        label=_("Accents don't matter"), required=False, help_text=_("Then jose also finds José and JOSÉ.")
+    )
+    where = forms.ChoiceField(label=_("Where"), required=False)
+    label = forms.TypedChoiceField(label=_("Label"), required=False, coerce=int, empty_value=None)
+    reading = forms.ChoiceField(label=_("Whose spans"), required=False)
+
+    def __init__(self, *args: Any, access: Access, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._choose("where", [
+            ("all", _("Everywhere")),
+            ("unlabelled", _("Only what no span covers")),
+            ("label", _("Only inside spans of a label")),
+        ])  # fmt: skip
+        names = [(label["id"], label["name"]) for label in labels_of(access.project.pk)]
+        self._choose("label", [("", _("Choose a label")), *names])
+        self._choose("reading", [("own", _("My own")), ("gold", _("Gold"))])
+        if not access.can(Can.READ_NOTES):
+            del self.fields["reading"]
+
+    def _choose(self, field: str, choices: list[tuple[Any, Any]]) -> None:
+        offer(self, field, choices)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if cleaned.get("where") == "label" and not cleaned.get("label"):
+            raise ValidationError({"label": _("Choose the label to look in.")})
+        return cleaned
+
+    @property
+    def options(self) -> Options:
+        data = self.cleaned_data
+        where: Where = data["where"] or "all"
+        return Options(
+            case=data["case"],
+            accents=not data["loose"],
+            word=data["word"],
+            where=where,
+            label=data["label"] if where == "label" else None,
+            reading=data.get("reading") or "own",
+        )
+
+
+def initial_of(text: str, options: Options) -> dict[str, Any]:
+    """The form as it was for a search."""
+    return {
+        "text": text,
+        "word": options.word,
+        "case": options.case,
+        "loose": not options.accents,
+        "where": options.where,
+        "label": options.label or "",
+        "reading": options.reading,
+    }

@@ -1,0 +1,377 @@
+"""The list of notes, by keyset: a page is a few short walks along an index, and never reads a note's text."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.enums import TextChoices
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from annotations.core.access import Access, Can, notes_for
+from annotations.models import AnnotationSet, Assignment, Author, Document
+from annotations.models.prepared import PreparedRead
+from annotations.notes.selectors.flags import flag_words, open_flag_rows, open_flags
+
+PAGE = 50
+# Where no index holds the answer (notes without gold), this many notes are looked at for one page.
+WINDOW = 20_000
+# Most often a page is full after these.
+NEAR = 1_000
+# Names of readers that a row spells out.
+NAMES = 4
+
+Fetch = Callable[[int | None, int | None, int], "Found"]
+
+
+class Show(TextChoices):
+    """Which notes the list shows. The words are in URLs; none holds text."""
+
+    ALL = "all", _("All")
+    TODO = "todo", _("Mine to do")
+    DONE = "done", _("Mine done")
+    GOLD = "gold", _("Gold")
+    NO_GOLD = "no-gold", _("No gold")
+    READ = "read", _("Fully read")
+    UNREAD = "unread", _("Still being read")
+    FLAGGED = "flagged", _("Flagged")
+
+
+MINE = (Show.ALL, Show.TODO, Show.DONE, Show.FLAGGED)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Ids in their order. `stopped` is the last id looked at where the window ended before the page was full."""
+
+    ids: list[int]
+    stopped: int | None = None
+
+
+@dataclass(frozen=True)
+class NoteRow:
+    """A line of the list. `own` is open, begun or done, or empty where the note isn't this person's to read; `flag`
+    says why it is flagged, as far as this person may know."""
+
+    pk: int
+    name: str
+    language: str
+    length: int
+    own: str = ""
+    submitted: str = ""
+    drafts: str = ""
+    open: int = 0
+    gold: bool = False
+    flag: str = ""
+    outcome: bool = False
+
+
+@dataclass(frozen=True)
+class NotePage:
+    """A page, and the ids before and after which the next ones begin. `beyond`: a place was asked for that has none."""
+
+    rows: list[NoteRow]
+    previous: int | None
+    next: int | None
+    stopped: int | None = None
+    beyond: bool = False
+
+
+# What an annotator's own filters are called: all of their notes are theirs.
+ANNOTATORS_WORDS = {Show.TODO: _("To do"), Show.DONE: _("Done")}
+
+
+def choices(access: Access) -> list[Show]:
+    """The filters that mean something to this person."""
+    if not access.can(Can.READ_NOTES):
+        return list(MINE)
+    mine = Assignment.objects.filter(project_id=access.project.pk, user_id=access.user.pk)
+    hidden = () if access.can(Can.ANNOTATE) and mine.exists() else (Show.TODO, Show.DONE)
+    return [show for show in Show if show not in hidden]
+
+
+def note_page(
+    access: Access,
+    show: Show,
+    *,
+    name: str | None = None,
+    after: int | None = None,
+    before: int | None = None,
+    size: int = PAGE,
+) -> NotePage:
+    """One page of notes after (or before) a note's id; by name where `name` is searched, else by id."""
+    fetch = _by_name(access, name) if name else source(access, show)
+    found = fetch(after, before, size + 1)
+    more = len(found.ids) > size
+    ids = found.ids[-size:] if before is not None else found.ids[:size]
+    has_next = before is not None or more
+    has_previous = more if before is not None else after is not None
+    return NotePage(
+        rows=_rows(access, ids),
+        previous=ids[0] if ids and has_previous else None,
+        next=ids[-1] if ids and has_next else None,
+        stopped=found.stopped,
+        beyond=not ids and (after is not None or before is not None),
+    )
+
+
+def neighbours(access: Access, show: Show, pk: int) -> tuple[int | None, int | None]:
+    """The notes before and after one in a filtered list."""
+    fetch = source(access, show)
+    before, after = fetch(None, pk, 1).ids, fetch(pk, None, 1).ids
+    return (before[0] if before else None), (after[0] if after else None)
+
+
+def source(access: Access, show: Show) -> Fetch:
+    """Where the ids of a filtered list come from."""
+    project = access.project.pk
+    if show == Show.TODO:
+        return _assigned(access, Assignment.State.OPEN)
+    if show == Show.DONE:
+        return _assigned(access, Assignment.State.DONE)
+    if show == Show.FLAGGED:
+        return _flagged(access)
+    if not access.can(Can.READ_NOTES):
+        return _merged(_assigned(access, Assignment.State.OPEN), _assigned(access, Assignment.State.DONE))
+    if show == Show.GOLD:
+        return _along(_gold(access), "document_id")
+    if show == Show.NO_GOLD:
+        return _walk(project, ~Exists(_gold(access).filter(document_id=OuterRef("pk"))))
+    if show in (Show.READ, Show.UNREAD):
+        here = Assignment.objects.filter(document_id=OuterRef("pk"))
+        being_read = Exists(here.filter(state=Assignment.State.OPEN))
+        if show == Show.UNREAD:
+            return _walk(project, being_read)
+        return _walk(project, Exists(here.filter(state=Assignment.State.DONE)) & ~being_read)
+    return _along(Document.objects.filter(project_id=project), "pk")
+
+
+def _gold(access: Access) -> QuerySet[AnnotationSet]:
+    # The author's id rather than a join: the index of annotation sets begins with it.
+    authors = Author.objects.filter(project_id=access.project.pk, kind=Author.Kind.GOLD)
+    author = authors.values_list("pk", flat=True).first() or 0
+    return AnnotationSet.objects.filter(author_id=author, state=AnnotationSet.State.SUBMITTED)
+
+
+def _assigned(access: Access, state: str) -> Fetch:
+    mine = Assignment.objects.filter(project_id=access.project.pk, user_id=access.user.pk, state=state)
+    return _along(mine, "document_id")
+
+
+def _flagged(access: Access) -> Fetch:
+    """Open flags have an index of their own, by note (`flag_open_once`); two people may have flagged one note."""
+    flags = open_flags(access)
+    if access.blind:
+        flags = flags.filter(document__in=notes_for(access))
+
+    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+        ahead = before is None
+        rows = flags.filter(document_id__gt=after or 0) if ahead else flags.filter(document_id__lt=before)
+        ids = rows.order_by("document_id" if ahead else "-document_id").values_list("document_id", flat=True)
+        return Found(sorted(ids.distinct()[:limit]))
+
+    return fetch
+
+
+def _along(rows: QuerySet[Any], key: str) -> Fetch:
+    """Ids along an index that holds them in order."""
+
+    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+        if before is not None:
+            found = rows.filter(**{f"{key}__lt": before}).order_by(f"-{key}")
+        else:
+            found = rows.filter(**{f"{key}__gt": after or 0}).order_by(key)
+        return Found(sorted(found.values_list(key, flat=True)[:limit]))
+
+    return fetch
+
+
+def _merged(*sources: Fetch) -> Fetch:
+    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+        ids = sorted(pk for one in sources for pk in one(after, before, limit).ids)
+        return Found(ids[-limit:] if before is not None else ids[:limit])
+
+    return fetch
+
+
+def _walk(project: int, matches: Any) -> Fetch:
+    """Ids that pass a test (Exists, or a combination) which has no index of its own; in WINDOW notes at most."""
+    notes = Document.objects.filter(project_id=project)
+
+    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+        ahead = before is None
+        rows = notes.filter(pk__gt=after or 0) if ahead else notes.filter(pk__lt=before)
+        rows = rows.order_by("pk" if ahead else "-pk")
+        for window in (min(NEAR, WINDOW), WINDOW):
+            last = next(iter(rows.values_list("pk", flat=True)[window - 1 : window]), None)
+            within = rows.filter(**{"pk__lte" if ahead else "pk__gte": last}) if last is not None else rows
+            ids = sorted(within.filter(matches).values_list("pk", flat=True)[:limit])
+            if len(ids) == limit or last is None:
+                return Found(ids)
+        return Found(ids, last if ahead else None)
+
+    return fetch
+
+
+def _by_name(access: Access, text: str) -> Fetch:
+    """Notes whose name holds `text`, in the order of their names: the index over names is walked, not the notes."""
+    notes = notes_for(access)
+
+    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+        rows = notes.filter(name__icontains=text)
+        mark = after if before is None else before
+        name = notes.filter(pk=mark).values_list("name", flat=True).first() if mark is not None else None
+        if name is not None:
+            rows = rows.filter(name__lt=name) if before is not None else rows.filter(name__gt=name)
+        rows = rows.order_by("-name" if before is not None else "name")
+        ids = list(rows.values_list("pk", flat=True)[:limit])
+        return Found(ids[::-1] if before is not None else ids)
+
+    return fetch
+
+
+class _OfPage:
+    """A prepared read about the notes of one page: `rows(ids)` is a queryset. Full pages and shorter ones are alike,
+    since the last id may stand in the list more than once."""
+
+    def __init__(self, rows: Callable[..., QuerySet[Any, Any]], *kinds: type) -> None:
+        count = len(kinds)
+        self._read = PreparedRead(lambda *values: rows(values[count:], *values[:count]), *kinds, *[int] * PAGE)
+
+    def __call__(self, ids: list[int], *values: int | str) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
+        for at in range(0, len(ids), PAGE):
+            some = ids[at : at + PAGE]
+            found += self._read.all(*values, *some, *some[-1:] * (PAGE - len(some)))
+        return found
+
+
+_NOTES = _OfPage(
+    lambda ids: Document.objects.filter(pk__in=ids).order_by().values_list("pk", "name", "language", "length")
+)
+_OWN = _OfPage(
+    lambda ids, user: (
+        Assignment.objects.filter(document_id__in=ids, user_id=user)
+        .exclude(state=Assignment.State.RELEASED)
+        .order_by()
+        .values_list("document_id", "state")
+    ),
+    int,
+)
+_BEGUN = _OfPage(
+    lambda ids, user: (
+        AnnotationSet.objects.filter(
+            document_id__in=ids,
+            author__user_id=user,
+            author__kind=Author.Kind.ANNOTATOR,
+            state=AnnotationSet.State.DRAFT,
+        )
+        .order_by()
+        .values_list("document_id")
+    ),
+    int,
+)
+_READERS = _OfPage(
+    lambda ids: (
+        AnnotationSet.objects.filter(document_id__in=ids)
+        .exclude(state=AnnotationSet.State.WITHDRAWN)
+        .order_by("author__kind", "author__name")
+        .values_list("document_id", "state", "author__kind", "author__name")
+    )
+)
+_OPEN = _OfPage(
+    lambda ids: (
+        Assignment.objects.filter(document_id__in=ids, state=Assignment.State.OPEN)
+        .order_by()
+        .values_list("document_id")
+    )
+)
+
+
+_FLAGS = _OfPage(open_flag_rows)
+_ADJUDICATED = _OfPage(
+    lambda ids, kind, state: (
+        AnnotationSet.objects.filter(document_id__in=ids, author__kind=kind, state=state)
+        .order_by()
+        .values_list("document_id")
+    ),
+    str,
+    str,
+)
+
+
+def _rows(access: Access, ids: list[int]) -> list[NoteRow]:
+    notes = {pk: (name, language, length) for pk, name, language, length in _NOTES(ids)}
+    own = _own_states(access, ids)
+    flags = flag_words(access, _FLAGS(ids))
+    if not access.can(Can.READ_NOTES):
+        told = _outcomes(access, ids)
+        return [
+            NoteRow(pk, *notes[pk], own=own.get(pk, ""), flag=flags.get(pk, ""), outcome=pk in told)
+            for pk in ids
+            if pk in notes
+        ]
+    submitted, drafts, gold = _readers(ids, unnamed=access.unnamed)
+    open_ = _open(ids)
+    return [
+        NoteRow(
+            pk,
+            *notes[pk],
+            own=own.get(pk, ""),
+            submitted=_names(submitted[pk]),
+            drafts=_names(drafts[pk]),
+            open=open_[pk],
+            gold=pk in gold,
+            flag=flags.get(pk, ""),
+        )
+        for pk in ids
+        if pk in notes
+    ]
+
+
+def _outcomes(access: Access, ids: list[int]) -> set[int]:
+    """Notes that are adjudicated, where annotators may see what became of their spans."""
+    if not access.project.show_outcome:
+        return set()
+    return {pk for (pk,) in _ADJUDICATED(ids, Author.Kind.ADJUDICATED.value, AnnotationSet.State.SUBMITTED.value)}
+
+
+def _own_states(access: Access, ids: list[int]) -> dict[int, str]:
+    if not access.can(Can.ANNOTATE):
+        return {}
+    states: dict[int, str] = dict(_OWN(ids, access.user.pk))
+    if not states:
+        return {}
+    for (pk,) in _BEGUN(ids, access.user.pk):
+        if states.get(pk) == Assignment.State.OPEN:
+            states[pk] = "begun"
+    return states
+
+
+def _readers(ids: list[int], *, unnamed: bool) -> tuple[dict[int, list[str]], dict[int, list[str]], set[int]]:
+    """Who has submitted each note, who has begun it, and which have gold; `unnamed` annotators have empty names."""
+    submitted: dict[int, list[str]] = defaultdict(list)
+    drafts: dict[int, list[str]] = defaultdict(list)
+    gold: set[int] = set()
+    for pk, state, kind, name in _READERS(ids):
+        if kind == Author.Kind.GOLD:
+            gold.add(pk)
+        else:
+            name = "" if unnamed and kind == Author.Kind.ANNOTATOR else name
+            (submitted if state == AnnotationSet.State.SUBMITTED else drafts)[pk].append(name)
+    return submitted, drafts, gold
+
+
+def _open(ids: list[int]) -> Counter[int]:
+    return Counter(pk for (pk,) in _OPEN(ids))
+
+
+def _names(names: list[str]) -> str:
+    if without := names.count(""):
+        people = ngettext("%(n)d annotator", "%(n)d annotators", without) % {"n": without}
+        names = [people, *filter(None, names)]
+    if len(names) <= NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[: NAMES - 1])} +{len(names) - NAMES + 1}"

@@ -1,0 +1,86 @@
+"""Flagging a note that somebody should look at, and clearing the flag. The words of a reason are in no event."""
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotations.core.access import Access, Can
+from annotations.core.changes import Refused
+from annotations.core.events import record
+from annotations.domain.wording import WordingError, worded
+from annotations.models import Document, Flag, Verb
+from annotations.notes.selectors.flags import may_clear
+
+LONGEST = 500
+
+
+def raise_flag(*, access: Access, document: Document, reason: object, text: object = "") -> Flag:
+    """Flag a note, or change the reason of one's open flag on it. The same again changes nothing. Raises Refused."""
+    if not access.can(Can.ANNOTATE):
+        raise Refused("forbidden", _("You may read this project, but not flag notes in it."), status=403)
+    kind, words = _reason(reason), _words(text)
+    if kind == Flag.Reason.OTHER and not words:
+        raise Refused("text", _("Not saved: say in a few words what is the matter."))
+    try:
+        with transaction.atomic():
+            return _raise(access, document, kind, words)
+    except IntegrityError:  # two clicks at once: the second finds what the first made
+        with transaction.atomic():
+            return _raise(access, document, kind, words)
+
+
+def _raise(access: Access, document: Document, reason: Flag.Reason, text: str) -> Flag:
+    mine = Flag.objects.select_for_update().filter(
+        document_id=document.pk, user_id=access.user.pk, cleared_at__isnull=True
+    )
+    flag = mine.first()
+    if flag is not None and (flag.reason, flag.text) == (reason, text):
+        return flag
+    if flag is None:
+        flag = Flag.objects.create(document_id=document.pk, user=access.user, reason=reason, text=text)
+    else:
+        flag.reason, flag.text = reason, text
+        flag.save(update_fields=["reason", "text"])
+    _record(Verb.NOTE_FLAGGED, access, flag)
+    return flag
+
+
+def clear_flag(*, access: Access, document: Document, flag: int) -> None:
+    """Take a flag down; one that is down already stays so. Raises Refused (404) for one that isn't theirs to see."""
+    with transaction.atomic():
+        row = Flag.objects.select_for_update().filter(pk=flag, document_id=document.pk).first()
+        if row is None or (access.blind and row.user_id != access.user.pk):
+            raise Refused("gone", _("That flag is not there (any more)."), status=404)
+        if not may_clear(access, row):
+            raise Refused("author", _("Only who raised a flag or a reviewer can clear it."), status=403)
+        if row.cleared_at is not None:
+            return
+        row.cleared_at, row.cleared_by = timezone.now(), access.user
+        row.save(update_fields=["cleared_at", "cleared_by"])
+        _record(Verb.NOTE_UNFLAGGED, access, row)
+
+
+def _reason(value: object) -> Flag.Reason:
+    try:
+        return Flag.Reason(str(value))
+    except ValueError:
+        raise Refused(
+            "reason", _("The reason must be one of %(choices)s.") % {"choices": ", ".join(Flag.Reason.values)}
+        ) from None
+
+
+def _words(text: object) -> str:
+    try:
+        return worded(text, LONGEST, what="reason", blank=True)
+    except WordingError as error:
+        raise Refused("text", _("Not saved: %(error)s.") % {"error": error}) from None
+
+
+def _record(verb: Verb, access: Access, flag: Flag) -> None:
+    record(
+        verb=verb,
+        actor=access.user,
+        project_id=access.project.pk,
+        document_id=flag.document_id,
+        data={"flag": flag.pk, "reason": flag.reason},
+    )

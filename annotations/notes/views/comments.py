@@ -1,0 +1,83 @@
+"""Comments: what a POST can do with them."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from annotations.core.access import Access
+from annotations.core.requests import Request, change_id_of
+from annotations.models import AnnotationSet, Author, Comment, Document
+from annotations.notes.services.comments import About, add_comment, answer, delete_comment, edit_comment, settle
+from annotations.notes.views.talk import Act, do, id_in, json_refusals, needed_id, offset_in
+
+Data = Mapping[str, Any]
+
+
+@sensitive_post_parameters()
+@require_POST
+@json_refusals
+def comments(request: Request, slug: str, pk: int) -> HttpResponse:
+    """`act` is add, answer, edit, delete, settle or open. A script sends `change_id` with what is new."""
+    return do(request, slug, pk, ACTS, anchor="#comments")
+
+
+def _add(access: Access, note: Document, data: Data) -> int:
+    about = About(
+        reader=_reader(access, note, data),
+        span=id_in(data, "span"),
+        start=offset_in(data, "start"),
+        end=offset_in(data, "end"),
+    )
+    made = add_comment(access=access, document=note, about=about, text=data.get("text"), change_id=_change_id(data))
+    return made.pk
+
+
+def _reader(access: Access, note: Document, data: Data) -> int | None:
+    """Whose reading it is about: of the workbench always one's own, of a note's page the one that it shows (`set`)."""
+    if access.blind or "set" not in data:
+        return access.user.pk
+    if access.unnamed:
+        return None
+    shown = AnnotationSet.objects.filter(pk=id_in(data, "set") or 0, document_id=note.pk)
+    return shown.filter(author__kind=Author.Kind.ANNOTATOR).values_list("author__user_id", flat=True).first()
+
+
+def _answer(access: Access, note: Document, data: Data) -> int:
+    thread = needed_id(data, "comment")
+    made = answer(access=access, document=note, thread=thread, text=data.get("text"), change_id=_change_id(data))
+    return _thread(made)
+
+
+def _edit(access: Access, note: Document, data: Data) -> int:
+    return _thread(
+        edit_comment(access=access, document=note, comment=needed_id(data, "comment"), text=data.get("text"))
+    )
+
+
+def _delete(access: Access, note: Document, data: Data) -> int:
+    return delete_comment(access=access, document=note, comment=needed_id(data, "comment"))
+
+
+def _settle(access: Access, note: Document, data: Data) -> int:
+    return settle(access=access, document=note, thread=needed_id(data, "comment")).pk
+
+
+def _open(access: Access, note: Document, data: Data) -> int:
+    return settle(access=access, document=note, thread=needed_id(data, "comment"), settled=False).pk
+
+
+def _thread(comment: Comment) -> int:
+    return comment.answers_id or comment.pk
+
+
+def _change_id(data: Data) -> UUID | None:
+    return change_id_of(data) if data.get("change_id") else None
+
+
+ACTS: dict[str, Act] = {
+    "add": _add, "answer": _answer, "edit": _edit, "delete": _delete, "settle": _settle, "open": _open,
+}  # fmt: skip

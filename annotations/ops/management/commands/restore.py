@@ -1,0 +1,28 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand
+from annotations.models import User
+from annotations.ops.services.backup import restore_backup
+
+
+class Command(JourneyCommand):
+    help = "Put a backup in the place of the database, all or nothing. Stop the product first."
+    requires_system_checks: list[str] = []
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", metavar="FILE", help="what `backup` wrote")
+        parser.add_argument("--force", action="store_true", help="replace a database that holds data (backed up first)")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        return restore_backup(file=Path(options["file"]).absolute(), force=options["force"])
+
+    def say(self, result: dict[str, Any]) -> str:
+        lines = [f"Restored {result['file']} (made {result['created']} by version {result['version']})"]
+        if result["migrated"]:
+            lines.append(f"It was older: {result['migrated']} migrations applied")
+        if result["safety_backup"]:
+            lines.append(f"What was there before lies in {result['safety_backup']}")
+        return "\n".join(lines)

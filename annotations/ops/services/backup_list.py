@@ -1,0 +1,37 @@
+"""Backups in the data folder: which of them were made before a patient was erased, and so still hold the notes."""
+
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from annotations.core.errors import ServiceError
+from annotations.models import Event, Project, Verb
+from annotations.ops.services.backup import DAMAGE, read_manifest
+
+FOLDER = "backups"
+
+
+def backups_before_erasing(project: Project) -> list[dict[str, Any]]:
+    """The files in DATA_DIR/backups from before the project's last erasure, each with its name and time, oldest first.
+
+    Backups that somebody keeps elsewhere are not known here.
+    """
+    erased = Event.objects.filter(project_id=project.pk, verb=Verb.PATIENT_ERASED).order_by("-pk").first()
+    folder = Path(settings.DATA_DIR) / FOLDER
+    if erased is None or not folder.is_dir():
+        return []
+    made = sorted((_made_at(file), file.name) for file in folder.iterdir() if file.is_file())
+    return [{"file": name, "created": at.isoformat(timespec="seconds")} for at, name in made if at <= erased.at]
+
+
+def _made_at(file: Path) -> datetime:
+    """What the backup says; of a file that can't be read as one, when it was last changed."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            at = datetime.fromisoformat(read_manifest(archive, file).created)
+    except (ServiceError, OSError, KeyError, ValueError, *DAMAGE):
+        at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

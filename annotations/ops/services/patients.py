@@ -1,0 +1,43 @@
+"""Whose note a note is. Patient ids come with an import or are set later; they are what erasure goes by."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from annotations.core.events import record
+from annotations.models import Document, Project, User, Verb
+
+BATCH = 500
+
+
+def set_patient_ids(*, project: Project, mapping: Mapping[str, str], actor: User | None) -> dict[str, Any]:
+    """Set patient ids by note name. Returns counts, and the names that are no note of this project.
+
+    A name without an id is passed over: an empty cell must not quietly take a note out of reach of an erasure. The
+    event holds counts only.
+    """
+    given = {name: patient for name, patient in mapping.items() if name and patient}
+    names = list(given)
+    changed, known = 0, set()
+    with transaction.atomic():
+        for at in range(0, len(names), BATCH):
+            notes = list(
+                Document.objects.filter(project=project, name__in=names[at : at + BATCH]).only(
+                    "id", "name", "patient_id"
+                )
+            )
+            known |= {note.name for note in notes}
+            moved = [note for note in notes if note.patient_id != given[note.name]]
+            for note in moved:
+                note.patient_id = given[note.name]
+            Document.objects.bulk_update(moved, ["patient_id"], batch_size=BATCH)
+            changed += len(moved)
+        if changed:
+            record(verb=Verb.PATIENTS_SET, actor=actor, project_id=project.pk, data={"notes": changed})
+    return {
+        "changed": changed,
+        "same": len(known) - changed,
+        "without_id": len(mapping) - len(given),
+        "unknown": sorted(set(given) - known),
+    }

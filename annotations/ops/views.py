@@ -1,0 +1,81 @@
+"""Patients: setting whose note a note is, and erasing one patient's notes."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.refusals import refuse
+from annotations.core.requests import Request, takes_uploads
+from annotations.models import Document
+from annotations.ops.forms import EraseForm, PatientForm, PatientsFileForm
+from annotations.ops.selectors.free_texts import free_texts
+from annotations.ops.services.backup_list import backups_before_erasing
+from annotations.ops.services.erasing import erase_patient, erasure_preview
+from annotations.ops.services.patients import set_patient_ids
+
+SHOWN = 50
+
+
+@takes_uploads
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def patients(request: Request, slug: str) -> HttpResponse:
+    """Both forms; a POST says by `do` what it wants: preview, erase, ids. The id is never in an address."""
+    access = enter(request.user, slug, Can.MANAGE)
+    context: dict[str, Any] = {"access": access, "form": PatientForm(), "file_form": PatientsFileForm()}
+    if request.method == "POST":
+        acts = {"preview": _preview, "erase": _erase, "ids": _set_ids}
+        context |= acts.get(request.POST.get("do", ""), _preview)(request, access)
+    notes = Document.objects.filter(project=access.project)
+    context["notes"] = notes.count()
+    context["with_id"] = notes.exclude(patient_id="").count()
+    context["backups"] = backups_before_erasing(access.project)
+    if "preview" in context or "erased" in context:
+        context["texts"] = free_texts(access.project)
+    failed = any(form.errors for form in context.values() if hasattr(form, "errors"))
+    return render(request, "ops/patients.html", context, status=422 if failed else 200)
+
+
+def _preview(request: Request, access: Access) -> dict[str, Any]:
+    """What an erasure would take, with the form that asks for the id once more."""
+    form = PatientForm(request.POST)
+    if not form.is_valid():
+        return {"form": form}
+    patient = form.cleaned_data["patient_id"]
+    try:
+        counts = erasure_preview(project=access.project, patient_id=patient)
+    except ServiceError as error:
+        refuse(form, error, {"none": "patient_id"})
+        return {"form": form}
+    return {"form": form, "preview": counts, "erase_form": EraseForm(initial={"patient_id": patient})}
+
+
+def _erase(request: Request, access: Access) -> dict[str, Any]:
+    form = EraseForm(request.POST)
+    if form.is_valid():
+        try:
+            return {
+                "erased": erase_patient(
+                    project=access.project, patient_id=form.cleaned_data["patient_id"], actor=access.user
+                )
+            }
+        except ServiceError:
+            return {"gone": True}
+    try:
+        counts = erasure_preview(project=access.project, patient_id=request.POST.get("patient_id", ""))
+    except ServiceError:
+        return {"gone": True}
+    return {"preview": counts, "erase_form": form}
+
+
+def _set_ids(request: Request, access: Access) -> dict[str, Any]:
+    form = PatientsFileForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return {"file_form": form}
+    done = set_patient_ids(project=access.project, mapping=form.cleaned_data["file"], actor=access.user)
+    return {"done": done, "unknown_shown": done["unknown"][:SHOWN], "unknown_more": len(done["unknown"][SHOWN:])}

@@ -1,0 +1,116 @@
+"""Labels: one to change, one to add, one to merge into another."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.errors import ServiceError
+from annotations.core.offering import offer_rows
+from annotations.core.refusals import sentence
+from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
+from annotations.models import Category, Label, LabelSet
+from annotations.projects.services.labels import check_hotkey
+
+KEYS = " ".join(sorted(RESERVED_HOTKEYS))
+
+
+class _LabelForm(forms.Form):
+    """What both forms ask. Conflicts name the label that is in the way."""
+
+    name = forms.CharField(label=_("Name"), max_length=80, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    hotkey = forms.CharField(
+        label=_("Key"),
+        max_length=1,
+        required=False,
+        help_text=format_lazy(_("One letter a-z or digit. Taken by the program: {keys}"), keys=KEYS),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "class": "key"}),
+    )
+    description = forms.CharField(
+        label=_("Description"),
+        max_length=2000,
+        required=False,
+        help_text=_("What belongs to it and what does not; annotators see it."),
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+    def __init__(self, *args: Any, label_set: LabelSet, label: Label | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_set, self.label = label_set, label
+
+    def _others(self) -> Any:
+        others = Label.objects.filter(label_set=self.label_set, merged_into__isnull=True)
+        return others.exclude(pk=self.label.pk) if self.label else others
+
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"])
+        if other := self._others().filter(name__iexact=name).first():
+            raise ValidationError(_("There is a label %(name)s already.") % {"name": other.name})
+        return name
+
+    def clean_hotkey(self) -> str:
+        try:
+            key = check_hotkey(self.cleaned_data["hotkey"])
+        except ServiceError as error:
+            raise ValidationError(sentence(error)) from error
+        if key and (other := self._others().filter(hotkey=key).first()):
+            raise ValidationError(
+                _("The key %(key)s belongs to %(name)s. Choose another, or take it from %(name)s first.")
+                % {"key": key, "name": other.name}
+            )
+        return key
+
+    def clean_description(self) -> str:
+        return str(self.cleaned_data["description"]).replace("\r\n", "\n")
+
+
+class EditLabelForm(_LabelForm):
+    placeholder = forms.CharField(
+        label=_("Placeholder"),
+        max_length=60,
+        help_text=_("Stands for the span in redacted text."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "class": "mono"}),
+    )
+    field_order = ("name", "hotkey", "placeholder", "description")
+
+
+class AddLabelForm(_LabelForm):
+    category = forms.ModelChoiceField(label=_("Category"), queryset=Category.objects.none(), empty_label=None)
+    field_order = ("name", "category", "hotkey", "description")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer_rows(self, "category", Category.objects.filter(label_set=self.label_set))
+
+    def clean_name(self) -> str:
+        name = super().clean_name()
+        try:
+            code = ascii_code(name)
+        except ValueError as error:
+            raise ValidationError(_("A name needs at least one letter or digit.")) from error
+        if len(code) > 60:
+            raise ValidationError(_("This name gives a code of more than 60 characters. Choose a shorter one."))
+        if other := Label.objects.filter(label_set=self.label_set, code__iexact=code).first():
+            raise ValidationError(
+                _("Files would call it %(code)s, as they call %(name)s. Choose another name.")
+                % {"code": code, "name": other.name}
+            )
+        return name
+
+
+class MergeForm(forms.Form):
+    """What a label becomes."""
+
+    into = forms.ModelChoiceField(
+        label=_("Merge into"),
+        queryset=Label.objects.none(),
+        empty_label=_("Choose a label"),
+        error_messages={"invalid_choice": _("That label is not there (any more). Choose another.")},
+    )
+
+    def __init__(self, *args: Any, source: Label, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        others = Label.objects.filter(label_set=source.label_set_id, merged_into__isnull=True).exclude(pk=source.pk)
+        offer_rows(self, "into", others)

@@ -1,0 +1,32 @@
+from typing import Any
+
+from django import forms
+from django.core.validators import RegexValidator
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.offering import offer
+from annotations.domain.labels import LabelSetDef
+
+LANGUAGE = RegexValidator(
+    r"\A[A-Za-z]{2,3}(-[A-Za-z0-9]{2,4})?\Z",
+    _("Give a language as two or three letters, such as it, es, en; or leave it empty."),
+)
+
+
+class ProjectForm(forms.Form):
+    """A new project: the three things that can't be guessed."""
+
+    name = forms.CharField(label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    label_set = forms.ChoiceField(label=_("Label set"), widget=forms.RadioSelect)
+    language = forms.CharField(
+        label=_("Language of the notes"),
+        max_length=8,
+        required=False,
+        validators=[LANGUAGE],
+        help_text=_("Two letters, such as it, es or en. Leave it empty where notes differ: each can name its own."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "list": "languages", "class": "short"}),
+    )
+
+    def __init__(self, *args: Any, label_sets: dict[str, LabelSetDef], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer(self, "label_set", [(key, found.name) for key, found in label_sets.items()])

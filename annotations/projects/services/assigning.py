@@ -1,0 +1,116 @@
+"""Who reads which note. Rows are made when notes or people come in; nothing done is ever taken away."""
+
+from collections.abc import Iterable, Sequence
+
+from django.db import transaction
+from django.db.models import Count, Q
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.core.events import record
+from annotations.models import AnnotationSet, Assignment, Document, Membership, Project, Role, User, Verb
+
+BATCH = 2000
+
+
+def annotators(project: Project) -> list[User]:
+    """Active annotators in the order they joined."""
+    members = Membership.objects.select_related("user").filter(project=project, role=Role.ANNOTATOR, active=True)
+    return [member.user for member in members.order_by("id")]
+
+
+def assign_new_notes(*, project: Project, documents: Sequence[Document]) -> int:
+    """Hand new notes out by the project's rule; returns the rows made."""
+    readers = annotators(project)
+    if not readers or project.distribution == Project.Distribution.LIST:
+        return 0
+    if project.distribution == Project.Distribution.SOME:
+        pairs = _least_loaded(project, documents, readers, project.readers_per_note)
+    else:
+        pairs = [(document, reader) for document in documents for reader in readers]
+    return _create(project, pairs)
+
+
+def _least_loaded(
+    project: Project, documents: Sequence[Document], readers: Sequence[User], wanted: int
+) -> list[tuple[Document, User]]:
+    """Each note to the `wanted` readers with the fewest open notes, so that the load stays even."""
+    counts = dict(
+        Assignment.objects.filter(project=project, state=Assignment.State.OPEN)
+        .values_list("user")
+        .annotate(open=Count("id"))
+    )
+    load = {reader.pk: counts.get(reader.pk, 0) for reader in readers}
+    order = {reader.pk: place for place, reader in enumerate(readers)}
+    pairs = []
+    for document in documents:
+        chosen = sorted(readers, key=lambda reader: (load[reader.pk], order[reader.pk]))[:wanted]
+        for reader in chosen:
+            load[reader.pk] += 1
+            pairs.append((document, reader))
+    return pairs
+
+
+def _create(project: Project, pairs: Iterable[tuple[Document, User]]) -> int:
+    rows = [Assignment(project=project, document=document, user=user) for document, user in pairs]
+    for at in range(0, len(rows), BATCH):
+        Assignment.objects.bulk_create(rows[at : at + BATCH], ignore_conflicts=True)
+    return len(rows)
+
+
+def assign_new_member(*, project: Project, user: User) -> int:
+    """Give a new annotator their notes: all of them, or what still lacks readers. A returning one gets theirs back."""
+    Assignment.objects.filter(project=project, user=user, state=Assignment.State.RELEASED).update(
+        state=Assignment.State.OPEN
+    )
+    restore_sets(project=project, user=user)
+    if project.distribution == Project.Distribution.LIST:
+        return 0
+    notes = Document.objects.filter(project=project).exclude(assignments__user=user).only("id").order_by("id")
+    if project.distribution == Project.Distribution.SOME:
+        live = Count("assignments", filter=~Q(assignments__state=Assignment.State.RELEASED))
+        notes = notes.annotate(readers=live).filter(readers__lt=project.readers_per_note)
+    made = 0
+    batch: list[Document] = []
+    for note in notes.iterator(chunk_size=BATCH):
+        batch.append(note)
+        if len(batch) == BATCH:
+            made += _create(project, ((note, user) for note in batch))
+            batch = []
+    return made + _create(project, ((note, user) for note in batch))
+
+
+def restore_sets(*, project: Project, user: User) -> int:
+    """Bring back the readings that were withdrawn when the person left; submitted ones count again as such."""
+    withdrawn = AnnotationSet.objects.filter(
+        author__project=project, author__user=user, state=AnnotationSet.State.WITHDRAWN
+    )
+    submitted = withdrawn.filter(submitted_at__isnull=False).update(state=AnnotationSet.State.SUBMITTED)
+    done = AnnotationSet.objects.filter(
+        author__project=project, author__user=user, state=AnnotationSet.State.SUBMITTED
+    ).values("document")
+    Assignment.objects.filter(project=project, user=user, document__in=done).update(state=Assignment.State.DONE)
+    return submitted + withdrawn.filter(submitted_at__isnull=True).update(state=AnnotationSet.State.DRAFT)
+
+
+def assign_list(*, project: Project, user: User, names: Sequence[str], actor: User | None) -> int:
+    """Give one person the notes of these names. Refused whole when a name is unknown."""
+    if not Membership.objects.filter(project=project, user=user, active=True).exists():
+        raise ServiceError(_("%(username)s is no member of this project") % {"username": user.username}, code="member")
+    notes = {note.name: note for note in Document.objects.filter(project=project, name__in=names).only("id", "name")}
+    if missing := [name for name in names if name not in notes]:
+        raise ServiceError(
+            _("no such note: %(choices)s; nothing was assigned") % {"choices": ", ".join(missing[:10])}, code="note"
+        )
+    with transaction.atomic():
+        made = _create(project, ((notes[name], user) for name in names))
+        reopened = Assignment.objects.filter(
+            project=project, user=user, document__in=notes.values(), state=Assignment.State.RELEASED
+        ).update(state=Assignment.State.OPEN)
+        record(
+            verb=Verb.NOTES_ASSIGNED,
+            actor=actor,
+            project_id=project.pk,
+            data={"user": user.username, "notes": made, "reopened": reopened},
+        )
+    return made

@@ -1,0 +1,43 @@
+"""The lines of the audit log."""
+
+from collections.abc import Iterable
+
+from django import template
+from django.utils.dateformat import format as format_date
+from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+
+from annotations.core.templatetags.rows import EMPTY, cell, fill
+from annotations.projects.selectors.audit import Line
+
+register = template.Library()
+
+
+@register.simple_tag
+def audit_rows(lines: Iterable[Line], notes_url: str) -> SafeString:
+    """Lines of the audit log; notes that are still there are links below `notes_url`."""
+    labels = [_("Who"), _("What"), _("Note"), _("Details")]
+    when = _("When")
+    row = '<tr><td data-label="{}" class="nowrap"><time datetime="{}">{}</time></td>{}{}{}{}</tr>'
+    return SafeString(
+        "\n".join(
+            fill(
+                row,
+                when,
+                line.at.isoformat(timespec="seconds"),
+                format_date(localtime(line.at), "j M Y, H:i:s"),
+                *(cell(*pair) for pair in zip(labels, _audit_cells(line, notes_url), strict=True)),
+            )
+            for line in lines
+        )
+    )
+
+
+def _audit_cells(line: Line, notes_url: str) -> tuple[str, str, str, str]:
+    note: str = EMPTY
+    if line.note is not None:
+        note = fill('<a href="{}{}/">{}</a>', notes_url, str(line.note), line.note_name)
+    elif line.note_name:
+        note = fill('<span class="mute">{}</span>', line.note_name)
+    return line.who, line.what, note, line.details

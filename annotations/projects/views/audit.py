@@ -1,0 +1,30 @@
+"""Who did or read what, and when."""
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from annotations.core.access import Can, enter
+from annotations.core.requests import Request, number
+from annotations.models import Verb
+from annotations.projects.selectors.audit import Filter, audit_page, people
+
+
+@require_safe
+def audit(request: Request, slug: str) -> HttpResponse:
+    """The newest events first; filters and places are in the URL, which holds ids and verbs only."""
+    access = enter(request.user, slug, Can.SEE_AUDIT)
+    verb = request.GET.get("verb", "")
+    wanted = Filter(verb=verb if verb in Verb.values else "", person=number(request.GET, "person"))
+    page = audit_page(
+        access.project, wanted, older_than=number(request.GET, "before"), newer_than=number(request.GET, "after")
+    )
+    context = {
+        "access": access,
+        "page": page,
+        "wanted": wanted,
+        "verbs": Verb.choices,
+        "people": people(access.project),
+        "moved": "before" in request.GET or "after" in request.GET,
+    }
+    return render(request, "projects/audit_list.html" if request.htmx else "projects/audit.html", context)

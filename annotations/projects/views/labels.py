@@ -1,0 +1,121 @@
+"""The label set: what there is and how much it is used; changing, adding and merging labels."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.refusals import refuse
+from annotations.core.requests import Request
+from annotations.domain.numbers import whole
+from annotations.models import Label, LabelSet
+from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm
+from annotations.projects.selectors.label_use import frozen_versions, merged_labels, used_labels
+from annotations.projects.services.labels import EDITABLE, add_label, merge_labels, merge_preview, update_label
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def labels(request: Request, slug: str) -> HttpResponse:
+    """All labels by category; a POST adds one."""
+    access = enter(request.user, slug, Can.MANAGE)
+    label_set = get_object_or_404(LabelSet, project=access.project)
+    form = AddLabelForm(request.POST if request.method == "POST" else None, label_set=label_set)
+    if request.method == "POST" and (_sent_twice(form) or (form.is_valid() and _add(access, label_set, form))):
+        return redirect("labels", slug)
+    context = {
+        "access": access,
+        "label_set": label_set,
+        "groups": used_labels(access.project),
+        "merged": merged_labels(access.project),
+        "form": form,
+    }
+    return render(request, "projects/labels.html", context, status=422 if form.errors else 200)
+
+
+def _add(access: Access, label_set: LabelSet, form: AddLabelForm) -> bool:
+    try:
+        add_label(label_set=label_set, actor=access.user, **form.cleaned_data)
+    except ServiceError as error:
+        refuse(form, error)
+        return False
+    return True
+
+
+def _sent_twice(form: AddLabelForm) -> bool:
+    """Whether this very label is there: the second click on "Add" is no error."""
+    wanted = {field: str(form.data.get(field, "")).strip() for field in ("name", "hotkey", "description", "category")}
+    there = Label.objects.filter(label_set=form.label_set, merged_into__isnull=True, name=wanted["name"]).first()
+    return there is not None and (
+        there.category_id == whole(wanted["category"])
+        and there.hotkey == wanted["hotkey"].lower()
+        and there.description == wanted["description"].replace("\r\n", "\n")
+    )
+
+
+def _label(access: Access, pk: int) -> Label:
+    labels = Label.objects.select_related("category", "label_set", "merged_into")
+    return get_object_or_404(labels, label_set__project=access.project, pk=pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Name, key, placeholder and description of one label; its code stays."""
+    access = enter(request.user, slug, Can.MANAGE)
+    label = _label(access, pk)
+    if label.merged_into_id:
+        return redirect("label_edit", slug, label.merged_into_id)
+    form = EditLabelForm(
+        request.POST if request.method == "POST" else None,
+        label_set=label.label_set,
+        label=label,
+        initial={field: getattr(label, field) for field in EDITABLE},
+    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            update_label(label=label, actor=access.user, **form.cleaned_data)
+            messages.success(request, _("%(name)s is saved.") % {"name": label.name})
+            return redirect("labels", slug)
+        except ServiceError as error:
+            refuse(form, error)
+    context = {"access": access, "label": label, "form": form}
+    return render(request, "projects/label_edit.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def label_merge(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Choose what a label becomes (`into`), see the counts, then do it by POST."""
+    access = enter(request.user, slug, Can.MANAGE)
+    source = _label(access, pk)
+    data = request.POST if request.method == "POST" else request.GET
+    if source.merged_into and str(source.merged_into_id) == data.get("into"):
+        # The second of two clicks, or the way back in the browser's history.
+        return redirect("labels", slug)
+    form = MergeForm(data if "into" in data or request.method == "POST" else None, source=source)
+    context: dict[str, Any] = {"access": access, "label": source, "form": form}
+    if form.is_valid():
+        target = form.cleaned_data["into"]
+        try:
+            if request.method == "POST":
+                done = merge_labels(source=source, target=target, actor=access.user)
+                messages.success(request, _merged(source, target, done["spans"]))
+                return redirect("labels", slug)
+            context |= {"target": target, "preview": merge_preview(source=source, target=target)}
+            context["frozen"] = frozen_versions(access.project)
+        except ServiceError as error:
+            refuse(form, error)
+    return render(request, "projects/label_merge.html", context, status=422 if form.errors else 200)
+
+
+def _merged(source: Label, target: Label, spans: int) -> str:
+    words = ngettext(
+        "%(source)s is now %(target)s: %(count)d span changed.",
+        "%(source)s is now %(target)s: %(count)d spans changed.",
+        spans,
+    )
+    return words % {"source": source.name, "target": target.name, "count": spans}

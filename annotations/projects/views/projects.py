@@ -1,0 +1,102 @@
+"""My projects, a new one, and the overview of one."""
+
+from datetime import timedelta
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotations.core.access import Can, enter, may_create_projects
+from annotations.core.errors import ServiceError
+from annotations.core.requests import Request
+from annotations.models import Project
+from annotations.projects.forms.projects import ProjectForm
+from annotations.projects.selectors.projects import Step, Tally, is_large, my_projects, own_work, steps, tally
+from annotations.projects.services.projects import create_project, shipped_label_sets
+
+DEFAULT_LABEL_SET = "i2b2-2014"
+# A second click on "Create" within this time is the same wish.
+DOUBLE_CLICK = timedelta(minutes=1)
+
+
+@require_safe
+def projects(request: Request) -> HttpResponse:
+    context = {"projects": my_projects(request.user), "may_create": may_create_projects(request.user)}
+    return render(request, "projects/projects.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def project_new(request: Request) -> HttpResponse:
+    if not may_create_projects(request.user):
+        raise PermissionDenied("only administrators and managers make projects")
+    label_sets = shipped_label_sets()
+    form = ProjectForm(request.POST or None, label_sets=label_sets, initial={"label_set": DEFAULT_LABEL_SET})
+    if request.method == "POST" and form.is_valid():
+        made = _create(request, form)
+        if made is not None:
+            return redirect("project", made.slug)
+    chosen = form["label_set"].value()
+    context = {"form": form, "label_sets": label_sets.values(), "chosen": chosen}
+    return render(request, "projects/project_new.html", context)
+
+
+def _create(request: Request, form: ProjectForm) -> Project | None:
+    """The project asked for; None with an error in the form where the service refuses."""
+    wanted = form.cleaned_data
+    try:
+        made = create_project(
+            name=wanted["name"],
+            label_set_key=wanted["label_set"],
+            language=wanted["language"],
+            manager=request.user,
+            actor=request.user,
+        )
+    except ServiceError as error:
+        if error.code == "exists" and (twin := _just_made(request, wanted)):
+            return twin
+        form.add_error("name", _("%(error)s. Nothing was made; choose another name.") % {"error": error})
+        return None
+    messages.success(request, _("The project is there, and you manage it."))
+    return made
+
+
+def _just_made(request: Request, wanted: dict[str, str]) -> Project | None:
+    """The project that the first of two clicks made."""
+    since = timezone.now() - DOUBLE_CLICK
+    return Project.objects.filter(
+        created_by=request.user,
+        name=wanted["name"].strip(),
+        label_set__key=wanted["label_set"],
+        created_at__gte=since,
+        memberships__user=request.user,
+    ).first()
+
+
+@require_safe
+def project(request: Request, slug: str) -> HttpResponse:
+    """The overview. Annotators see their own work only; the exact counts of a large project come as a fragment."""
+    access = enter(request.user, slug)
+    sees_all = access.can(Can.READ_NOTES)
+    if request.htmx:
+        enter(request.user, slug, Can.READ_NOTES)
+        return render(request, "projects/project_counts.html", {"access": access, "tally": tally(access.project)})
+    late = sees_all and is_large(access.project)
+    counted = tally(access.project) if sees_all and not late else None
+    context = {
+        "access": access,
+        "own": own_work(access) if access.can(Can.ANNOTATE) else None,
+        "steps": _open_steps(access.project, counted) if access.can(Can.MANAGE) else [],
+        "late": late,
+        "tally": counted,
+    }
+    return render(request, "projects/project.html", context)
+
+
+def _open_steps(project: Project, counted: Tally | None) -> list[Step]:
+    """The check list, as long as something on it is open."""
+    found = steps(project, counted)
+    return [] if all(step.done for step in found) else found

@@ -1,0 +1,89 @@
+"""Planning a bulk act: which runs, by which rule, accept or reject."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.access import Access
+from annotations.core.labels import labels_of
+from annotations.core.offering import offer
+from annotations.models import Author, BulkAct
+from annotations.review.selectors.bulk_rules import Kind, Rule
+
+SOURCE_LENGTH = 80
+
+
+class BulkForm(forms.Form):
+    """By rule: what several runs agree on, or what a run is sure of."""
+
+    runs = forms.TypedMultipleChoiceField(label=_("Runs"), coerce=int, widget=forms.CheckboxSelectMultiple)
+    kind = forms.ChoiceField(
+        label=_("Which proposals"),
+        choices=[
+            ("threshold", _("Those with at least this confidence")),
+            ("agreed", _("Those that several runs agree on: the same place and label")),
+        ],
+        widget=forms.RadioSelect,
+        initial="threshold",
+    )
+    least = forms.FloatField(
+        label=_("Confidence, at least, in percent"), min_value=0, max_value=100, required=False, initial=90
+    )
+    agree = forms.IntegerField(label=_("Runs that agree, at least"), min_value=2, required=False, initial=2)
+    label = forms.TypedChoiceField(label=_("Label"), required=False, coerce=int, empty_value=None)
+    source = forms.CharField(
+        label=_("Source"),
+        max_length=SOURCE_LENGTH,
+        required=False,
+        help_text=_("A rule's or a model's own name for where it came from; empty for any."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    act = forms.ChoiceField(label=_("What to do"), choices=BulkAct.Act.choices, initial=BulkAct.Act.ACCEPT)
+
+    def __init__(self, *args: Any, access: Access, runs: Sequence[Author], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._merged = {run.pk: len(run.merged_from) for run in runs if run.merged_from is not None}
+        self._choose("runs", [(run.pk, self._name(run)) for run in runs])
+        names = [(label["id"], label["name"]) for label in labels_of(access.project.pk)]
+        self._choose("label", [("", _("Any label")), *names])
+
+    def _name(self, run: Author) -> str:
+        if run.pk not in self._merged:
+            return run.name
+        return _("%(name)s (a merged list of %(n)d runs)") % {"name": run.name, "n": self._merged[run.pk]}
+
+    def _choose(self, field: str, choices: list[tuple[Any, Any]]) -> None:
+        offer(self, field, choices)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if cleaned.get("kind") == "threshold" and cleaned.get("least") is None and "least" not in self.errors:
+            raise ValidationError({"least": _("Say how sure the run must be.")})
+        if cleaned.get("kind") == "agreed" and "runs" in cleaned:
+            self._check_agreeing(cleaned["runs"], cleaned.get("agree") or 2)
+        return cleaned
+
+    def _check_agreeing(self, runs: Sequence[int], wanted: int) -> None:
+        merged = [self._merged[run] for run in runs if run in self._merged]
+        if merged and len(merged) < len(runs):
+            words = _("A merged list holds what its runs propose: choose merged lists alone, or runs alone.")
+            raise ValidationError({"runs": words})
+        if (max(merged) if merged else len(runs)) < wanted:
+            raise ValidationError({"runs": _("Choose at least as many runs as are to agree.")})
+
+    @property
+    def rule(self) -> Rule:
+        data = self.cleaned_data
+        if data["kind"] == "agreed":
+            kind: Kind = "merged" if set(data["runs"]) <= set(self._merged) else "agreed"
+            return Rule(kind, sorted(data["runs"]), label=data["label"], agree=data["agree"] or 2)
+        return Rule(
+            "threshold",
+            sorted(data["runs"]),
+            label=data["label"],
+            source=data["source"].strip() or None,
+            least=data["least"] / 100,
+        )

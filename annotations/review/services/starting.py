@@ -1,0 +1,45 @@
+"""Bulk acts of review: small ones in the request, large ones as a job; taking back alike."""
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.jobs.services.allowance import LIVE
+from annotations.jobs.services.queue import enqueue
+from annotations.models import BulkAct, Job, User
+from annotations.review.services.bulk import AT_ONCE, at_once, begin_bulk, begin_undo, run_bulk, undo_bulk
+
+
+def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False) -> Job | None:
+    """Carry the act out, or have a job do it: that job. Twice is once. Raises ServiceError `user`.
+
+    `with_gold`: notes that already have gold are included.
+    """
+    with transaction.atomic():
+        begun = begin_bulk(bulk=bulk, user=actor, with_gold=with_gold)
+        if bulk.planned > AT_ONCE:
+            key = f"bulk-{bulk.pk}"
+            return enqueue(kind="bulk", project=bulk.project, params={"bulk": str(bulk.pk)}, key=key, actor=actor)
+        if begun:
+            at_once(bulk, run_bulk)
+    return None
+
+
+def start_undo(*, bulk: BulkAct, actor: User) -> Job | None:
+    """Take the act back, or have a job do it. Raises ServiceError `live` while its job is at work."""
+    with transaction.atomic():
+        BulkAct.objects.select_for_update().get(pk=bulk.pk)
+        if job_of(bulk, "bulk", live=True):
+            raise ServiceError(_("its job is still at work; cancel that first, then take it back"), code="live")
+        begun = begin_undo(bulk=bulk)
+        if bulk.decided > AT_ONCE:
+            key = f"bulk-undo-{bulk.pk}"
+            return enqueue(kind="bulk_undo", project=bulk.project, params={"bulk": str(bulk.pk)}, key=key, actor=actor)
+        if begun:
+            at_once(bulk, undo_bulk)
+    return None
+
+
+def job_of(bulk: BulkAct, kind: str, *, live: bool = False) -> Job | None:
+    jobs = Job.objects.filter(project=bulk.project_id, kind=kind, params__bulk=str(bulk.pk))
+    return (jobs.filter(state__in=LIVE) if live else jobs).first()

@@ -1,0 +1,91 @@
+"""Pages of review: addresses that name runs, and rates with their interval in words."""
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotations.core.templatetags.coefficients import percent
+from annotations.core.templatetags.labels import DOT, HERE
+from annotations.core.templatetags.nav import icon
+from annotations.core.templatetags.rows import EMPTY, fill
+from annotations.domain.precision import Estimate, Rate
+from annotations.models import Author
+from annotations.review.selectors.listing import ReviewList, Stage
+
+register = template.Library()
+
+
+@register.simple_tag
+def review_query(chosen: Sequence[Author], first: Author | None = None, **more: object) -> str:
+    """`?run=1&run=2`; of a page that begins with one run's address, the others alone."""
+    pairs: list[tuple[str, object]] = [("run", run.pk) for run in chosen if run != first]
+    pairs += [(name, value) for name, value in more.items() if value]
+    return f"?{urlencode(pairs)}" if pairs else ""
+
+
+@register.simple_tag
+def reviewed_items(notes: ReviewList, slug: str, run: int, kept: str) -> SafeString:
+    """The notes as links to their review, each with how far it is; `kept` goes along in the address."""
+    marks = {
+        Stage.OPEN: DOT,
+        Stage.BEGUN: _mark(DOT, _("begun:")),
+        Stage.SECOND: _mark(DOT, _("waits for you as the second:")),
+        Stage.WAITING: _mark(DOT, _("waits for somebody else:")),
+        Stage.DONE: _mark(icon("check"), _("reviewed:")),
+    }
+    before, after = reverse("review", args=[slug, run, 0]).rsplit("/0/", 1)
+    line = '<li><a href="{}/{}/{}{}" data-keeps{} class="is-{}">{}<span class="name">{}</span></a></li>'
+    return SafeString(
+        "\n".join(
+            fill(
+                line, before, str(note.pk), after, kept, HERE if note.pk == notes.current else EMPTY,
+                str(note.stage), marks[note.stage], note.name,
+            )
+            for note in notes.notes
+        )
+    )  # fmt: skip
+
+
+def _mark(sign: SafeString, said: str) -> SafeString:
+    return fill('{}<span class="sr-only">{}</span>', sign, said)
+
+
+@register.simple_tag
+def one_in(share: int) -> int:
+    """A share in percent as one of so many."""
+    return round(100 / share)
+
+
+@register.simple_tag
+def rate(figure: Rate, decisions: bool = True) -> SafeString:
+    """The share with its interval and its number of decisions; few are said to be few. `decisions`: call them so."""
+    if figure.interval is None or figure.share is None:
+        return format_html('<span class="mute">{}</span>', _("nothing decided yet"))
+    low, high = figure.interval
+    counted = _("of %(n)d") % {"n": figure.decided}
+    if decisions:
+        counted = ngettext("%(n)d decision", "%(n)d decisions", figure.decided) % {"n": figure.decided}
+    few = format_html(" <span class='tag'>{}</span>", _("too few to tell")) if figure.few else ""
+    return format_html(
+        '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span> '
+        '<span class="mute small">{}</span>{}</span>',
+        percent(figure.share), _("95 % interval"), percent(low), percent(high), counted, few,
+    )  # fmt: skip
+
+
+@register.simple_tag
+def estimate(figure: Estimate) -> SafeString:
+    """A share over whole notes with its interval; few notes are said to be few."""
+    if figure.share is None:
+        return format_html('<span class="mute">{}</span>', _("nothing to count"))
+    few = format_html(" <span class='tag'>{}</span>", _("too few notes to tell")) if figure.few else ""
+    return format_html(
+        '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span>{}</span>',
+        percent(figure.share), _("95 % interval"), percent(figure.low), percent(figure.high), few,
+    )  # fmt: skip

@@ -1,0 +1,21 @@
+from django.urls import URLPattern, path
+
+from annotations.review.views import acceptance, bulk, review, starting
+
+urlpatterns: list[URLPattern] = [
+    path("projects/<slug:slug>/review/bulk/", bulk.review_bulk_new, name="review_bulk_new"),
+    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/", bulk.review_bulk, name="review_bulk"),
+    path("projects/<slug:slug>/review/strings/", bulk.review_strings, name="review_strings"),
+    path("projects/<slug:slug>/review/strings/<int:pk>/", bulk.review_string, name="review_string"),
+    path("projects/<slug:slug>/review/acceptance/", acceptance.acceptance, name="acceptance"),
+    path("projects/<slug:slug>/review/decisions/<slug:format>", acceptance.decisions_export, name="decisions_export"),
+    path("projects/<slug:slug>/review/<int:author>/", review.review_next, name="review_next"),
+    path("projects/<slug:slug>/review/<int:author>/<int:pk>/", review.review, name="review"),
+    path("projects/<slug:slug>/review/<int:author>/<int:pk>/decide", review.review_decide, name="review_decide"),
+    path("projects/<slug:slug>/review/<int:author>/<int:pk>/state", review.review_state_json, name="review_state"),
+    path("projects/<slug:slug>/review/<int:author>/<int:pk>/close", review.review_close, name="review_close"),
+    path("projects/<slug:slug>/review/<int:author>/<int:pk>/reopen", review.review_reopen, name="review_reopen"),
+    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/start", starting.bulk_start, name="bulk_start"),
+    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/undo", starting.bulk_undo, name="bulk_undo"),
+    path("projects/<slug:slug>/review/bulk/<uuid:bulk>/job", starting.bulk_job, name="bulk_job"),
+]

@@ -1,0 +1,236 @@
+"""Reviewing many proposals at once, by rule and by string. A plan comes first: its count, and what to expect of it."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.events import record
+from annotations.core.labels import labels_of
+from annotations.core.refusals import refuse, sentence
+from annotations.core.requests import Request, number, numbers
+from annotations.domain.precision import Rate
+from annotations.models import Author, BulkAct, Label, ProposedString, Verb
+from annotations.review.forms import BulkForm
+from annotations.review.selectors.bulk_rules import Rule, open_of, rule_of, skipped_of
+from annotations.review.selectors.foreseen import foresee, with_gold
+from annotations.review.selectors.occurrences import Occurrence, occurrences
+from annotations.review.selectors.planted import aliases
+from annotations.review.selectors.precision import expected_of, rates_by, together
+from annotations.review.selectors.proposed_strings import Order, spans_of, strings
+from annotations.review.selectors.reviewing import chosen_runs, run_authors
+from annotations.review.services.bulk import AT_ONCE, plan_bulk
+
+# Examples beside a plan; acts in the list; occurrences of a string on one page.
+EXAMPLES, RECENT, SHOWN = 8, 20, 200
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def review_bulk_new(request: Request, slug: str) -> HttpResponse:
+    """The form; a POST plans an act and leads to it. Nothing is decided here."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    runs = run_authors(access.project)
+    chosen = chosen_runs(access.project, request.GET.getlist("run"))
+    form = BulkForm(
+        request.POST if request.method == "POST" else None, access=access, runs=runs,
+        initial={"runs": [run.pk for run in chosen], "kind": "agreed" if _may_agree(chosen) else "threshold"},
+    )  # fmt: skip
+    if request.method == "POST" and form.is_valid():
+        try:
+            act = BulkAct.Act(form.cleaned_data["act"])
+            bulk = plan_bulk(project=access.project, user=access.user, rule=form.rule, act=act)
+        except ServiceError as error:
+            refuse(form, error)
+        else:
+            return _to(slug, bulk)
+    recent = BulkAct.objects.filter(project=access.project).exclude(state=BulkAct.State.PLANNED).select_related("user")
+    context = {"access": access, "form": form, "runs": runs, "chosen": chosen, "recent": recent[:RECENT]}
+    return render(request, "review/bulk_new.html", context, status=422 if form.errors else 200)
+
+
+def _may_agree(runs: Sequence[Author]) -> bool:
+    return len(runs) > 1 or any(run.merged_from is not None for run in runs)
+
+
+@require_safe
+def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
+    """One act: what it would decide and what to expect, or what it did; to be begun or taken back from here."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    row = get_object_or_404(BulkAct.objects.select_related("user", "project"), project=access.project, pk=bulk)
+    rule = rule_of(row.rule)
+    planned = row.state == BulkAct.State.PLANNED
+    expected = expected_of(rule, access.project, access.user) if planned else []
+    found = foresee(rule, row.act, access.project, access.user) if planned else None
+    wider = with_gold(rule, row.act, access.project, access.user) if found and found.skipped else None
+    examples = _examples(access, rule) if planned else []
+    labels = _looks(access)
+    context = {
+        "access": access,
+        "bulk": row,
+        "rule": rule,
+        "runs": _names(access, rule.runs),
+        "beside": _rejects_rivals(access, row, rule),
+        "label": labels.get(rule.label),
+        "to": labels.get(rule.to),
+        "text": examples[0].marked if rule.kind == "string" and examples else "",
+        "expected": [(labels.get(each.label), each) for each in expected],
+        "found": found,
+        "count": found.decided if found else 0,
+        "wider": wider,
+        "more": max(0, wider.decided - found.decided) if wider and found else 0,
+        "rate": together(expected),
+        "examples": examples,
+        "labels": labels,
+        "job": found is not None and found.decided > AT_ONCE,
+        "at_once": AT_ONCE,
+        "mine": row.user_id == access.user.pk,
+    }
+    return render(request, "review/bulk.html", context)
+
+
+def _examples(access: Access, rule: Rule) -> list[Occurrence]:
+    found = occurrences(
+        open_of(rule, access.project, access.user).order_by("pk")[:EXAMPLES], access.project.pk, access.user
+    )
+    _record_look(access, found)
+    return found
+
+
+# ── By string ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@require_safe
+def review_strings(request: Request, slug: str) -> HttpResponse:
+    """The strings of the chosen runs: ?run=ID…, ?label=ID, ?order=open|uncertainty, ?page=N."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    chosen = chosen_runs(access.project, request.GET.getlist("run"))
+    label = number(request.GET, "label")
+    order: Order = "uncertainty" if request.GET.get("order") == "uncertainty" else "open"
+    at = min(max(number(request.GET, "page") or 1, 1), 100_000)
+    page = strings([run.pk for run in chosen], label=label, order=order, number=at)
+    labels = _looks(access)
+    context = {
+        "access": access,
+        "runs": run_authors(access.project),
+        "chosen": chosen,
+        "page": page,
+        "rows": [(row, labels.get(row.label)) for row in page.rows],
+        "labels": labels_of(access.project.pk),
+        "label": label,
+        "order": order,
+        "narrowed": label is not None or at > 1,
+    }
+    return render(request, "review/strings.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Every occurrence of one string, ticked; a POST plans what is ticked and open, and leads to that plan.
+
+    POST `act` (accept, reject), `to` (a label's id, to accept with), `shown` and `tick` (proposals).
+    """
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    string = _string(access, pk)
+    chosen = chosen_runs(access.project, request.GET.getlist("run"))
+    runs = [run.pk for run in chosen]
+    if request.method == "POST":
+        try:
+            return _to(slug, _plan_string(request, access, string, runs))
+        except ServiceError as error:
+            messages.error(request, sentence(error))
+            return HttpResponseRedirect(request.get_full_path(), status=303)
+    spans = spans_of(string, runs)
+    after = min(max(number(request.GET, "page") or 1, 1), 100_000)
+    rows = occurrences(spans[(after - 1) * SHOWN : after * SHOWN + 1], access.project.pk, access.user)
+    _record_look(access, rows[:SHOWN])
+    rule = Rule("string", runs, string=string.string_key, label=string.label_id)
+    skipped, notes = skipped_of(rule, access.project, access.user)
+    labels = _looks(access)
+    context = {
+        "access": access,
+        "string": string,
+        "text": rows[0].marked if rows else "",
+        "label": labels.get(string.label_id),
+        "labels": labels_of(access.project.pk),
+        "looks": labels,
+        "chosen": chosen,
+        "rows": rows[:SHOWN],
+        "page": after,
+        "more": len(rows) > SHOWN,
+        "open": open_of(rule, access.project, access.user).count(),
+        "skipped": skipped,
+        "skipped_notes": notes,
+        "rate": _rate_of(string, runs),
+    }
+    return render(request, "review/string.html", context)
+
+
+def _plan_string(request: Request, access: Access, string: ProposedString, runs: Sequence[int]) -> BulkAct:
+    """Exceptions are what was shown and not ticked; what stands on other pages is decided too."""
+    shown, ticked = (_ids(request.POST.getlist(name), access) for name in ("shown", "tick"))
+    act = request.POST.get("act", "")
+    if act not in BulkAct.Act.values:
+        raise ServiceError(_("choose what to do: accept or reject"), code="act")
+    rule = Rule(
+        "string", runs, string=string.string_key, label=string.label_id, but=sorted(shown - ticked),
+        to=number(request.POST, "to") if act == BulkAct.Act.ACCEPT else None,
+    )  # fmt: skip
+    return plan_bulk(project=access.project, user=access.user, rule=rule, act=BulkAct.Act(act))
+
+
+def _ids(values: Sequence[str], access: Access) -> set[int]:
+    back = aliases(access.project).back
+    return {back(one) for one in numbers(values[:SHOWN])}
+
+
+def _string(access: Access, pk: int) -> ProposedString:
+    return get_object_or_404(ProposedString, pk=pk, author__project=access.project)
+
+
+def _rate_of(string: ProposedString, runs: Sequence[int]) -> Rate:
+    """Of this very string what was decided one by one."""
+    return rates_by(spans_of(string, runs).order_by())[()]
+
+
+# ── Shared ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _to(slug: str, bulk: BulkAct) -> HttpResponse:
+    return HttpResponseRedirect(reverse("review_bulk", args=[slug, bulk.pk]), status=303)
+
+
+def _looks(access: Access) -> dict[int | None, dict[str, Any]]:
+    """Labels by id, merged ones too: an old act may name one."""
+    rows = Label.objects.filter(label_set__project=access.project).select_related("category")
+    return {label.pk: {"id": label.pk, "name": label.name, "hue": label.category.hue} for label in rows}
+
+
+def _rejects_rivals(access: Access, bulk: BulkAct, rule: Rule) -> bool:
+    """Whether an acceptance may reject what other runs say of the same places."""
+    merged = Author.objects.filter(project=access.project, pk__in=rule.runs, merged_from__isnull=False)
+    return bulk.act == BulkAct.Act.ACCEPT and merged.exists()
+
+
+def _names(access: Access, runs: Sequence[int]) -> list[str]:
+    rows = Author.objects.filter(project=access.project, pk__in=runs)
+    return list(rows.order_by("pk").values_list("name", flat=True))
+
+
+def _record_look(access: Access, rows: Sequence[Occurrence]) -> None:
+    """Text of these notes was seen: an event with the notes, without what was sought."""
+    notes = sorted({row.note for row in rows})
+    if notes:
+        record(
+            verb=Verb.NOTES_SEARCHED,
+            actor=access.user,
+            project_id=access.project.pk,
+            data={"review": True, "notes": notes, "hits": len(rows)},
+        )

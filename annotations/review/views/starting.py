@@ -1,0 +1,50 @@
+"""The buttons of a bulk act of review: carry it out, take it back. They lead to the job's page, or to the act's."""
+
+from collections.abc import Callable
+from functools import partial
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.core.access import Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.refusals import sentence
+from annotations.core.requests import Request
+from annotations.models import BulkAct, Job
+from annotations.review.services.starting import job_of, start_bulk, start_undo
+
+
+@require_POST
+def bulk_start(request: Request, slug: str, bulk: UUID) -> HttpResponse:
+    """POST `with_gold`: 1 where the person includes notes that already have gold."""
+    return _begin(request, slug, bulk, partial(start_bulk, with_gold=request.POST.get("with_gold") == "1"))
+
+
+@require_POST
+def bulk_undo(request: Request, slug: str, bulk: UUID) -> HttpResponse:
+    return _begin(request, slug, bulk, start_undo)
+
+
+@require_safe
+def bulk_job(request: Request, slug: str, bulk: UUID) -> HttpResponse:
+    """Leads from an act to the job that is, or was, on it; 404 where it needed none."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    row = get_object_or_404(BulkAct, project=access.project, pk=bulk)
+    job = job_of(row, "bulk_undo") or job_of(row, "bulk")
+    if job is None:
+        raise Http404("no such job")
+    return redirect("job", slug, job.pk)
+
+
+def _begin(request: Request, slug: str, bulk: UUID, begin: Callable[..., Job | None]) -> HttpResponse:
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    row = get_object_or_404(BulkAct.objects.select_related("project", "user"), project=access.project, pk=bulk)
+    try:
+        job = begin(bulk=row, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        job = None
+    return redirect("job", slug, job.pk) if job else redirect("review_bulk", slug, row.pk)

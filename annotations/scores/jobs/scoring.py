@@ -1,0 +1,9 @@
+from typing import Any
+
+from annotations.jobs.runner import Claim
+from annotations.scores.services.scoring import run_score
+
+
+def run(claim: Claim) -> dict[str, Any]:
+    """Score an author's readings. The figures are kept under what they were made of, so a repeat is harmless."""
+    return run_score(project_id=claim.project_id, params=claim.params, progress=claim.progress)

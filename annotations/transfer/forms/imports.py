@@ -1,0 +1,198 @@
+"""What is dropped, chosen or pasted to be imported."""
+
+from typing import IO, Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext_lazy as _
+
+from annotations.domain.formats.base import is_system_file
+from annotations.domain.notes import NoteError, check_name
+from annotations.domain.strict_json import JsonError, read_json
+from annotations.projects.forms.projects import LANGUAGE
+from annotations.transfer.services.staged import pack
+
+FORMATS = [
+    ("text", _("Plain text: one .txt per note")),
+    ("brat", _("brat: .txt with .ann beside it")),
+    ("conll", _("CoNLL (BIO): .conll with the .txt beside it")),
+]
+ANNOTATIONS = [
+    ("none", _("Nobody's: take the texts only")),
+    ("gold", _("The gold standard's")),
+    ("annotator", _("An annotator's")),
+    ("run", _("A model run's")),
+]
+
+
+class FilesInput(forms.FileInput):
+    allow_multiple_selected = True
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[Any]:
+        return files.getlist(name) if hasattr(files, "getlist") else list(filter(None, [files.get(name)]))
+
+
+class FilesField(forms.FileField):
+    """Any number of files; cleans to a list."""
+
+    widget = FilesInput
+
+    def clean(self, data: Any, initial: Any = None) -> "list[UploadedFile[Any]]":
+        files = [each for each in data if each] if isinstance(data, list | tuple) else [data] if data else []
+        if not files:
+            raise ValidationError(self.error_messages["required"], code="required")
+        return files
+
+
+def language_field() -> forms.CharField:
+    return forms.CharField(
+        label=_("Language of these notes"),
+        max_length=8,
+        required=False,
+        validators=[LANGUAGE],
+        widget=forms.TextInput(attrs={"autocomplete": "off", "list": "languages", "class": "short"}),
+    )
+
+
+def duplicates_field() -> forms.BooleanField:
+    return forms.BooleanField(
+        label=_("Also take a text that is here under another name"),
+        required=False,
+        help_text=_("Otherwise such a note is refused, and the report says which note it equals."),
+    )
+
+
+class UploadForm(forms.Form):
+    """Files, and whose annotations they hold.
+
+    `paths` is a JSON list with the relative path of every file, since browsers send names without folders.
+    """
+
+    # Django takes fields off the class, so that the form's own `files` stays what it is.
+    files = FilesField(  # type: ignore[assignment]  # see above
+        label=_("Files"), error_messages={"required": _("Choose at least one file, a folder, or a zip.")}
+    )
+    paths = forms.CharField(required=False, widget=forms.HiddenInput)
+    format = forms.ChoiceField(label=_("Format"), choices=FORMATS, widget=forms.RadioSelect, initial="text")
+    annotations = forms.ChoiceField(
+        label=_("Whose annotations they are"),
+        choices=ANNOTATIONS,
+        widget=forms.RadioSelect,
+        initial="none",
+        required=False,
+    )
+    annotator = forms.CharField(
+        label=_("User name of the annotator"),
+        max_length=150,
+        required=False,
+        help_text=_("A member, or any name: somebody without an account is kept as an outside annotator."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "list": "annotators"}),
+    )
+    run = forms.CharField(
+        label=_("Name of the run"),
+        max_length=150,
+        required=False,
+        help_text=_("For example the model and its version."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    language = language_field()
+    take_duplicates = duplicates_field()
+
+    def clean_paths(self) -> list[str]:
+        given = self.cleaned_data["paths"]
+        if not given:
+            return []
+        try:
+            paths = read_json(given.encode())
+        except JsonError:
+            paths = None
+        if isinstance(paths, list) and all(isinstance(path, str) for path in paths):
+            return paths
+        return [""]  # fits no choice of files: said beside them, where it can be seen
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        self._check_names(cleaned)
+        whose = cleaned.get("annotations") or "none"
+        if whose in ("annotator", "run") and not cleaned.get(whose) and whose not in self.errors:
+            self.add_error(whose, _("Say whose the annotations are."))
+        if whose != "none" and cleaned.get("format") == "text":
+            self.add_error("annotations", _("Plain text holds no annotations. Choose brat or CoNLL, or “Nobody's”."))
+        return cleaned
+
+    def _check_names(self, cleaned: dict[str, Any]) -> None:
+        files, paths = cleaned.get("files") or [], cleaned.get("paths") or []
+        if paths and files and (len(paths) != len(files) or not all(paths)):
+            self.add_error("files", _("The files and their names don't fit together. Choose the files again."))
+            return
+        seen: set[str] = set()
+        for name in self.names():
+            if name in seen:
+                self.add_error(
+                    "files", _("Two files are called %(name)s. Put them into a folder each.") % {"name": name}
+                )
+                return
+            seen.add(name)
+
+    def names(self) -> list[str]:
+        files = self.cleaned_data.get("files") or []
+        return self.cleaned_data.get("paths") or [file.name or "" for file in files]
+
+    @property
+    def written_as(self) -> str:
+        whose = self.cleaned_data["annotations"] or "none"
+        if whose == "none":
+            return ""
+        return whose if whose == "gold" else f"{whose}:{self.cleaned_data[whose]}"
+
+    def content(self) -> tuple[str, IO[bytes]]:
+        """What is staged: a single zip as it is, anything else packed into one."""
+        files: list[UploadedFile[Any]] = self.cleaned_data["files"]
+        names = self.names()
+        if len(files) == 1 and names[0].lower().endswith(".zip"):
+            return names[0], files[0].file  # type: ignore[return-value]  # no wider than what reads it
+        packed = pack([(name, file.read()) for name, file in zip(names, files, strict=True)])
+        return names[0] if len(files) == 1 else f"{len(files)} files", packed
+
+
+class PasteForm(forms.Form):
+    """One note, typed or pasted."""
+
+    name = forms.CharField(
+        label=_("Name of the note"), max_length=240, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    text = forms.CharField(
+        label=_("Text"),
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "false", "dir": "auto"}),
+        help_text=_(
+            "Kept exactly, but a text box knows only one kind of line end (LF). Where CRLF or a byte order mark "
+            "matters, drop the file."
+        ),
+    )
+    language = language_field()
+    take_duplicates = duplicates_field()
+
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"]).removesuffix(".txt")
+        try:
+            check_name(name)
+        except NoteError as error:
+            raise ValidationError(error.problems[0].message) from error
+        if "/" in name:
+            raise ValidationError(_("A pasted note stands in no folder: leave the '/' out."))
+        if is_system_file(name) or any(part.startswith(".") for part in name.split("/")):
+            raise ValidationError(_("Names like this one are kept for files that are no notes. Choose another."))
+        return name
+
+    def clean_text(self) -> str:
+        # A text box holds LF alone; browsers send it as CRLF. This gives back what was in the box.
+        text = str(self.cleaned_data["text"]).replace("\r\n", "\n")
+        if not text.strip():
+            raise ValidationError(_("There is no text in it."))
+        return text
+
+    def content(self) -> tuple[str, IO[bytes]]:
+        name = f"{self.cleaned_data['name']}.txt"
+        return name, pack([(name, self.cleaned_data["text"].encode())])

@@ -1,0 +1,16 @@
+from typing import Any
+
+from annotations.jobs.runner import Claim
+from annotations.transfer.services.exporting import run_export
+
+
+def run(claim: Claim) -> dict[str, Any]:
+    """Write an export into a stored file. Begins anew after a crash: a half-written file was never committed."""
+    return run_export(
+        project_id=claim.project_id,
+        set_spec=str(claim.params["set"]),
+        format=str(claim.params["format"]),
+        actor_id=claim.actor_id,
+        progress=claim.progress,
+        split=str(claim.params.get("split", "")),
+    )

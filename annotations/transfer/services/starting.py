@@ -1,0 +1,52 @@
+"""Imports and exports as jobs."""
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.domain.formats import FORMATS
+from annotations.gold.services.sets import wanted_set
+from annotations.jobs.services.queue import enqueue
+from annotations.jobs.services.starting import once
+from annotations.models import Import, Job, Project, User
+
+
+def import_job(*, project: Project, import_id: int) -> Job | None:
+    """The job of an import, if it was started as one."""
+    return Job.objects.filter(project=project, key=_import_key(import_id)).first()
+
+
+def start_import(*, project: Project, import_id: int, actor: User) -> Job:
+    """Start a staged import, or return the job that is on it. Raises ServiceError when it was thrown away."""
+    with transaction.atomic():
+        row = Import.objects.select_for_update().get(project=project, pk=import_id)
+        if row.state == Import.State.STAGED:
+            # From here on it can't be thrown away any more, only cancelled.
+            Import.objects.filter(pk=row.pk).update(state=Import.State.RUNNING)
+            return enqueue(
+                kind="import", project=project, params={"import_id": row.pk}, key=_import_key(row.pk), actor=actor
+            )
+    job = import_job(project=project, import_id=import_id)
+    if job is None:
+        raise ServiceError(
+            _("this import can't be started; its state is: %(get_state_display)s")
+            % {"get_state_display": row.get_state_display()},
+            code="state",
+        )
+    return job
+
+
+def start_export(*, project: Project, set_spec: str, format: str, actor: User, token: str = "", split: str = "") -> Job:
+    """Start writing an export. `token` marks the form: the same one again is the same job. Raises ServiceError."""
+    if format not in FORMATS:
+        raise ServiceError(
+            _("unknown format %(format)s; there are: %(choices)s")
+            % {"format": repr(format), "choices": ", ".join(FORMATS)},
+            code="format",
+        )
+    wanted_set(project, set_spec, split)
+    return once("export", project, {"set": set_spec, "format": format, "split": split}, actor, token)
+
+
+def _import_key(import_id: int) -> str:
+    return f"import-{import_id}"

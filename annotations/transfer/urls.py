@@ -1,0 +1,14 @@
+from django.urls import URLPattern, path
+
+from annotations.transfer.views import exports, files, imports, starting
+
+urlpatterns: list[URLPattern] = [
+    path("projects/<slug:slug>/export/", exports.export, name="export"),
+    path("projects/<slug:slug>/files/<int:pk>", files.file_download, name="file_download"),
+    path("projects/<slug:slug>/import/", imports.import_notes, name="import"),
+    path("projects/<slug:slug>/import/<int:pk>/", imports.import_preview, name="import_preview"),
+    path("projects/<slug:slug>/import/<int:pk>/report.csv", imports.import_report, name="import_report"),
+    path("projects/<slug:slug>/imports/<int:pk>/start", starting.job_start_import, name="job_start_import"),
+    path("projects/<slug:slug>/imports/<int:pk>/job", starting.job_of_import, name="job_of_import"),
+    path("projects/<slug:slug>/exports/start", starting.job_start_export, name="job_start_export"),
+]

@@ -1,0 +1,146 @@
+"""Bringing notes in: drop or paste, look at what would happen, start, read the report."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.refusals import sentence
+from annotations.core.requests import Request, number, takes_uploads
+from annotations.domain.csv_lines import csv_line
+from annotations.domain.notes import NoteError
+from annotations.models import Import
+from annotations.projects.services.assigning import annotators
+from annotations.transfer.forms.imports import PasteForm, UploadForm
+from annotations.transfer.selectors.imports import first_notes, imports_of, report_lines
+from annotations.transfer.services.staged import discard, preview_import, same_waiting, stage_import, take_duplicates
+
+ROWS = 20
+SHOWN = 200
+
+
+@takes_uploads
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_notes(request: Request, slug: str) -> HttpResponse:
+    """The form, and past imports. A POST stages what came (`do`: files or paste) and leads to its preview."""
+    access = enter(request.user, slug, Can.MANAGE)
+    upload, paste = UploadForm(), PasteForm(auto_id="paste_%s")
+    if request.method == "POST":
+        form: UploadForm | PasteForm
+        if request.POST.get("do") == "paste":
+            form = paste = PasteForm(request.POST, auto_id="paste_%s")
+        else:
+            form = upload = UploadForm(request.POST, request.FILES)
+        staged = _stage(access, form) if form.is_valid() else None
+        if staged is not None:
+            return _go(request, reverse("import_preview", args=[slug, staged.pk]))
+        if _by_script(request):
+            return JsonResponse({"error": "refused", "messages": _all_errors(form)}, status=422)
+    context = {
+        "access": access,
+        "upload": upload,
+        "paste": paste,
+        "annotators": annotators(access.project),
+        "page": Paginator(imports_of(access.project), ROWS).get_page(number(request.GET, "page")),
+        "limit": settings.UPLOAD_MAX_BYTES,
+        "limit_words": _whole(settings.UPLOAD_MAX_BYTES),
+        "note_limit_words": _whole(settings.NOTE_MAX_BYTES),
+        "files_limit": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
+    }
+    status = 422 if upload.errors or paste.errors else 200
+    return render(request, "transfer/import.html", context, status=status)
+
+
+def _whole(size: int) -> str:
+    return f"{size // (1024 * 1024)} MB"
+
+
+def _by_script(request: Request) -> bool:
+    return request.headers.get("Accept", "").startswith("application/json")
+
+
+def _go(request: Request, url: str) -> HttpResponse:
+    return JsonResponse({"location": url}) if _by_script(request) else redirect(url)
+
+
+def _all_errors(form: UploadForm | PasteForm) -> list[str]:
+    return [str(message) for messages in form.errors.values() for message in messages]
+
+
+def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
+    """The staged import; None, with the reason in the form, where it is refused."""
+    chosen = form.cleaned_data
+    name, content = form.content()
+    try:
+        row = stage_import(
+            project=access.project,
+            name=name,
+            content=content,
+            format=chosen.get("format", "text"),
+            written_as=form.written_as if isinstance(form, UploadForm) else "",
+            language=chosen["language"],
+            take_duplicates=chosen["take_duplicates"],
+            actor=access.user,
+        )
+    except (ServiceError, NoteError) as error:
+        form.add_error("files" if "files" in form.fields else None, sentence(error))
+        return None
+    return same_waiting(row)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
+    """One import: its preview while it waits, how far it is, its report afterwards."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = get_object_or_404(Import.objects.select_related("stored_file", "created_by"), project=access.project, pk=pk)
+    context: dict[str, Any] = {"access": access, "row": row}
+    if request.method == "POST":
+        try:
+            return _decide(request, access, row)
+        except ServiceError as error:
+            row.refresh_from_db()
+            context["refused"] = sentence(error)
+    if row.state == Import.State.STAGED:
+        try:
+            context |= {"preview": preview_import(row), "shown": SHOWN}
+        except (ServiceError, NoteError) as error:
+            context["error"] = sentence(error)
+        template = "transfer/import_preview.html"
+    else:
+        context |= {"report": row.report, "notes": first_notes(row), "shown": SHOWN}
+        template = "transfer/import_report.html"
+    return render(request, template, context, status=409 if "refused" in context else 200)
+
+
+def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
+    """`do`: discard throws the upload away; take and leave say what to do with texts that are there already."""
+    match request.POST.get("do"):
+        case "discard":
+            discard(row=row)
+            messages.info(request, _("The upload was thrown away. Nothing was imported."))
+            return redirect("import", access.project.slug)
+        case "take" | "leave" as choice:
+            take_duplicates(row=row, take=choice == "take")
+            return redirect("import_preview", access.project.slug, row.pk)
+    raise ServiceError(_("unknown button; nothing was changed"))
+
+
+@require_safe
+def import_report(request: Request, slug: str, pk: int) -> HttpResponse:
+    """The report's lines as CSV."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = get_object_or_404(Import, project=access.project, pk=pk)
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{slugify(access.project.slug)}-import-{row.pk}.csv"'
+    response.write("\ufeff")  # spreadsheets take a CSV for UTF-8 only with it
+    response.writelines(map(csv_line, report_lines(row.report)))
+    return response

@@ -1,0 +1,195 @@
+"""Calibrating a backend: how often its spans are right at each confidence, by a gold version. Read note by note."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext
+
+from annotations.core.erasures import erasures_of, unerased
+from annotations.core.errors import ServiceError
+from annotations.core.events import record
+from annotations.core.progress import Progress, silent
+from annotations.domain.calibration import Curves, Outcomes, TooFew, fitted, fold_of
+from annotations.domain.spans import Span as DomainSpan
+from annotations.domain.splits import Side
+from annotations.gold.services.splitting import patient_key
+from annotations.jobs.runner import Claim
+from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote, Project, Span, User, Verb
+from annotations.scores.selectors import label_words
+from models_runtime.core.combining import models_behind
+from models_runtime.core.gold_notes import sides_of
+from models_runtime.models import Calibration, Run, TrainedModel
+
+BATCH = 250
+
+
+def run(claim: Claim) -> dict[str, Any]:
+    """Calibrate by a run. Repeating is safe: nothing stands before the last transaction."""
+    row = Run.objects.select_related("project", "author", "model").get(pk=claim.params["run_id"])
+    begun = erasures_of(row.project_id)
+    version = GoldVersion.objects.get(project=row.project, number=claim.params["gold"])
+    actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
+    made = calibration_by(row, version, progress=claim.progress)
+    with transaction.atomic():
+        claim.fence()
+        unerased(row.project_id, begun)
+        keep(made, actor)
+        claim.done = claim.total
+        claim.finish({"run_id": row.pk, "run": row.author.name, "gold": version.number, "calibration_id": made.pk})
+    return {}
+
+
+def calibration_by(run: Run, version: GoldVersion, *, progress: Progress = silent) -> Calibration:
+    """What a run's spans say beside a gold version, not kept yet. Raises ServiceError where they are too few."""
+    reading = _Reading(run, version)
+    for done, total in reading.all():
+        progress(done, total)
+    if not reading.notes:
+        raise ServiceError(
+            gettext(
+                "no note of gold version %(number)s counts: the run has read none of them, or its "
+                "model learned from them, or they are its test side"
+            )
+            % {"number": version.number},
+            code="notes",
+        )
+    made = calibration_of(
+        reading.outcomes, version, backend=run.backend, revision=run.revision, model=run.model, notes=reading.notes
+    )
+    made.run, made.own_spans, made.left_out = run, reading.own, dict(reading.left_out)
+    return made
+
+
+def calibration_of(
+    outcomes: Outcomes, version: GoldVersion, *, backend: str, revision: str, model: TrainedModel | None, notes: int
+) -> Calibration:
+    """A calibration that is not kept yet. Raises ServiceError where there are too few spans."""
+    try:
+        found = fitted(outcomes)
+    except TooFew as error:
+        raise ServiceError(str(error), code="spans") from error
+    return Calibration(
+        project=version.project,
+        backend=backend,
+        revision=revision,
+        model=model,
+        gold_version=version,
+        gold_number=version.number,
+        gold_hash=version.content_hash,
+        notes=notes,
+        curves=found.curves.as_dict(),
+        figures=found.figures(),
+    )
+
+
+def keep(made: Calibration, actor: User | None) -> None:
+    """In the caller's transaction; runs of this backend and revision that start from now on go by it."""
+    made.created_by = actor
+    made.save(force_insert=True)
+    record(
+        verb=Verb.CALIBRATED,
+        actor=actor,
+        project_id=made.project_id,
+        data={"backend": made.backend, "calibration": made.pk, "gold": made.gold_number},
+    )
+
+
+def newest(project: Project, backend: str, revision: str) -> Calibration | None:
+    """The calibration that runs of this backend and revision go by."""
+    rows = Calibration.objects.filter(project=project, backend=backend, revision=revision, withdrawn_at=None)
+    return rows.order_by("-pk").first()
+
+
+def curves_of(row: Calibration | None) -> Curves | None:
+    return Curves.from_dict(row.curves) if row else None
+
+
+@dataclass
+class _Reading:
+    """The run's spans counted, a batch of notes at a time. `own` gold spans were taken over from the run."""
+
+    run: Run
+    version: GoldVersion
+    outcomes: Outcomes = field(default_factory=Outcomes)
+    notes: int = 0
+    own: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def all(self) -> Iterator[tuple[int, int]]:
+        """Counts; says after each batch how many notes of how many are done."""
+        learned = {note for model in models_behind(self.run) for note in learned_from(model)}
+        self._merged = label_words(self.version.project).merged
+        total = GoldVersionNote.objects.filter(version=self.version).count()
+        done, last = 0, 0
+        while True:
+            rows = GoldVersionNote.objects.filter(version=self.version, document__gt=last).order_by("document")
+            batch = list(rows.values_list("document_id", "split", "document__patient_id", "document__name")[:BATCH])
+            if not batch:
+                return
+            self.left_out["test"] += sum(split == Side.TEST for _, split, *_ in batch)
+            self.left_out["learned"] += sum(pk in learned and split != Side.TEST for pk, split, *_ in batch)
+            self._count(
+                {
+                    pk: fold_of(patient_key(patient, name))
+                    for pk, split, patient, name in batch
+                    if split != Side.TEST and pk not in learned
+                }
+            )
+            done, last = done + len(batch), batch[-1][0]
+            yield done, total
+
+    def _count(self, folds: dict[int, int]) -> None:
+        sets = AnnotationSet.objects.filter(
+            author=self.run.author_id, document__in=folds, state=AnnotationSet.State.SUBMITTED
+        )
+        note_of = dict(sets.values_list("pk", "document_id"))
+        gold = self._gold(list(note_of.values()))
+        self.notes += len(note_of)
+        spans = Span.objects.filter(annotation_set__in=note_of).order_by()
+        for pk, start, end, code, confidence, raw in spans.values_list(
+            "annotation_set_id", "start", "end", "label__code", "confidence", "raw_confidence"
+        ):
+            label = self._merged.get(code, code)
+            right = (start, end, label) in gold[note_of[pk]]
+            said = confidence if raw is None else raw
+            self.outcomes.add(label, said, right=right, fold=folds[note_of[pk]])
+
+    def _gold(self, notes: list[int]) -> dict[int, set[tuple[int, int, str]]]:
+        found: dict[int, set[tuple[int, int, str]]] = {}
+        word = f"{self.run.author.kind}:{self.run.author.name}"
+        rows = GoldVersionNote.objects.filter(version=self.version, document__in=notes)
+        for note, spans in rows.values_list("document_id", "spans"):
+            found[note] = {(start, end, self._merged.get(code, code)) for start, end, code, _ in spans}
+            self.own += sum((made or {}).get("from") == word for *_, made in spans)
+        return found
+
+
+class HeldOut:
+    """Hears what a model says of the notes that its training held out, in the order of their ids."""
+
+    def __init__(self, documents: Sequence[int]) -> None:
+        self.outcomes = Outcomes()
+        rows = Document.objects.filter(pk__in=documents).values_list("pk", "patient_id", "name")
+        whose = {pk: patient_key(patient, name) for pk, patient, name in rows}
+        self._folds = [fold_of(whose[pk]) for pk in documents if pk in whose]
+
+    def __call__(self, at: int, found: Iterable[DomainSpan], gold: Iterable[DomainSpan]) -> None:
+        """The note at place `at`: spans found and gold spans."""
+        there = {(span.start, span.end, span.label) for span in gold}
+        for span in found:
+            right = (span.start, span.end, span.label) in there
+            self.outcomes.add(span.label, span.confidence, right=right, fold=self._folds[at])
+
+
+def learned_from(model: TrainedModel | None) -> set[int]:
+    """The notes that a model is known to have learned from: how sure it is there says nothing about other notes."""
+    if model is None or model.gold_version is None:
+        return set()
+    held_out = model.card.get("held_out_notes")
+    if held_out is None:
+        return set(sides_of(model.gold_version).train)
+    rows = GoldVersionNote.objects.filter(version=model.gold_version).exclude(split=Side.TEST)
+    return set(rows.values_list("document_id", flat=True)) - set(held_out)

@@ -1,0 +1,37 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.models import User
+from models_runtime.calibration.services import calibrate, summary
+
+
+class Command(JourneyCommand):
+    help = "Calibrate a backend's confidences by a run of it and a gold version; runs from then on go by it."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("--run", required=True, metavar="NAME", help="name of the run")
+        parser.add_argument("--gold", type=int, required=True, metavar="N", help="number of the gold version")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        return summary(calibrate(project=project, run=options["run"], gold=options["gold"], actor=actor))
+
+    def say(self, result: dict[str, Any]) -> str:
+        lines = [
+            f"{result['backend']} calibrated by {result['spans']} spans of {result['run']} in {result['notes']} notes "
+            f"of gold {result['gold']}: {result['calibration']}",
+            *(f"{name:5} {was['before']:.4f} raw, {was['after']:.4f} calibrated" for name, was in _errors(result)),
+        ]
+        if result["own_gold_spans"]:
+            lines.append(
+                f"{result['own_gold_spans']} gold spans were taken over from this run: it looks surer than it is"
+            )
+        lines += [f"left out: {n} notes ({why})" for why, n in result["left_out"].items() if n]
+        return "\n".join(lines)
+
+
+def _errors(result: dict[str, Any]) -> list[tuple[str, dict[str, float]]]:
+    return [("ECE", result["ece"]), ("Brier", result["brier"])]

@@ -1,0 +1,88 @@
+"""The reliability plot: what confidences said, and how often they were right. Its figures also stand in a table."""
+
+from collections.abc import Mapping, Sequence
+from math import floor
+from typing import Any
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from annotations.core.templatetags.plots import Scale
+
+register = template.Library()
+
+Groups = Sequence[Mapping[str, Any]]
+LEFT, TOP, SIDE, RIGHT, FOOT = 44, 12, 250, 16, 46
+# Between two lines, by how long the scale may be at most.
+STEPS = ((0.3, 0.05), (0.5, 0.1), (1.0, 0.2))
+
+
+@register.simple_tag
+def reliability_plot(before: Groups, after: Groups, title: str) -> SafeString:
+    """Groups as `Reliability.as_dict` has them, raw hollow, calibrated filled. On the diagonal both are the same."""
+    lowest = _lowest([*before, *after])
+    across, up = Scale(lowest, 1.0, LEFT, LEFT + SIDE), Scale(lowest, 1.0, TOP + SIDE, TOP)
+    words = f"{title}. {_('Raw')}: {_words(before)}. {_('Calibrated')}: {_words(after)}."
+    return format_html(
+        '<svg class="plot" width="{}" height="{}" role="img" aria-label="{}">{}{}{}{}</svg>',
+        LEFT + SIDE + RIGHT,
+        TOP + SIDE + FOOT,
+        words,
+        _grid(across, up, lowest),
+        _names(),
+        _line(across, up, before, "plot-raw"),
+        _line(across, up, after, "plot-calibrated"),
+    )
+
+
+def _lowest(groups: Groups) -> float:
+    """Where the scales begin: below every point, at a whole tenth."""
+    known = [min(group["confidence"], group["share"]) for group in groups]
+    return min(0.8, floor(min(known, default=0.0) * 10) / 10)
+
+
+def _words(groups: Groups) -> str:
+    said, right = _("said"), _("right")
+    return "; ".join(f"{said} {group['confidence']:.3f}, {right} {group['share']:.3f}" for group in groups)
+
+
+def _grid(across: Scale, up: Scale, lowest: float) -> SafeString:
+    step = next(step for most, step in STEPS if 1 - lowest <= most + 1e-9)
+    places = [1 - step * n for n in range(int((1 - lowest) / step + 1e-9) + 1)]
+    lines = format_html_join(
+        "",
+        '<line class="plot-grid" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>'
+        '<text class="plot-small" x="{3}" y="{4}" text-anchor="end">{5}</text>'
+        '<text class="plot-small" x="{6}" y="{7}" text-anchor="middle">{5}</text>',
+        ((LEFT, LEFT + SIDE, up(at), LEFT - 8, up(at) + 4, f"{at:.2f}", across(at), TOP + SIDE + 18) for at in places),
+    )
+    return format_html(
+        '{}<line class="plot-diagonal" x1="{}" y1="{}" x2="{}" y2="{}"/>', lines, LEFT, TOP + SIDE, LEFT + SIDE, TOP
+    )
+
+
+def _names() -> SafeString:
+    return format_html(
+        '<text class="plot-small" x="{}" y="{}" text-anchor="middle">{}</text>'
+        '<text class="plot-small" x="{}" y="{}">{}</text>',
+        LEFT + SIDE // 2,
+        TOP + SIDE + 38,
+        _("confidence"),
+        LEFT + 6,
+        TOP + 12,
+        _("share right"),
+    )
+
+
+def _line(across: Scale, up: Scale, groups: Groups, css: str) -> SafeString:
+    """The points joined, each with the interval of its share."""
+    ends = " ".join(f"{across(group['confidence'])},{up(group['share'])}" for group in groups)
+    marks = format_html_join(
+        "",
+        '<line class="plot-whisker" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>'
+        '<circle class="plot-mark" cx="{0}" cy="{3}" r="4"/>',
+        ((across(g["confidence"]), up(g["low"]), up(g["high"]), up(g["share"])) for g in groups),
+    )
+    return format_html('<g class="{}"><polyline points="{}"/>{}</g>', css, ends, marks)

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ComparingConfig(AppConfig):
+    name = "models_runtime.comparing"
+    label = "models_comparing"

@@ -1,0 +1,142 @@
+"""An ensemble at work: members that are backends read the notes, those that are runs have read them already.
+
+So does a merged list of runs, which is no vote: its members are runs alone.
+"""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext
+
+from annotations.core.errors import ServiceError
+from annotations.domain.merging import merge
+from annotations.domain.spans import Span as DomainSpan
+from annotations.domain.spans import renamed
+from annotations.domain.voting import Member, Method
+from annotations.models import AnnotationSet, Author, Document, Project, Span
+from annotations.projects.selectors.labels import accepted_labels
+from models_runtime.backends.base import Backend, Budget, budget_of
+from models_runtime.backends.ensemble import EnsembleBackend, Votes
+from models_runtime.core.model_files import load_backend, load_model
+from models_runtime.core.registry import ENSEMBLE, MERGED
+from models_runtime.models import OF_MODEL, Run, TrainedModel
+
+Read = Callable[[Sequence[Document]], list[list[DomainSpan]]]
+
+
+class Combined:
+    """An ensemble with members that are runs: each of `readers` gives its member's reading of a batch of notes."""
+
+    def __init__(self, votes: "Votes | Merging", readers: Sequence[Read], budget: Budget) -> None:
+        self._votes, self._readers, self.budget = votes, readers, budget
+        self.revision = votes.revision
+
+    def read(self, notes: Sequence[Document]) -> list[list[DomainSpan]]:
+        """The outcome for each note."""
+        return self._votes.outcomes([read(notes) for read in self._readers])
+
+
+def combined(row: Run) -> EnsembleBackend | Combined:
+    """The ensemble that a run's row describes, with each member's revision noted in `row.params`.
+
+    Raises ServiceError, LookupError and BackendError as its members do.
+    """
+    project, asked = row.project, row.params["members"]
+    codes, _ = accepted_labels(project)
+    sources = [_author(project, each) if "author" in each else _backend(project, each["backend"]) for each in asked]
+    revisions = [_revision(source) for source in sources]
+    row.params |= {"members": [each | {"revision": said} for each, said in zip(asked, revisions, strict=True)]}
+    if row.params["method"] == MERGED:
+        return _merged(sources, revisions, codes)
+    method = Method(row.params["method"])
+    members = [Member(each["name"], float(each.get("weight", 1.0))) for each in asked]
+    backends = [source for source in sources if not isinstance(source, Author)]
+    if len(backends) == len(sources):
+        return EnsembleBackend(members, backends, method=method, label_set=project.label_set.key, codes=codes)
+    votes = Votes(members, revisions, method=method, codes=codes)
+    return Combined(votes, [_reader(source) for source in sources], budget_of(*sources))
+
+
+class Merging:
+    """Makes one list of what the runs called `names` propose, each span with who proposed it."""
+
+    def __init__(self, names: Sequence[str], revisions: Sequence[str], codes: Mapping[str, str]) -> None:
+        self._names, self._codes = list(names), codes
+        said = json.dumps([list(pair) for pair in zip(names, revisions, strict=True)])
+        self.revision = f"1-{MERGED}-{hashlib.sha256(said.encode()).hexdigest()[:16]}"
+
+    def outcomes(self, columns: Sequence[Sequence[Sequence[DomainSpan]]]) -> list[list[DomainSpan]]:
+        """The list for each note; `columns[i]` holds what the i-th run proposes in each."""
+        return [
+            [*merge(self._names, [renamed(reading, self._codes) for reading in readings])]
+            for readings in zip(*columns, strict=True)
+        ]
+
+
+def _merged(sources: Sequence[Backend | Author], revisions: Sequence[str], codes: Mapping[str, str]) -> Combined:
+    authors = [source for source in sources if isinstance(source, Author)]
+    merging = Merging([author.name for author in authors], revisions, codes)
+    return Combined(merging, [_reader(author) for author in authors], budget_of(*authors))
+
+
+def models_behind(run: Run) -> list[TrainedModel]:
+    """The trained models that a run's proposals come from: its own, or those of an ensemble's members, through runs."""
+    if run.model is not None:
+        return [run.model]
+    members = run.params.get("members", []) if run.backend == ENSEMBLE else []
+    own = [each["backend"].removeprefix(OF_MODEL) for each in members if each.get("backend", "").startswith(OF_MODEL)]
+    found = list(TrainedModel.objects.filter(project=run.project_id, pk__in=own).select_related("gold_version"))
+    authors = [each["author"] for each in members if "author" in each]
+    for one in Run.objects.filter(author__in=authors).select_related("model__gold_version", "project"):
+        found += models_behind(one)
+    return found
+
+
+def _revision(source: Backend | Author) -> str:
+    if not isinstance(source, Author):
+        return source.revision
+    run = Run.objects.filter(author=source).first()
+    return f"run-{source.pk}" + (f"-{run.revision}" if run else "")
+
+
+def _reader(source: Backend | Author) -> Read:
+    if isinstance(source, Author):
+        return lambda notes: _kept(source, notes)
+    return lambda notes: source.predict([note.text for note in notes])
+
+
+def _backend(project: Project, key: str) -> Backend:
+    if not key.startswith(OF_MODEL):
+        return load_backend(key, project, {})
+    rows = TrainedModel.objects.filter(project=project, pk=key.removeprefix(OF_MODEL))
+    model = rows.select_related("project__label_set").first()
+    if model is None:
+        raise ServiceError(gettext("a member of this ensemble is gone; start a new run without it"), code="model")
+    return load_model(model)
+
+
+def _author(project: Project, params: dict[str, Any]) -> Author:
+    author = Author.objects.filter(project=project, pk=params["author"]).first()
+    if author is None:
+        raise ServiceError(
+            gettext("a run that is a member of this ensemble is gone; start a new one without it"), code="run"
+        )
+    return author
+
+
+def _kept(author: Author, notes: Sequence[Document]) -> list[list[DomainSpan]]:
+    """What the run's readings of these notes say, by one query."""
+    found: defaultdict[int, list[DomainSpan]] = defaultdict(list)
+    rows = Span.objects.filter(
+        annotation_set__author=author,
+        annotation_set__state=AnnotationSet.State.SUBMITTED,
+        annotation_set__document__in=notes,
+    ).order_by("start", "end", "id")
+    for note, start, end, code, confidence, source in rows.values_list(
+        "annotation_set__document", "start", "end", "label__code", "confidence", "source"
+    ):
+        found[note].append(DomainSpan(start, end, code, confidence, source))
+    return [found[note.pk] for note in notes]

@@ -1,0 +1,104 @@
+"""Language models for jobs: the backend of a run, the answers kept for it, and what it cost."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotations.core.erasures import hold
+from annotations.core.errors import ServiceError
+from annotations.domain.hashing import text_sha256
+from annotations.jobs.registry import load
+from annotations.models import Document, Project
+from models_runtime.backends.base import Backend
+from models_runtime.backends.llm.params import Params, read_params
+from models_runtime.backends.llm.prompts import LabelWord
+from models_runtime.backends.llm.servers import Server
+from models_runtime.core.registry import LLM, backend_kind
+from models_runtime.core.rooms import SharedRoom
+from models_runtime.core.usage import Bill
+from models_runtime.models import LlmAnswer, Run
+
+
+def llm_backend(row: Run) -> Backend:
+    """The backend that a run was asked for: its prompt and labels are those of the run's start. Raises ServiceError."""
+    params, server = asked_for(row.params)
+    bill = Bill(row, server.price)
+    backend: Backend = load(backend_kind(LLM).factory)(
+        label_set=row.project.label_set.key,
+        labels=label_words(row.params["labels"]),
+        server=server,
+        params=params,
+        prompt=row.params["prompt"],
+        answers=KeptAnswers(row.project, bill),
+        room=room_of(server),
+        meter=bill,
+    )
+    return backend
+
+
+def room_of(server: Server) -> SharedRoom | None:
+    """What workers share of a server; a folder is read in each worker's own process, one note at a time."""
+    return None if server.folder else SharedRoom(server)
+
+
+def asked_for(given: dict[str, Any]) -> tuple[Params, Server]:
+    """Parameters as they stand on this machine. Raises ServiceError where its server is listed no more."""
+    try:
+        params = read_params(given, settings.LLM_SERVERS)
+    except ValueError as error:
+        raise ServiceError(_("this worker can't ask for it: %(error)s") % {"error": error}, code="server") from error
+    return params, settings.LLM_SERVERS[params.server]
+
+
+def label_words(rows: Sequence[Sequence[str]]) -> list[LabelWord]:
+    return [LabelWord(*row) for row in rows]
+
+
+class _Kept:
+    """What models answered, kept in the database for a project, under hashes; together with what it cost."""
+
+    def __init__(self, project: Project, bill: Bill) -> None:
+        self._project = project
+        self._bill = bill
+
+    def _found(self, key: str) -> Any:
+        rows = LlmAnswer.objects.filter(key=key, document__project=self._project)
+        return rows.values_list("found", flat=True).first()
+
+    def _keep(self, key: str, text: str, found: Any) -> None:
+        """Under the note that has this text. One that was erased in the meantime keeps nothing; its answer cost."""
+        notes = Document.objects.filter(project=self._project, sha256=text_sha256(text))
+        with transaction.atomic():
+            # Held, so that the note can't be erased before the answer is there to go with it.
+            hold(self._project.pk)
+            note = notes.values_list("pk", flat=True).first()
+            if note is not None:
+                LlmAnswer.objects.bulk_create(
+                    [LlmAnswer(document_id=note, key=key, found=found)], ignore_conflicts=True
+                )
+            self._bill.record()
+
+
+class KeptAnswers(_Kept):
+    """Places that were found (models_runtime.backends.llm.kept.Answers)."""
+
+    def find(self, key: str) -> list[tuple[int, int, str]] | None:
+        found = self._found(key)
+        return None if found is None else [(start, end, label) for start, end, label in found]
+
+    def keep(self, key: str, text: str, found: list[tuple[int, int, str]]) -> None:
+        self._keep(key, text, found)
+
+
+class KeptVerdicts(_Kept):
+    """Verdicts by number."""
+
+    def find(self, key: str) -> dict[str, str] | None:
+        found: dict[str, str] | None = self._found(key)
+        return found
+
+    def keep(self, key: str, text: str, found: dict[str, str]) -> None:
+        self._keep(key, text, found)

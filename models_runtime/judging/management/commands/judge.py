@@ -1,0 +1,90 @@
+import uuid
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.domain.scoring.judging import THRESHOLD
+from annotations.domain.splits import Side
+from annotations.jobs.waiting import wait_for
+from annotations.models import Job, User
+from models_runtime.backends.llm.prompts import LANGUAGES
+from models_runtime.judging.services.asking import start_judging
+from models_runtime.judging.services.results import result_of
+from models_runtime.models import Judging
+
+
+class Command(JourneyCommand):
+    help = "Have language models judge an author's de-identified notes against gold; stays to the end."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("--gold", type=int, required=True, metavar="N", help="number of the gold version")
+        parser.add_argument("--author", required=True, metavar="NAME", help="NAME, annotator:NAME, run:NAME")
+        parser.add_argument(
+            "--judge",
+            action="append",
+            required=True,
+            metavar="SERVER/MODEL",
+            help="a model of a server that DEIDREVIEW_LLM_SERVERS lists; once for each judge",
+        )
+        parser.add_argument(
+            "--threshold", default="", metavar="X", help=f"more than this share must agree; default: {THRESHOLD}"
+        )
+        parser.add_argument("--language", default="en", choices=list(LANGUAGES), help="of the prompt; default: en")
+        parser.add_argument("--split", default="", choices=["", *Side], help="only these notes of the version's split")
+        parser.add_argument("--notes", default="", metavar="N", help="at most so many notes, always the same ones")
+        parser.add_argument("--may-leave", action="store_true", help="the notes may be sent to another machine")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        judging = start_judging(
+            project=find_project(options["project"]),
+            gold=options["gold"],
+            author=options["author"],
+            judges=options["judge"],
+            may_leave=options["may_leave"],
+            actor=actor,
+            key=uuid.uuid4().hex,
+            split=options["split"],
+            language=options["language"],
+            threshold=options["threshold"],
+            most_notes=options["notes"],
+        )
+        wait_for(Job.objects.get(judging=judging), tell=None if options["json"] else self.stderr)
+        judging = Judging.objects.select_related("job", "author", "gold_version").get(pk=judging.pk)
+        job = judging.job
+        if job is not None and job.state in (Job.State.FAILED, Job.State.CANCELLED):
+            raise ServiceError(f"the judging {job.get_state_display().lower()}: {job.error}", code="judge")
+        return result_of(judging)
+
+    def say(self, result: dict[str, Any]) -> str:
+        lines = [
+            f"{result['author']} judged against gold {result['gold']} on {result['notes']} notes, "
+            f"{result['entities']} entities, threshold {result['threshold']}",
+            _line("majority", result["majority"]["micro"]),
+            *(_line(judge["judge"], judge["micro"]) for judge in result["judges"]),
+            _line("counted in the rewritten text", result["rewritten"]["micro"]),
+            _line("exact spans and labels", result["spans"]["micro"]),
+            f"discarded, as no more than the threshold agreed: {result['discarded']}",
+        ]
+        lines += [f"{judge['judge']} stopped: {judge['stopped']}" for judge in result["judges"] if judge["stopped"]]
+        lines += [
+            f"{judge['judge']} failed on {judge['failed_notes']} notes"
+            for judge in result["judges"]
+            if judge["failed_notes"]
+        ]
+        if result["judged_by_fewer"]:
+            lines.append(f"judged by fewer than all judges: {result['judged_by_fewer']} entities")
+        return "\n".join(lines)
+
+
+def _line(name: str, figures: dict[str, Any]) -> str:
+    rates = " · ".join(
+        f"{word} {_shown(figures[key])}" for word, key in (("P", "precision"), ("R", "recall"), ("F1", "f1"))
+    )
+    return f"{name[:40]:40} {rates} ({figures['tp']} TP, {figures['fn']} FN, {figures['fp']} FP)"
+
+
+def _shown(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.4f}"

@@ -1,0 +1,45 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.models import User
+from models_runtime.loop.services.loop import loop_of
+from models_runtime.loop.services.rounds import rounds
+
+
+class Command(JourneyCommand):
+    help = "The loop of a project by round: gold, model, F1 on the notes held out, acts per span, seconds per note."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        state = loop_of(project)
+        return {
+            "rounds": [each.as_dict() for each in rounds(project)],
+            "gold_notes": state.gold,
+            "left": state.left,
+            "held_out": state.held_out,
+            "next": state.next,
+        }
+
+    def say(self, result: dict[str, Any]) -> str:
+        lines = [_line(each) for each in result["rounds"]]
+        held = "nothing held out" if not result["held_out"] else f"{result['held_out']} notes held out"
+        lines.append(f"now {result['gold_notes']} gold notes, {result['left']} left, {held}; next: {result['next']}")
+        return "\n".join(lines)
+
+
+def _line(each: dict[str, Any]) -> str:
+    gold = f"{each['gold_notes']} notes, {each['gold_spans']} spans" if each["gold_notes"] is not None else "no version"
+    if each["model"] is None:
+        model = "no model"
+    elif each["f1"] is None:
+        model = f"{each['model']}, nothing held out"
+    else:
+        model = f"{each['model']}, F1 {each['f1']:.4f}{'' if each['comparable'] else ' (other notes: not comparable)'}"
+    acts = "no note closed" if each["acts_per_span"] is None else f"{each['acts_per_span']:.3f} acts per span"
+    seconds = "" if each["seconds_per_note"] is None else f", {each['seconds_per_note']:.0f} s per note"
+    return f"round {each['round']}: gold {gold}; {model}; {each['notes_reviewed']} notes reviewed, {acts}{seconds}"

@@ -1,0 +1,143 @@
+"""The loop, round by round: a gold version, what learned from it, what that read, and what its review cost.
+
+Everything is derived from rows that are there anyway. A round lasts from the freezing of its version to that of the
+next; what was reviewed before the first version is round 0.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotations.core.kept import key_of
+from annotations.models import Event, GoldVersion, GoldVersionNote, Project, Verb
+from annotations.review.services.effort import Effort, effort_between
+from models_runtime.models import Run, TrainedModel
+from models_runtime.training.services.model_cards import headline
+
+State = TrainedModel.State
+LEARNED = (State.READY, State.RETIRED)
+BATCH = 500
+
+
+@dataclass(frozen=True)
+class Round:
+    """`model` is the last that learned from the version; `more` learned from it besides. `run` is its last run.
+
+    `hold_out` stands for the notes that the model was scored on, with their gold: equal numbers, equal notes.
+    """
+
+    version: GoldVersion | None
+    effort: Effort
+    model: TrainedModel | None = None
+    more: int = 0
+    run: Run | None = None
+    hold_out: str = ""
+    comparable: bool = False
+
+    @property
+    def number(self) -> int:
+        return self.version.number if self.version else 0
+
+    @property
+    def f1(self) -> float | None:
+        """Exact spans by label, on the notes held out."""
+        found = headline(self.model.card) if self.model else None
+        return found["f1"] if found else None
+
+    @property
+    def held_out(self) -> int:
+        return int(self.model.card.get("held_out") or 0) if self.model else 0
+
+    def as_dict(self) -> dict[str, Any]:
+        gold, model, effort = self.version, self.model, self.effort
+        return {
+            "round": self.number,
+            "gold_notes": gold.note_count if gold else None,
+            "gold_spans": gold.span_count if gold else None,
+            "gold_hash": gold.content_hash if gold else None,
+            "model": model.name if model else None,
+            "other_models": self.more,
+            "f1": self.f1,
+            "held_out": self.held_out if model else None,
+            "comparable": self.comparable,
+            "run": self.run.author.name if self.run else None,
+            "acts": effort.acts,
+            "bulk_acts": effort.bulk,
+            "notes_reviewed": effort.notes,
+            "spans_reviewed": effort.spans,
+            "acts_per_span": effort.acts_per_span,
+            "seconds_per_note": effort.seconds_per_note,
+        }
+
+
+def rounds(project: Project) -> list[Round]:
+    """In order. Round 0 only where something was reviewed before the first version."""
+    versions = list(project.gold_versions.order_by("number"))
+    ends = _ends(project, versions)
+    efforts = [effort_between(project, after, upto) for after, upto in zip([0, *ends], [*ends, None], strict=True)]
+    models = _models(project)
+    runs = _runs(project)
+    found = [Round(None, efforts[0])] if efforts[0].acts or not versions else []
+    for version, effort in zip(versions, efforts[1:], strict=True):
+        learned = models.get(version.pk, [])
+        model = learned[0] if learned else None
+        found.append(
+            Round(
+                version, effort, model, max(len(learned) - 1, 0), runs.get(model.pk) if model else None,
+                _hold_out(version, model),
+            )
+        )  # fmt: skip
+    return _compared(found)
+
+
+def _ends(project: Project, versions: Sequence[GoldVersion]) -> list[int]:
+    """The event that froze each version; the last before it where that event is not to be found."""
+    events = Event.objects.filter(project_id=project.pk)
+    frozen = {data.get("version"): pk for pk, data in events.filter(verb=Verb.GOLD_FROZEN).values_list("pk", "data")}
+    return [
+        frozen.get(version.number)
+        or events.filter(at__lte=version.created_at).order_by("-pk").values_list("pk", flat=True).first()
+        or 0
+        for version in versions
+    ]
+
+
+def _models(project: Project) -> dict[int, list[TrainedModel]]:
+    """By gold version, the newest first; only those that came to an end."""
+    found: dict[int, list[TrainedModel]] = defaultdict(list)
+    rows = TrainedModel.objects.filter(project=project, state__in=LEARNED, gold_version__isnull=False)
+    for model in rows.order_by("-pk").defer("losses", "hold_out"):
+        found[model.gold_version_id or 0].append(model)
+    return found
+
+
+def _runs(project: Project) -> dict[int, Run]:
+    """The last run of each model."""
+    rows = Run.objects.filter(project=project, model__isnull=False).select_related("author", "job").order_by("pk")
+    return {run.model_id or 0: run for run in rows}
+
+
+def _hold_out(version: GoldVersion, model: TrainedModel | None) -> str:
+    """A hash of the notes held out and of their gold; empty where none were."""
+    documents = (model.card.get("held_out_notes") if model else None) or []
+    if model is None or headline(model.card) is None:
+        return ""
+    notes: list[Any] = []
+    for at in range(0, len(documents), BATCH):
+        rows = GoldVersionNote.objects.filter(version=version, document__in=documents[at : at + BATCH])
+        for document, spans in rows.order_by("document").values_list("document", "spans"):
+            notes.append([document, [span[:3] for span in spans]])
+    return key_of(notes)
+
+
+def _compared(found: list[Round]) -> list[Round]:
+    """Scores stand beside each other where they are of the notes that the newest model was scored on."""
+    last = next((each.hold_out for each in reversed(found) if each.hold_out), "")
+    return [
+        Round(
+            each.version, each.effort, each.model, each.more, each.run, each.hold_out,
+            comparable=bool(last) and each.hold_out == last,
+        )
+        for each in found
+    ]  # fmt: skip

@@ -1,0 +1,104 @@
+"""The loop: rounds of freezing, training, running and reviewing, with the way to the next step."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.refusals import sentence
+from annotations.core.requests import Request
+from annotations.core.templatetags.plots import Point, nice_top
+from annotations.gold.forms import HoldOutForm
+from annotations.gold.services.rounds import begin_round
+from models_runtime.core.registry import TRAINABLE
+from models_runtime.loop.services.loop import loop_of
+from models_runtime.loop.services.rounds import Round, rounds
+
+
+@require_safe
+def loop(request: Request, slug: str) -> HttpResponse:
+    access = enter(request.user, slug, Can.READ_NOTES)
+    state = loop_of(access.project)
+    found = rounds(access.project)
+    kind, first = next(iter(TRAINABLE.items()))
+    context = {
+        "access": access,
+        "state": state,
+        "rounds": found,
+        "begun": state.version is not None or any(each.effort.acts for each in found),
+        "same": sum(each.comparable for each in found),
+        "held_out": next((each.held_out for each in reversed(found) if each.comparable), 0),
+        "plots": _plots(found),
+        "form": HoldOutForm(),
+        "algorithm": f"{kind}:{next(iter(first.algorithms))}",
+        "may": _may(access),
+        "token": uuid.uuid4(),
+    }
+    return render(request, "loop/loop.html", context)
+
+
+def _may(access: Access) -> dict[str, bool]:
+    """Which steps this person may take."""
+    manages, decides = access.can(Can.MANAGE), access.can(Can.MAKE_GOLD)
+    return {"freeze": decides, "train": manages, "run": manages, "review": decides}
+
+
+def _plots(found: Sequence[Round]) -> list[dict[str, Any]]:
+    """A plot for each figure that at least one round has."""
+    versions = [each for each in found if each.version]
+    f1 = _("F1 on the notes held out")
+    plots: list[tuple[str, int, list[tuple[Round, float | None, str]]]] = [
+        (_("Gold spans"), 0, [(each, each.version.span_count, "") for each in found if each.version]),
+        (f1, 3, [(each, each.f1 if each.comparable else None, _why(each)) for each in versions]),
+        (_("Acts per span"), 2, [(each, each.effort.acts_per_span, "") for each in found]),
+        (_("Seconds per note"), 0, [(each, each.effort.seconds_per_note, "") for each in found]),
+    ]
+    return [
+        {
+            "title": title,
+            "digits": digits,
+            "points": [Point(str(each.number), value, words=words) for each, value, words in rows],
+            "top": 1.0 if title == f1 else nice_top([value for _each, value, _words in rows if value]),
+        }
+        for title, digits, rows in plots
+        if any(value is not None for _each, value, _words in rows)
+    ]
+
+
+def _why(each: Round) -> str:
+    """Why a round has no score beside the others."""
+    if each.model is None:
+        return _("no model")
+    if each.f1 is None:
+        return _("nothing held out")
+    return "" if each.comparable else _("other notes")
+
+
+@require_POST
+def loop_freeze(request: Request, slug: str) -> HttpResponse:
+    """Begin the next round: POST `share`, the percent held out where nothing is yet. Twice is once."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    form = HoldOutForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Hold out 1 to 90 percent of the notes. Nothing was frozen."))
+        return redirect("loop", slug)
+    try:
+        begun = begin_round(project=access.project, actor=access.user, share=form.cleaned_data["share"])
+    except ServiceError as error:
+        messages.error(request, sentence(error))
+        return redirect("loop", slug)
+    number = {"number": begun.version.number}
+    if begun.made:
+        messages.success(request, _("Version %(number)s is frozen: a round begins.") % number)
+    elif begun.split:
+        messages.success(request, _("Notes of version %(number)s are held out: a round begins.") % number)
+    else:
+        messages.info(request, _("Nothing has changed since version %(number)s; it stands.") % number)
+    return redirect("loop", slug)

@@ -1,0 +1,50 @@
+import os
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import run_checks
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotations.core.errors import ServiceError
+from annotations.ops.management.commands.load_demo import PASSWORD, PEOPLE
+from models_runtime.ops.services import preparing
+
+DEMO_SLUG = "demo"
+
+
+class Command(BaseCommand):
+    help = "Before a start: check and migrate the database (after a backup), collect static files, load the demo."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--public", action="store_true", help="other machines will reach it: refuse demo passwords")
+        parser.add_argument(
+            "--greeting-fd", type=int, metavar="N", help="write what to tell the user to this descriptor"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for found in run_checks(tags=["start"]):
+            self.stderr.write(f"deidreview: {found.msg} {found.hint}")
+        try:
+            with preparing.alone(say=self._say):
+                preparing.prepare_database(say=self._say)
+                preparing.collect_static(say=self._say)
+                if settings.DEMO:
+                    preparing.load_demo(slug=DEMO_SLUG, say=self._say)
+            if options["public"]:
+                preparing.refuse_public_passwords(names=list(PEOPLE), password=PASSWORD)
+        except ServiceError as error:
+            raise CommandError(str(error)) from error
+        if options["greeting_fd"] is not None:
+            os.write(options["greeting_fd"], self._greeting().encode())
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
+
+    def _greeting(self) -> str:
+        if settings.DEMO:
+            return f"Demo logins: {', '.join(PEOPLE)}; password of each: {PASSWORD}"
+        if preparing.has_people():
+            return ""
+        return "Nobody can sign in yet: make the first account with .venv/bin/python manage.py createsuperuser"

@@ -1,0 +1,25 @@
+"""What people worded about runs, models and judges, listed at an erasure (annotations.ops.selectors.free_texts)."""
+
+from collections.abc import Iterator
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from annotations.models import Author, Project
+from annotations.ops.selectors.free_texts import FreeText
+from models_runtime.models import Judging, Run, TrainedModel
+
+
+def worded(project: Project) -> Iterator[FreeText]:
+    """Names and prompts that somebody wrote."""
+    slug = project.slug
+    if runs := Author.objects.filter(project=project, kind__in=Author.MODELS).count():
+        yield FreeText(_("Names of runs"), runs, reverse("runs", args=[slug]))
+    for run in Run.objects.filter(project=project, params__has_key="prompt").select_related("author"):
+        words = _("Prompt of the run %(name)s") % {"name": run.author.name}
+        yield FreeText(words, 1, reverse("run", args=[slug, run.pk]))
+    if models := TrainedModel.objects.filter(project=project).count():
+        yield FreeText(_("Names of trained models"), models, reverse("models", args=[slug]))
+    for judging in Judging.objects.filter(project=project).exclude(prompt=""):
+        words = _("Prompt of the judges, number %(number)s") % {"number": judging.pk}
+        yield FreeText(words, 1, reverse("judging", args=[slug, judging.pk]))

@@ -1,0 +1,52 @@
+"""The items of a run, batch by batch: a batch is a worker's share, as large as its backend takes at once."""
+
+import time
+from collections.abc import Iterator
+
+from django.db.models import QuerySet
+
+from annotations.domain.tokens import estimated
+from annotations.jobs.runner import Claim, take_share
+from annotations.jobs.runner.shares import Held
+from models_runtime.backends.base import Budget
+from models_runtime.models import Run, RunItem
+
+# How often the worker that has the run looks for what others are still at (seconds).
+LOOK_EVERY = 0.25
+
+
+def batches(claim: Claim, run: Run, budget: Budget) -> Iterator[list[RunItem]]:
+    """Shares of what is pending, in order of id, until nothing is. What failed is not pending, so nothing comes twice.
+
+    A helper ends when nothing is free; the worker that has the run waits for what others have in hand, which comes
+    back when they die.
+    """
+    while True:
+        ids = take_share(claim, lambda held: _free(run, held, budget))
+        if ids:
+            claim.check()
+            yield list(RunItem.objects.filter(pk__in=ids).select_related("document").order_by("id"))
+        elif claim.leads and pending(run).exists():
+            claim.check()
+            time.sleep(LOOK_EVERY)
+        else:
+            return
+
+
+def pending(run: Run) -> QuerySet[RunItem]:
+    return RunItem.objects.filter(run=run, state=RunItem.State.PENDING)
+
+
+def _free(run: Run, held: Held, budget: Budget) -> list[int]:
+    """The next ids that nobody has in hand, none beyond the share of another."""
+    rows = pending(run)
+    for first, last in held:
+        rows = rows.exclude(id__range=(first, last))
+    ids: list[int] = []
+    tokens = 0
+    for pk, length in rows.order_by("id").values_list("id", "document__length")[: budget.notes]:
+        tokens += estimated(length)
+        if ids and (tokens > budget.tokens or any(ids[0] < first < pk for first, _ in held)):
+            break
+        ids.append(pk)
+    return ids

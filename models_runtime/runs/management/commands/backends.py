@@ -1,0 +1,29 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.models import User
+from models_runtime.runs.services.backend_rows import as_dict, backend_rows
+
+
+class Command(JourneyCommand):
+    help = "What notes can be read with, and how each is: ready, a library or weights missing, no worker alive."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", nargs="?", help="with its trained models and last runs")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"]) if options["project"] else None
+        return {
+            "project": project.slug if project else None,
+            "backends": [as_dict(row) for row in backend_rows(project)],
+        }
+
+    def say(self, result: dict[str, Any]) -> str:
+        lines = []
+        for row in result["backends"]:
+            lines.append(f"{row['backend']:12} {row['health']:10} {row['title']}; queue {row['queue']}")
+            if row["words"]:
+                lines.append(f"{'':12} {row['words']}")
+        return "\n".join(lines)

@@ -1,0 +1,42 @@
+import uuid
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.jobs.waiting import wait_for
+from annotations.models import Job, User
+from models_runtime.runs.services.merging import review_together
+from models_runtime.runs.services.runs import run_counts
+
+
+class Command(JourneyCommand):
+    help = "Merge the proposals of finished runs into one list for review, which says of each how many runs agree."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("runs", metavar="RUN", nargs="+", help="names of runs that have ended, or were imported")
+        parser.add_argument("--name", default="", help="of the merged list")
+        parser.add_argument("--wait", action="store_true")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        run = review_together(
+            project=find_project(options["project"]), runs=options["runs"], actor=actor, name=options["name"],
+            key=uuid.uuid4().hex,
+        )  # fmt: skip
+        if options["wait"]:
+            wait_for(Job.objects.get(run=run), tell=None if options["json"] else self.stderr)
+        job = Job.objects.get(run=run)
+        if job.state in (Job.State.FAILED, Job.State.CANCELLED):
+            raise ServiceError(f"the list {run.author.name} {job.get_state_display().lower()}: {job.error}", code="run")
+        members = [member["name"] for member in run.params["members"]]
+        known = {"run": run.author.name, "run_id": run.author_id, "job": job.pk, "state": job.state, "members": members}
+        return known | run_counts(run) | {"left_out": run.params["left_out"]}
+
+    def say(self, result: dict[str, Any]) -> str:
+        return (
+            f"merged list {result['run']} (job {result['job']}, {result['state']}): {result['done']} notes done, "
+            f"{result['pending']} to do"
+            + (f"; {result['left_out']} left out: not every run had read them" if result["left_out"] else "")
+        )

@@ -1,0 +1,27 @@
+from django.urls import URLPattern, path
+
+from models_runtime.core.registry import PIPELINE, TAGGER
+from models_runtime.runs.views import backends, combining, foreign, llm, merging, runs
+
+urlpatterns: list[URLPattern] = [
+    path("projects/<slug:slug>/backends/", backends.backends, name="backends"),
+    path("projects/<slug:slug>/runs/", runs.runs, name="runs"),
+    path("projects/<slug:slug>/runs/start", runs.run_start, name="run_start"),
+    path(
+        "projects/<slug:slug>/runs/pipelines/<str:name>/",
+        foreign.run_foreign,
+        {"backend": PIPELINE},
+        name="run_pipeline",
+    ),
+    path(
+        "projects/<slug:slug>/runs/transformers/<path:name>/",
+        foreign.run_foreign,
+        {"backend": TAGGER},
+        name="run_tagger",
+    ),
+    path("projects/<slug:slug>/runs/together", merging.runs_together, name="runs_together"),
+    path("projects/<slug:slug>/runs/combine/", combining.run_combine, name="run_combine"),
+    path("projects/<slug:slug>/runs/llm/", llm.run_llm, name="run_llm"),
+    path("projects/<slug:slug>/runs/<int:pk>/", runs.run, name="run"),
+    path("projects/<slug:slug>/runs/<int:pk>/retry", runs.run_retry, name="run_retry"),
+]

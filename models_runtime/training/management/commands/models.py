@@ -1,0 +1,73 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.models import Project, User
+from models_runtime.models import TrainedModel
+from models_runtime.training.services.model_cards import summary
+from models_runtime.training.services.trained import model_named, rename_model, retire_model, upload_model, write_model
+
+
+class Command(JourneyCommand):
+    help = (
+        "The trained models of a project, newest first, with the scores on their held-out notes; "
+        "or one of them brought in, taken out, renamed or retired. A MODEL is its name, or model:ID."
+    )
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        act = parser.add_mutually_exclusive_group()
+        act.add_argument("--upload", type=Path, metavar="FILE", help="take a model's file that deidreview wrote")
+        act.add_argument("--download", metavar="MODEL", help="write its file to --to; it holds words of notes")
+        act.add_argument("--rename", metavar="MODEL", help="give it another --name")
+        act.add_argument(
+            "--retire", metavar="MODEL", help="out of use, its weights deleted: no way back but a downloaded copy"
+        )
+        parser.add_argument("--to", type=Path, metavar="FILE", help="with --download: a file that is not there yet")
+        parser.add_argument("--name", default="", help="with --upload or --rename")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        changed = self._changed(project, actor, options)
+        if changed is not None:
+            return {"project": project.slug, "models": [summary(changed)]}
+        rows = TrainedModel.objects.filter(project=project).select_related("gold_version", "project")
+        return {"project": project.slug, "models": [summary(row) for row in rows]}
+
+    def _changed(self, project: Project, actor: User | None, options: dict[str, Any]) -> TrainedModel | None:
+        """The model that was asked for by name or file; None where the list was."""
+        name, to = options["name"], options["to"]
+        if name and not (options["upload"] or options["rename"]):
+            raise ServiceError("--name belongs to --upload or --rename", code="name")
+        if (to is None) != (options["download"] is None):
+            raise ServiceError("--download MODEL and --to FILE belong together", code="to")
+        if options["upload"]:
+            return _uploaded(project, options["upload"], name, actor)
+        if options["download"]:
+            return write_model(model=model_named(project, options["download"]), path=to, actor=actor)
+        if options["rename"]:
+            return rename_model(model=model_named(project, options["rename"]), name=name, actor=actor)
+        if options["retire"]:
+            return retire_model(model=model_named(project, options["retire"]), actor=actor)
+        return None
+
+    def say(self, result: dict[str, Any]) -> str:
+        if not result["models"]:
+            return "no models yet: train one with train_model PROJECT --gold N"
+        return "\n".join(
+            f"{row['model']:24} {row['state']:10} {row['backend']:5} "
+            + (f"F1 {row['f1']:.4f}" if row["f1"] is not None else "F1 unknown")
+            + (f"  {row['trouble']}" if row["trouble"] else "")
+            for row in result["models"]
+        )
+
+
+def _uploaded(project: Project, path: Path, name: str, actor: User | None) -> TrainedModel:
+    try:
+        with path.open("rb") as content:
+            return upload_model(project=project, content=content, actor=actor, name=name)
+    except OSError as error:
+        raise ServiceError(f"{path} can't be read: {error.strerror}", code="file") from None

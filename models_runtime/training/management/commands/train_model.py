@@ -1,0 +1,79 @@
+import uuid
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.jobs.waiting import wait_for
+from annotations.models import Job, User
+from models_runtime.core.registry import TRAINABLE
+from models_runtime.training.services.model_cards import summary
+from models_runtime.training.services.training import start_training
+
+ALGORITHMS = [name for kind in TRAINABLE.values() for name in kind.algorithms]
+
+
+def _kind_of(algorithm: str) -> str:
+    """The kind that has the algorithm; the default one where none has, which then says what there is."""
+    kinds = [key for key, kind in TRAINABLE.items() if algorithm in kind.algorithms]
+    if len(kinds) > 1:
+        raise ServiceError(
+            f"{algorithm} is an algorithm of several kinds; say --backend {' or '.join(kinds)}", code="backend"
+        )
+    return kinds[0] if kinds else next(iter(TRAINABLE))
+
+
+class Command(JourneyCommand):
+    help = "Train a model on a gold version. --wait stays to the end, and does the work itself if no worker lives."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("--gold", type=int, required=True, metavar="N", help="number of the gold version")
+        parser.add_argument(
+            "--backend", default="", choices=TRAINABLE, help="the kind of model; default: the algorithm's"
+        )
+        parser.add_argument("--algorithm", default="", metavar="NAME", help=f"one of {', '.join(ALGORITHMS)}")
+        parser.add_argument("--iterations", type=int, metavar="N", help="at most so many; default: the algorithm's own")
+        parser.add_argument(
+            "--base", default="", metavar="NAME", help="of a transformer: weights or a model to begin with"
+        )
+        parser.add_argument(
+            "--adapt",
+            type=int,
+            default=0,
+            metavar="N",
+            help="of a transformer or a BiLSTM-CRF: epochs on the notes' language first, labels aside",
+        )
+        parser.add_argument(
+            "--grouping", type=int, default=0, metavar="N", help="of a BiLSTM-CRF: sentences read as one"
+        )
+        parser.add_argument("--language", default="", metavar="CODE", help="learn from notes in this language only")
+        parser.add_argument("--name", default="", help="of the model, for run_model PROJECT NAME")
+        parser.add_argument("--wait", action="store_true")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        model = start_training(
+            project=find_project(options["project"]),
+            gold=options["gold"],
+            actor=actor,
+            key=uuid.uuid4().hex,
+            name=options["name"],
+            backend=options["backend"] or _kind_of(options["algorithm"]),
+            **{word: options[word] for word in ("algorithm", "iterations", "base", "adapt", "grouping", "language")},
+        )
+        job = Job.objects.get(trained_model=model)
+        if options["wait"]:
+            wait_for(job, tell=None if options["json"] else self.stderr)
+            model.refresh_from_db()
+        if job.state in (Job.State.FAILED, Job.State.CANCELLED):
+            raise ServiceError(
+                f"the training of {model.name} {job.get_state_display().lower()}: {job.error}", code="train"
+            )
+        return summary(model) | {"job": job.pk}
+
+    def say(self, result: dict[str, Any]) -> str:
+        line = f"model {result['model']} (job {result['job']}): {result['state']}"
+        if result["f1"] is not None:
+            line += f"; held-out notes: F1 {result['f1']:.4f}, characters found {result['character_recall']:.4f}"
+        return line

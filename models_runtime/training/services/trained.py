@@ -1,0 +1,208 @@
+"""Trained models as people handle them: brought in as files, taken out, renamed, retired, and how each is."""
+
+import io
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.core.events import record
+from annotations.core.stored_files import CHUNK, read_chunks, store_file
+from annotations.models import Project, StoredFile, User, Verb
+from annotations.transfer.services.sources import megabytes
+from models_runtime.backends import children
+from models_runtime.backends.base import BackendError
+from models_runtime.core.model_files import missing_labels
+from models_runtime.core.model_names import free_name, good_model_name, taken
+from models_runtime.core.registry import TRAINABLE
+from models_runtime.models import OF_MODEL, TrainedModel
+
+State = TrainedModel.State
+ZIP = b"PK\x03\x04"
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """A model as the list shows it. `trouble`: why it can't be run, in plain words; empty where it can."""
+
+    model: TrainedModel
+    trouble: str
+    runs: int
+
+
+def model_rows(models: Iterable[TrainedModel]) -> list[ModelRow]:
+    return [ModelRow(model, trouble_of(model), model.runs.count()) for model in models]
+
+
+def trouble_of(model: TrainedModel) -> str:
+    """Why a ready model can't be run; empty for one that can, and for one that isn't ready."""
+    if model.state != State.READY:
+        return ""
+    if model.stored_file_id is None:
+        return _("Its weights are gone: train it anew, or upload it again.")
+    if missing := missing_labels(model, model.card.get("labels", [])):
+        return _("It has labels that this project lacks: %(labels)s") % {"labels": missing}
+    return ""
+
+
+def upload_model(*, project: Project, content: IO[bytes], actor: User | None, name: str = "") -> TrainedModel:
+    """Take a model's file that deidreview wrote, here or elsewhere. The same file again is the same model.
+
+    It is opened in a process of its own first, by the kind that its card names: what crashes that process is refused.
+    Raises ServiceError.
+    """
+    name = good_model_name(name) if name.strip() else ""
+    size = content.seek(0, io.SEEK_END)
+    content.seek(0)
+    if size > settings.UPLOAD_MAX_BYTES:
+        limit = megabytes(settings.UPLOAD_MAX_BYTES)
+        raise ServiceError(
+            _("%(size)s is more than is taken at once (%(limit)s)") % {"size": megabytes(size), "limit": limit},
+            code="size",
+        )
+    if content.read(len(ZIP)) != ZIP:
+        raise ServiceError(
+            _(
+                "only model files that deidreview wrote are taken (a zip with a card, a lexicon and weights); "
+                "pickles and other formats are never opened"
+            ),
+            code="format",
+        )
+    content.seek(0)
+    try:
+        with children.on_disk(iter(lambda: content.read(CHUNK), b"")) as path:
+            card = children.check({kind.format: kind.child for kind in TRAINABLE.values()}, path)
+    except BackendError as error:
+        raise ServiceError(str(error), code="format") from error
+    content.seek(0)
+    backend = next(key for key, kind in TRAINABLE.items() if kind.format == card["format"])
+    return _take(project, backend, name, card, content, actor)
+
+
+def _take(
+    project: Project, backend: str, name: str, card: dict[str, object], content: IO[bytes], actor: User | None
+) -> TrainedModel:
+    try:
+        with transaction.atomic():
+            Project.objects.select_for_update().get(pk=project.pk)
+            name = name or free_name(project, backend)
+            file = f"{slugify(name) or backend}.zip"
+            stored = store_file(project=project, kind=StoredFile.Kind.MODEL, name=file, content=content, actor=actor)
+            there = TrainedModel.objects.filter(
+                project=project, state=State.READY, stored_file__sha256=stored.sha256
+            ).first()
+            if there is not None:
+                stored.delete()
+                return there
+            row = TrainedModel.objects.create(
+                project=project,
+                name=name,
+                backend=backend,
+                state=State.READY,
+                card=card
+                | {
+                    "uploaded": True,
+                    "sha256": stored.sha256,
+                    "date": timezone.now().isoformat(timespec="seconds"),
+                },
+                stored_file=stored,
+                created_by=actor,
+            )
+            record(
+                verb=Verb.MODEL_UPLOADED,
+                actor=actor,
+                project_id=project.pk,
+                data={"model": row.pk, "sha256": stored.sha256, "size": stored.size},
+            )
+    except IntegrityError as error:
+        raise taken(name) from error
+    return row
+
+
+def model_named(project: Project, word: str) -> TrainedModel:
+    """The model of a name, or `model:ID`: the one in use, else the newest. Raises ServiceError naming the choices."""
+    rows = list(TrainedModel.objects.filter(project=project).select_related("project", "stored_file").order_by("-pk"))
+    found = [row for row in rows if word in (row.name, f"{OF_MODEL}{row.pk}")]
+    if not found:
+        choices = ", ".join(dict.fromkeys(row.name for row in rows)) or "none yet"
+        raise ServiceError(
+            _("there is no model %(word)s; there are: %(choices)s") % {"word": repr(word), "choices": choices},
+            code="model",
+        )
+    return next((row for row in found if row.state in TrainedModel.LIVE), found[0])
+
+
+def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> TrainedModel:
+    """A model's file on this machine's disk, for nobody else to read: it holds words of notes. Raises ServiceError."""
+    stored = model.stored_file
+    if stored is None:
+        raise ServiceError(
+            _("the model %(name)s has no file: it is %(state)s") % {"name": model.name, "state": model.state},
+            code="file",
+        )
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise ServiceError(_("%(path)s is there already; nothing was written") % {"path": path}, code="file") from None
+    except OSError as error:
+        raise ServiceError(
+            _("%(path)s can't be written: %(strerror)s") % {"path": path, "strerror": error.strerror}, code="file"
+        ) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(read_chunks(stored))
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    record(
+        verb=Verb.FILE_DOWNLOADED,
+        actor=actor,
+        project_id=model.project_id,
+        data={"file": stored.pk, "size": stored.size},
+    )
+    return model
+
+
+def rename_model(*, model: TrainedModel, name: str, actor: User | None) -> TrainedModel:
+    """Give a model another name; its runs keep theirs. Raises ServiceError."""
+    name = good_model_name(name)
+    if name == model.name:
+        return model
+    try:
+        with transaction.atomic():
+            row = TrainedModel.objects.select_for_update().get(pk=model.pk)
+            row.name = name
+            row.save(update_fields=["name"])
+            record(
+                verb=Verb.MODEL_RENAMED,
+                actor=actor,
+                project_id=row.project_id,
+                data={"model": row.pk},
+            )
+    except IntegrityError as error:
+        raise taken(name) from error
+    return row
+
+
+def retire_model(*, model: TrainedModel, actor: User | None) -> TrainedModel:
+    """Take a model out of use and delete its weights; its card and its runs stay. A second time changes nothing."""
+    with transaction.atomic():
+        row = TrainedModel.objects.select_for_update().get(pk=model.pk)
+        if row.state == State.RETIRED:
+            return row
+        if row.state == State.TRAINING:
+            raise ServiceError(_("this model is still being trained: cancel the training, or wait for it"), code="live")
+        if row.stored_file_id is not None:
+            StoredFile.objects.filter(pk=row.stored_file_id).delete()
+        row.state, row.retired_at, row.stored_file = State.RETIRED, timezone.now(), None
+        row.save(update_fields=["state", "retired_at", "stored_file"])
+        record(verb=Verb.MODEL_RETIRED, actor=actor, project_id=row.project_id, data={"model": row.pk})
+    return row

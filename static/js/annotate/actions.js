@@ -1,0 +1,55 @@
+/** Every key of the workbench: what it does and how the `?` sheet names it. Labels bring their own keys, and so do other parts. */
+
+import { byId } from "../editor/dom.js";
+import { words } from "../editor/words.js";
+
+const { change, note, labels: labelsGroup } = words.groups;
+const { keys: what } = words;
+
+/** @returns {import("../editor/keys.js").Action[]} */
+export function actions(workbench) {
+  const { work } = workbench;
+  const { labelling } = work;
+  const link = (id) => {
+    const { href } = byId(id);
+    if (href) workbench.go(href);
+    else workbench.say(words.noFurther);
+  };
+  return [
+    ...work.moving.actions(),
+    ...work.resizing.actions(),
+    ...work.growing.actions(),
+    ...work.picker.actions(),
+    { keys: ["Escape"], group: words.groups.move, what: what.escape, run: () => work.escape() },
+    { keys: [".", " "], group: change, what: what.repeat, run: () => labelling.repeat() },
+    { keys: ["F2"], group: change, what: what.palette, run: () => work.openPalette(true) },
+    ...work.mentions.actions(),
+    ...labelling.goingOn.actions(),
+    { keys: ["Delete", "Backspace"], group: change, what: what.remove, run: () => labelling.remove() },
+    { keys: ["Ctrl+z"], group: change, what: what.undo, run: () => labelling.undo() },
+    { keys: ["Ctrl+Shift+z", "Ctrl+y"], group: change, what: what.redo, run: () => labelling.redo() },
+    {
+      keys: ["Enter"],
+      group: note,
+      what: what.enter,
+      run: () => (work.range ? work.openPalette(true) : void workbench.handing.submit()),
+    },
+    ...words.mouse.map(([hand, says]) => ({ keys: [], hand, group: words.groups.mouse, what: says, run: () => false })),
+    { keys: ["Ctrl+Enter"], group: note, what: what.submit, run: () => void workbench.handing.submit() },
+    { keys: ["n"], group: note, what: what.next, run: () => link("next-note") },
+    { keys: ["p"], group: note, what: what.previous, run: () => link("previous-note") },
+    { keys: ["?"], group: note, what: what.sheet, run: () => workbench.sheet.open() },
+  ];
+}
+
+/** The keys of the labels. @returns {import("../editor/keys.js").Action[]} */
+export function labelActions(workbench) {
+  return [...workbench.labels.values()]
+    .filter((label) => label.key)
+    .map((label) => ({
+      keys: [label.key],
+      group: labelsGroup,
+      what: label.name,
+      run: () => workbench.work.applyLabel(label.id),
+    }));
+}

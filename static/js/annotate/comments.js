@@ -1,0 +1,227 @@
+/** Comments on spans and on the note: written, answered and settled in the side panel; spans that have one carry a mark. */
+
+import { byId, el } from "../editor/dom.js";
+import { Compose } from "./compose.js";
+import { shorten } from "../editor/panel.js";
+import { talk as words } from "./talk_words.js";
+import { threadNode } from "./threads.js";
+import { words as pageWords } from "../editor/words.js";
+
+const QUOTE = 60;
+
+export class Comments {
+  #workbench;
+  #talk;
+  #drafts = new Map(); // note id -> what was being written there
+  #compose;
+  #marked = new Map(); // key of a commented span -> its pieces on the page
+
+  /** @param {import("./workbench.js").Workbench} workbench @param {import("./talk.js").Talk} talk */
+  constructor(workbench, talk) {
+    this.#workbench = workbench;
+    this.#talk = talk;
+    this.#compose = new Compose(byId("comment-compose"), {
+      send: (body) => this.#send(body),
+      closed: (saved) => this.#closed(saved),
+    });
+    talk.on(() => this.#show());
+    workbench.on("drawn", () => this.#drawn());
+    workbench.on("selected", () => this.#point());
+    workbench.on("leave", (note) => this.#leave(note));
+    workbench.on("open", (note) => this.#open(note));
+    byId("comment-add").addEventListener("click", () => this.begin());
+    byId("comments-earlier").addEventListener("click", () => this.#talk.loadEarlier());
+    byId("threads").addEventListener("click", (event) => this.#click(event));
+    window.addEventListener("beforeunload", (event) => {
+      if (this.#compose.hasText || [...this.#drafts.values()].some(({ text }) => text.trim())) event.preventDefault();
+    });
+  }
+
+  actions() {
+    return [{ keys: ["m"], group: pageWords.groups.note, what: words.action, run: () => this.begin() }];
+  }
+
+  /** Write a comment on the selected span, on the selected text, or on the note. */
+  begin() {
+    const { work, note } = this.#workbench;
+    const { selected, range } = work;
+    const place = selected ?? range;
+    const about = place ? { start: place.start, end: place.end } : {};
+    if (selected) about.key = selected.key;
+    this.#compose.open({ act: "add", ...about }, this.#title(place, selected), words.save);
+    byId("comments").scrollIntoView({ block: "nearest" });
+    this.#drafts.delete(note.id);
+    return true;
+  }
+
+  #title(place, span) {
+    if (!place) return words.onNote;
+    const quote = shorten(this.#workbench.note.index.slice(place.start, place.end), QUOTE);
+    const label = span && this.#workbench.labels.get(span.label)?.name;
+    return label ? words.onSpan(label, quote) : words.onText(quote);
+  }
+
+  async #send({ key, ...body }) {
+    const { note } = this.#workbench;
+    const span = key === undefined ? null : note.reading.idOf(key);
+    const trouble = await this.#talk.post(note.urls.comments, span === null ? body : { ...body, span });
+    if (trouble === null) this.#workbench.say(words.saved);
+    return trouble;
+  }
+
+  #closed(saved) {
+    if (saved || !byId("comment-add").isConnected) this.#workbench.work.focusNote();
+    else byId("comment-add").focus();
+  }
+
+  #leave(note) {
+    const draft = this.#compose.draft();
+    if (draft) this.#drafts.set(note.id, draft);
+    this.#compose.close();
+  }
+
+  #open(note) {
+    this.#marked.clear();
+    const draft = this.#drafts.get(note.id);
+    if (draft) this.#compose.restore(draft);
+    this.#drafts.delete(note.id);
+  }
+
+  // ── The list ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #show() {
+    const { threads, mayComment } = this.#talk;
+    const open = threads.filter(({ settled }) => !settled);
+    const settled = threads.filter((thread) => thread.settled);
+    const root = byId("threads");
+    const focused = root.contains(document.activeElement) ? document.activeElement : null;
+    const unfolded = root.querySelector("details")?.open ?? false;
+    const node = (thread) => threadNode(thread, { mayComment, title: this.#titleOf(thread) });
+    root.replaceChildren(
+      ...open.map(node),
+      ...(settled.length
+        ? [el("li", {}, el("details", { open: unfolded }, el("summary", {}, words.settledOnes(settled.length)), el("ol", { class: "threads" }, ...settled.map(node))))]
+        : []),
+    );
+    byId("comments-count").textContent = open.length ? String(open.length) : "";
+    byId("comment-add").hidden = !mayComment;
+    byId("comments-earlier").hidden = this.#talk.earlier === null;
+    if (focused) this.#focusAgain(focused);
+    this.#mark();
+    this.#point();
+  }
+
+  /** The list was drawn anew: the focus goes to what stands for the element that had it, as near as there is. */
+  #focusAgain(element) {
+    const root = byId("threads");
+    const { comment } = element.closest("[data-comment]")?.dataset ?? {};
+    const { thread } = element.closest("[data-thread]")?.dataset ?? {};
+    const near = [
+      root.querySelector(`[data-comment="${comment}"] button[data-act="${element.dataset.act}"]`),
+      root.querySelector(`[data-thread="${thread}"] button`),
+      root.querySelector("summary"),
+      byId("comment-add"),
+    ];
+    // A thread that was settled may be folded away.
+    near.find((each) => each?.checkVisibility())?.focus();
+  }
+
+  /** What a thread is about, as it is now. */
+  #titleOf(thread) {
+    if (thread.start === null) return words.onNote;
+    const span = this.#spanOf(thread);
+    // Of one's own reading this page knows more than the server said when it was asked.
+    if (!span && (thread.mine ? thread.span !== null : thread.gone)) return words.wasAt(thread.start, thread.end);
+    return this.#title(span ?? thread, span);
+  }
+
+  #spanOf(thread) {
+    const { reading } = this.#workbench.note;
+    return thread.span === null ? null : reading.get(reading.keyOf(thread.span));
+  }
+
+  async #click(event) {
+    const button = event.target.closest("button[data-act]");
+    if (!button) return;
+    const id = Number(button.closest("[data-comment]").dataset.comment);
+    const thread = this.#talk.threads.find((each) => each.id === id || each.answers.some((answer) => answer.id === id));
+    const { act } = button.dataset;
+    if (act === "go") this.#go(thread);
+    else if (act === "answer") this.#compose.open({ act, comment: id }, words.answerTo(this.#titleOf(thread)), words.saveAnswer);
+    else if (act === "edit") {
+      const comment = [thread, ...thread.answers].find((each) => each.id === id);
+      this.#compose.open({ act, comment: id }, words.edit, words.saveEdit, comment.text);
+    } else if (act === "delete" && button.dataset.sure !== "yes") {
+      button.dataset.sure = "yes";
+      button.textContent = words.removeSure;
+    } else await this.#do(act, id);
+  }
+
+  async #do(act, comment) {
+    const trouble = await this.#talk.post(this.#workbench.note.urls.comments, { act, comment });
+    if (trouble) this.#workbench.tell(trouble);
+    else this.#workbench.say({ delete: words.removed, settle: words.settled, open: words.opened }[act]);
+  }
+
+  /** To the place in the text: the span, where it still is, else the stretch. */
+  #go(thread) {
+    const { work, note } = this.#workbench;
+    if (thread.start === null) return;
+    const span = this.#spanOf(thread);
+    if (span) work.selectSpan(span.key);
+    else work.selectText(thread.start, Math.min(thread.end, note.index.length), { exact: true });
+    work.focusNote();
+  }
+
+  /** Spans were changed: what threads are about is called by what it is now. */
+  #drawn() {
+    if (!this.#talk.threads.length) return;
+    for (const thread of this.#talk.threads) {
+      const place = thread.span !== null && byId("threads").querySelector(`[data-thread="${thread.id}"] > .thread-place`);
+      if (!place) continue;
+      const title = this.#titleOf(thread);
+      if (place.textContent !== title) place.textContent = title;
+    }
+    this.#mark();
+  }
+
+  // ── Marks on the note ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Mark the spans that have a comment. Only pieces that were drawn anew are looked for. */
+  #mark() {
+    const { reading, view } = this.#workbench.note;
+    const wanted = new Set(this.#talk.threads.filter(({ span, settled }) => span !== null && !settled).map(({ span }) => reading.keyOf(span)));
+    for (const [key, pieces] of this.#marked) {
+      if (wanted.has(key)) continue;
+      for (const piece of pieces) unmark(piece);
+      this.#marked.delete(key);
+    }
+    for (const key of wanted) {
+      const known = this.#marked.get(key);
+      if (known?.length && known.every((piece) => piece.isConnected)) continue;
+      const pieces = reading.get(key) ? view.pieces(key) : [];
+      for (const piece of pieces) mark(piece);
+      this.#marked.set(key, pieces);
+    }
+  }
+
+  /** The threads of the selected span stand out. */
+  #point() {
+    const { work, note } = this.#workbench;
+    const key = work?.selected?.key;
+    const id = key === undefined ? null : note.reading.idOf(key);
+    for (const node of byId("threads").querySelectorAll("[data-thread]")) {
+      node.classList.toggle("is-here", id !== null && node.dataset.span === String(id));
+    }
+  }
+}
+
+function mark(piece) {
+  piece.classList.add("has-comment");
+  piece.setAttribute("aria-description", words.hasComment);
+}
+
+function unmark(piece) {
+  piece.classList.remove("has-comment");
+  piece.removeAttribute("aria-description");
+}

@@ -1,0 +1,252 @@
+/** The ends of the selected span as handles: drag one to resize. Snaps to tokens; Alt takes characters; Escape lets it be. */
+
+import { byId, el } from "../editor/dom.js";
+import { scrollAtEdge } from "../editor/edge_scroll.js";
+import { covered } from "../text/tokens.js";
+import { isRightToLeftAt } from "../text/steps.js";
+
+// What can be grabbed is this wide: mostly inside the span, so that the words beside it stay free to be selected.
+const TARGET = 24;
+const INSIDE = 18;
+// A press that moves less is a click on the text.
+const MOVED = 4;
+const EDGE = 28;
+const MOST_BOXES = 300;
+
+/**
+ * Where an end goes that is dragged to `offset`: to the nearer boundary of a token, or with `exact` just there; never over the
+ * other end. Pure; code points.
+ * @param {Array<{start: number, end: number}>} tokens @param {"start"|"end"} edge @param {{start: number, end: number}} span
+ * @returns {{start: number, end: number}}
+ */
+export function dragged(tokens, span, edge, offset, { exact = false } = {}) {
+  if (exact) {
+    return edge === "end"
+      ? { start: span.start, end: Math.max(offset, span.start + 1) }
+      : { start: Math.min(offset, span.end - 1), end: span.end };
+  }
+  const [first, past] = covered(tokens, offset, offset);
+  const inside = first < past ? tokens[first] : null; // strictly inside this one
+  if (edge === "end") {
+    const least = tokens[covered(tokens, span.start, span.start + 1)[0]]?.end ?? span.start + 1;
+    const before = tokens[first - 1]?.end ?? least;
+    const end = inside && offset - inside.start > (inside.end - inside.start) / 3 ? inside.end : before;
+    return { start: span.start, end: Math.max(end, least) };
+  }
+  const most = tokens[covered(tokens, span.end - 1, span.end)[1] - 1]?.start ?? span.end - 1;
+  const after = tokens[inside ? first + 1 : first]?.start ?? most;
+  const start = inside && inside.end - offset > (inside.end - inside.start) / 3 ? inside.start : after;
+  return { start: Math.min(start, most), end: span.end };
+}
+
+// Milliseconds for the frame itself.
+const FRAME = 17;
+
+function isSamePlace(a, b) {
+  return a === b || (a !== null && b !== null && a.start === b.start && a.end === b.end);
+}
+
+export class Ends {
+  #workbench;
+  #scroller = byId("scroll");
+  #handles = new Map();
+  #boxes = el("div", { class: "wb-ends-boxes" });
+  #layer;
+  #drag = null; // {edge, span, place, exact, dx, dy, x, y, moved, id}
+  #waits = false;
+  #shownFor = null; // the span whose ends the handles show
+
+  constructor(workbench) {
+    this.#workbench = workbench;
+    for (const edge of ["start", "end"]) this.#handles.set(edge, el("div", { class: `wb-end is-${edge}`, "data-edge": edge }));
+    this.#layer = el("div", { class: "wb-ends", "aria-hidden": "true", hidden: true }, this.#boxes, ...this.#handles.values());
+    this.#scroller.append(this.#layer);
+    for (const name of ["selected", "drawn", "open"]) workbench.on(name, () => this.#later());
+    workbench.on("leave", () => this.#stop());
+    new ResizeObserver(() => this.#later()).observe(byId("note"));
+    this.#layer.addEventListener("pointerdown", (event) => this.#down(event));
+    this.#layer.addEventListener("pointermove", (event) => this.#move(event));
+    this.#layer.addEventListener("pointerup", (event) => this.#up(event));
+    this.#layer.addEventListener("lostpointercapture", () => this.#stop());
+    // A press here must take neither focus nor selection away.
+    this.#layer.addEventListener("mousedown", (event) => event.preventDefault());
+    this.#layer.addEventListener("click", (event) => this.#click(event));
+    document.addEventListener("keydown", (event) => this.#key(event), true);
+    // While text is being selected, the handles are not in the way.
+    document.addEventListener("pointerdown", (event) => this.#through(!event.target.matches?.(".wb-end")), true);
+    for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => this.#through(false));
+  }
+
+  #through(on) {
+    this.#layer.classList.toggle("is-through", on);
+  }
+
+  get isDragging() {
+    return this.#drag !== null && this.#drag.moved;
+  }
+
+  // ── Where the handles are ─────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Once a gesture's own frame is on the screen: where the handles go is measured then, at no cost to it. */
+  #later() {
+    const span = this.#workbench.work?.selected ?? null;
+    // A span that was saved is another object in the same place: its handles stay, under a hand that is about to press.
+    if (!this.#drag && !isSamePlace(span, this.#shownFor)) this.#layer.hidden = true;
+    if (this.#waits || (!span && this.#shownFor === null)) return;
+    this.#waits = true;
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        this.#waits = false;
+        if (this.#drag) return;
+        const { note, work } = this.#workbench;
+        this.#shownFor = note.places ? work.selected : null;
+        this.#show(this.#shownFor);
+      }, FRAME),
+    );
+  }
+
+  #show(span) {
+    const isShown = Boolean(span) && this.#workbench.note.reading.isOpen;
+    this.#layer.hidden = !isShown;
+    if (!isShown) return;
+    const from = this.#edge(span, "start");
+    const to = this.#edge(span, "end");
+    const oneRow = Math.abs(from.top - to.top) < from.height / 2;
+    const width = oneRow ? Math.abs(to.x - from.x) : Infinity;
+    const inside = Math.min(INSIDE, width / 2);
+    this.#put("start", from, inside);
+    this.#put("end", to, inside);
+  }
+
+  /** Where an end of a stretch lies on the screen; `inward` is the direction of the span from there. */
+  #edge({ start, end }, edge) {
+    const { places, index } = this.#workbench.note;
+    const at = edge === "start" ? start : end - 1;
+    const box = edge === "start" ? places.box(start, start + 1).first : places.box(end - 1, end).last;
+    const flips = isRightToLeftAt(index.text, index.toUtf16(at));
+    const isLeft = (edge === "start") !== flips;
+    return { x: isLeft ? box.left : box.right, top: box.top, height: box.height, inward: isLeft ? 1 : -1 };
+  }
+
+  #put(edge, { x, top, height, inward }, inside) {
+    const frame = this.#scroller.getBoundingClientRect();
+    const left = inward > 0 ? x - (TARGET - inside) : x - inside;
+    const handle = this.#handles.get(edge);
+    handle.style.setProperty("--x", `${Math.round(left - frame.left + this.#scroller.scrollLeft)}px`);
+    handle.style.setProperty("--y", `${Math.round(top - frame.top + this.#scroller.scrollTop)}px`);
+    handle.style.setProperty("--h", `${Math.round(Math.max(height, TARGET))}px`);
+    handle.style.setProperty("--mark", `${Math.round(x - left)}px`);
+  }
+
+  // ── Dragging ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #down(event) {
+    const edge = event.target.dataset.edge;
+    const span = this.#workbench.work.selected;
+    if (!edge || !span || event.button !== 0 || this.#drag) return;
+    event.preventDefault();
+    event.target.setPointerCapture(event.pointerId);
+    const { x, top, height } = this.#edge(span, edge);
+    const { clientX, clientY, altKey } = event;
+    // A finger hides what it is on: the end stays where it is above it. A mouse points.
+    const isFinger = event.pointerType === "touch";
+    this.#drag = {
+      edge, span, place: span, exact: altKey, id: event.pointerId, moved: false, waits: false,
+      dx: isFinger ? clientX - x : 0, dy: isFinger ? clientY - (top + height / 2) : 0, x: clientX, y: clientY, fromX: clientX, fromY: clientY,
+    }; // prettier-ignore
+  }
+
+  #move(event) {
+    const drag = this.#drag;
+    if (!drag || event.pointerId !== drag.id) return;
+    Object.assign(drag, { x: event.clientX, y: event.clientY, exact: event.altKey });
+    if (!drag.moved && Math.hypot(drag.x - drag.fromX, drag.y - drag.fromY) < MOVED) return;
+    if (!drag.moved) {
+      drag.moved = true;
+      this.#workbench.palette.close();
+      this.#layer.classList.add("is-dragging");
+    }
+    this.#frame(drag);
+  }
+
+  /** At most one look at the page each frame. */
+  #frame(drag) {
+    if (drag.waits) return;
+    drag.waits = true;
+    requestAnimationFrame(() => {
+      drag.waits = false;
+      if (this.#drag !== drag) return;
+      if (scrollAtEdge(this.#scroller, drag.y, EDGE)) this.#frame(drag); // the text moves along
+      this.#follow(drag);
+    });
+  }
+
+  #follow(drag) {
+    const { places, cursor } = this.#workbench.note;
+    // A hand beyond the window's edge is at the text that it scrolls in there.
+    const { top, bottom } = this.#scroller.getBoundingClientRect();
+    const offset = places.under(drag.x - drag.dx, Math.min(Math.max(drag.y - drag.dy, top + 1), bottom - 1));
+    if (offset === null) return;
+    drag.place = dragged(cursor.tokens, drag.span, drag.edge, offset, drag);
+    this.#show(drag.place);
+    this.#preview(drag.place);
+  }
+
+  #preview({ start, end }) {
+    const frame = this.#scroller.getBoundingClientRect();
+    const boxes = [...this.#workbench.note.places.range(start, end).getClientRects()].slice(0, MOST_BOXES);
+    while (this.#boxes.childElementCount < boxes.length) this.#boxes.append(el("i"));
+    [...this.#boxes.children].forEach((node, at) => {
+      node.hidden = at >= boxes.length;
+      if (node.hidden) return;
+      const { left, top, width, height } = boxes[at];
+      node.style.setProperty("--x", `${left - frame.left + this.#scroller.scrollLeft}px`);
+      node.style.setProperty("--y", `${top - frame.top + this.#scroller.scrollTop}px`);
+      node.style.setProperty("--w", `${width}px`);
+      node.style.setProperty("--h", `${height}px`);
+    });
+  }
+
+  #up(event) {
+    const drag = this.#drag;
+    if (!drag || event.pointerId !== drag.id) return;
+    if (drag.moved) this.#follow(Object.assign(drag, { exact: event.altKey }));
+    this.#stop();
+    if (drag.moved) this.#workbench.work.resizing.to(drag.place);
+    this.#dragged = drag.moved;
+  }
+
+  #dragged = false;
+
+  /** Let go without a change. */
+  #stop() {
+    if (!this.#drag) return;
+    const { id } = this.#drag;
+    const handle = this.#handles.get(this.#drag.edge);
+    this.#drag = null;
+    this.#layer.classList.remove("is-dragging");
+    this.#boxes.replaceChildren();
+    this.#layer.hidden = true; // until they are where they belong
+    if (handle.hasPointerCapture(id)) handle.releasePointerCapture(id);
+    this.#later();
+  }
+
+  #key(event) {
+    if (event.key !== "Escape" || !this.#drag) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.#dragged = true;
+    this.#stop();
+  }
+
+  /** A handle that was not moved isn't there: the click is for the text below. */
+  #click(event) {
+    if (this.#dragged) {
+      this.#dragged = false;
+      return;
+    }
+    this.#through(true);
+    this.#workbench.mouse.clickThrough(event);
+    this.#through(false);
+  }
+}

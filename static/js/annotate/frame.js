@@ -1,0 +1,49 @@
+/** What is around the text and belongs to the open note: title, name, forms, words on its state. */
+
+import { byId } from "../editor/dom.js";
+import { words } from "../editor/words.js";
+
+export class Frame {
+  #name; // as the page shows it now
+
+  constructor(workbench) {
+    this.#name = workbench.note.name;
+    workbench.on("open", (note) => this.#open(note));
+    workbench.on("drawn", (note) => this.#state(note));
+  }
+
+  #open(note) {
+    const root = byId("note");
+    if (note.name !== this.#name || byId("note-name").textContent !== note.name) {
+      document.title = document.title.startsWith(this.#name) ? note.name + document.title.slice(this.#name.length) : note.name;
+      byId("note-name").textContent = note.name;
+      byId("crumb-note").textContent = note.name;
+      root.setAttribute("aria-label", words.textOf(note.name));
+      this.#name = note.name;
+    }
+    if (note.language) root.lang = note.language;
+    else root.removeAttribute("lang");
+    byId("submit-form").action = note.urls.submit;
+    byId("reopen-form").action = note.urls.reopen;
+    byId("outcome").href = note.data.outcome;
+    byId("outcome").hidden = !note.data.outcome;
+    about("next-open", "after", note);
+    about("own-keys", "note", note);
+    byId("submit").disabled = false;
+    this.#state(note);
+  }
+
+  #state(note) {
+    const { seeded } = note.data;
+    if (byId("seeded").textContent !== seeded) byId("seeded").textContent = seeded;
+    byId("seeded").hidden = !seeded;
+    byId("withdrawn").hidden = note.reading.state !== "withdrawn";
+  }
+}
+
+/** A link to a page that has to know which note is open. */
+function about(link, name, { id }) {
+  const url = new URL(byId(link).href);
+  url.search = `?${name}=${id}`;
+  byId(link).href = url.href;
+}

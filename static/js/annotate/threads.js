@@ -1,0 +1,51 @@
+/** A thread of comments as elements. What people wrote becomes text, never markup. */
+
+import { el } from "../editor/dom.js";
+import { talk as words } from "./talk_words.js";
+
+const WHEN = { dateStyle: "medium", timeStyle: "short" };
+
+/** @param {object} thread as annotations/notes/selectors/comments.py says @param {{mayComment: boolean, title: string}} shown */
+export function threadNode(thread, { mayComment, title }) {
+  const place = thread.start === null ? el("span", { class: "thread-place" }, title) : button("go", title, "thread-place");
+  return el(
+    "li",
+    { class: thread.settled ? "thread is-settled" : "thread", "data-thread": thread.id, "data-span": thread.span ?? "", "data-comment": thread.id },
+    place,
+    thread.reading && el("span", { class: "tag" }, words.about(thread.reading)),
+    thread.settled && el("span", { class: "tag ok" }, words.settledBy(thread.settled)),
+    ...commentNodes(thread, mayComment),
+    thread.answers.length > 0 &&
+      el("ol", { class: "answers" }, ...thread.answers.map((answer) => el("li", { "data-comment": answer.id }, ...commentNodes(answer, mayComment)))),
+    mayComment &&
+      el(
+        "div",
+        { class: "actions" },
+        button("answer", words.answer),
+        thread.settled ? button("open", words.open) : button("settle", words.settle),
+      ),
+  );
+}
+
+function commentNodes(comment, mayComment) {
+  const when = new Date(comment.at);
+  return [
+    el(
+      "p",
+      { class: "said-by" },
+      el("strong", {}, el("bdi", {}, comment.author)),
+      " ",
+      el("time", { datetime: comment.at }, when.toLocaleString([], WHEN)),
+      comment.edited && ` · ${words.edited}`,
+    ),
+    comment.deleted ? el("p", { class: "mute" }, words.deleted) : el("p", { class: "said", dir: "auto" }, comment.text),
+    mayComment &&
+      comment.own &&
+      !comment.deleted &&
+      el("div", { class: "actions own" }, button("edit", words.edit), button("delete", words.remove)),
+  ];
+}
+
+function button(act, text, classes = "") {
+  return el("button", { type: "button", class: classes || "btn quiet small", "data-act": act }, text);
+}

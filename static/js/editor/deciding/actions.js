@@ -1,0 +1,56 @@
+/** Keys that review and adjudication share: moving, taking back, selecting words, ending the note. `what` are the page's words. */
+
+import { words } from "./words.js";
+
+const { keys } = words;
+
+/** @returns {import("../keys.js").Action[]} */
+export function moving(work, group, what) {
+  return [
+    { keys: ["j", "ArrowDown"], group, what: what.next, run: () => void work.walk(1) },
+    { keys: ["k", "ArrowUp"], group, what: what.before, run: () => void work.walk(-1) },
+    { keys: [" "], group, what: what.open, run: () => void work.walk(1, { open: true }) },
+    { keys: ["Escape"], group, what: keys.escape, run: () => work.escape() },
+  ];
+}
+
+export function takingBack(work, group) {
+  return [
+    { keys: ["u", "Ctrl+z"], group, what: keys.undo, run: () => work.undo() },
+    { keys: ["Ctrl+Shift+z", "Ctrl+y"], group, what: keys.redo, run: () => work.redo() },
+  ];
+}
+
+export function selecting(work, group) {
+  return [
+    {
+      keys: ["ArrowRight", "ArrowLeft"],
+      group,
+      what: keys.word,
+      run: (_, key) => (work.range ? work.moveCursor(key.endsWith("Right") ? 1 : -1, false) : false),
+    },
+  ];
+}
+
+export function ending(work, group, more = []) {
+  return [
+    ...more,
+    {
+      keys: ["Enter"],
+      group,
+      what: keys.close,
+      run: () => (work.range ? work.openPalette(true) : void work.saving.close()),
+    },
+  ];
+}
+
+export function asking(work, group) {
+  return [{ keys: ["?"], group, what: keys.sheet, run: () => work.sheet.open() }];
+}
+
+/** A label's own key. */
+export function labelling(work, group, labels) {
+  return labels
+    .filter(({ key }) => key)
+    .map(({ key, id, name }) => ({ keys: [key], group, what: name, run: () => work.applyLabel(id) }));
+}

@@ -1,0 +1,220 @@
+/**
+ * Draws the spans of a note. Only the pieces of a line that change are touched, and only through DOM methods: nothing of a note or a label is
+ * ever parsed as markup. Draws as `annotations/core/templatetags/note_text.py` does.
+ */
+
+import { Runs, changes } from "./runs.js";
+import { lineAt, linesOf, segmentSome } from "../text/segments.js";
+import { el } from "./dom.js";
+import { words } from "./words.js";
+
+/** How one piece of a span looks and reads: what the server's template tag writes. */
+function lookOf(span, lane, label) {
+  const name = label ? label.name : "?";
+  return {
+    key: span.key,
+    name,
+    // Under review a span also has a state: a class, and a word for those who hear the page.
+    spoken: span.stateWord ? `${name}, ${span.stateWord}` : name,
+    classes: `span hue-${label ? label.hue : 0} underline-${label ? label.underline : 0} lane-${lane}${span.look ? ` ${span.look}` : ""}`,
+  };
+}
+
+/** The segments as a tree of pieces: a span that goes on into the next segment stays one piece. Leaves are segments. */
+export function piecesOf(segments) {
+  const root = { children: [] };
+  let open = []; // {index, piece}
+  for (const segment of segments) {
+    let shared = 0;
+    while (shared < open.length && shared < segment.spans.length && open[shared].index === segment.spans[shared]) shared += 1;
+    open = open.slice(0, shared);
+    for (const index of segment.spans.slice(shared)) {
+      const piece = { index, first: segment.starts.includes(index), last: false, children: [] };
+      (open.at(-1)?.piece ?? root).children.push(piece);
+      open.push({ index, piece });
+    }
+    for (const { index, piece } of open) if (segment.ends.includes(index)) piece.last = true;
+    (open.at(-1)?.piece ?? root).children.push(segment);
+  }
+  return root.children;
+}
+
+// A block ends with the line that makes it this long, in lines or in code points.
+const BLOCK_LINES = 24;
+const BLOCK_CHARACTERS = 3000;
+
+/**
+ * The lines of a note as elements, with nothing drawn in them yet: in blocks, which the browser lays out and paints only when
+ * they come near the window.
+ */
+export function emptyLines(lines) {
+  const blocks = [[]];
+  for (const line of lines) {
+    const block = blocks.at(-1);
+    const full = block.length >= BLOCK_LINES || (block.length && line.start - block[0].start >= BLOCK_CHARACTERS);
+    if (full) blocks.push([line]);
+    else block.push(line);
+  }
+  return blocks.map((block) => el("div", { class: "lines" }, ...block.map(emptyLine)));
+}
+
+function emptyLine({ number, start, end }) {
+  return el(
+    "div",
+    { class: "line", id: `L${number}` },
+    el("span", { class: "gutter", "aria-hidden": "true" }, String(number)),
+    el("div", { class: "line-text", dir: "auto", "data-start": String(start), "data-end": String(end) }),
+  );
+}
+
+export class NoteView {
+  #index;
+  #labels;
+  #lines;
+  #texts; // the .line-text of each line
+  #runs = new Runs();
+  #list = []; // the spans that are drawn, as they were given
+  #drawn; // of each line, the signatures of the pieces that it shows
+  #selected = null;
+  #selectedPieces = [];
+
+  /**
+   * @param {HTMLElement} root  the .note, with its lines
+   * @param {import("../text/offsets.js").TextIndex} index  of the note's text
+   * @param {Map<number, object>} labels  by id
+   */
+  constructor(root, index, labels) {
+    this.root = root;
+    this.#index = index;
+    this.#labels = labels;
+    this.#lines = linesOf(index);
+    this.#texts = [...root.querySelectorAll(".line-text")];
+    this.#drawn = this.#lines.map(() => null);
+  }
+
+  /** The page shows these spans already: the server drew them. */
+  adopt(spans) {
+    this.#list = spans;
+    this.#runs = new Runs();
+    this.#runs.change([], spans);
+    for (const { line, signatures } of this.#rows(0, this.#lines.length)) this.#drawn[line] = signatures;
+  }
+
+  /** Show these spans, which are in reading order. Returns how many lines were drawn. */
+  draw(spans) {
+    const { gone, come } = changes(this.#list, spans);
+    this.#list = spans;
+    const dirty = new Set();
+    for (const span of [...gone, ...come, ...this.#runs.change(gone, come)]) {
+      const last = lineAt(this.#lines, span.end - 1);
+      for (let line = lineAt(this.#lines, span.start); line <= last; line += 1) dirty.add(line);
+    }
+    return this.#drawLines([...dirty].sort((a, b) => a - b));
+  }
+
+  /** Draw every line anew, as a check that the server and the browser draw alike, and for a note that the browser builds. */
+  redrawAll(spans) {
+    this.adopt(spans);
+    this.#drawn.fill(null);
+    return this.#drawLines(this.#lines.keys());
+  }
+
+  /** Mark one span, or none. Returns its first piece. */
+  select(key) {
+    for (const piece of this.#selectedPieces) piece.classList.remove("is-selected");
+    this.#selected = key;
+    this.#selectedPieces = key === null ? [] : this.pieces(key);
+    for (const piece of this.#selectedPieces) piece.classList.add("is-selected");
+    return this.#selectedPieces[0] ?? null;
+  }
+
+  /** The elements of a span, from left to right. Only the lines that it covers are looked at. */
+  pieces(key) {
+    const span = this.#runs.get(key);
+    if (!span) return [];
+    const lines = this.#texts.slice(lineAt(this.#lines, span.start), lineAt(this.#lines, span.end - 1) + 1);
+    return lines.flatMap((line) => [...line.querySelectorAll(`.span[data-span="${CSS.escape(key)}"]`)]);
+  }
+
+  /** The lines whose numbers are given, ascending; returns how many show something else now. */
+  #drawLines(numbers) {
+    let count = 0;
+    for (const [from, past] of stretches(numbers)) {
+      for (const row of this.#rows(from, past)) count += this.#show(row);
+    }
+    if (count && this.#selected !== null) this.select(this.#selected);
+    return count;
+  }
+
+  /** What lines show: the pieces of each, and a signature of each piece. */
+  *#rows(from, past) {
+    const spans = this.#runs.within(this.#lines[from].start, this.#lines[past - 1].breakEnd);
+    const looks = spans.map((span) => lookOf(span, this.#runs.lane(span.key), this.#labels.get(span.label)));
+    const rows = segmentSome(this.#lines, from, past, spans);
+    for (let at = 0; at < rows.length; at += 1) {
+      const pieces = piecesOf(rows[at].segments);
+      yield { line: from + at, pieces, looks, signatures: pieces.map((piece) => signatureOf(piece, looks)) };
+    }
+  }
+
+  /** Put what is new in the place of what is no longer so; pieces at the line's start and end that are as they were stay. */
+  #show({ line, pieces, looks, signatures }) {
+    const node = this.#texts[line];
+    const known = this.#drawn[line];
+    const before = known !== null && known.length === node.childNodes.length ? known : null;
+    this.#drawn[line] = signatures;
+    if (before === null) {
+      node.replaceChildren(...this.#nodes(pieces, looks));
+      return 1;
+    }
+    const { head, tail } = ends(before, signatures);
+    if (head + tail === before.length && head + tail === signatures.length) return 0;
+    const after = node.childNodes[before.length - tail] ?? null;
+    for (let left = before.length - tail - head; left > 0; left -= 1) node.childNodes[head].remove();
+    for (const fresh of this.#nodes(pieces.slice(head, pieces.length - tail), looks)) node.insertBefore(fresh, after);
+    return 1;
+  }
+
+  #nodes(pieces, looks) {
+    return pieces.map((piece) => {
+      if (!piece.children) return document.createTextNode(this.#index.slice(piece.start, piece.end));
+      const look = looks[piece.index];
+      const node = document.createElement("span");
+      node.className = piece.last ? look.classes : `${look.classes} is-continued`;
+      node.setAttribute("role", "group");
+      node.setAttribute("aria-label", piece.first ? look.spoken : words.continued(look.spoken));
+      node.dataset.span = look.key;
+      if (piece.last) node.dataset.label = look.name;
+      node.append(...this.#nodes(piece.children, looks));
+      return node;
+    });
+  }
+}
+
+/** All that a piece shows, as a string to compare. */
+function signatureOf(piece, looks) {
+  if (!piece.children) return `${piece.start}-${piece.end}`;
+  const { key, name, spoken, classes } = looks[piece.index];
+  const inside = piece.children.map((child) => signatureOf(child, looks)).join();
+  return `${key}/${name}/${spoken}/${classes}/${+piece.first}${+piece.last}[${inside}]`;
+}
+
+/** How many items two lists have in common at their start, and at their end. */
+function ends(before, after) {
+  const most = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < most && before[head] === after[head]) head += 1;
+  let tail = 0;
+  while (tail < most - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  return { head, tail };
+}
+
+/** Ascending numbers as half-open stretches of numbers that follow each other. */
+function stretches(numbers) {
+  const out = [];
+  for (const number of numbers) {
+    if (out.length && out.at(-1)[1] === number) out.at(-1)[1] += 1;
+    else out.push([number, number + 1]);
+  }
+  return out;
+}
