@@ -11,8 +11,8 @@ from typing import Any
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
+from annotations.core.hiding import shown
 from annotations.models import AnnotationSet, Author, ProposedString, Span
-from annotations.review.selectors.planted import without_hidden
 
 Key = tuple[int, int, int]
 """Author id, string key, label id."""
@@ -70,11 +70,7 @@ def _uncertainty(tally: Tally) -> float:
 def tally_of(spans: "QuerySet[Span]") -> dict[Key, Tally]:
     """The strings of these spans, as far as they are proposals; planted leaks are counted once they are shown."""
     found: dict[Key, Tally] = defaultdict(Tally)
-    rows = (
-        without_hidden(spans)
-        .filter(string_key__isnull=False, annotation_set__author__kind__in=Author.MODELS)
-        .order_by()
-    )
+    rows = shown(spans).filter(string_key__isnull=False, annotation_set__author__kind__in=Author.MODELS).order_by()
     columns = ("annotation_set__author_id", "string_key", "label_id", "confidence", "pk", "decision__pk")
     for author, key, label, confidence, pk, decision in rows.values_list(*columns).iterator(chunk_size=5_000):
         found[author, key, label].add(confidence, pk, decided=decision is not None)

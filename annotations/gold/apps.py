@@ -1,6 +1,19 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class GoldConfig(AppConfig):
     name = "annotations.gold"
     label = "gold"
+
+    def ready(self) -> None:
+        from annotations.core.access import Can
+        from annotations.jobs.registry import JobKind, register
+
+        register(
+            {
+                "gold": JobKind(
+                    title=_("Make gold"), handler="annotations.gold.jobs.run", right=Can.MAKE_GOLD, can_pause=True
+                ),
+            }
+        )

@@ -36,63 +36,12 @@ class JobKind:
     shared: bool = False
 
 
-JOBS: dict[str, JobKind] = {
-    "import": JobKind(
-        title=_("Import"),
-        handler="annotations.transfer.jobs.importing.run",
-        right=Can.MANAGE,
-        undo="annotations.transfer.jobs.importing.undo",
-        can_pause=True,
-        # Taking an import back deletes its upload as well.
-        can_retry=False,
-    ),
-    "export": JobKind(title=_("Export"), handler="annotations.transfer.jobs.exporting.run", right=Can.EXPORT),
-    "run": JobKind(
-        title=_("Model run"),
-        handler="models_runtime.runs.jobs.running.run",
-        right=Can.MANAGE,
-        can_pause=True,
-        shared=True,
-    ),
-    "agreement": JobKind(title=_("Agreement"), handler="annotations.agreement.jobs.run", right=Can.READ_NOTES),
-    "score": JobKind(title=_("Score"), handler="annotations.scores.jobs.scoring.run", right=Can.READ_NOTES),
-    "compare": JobKind(title=_("Comparison"), handler="annotations.scores.jobs.comparing.run", right=Can.READ_NOTES),
-    "judge": JobKind(
-        title=_("Judges"),
-        handler="models_runtime.judging.jobs.run",
-        right=Can.MANAGE,
-        unit=_("answers"),
-        queue="llm",
-        redo="models_runtime.judging.jobs.ready_again",
-        can_pause=True,
-    ),
-    "calibrate": JobKind(
-        title=_("Calibration"), handler="models_runtime.calibration.jobs.run", right=Can.MANAGE, can_retry=True
-    ),
-    "train": JobKind(
-        title=_("Training"),
-        handler="models_runtime.training.jobs.training.run",
-        right=Can.MANAGE,
-        unit=_("steps"),
-        undo="models_runtime.training.jobs.training.undo",
-        redo="models_runtime.training.jobs.training.redo",
-    ),
-    "bulk": JobKind(
-        title=_("Bulk review"),
-        handler="annotations.review.jobs.run",
-        right=Can.MAKE_GOLD,
-        unit=_("proposals"),
-        can_pause=True,
-    ),
-    "bulk_undo": JobKind(
-        title=_("Taking a bulk review back"),
-        handler="annotations.review.jobs.take_back",
-        right=Can.MAKE_GOLD,
-        unit=_("proposals"),
-        can_pause=True,
-    ),
-    "gold": JobKind(title=_("Make gold"), handler="annotations.gold.jobs.run", right=Can.MAKE_GOLD, can_pause=True),
-}
+JOBS: dict[str, JobKind] = {}
+
+
+def register(kinds: dict[str, JobKind]) -> None:
+    """Kinds of a feature, by their names. Called in its AppConfig.ready()."""
+    JOBS.update(kinds)
 
 
 def kind_of(name: str) -> JobKind:

@@ -1,6 +1,20 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class ScoresConfig(AppConfig):
     name = "annotations.scores"
     label = "scores"
+
+    def ready(self) -> None:
+        from annotations.core.access import Can
+        from annotations.jobs.registry import JobKind, register
+
+        register(
+            {
+                "score": JobKind(title=_("Score"), handler="annotations.scores.jobs.scoring.run", right=Can.READ_NOTES),
+                "compare": JobKind(
+                    title=_("Comparison"), handler="annotations.scores.jobs.comparing.run", right=Can.READ_NOTES
+                ),
+            }
+        )

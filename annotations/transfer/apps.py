@@ -1,6 +1,31 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class TransferConfig(AppConfig):
     name = "annotations.transfer"
     label = "transfer"
+
+    def ready(self) -> None:
+        from annotations.core.access import Can
+        from annotations.core.stored_files import delete_expired
+        from annotations.jobs import hooks
+        from annotations.jobs.registry import JobKind, register
+
+        register(
+            {
+                "import": JobKind(
+                    title=_("Import"),
+                    handler="annotations.transfer.jobs.importing.run",
+                    right=Can.MANAGE,
+                    undo="annotations.transfer.jobs.importing.undo",
+                    can_pause=True,
+                    # Taking an import back deletes its upload as well.
+                    can_retry=False,
+                ),
+                "export": JobKind(
+                    title=_("Export"), handler="annotations.transfer.jobs.exporting.run", right=Can.EXPORT
+                ),
+            }
+        )
+        hooks.TIDIERS.append(delete_expired)

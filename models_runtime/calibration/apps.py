@@ -1,6 +1,22 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class CalibrationConfig(AppConfig):
     name = "models_runtime.calibration"
     label = "models_calibration"
+
+    def ready(self) -> None:
+        from annotations.core.access import Can
+        from annotations.jobs.registry import JobKind, register
+
+        register(
+            {
+                "calibrate": JobKind(
+                    title=_("Calibration"),
+                    handler="models_runtime.calibration.jobs.run",
+                    right=Can.MANAGE,
+                    can_retry=True,
+                ),
+            }
+        )

@@ -1,6 +1,25 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class JudgingConfig(AppConfig):
     name = "models_runtime.judging"
     label = "models_judging"
+
+    def ready(self) -> None:
+        from annotations.core.access import Can
+        from annotations.jobs.registry import JobKind, register
+
+        register(
+            {
+                "judge": JobKind(
+                    title=_("Judges"),
+                    handler="models_runtime.judging.jobs.run",
+                    right=Can.MANAGE,
+                    unit=_("answers"),
+                    queue="llm",
+                    redo="models_runtime.judging.jobs.ready_again",
+                    can_pause=True,
+                ),
+            }
+        )

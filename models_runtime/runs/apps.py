@@ -1,6 +1,23 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class RunsConfig(AppConfig):
     name = "models_runtime.runs"
     label = "models_runs"
+
+    def ready(self) -> None:
+        from annotations.core.access import Can
+        from annotations.jobs.registry import JobKind, register
+
+        register(
+            {
+                "run": JobKind(
+                    title=_("Model run"),
+                    handler="models_runtime.runs.jobs.running.run",
+                    right=Can.MANAGE,
+                    can_pause=True,
+                    shared=True,
+                ),
+            }
+        )

@@ -1,6 +1,31 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class TrainingConfig(AppConfig):
     name = "models_runtime.training"
     label = "models_training"
+
+    def ready(self) -> None:
+        from annotations.core.access import Can
+        from annotations.jobs import hooks
+        from annotations.jobs.registry import JobKind, register
+        from models_runtime.training.jobs.checkpoints import forget_stale
+
+        register(
+            {
+                "train": JobKind(
+                    title=_("Training"),
+                    handler="models_runtime.training.jobs.training.run",
+                    right=Can.MANAGE,
+                    unit=_("steps"),
+                    undo="models_runtime.training.jobs.training.undo",
+                    redo="models_runtime.training.jobs.training.redo",
+                ),
+            }
+        )
+        hooks.TIDIERS.append(forget_stale)
+        from annotations.ops.services import erasing
+        from models_runtime.training.jobs.checkpoints import forget_all
+
+        erasing.AFTERWARDS.append(forget_all)

@@ -13,6 +13,7 @@ from annotations.core.bulk import SpanRow, insert_spans
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.events import record
+from annotations.core.hooks import gold_replaced
 from annotations.core.progress import Progress
 from annotations.domain.hashing import gold_hash
 from annotations.gold.services.provenance import decided
@@ -29,7 +30,6 @@ from annotations.models import (
 )
 from annotations.models.author import NOT_IN_BULK
 from annotations.models.project import SecondReview
-from annotations.review.services.planting import give_up_leaks
 
 BATCH = 500
 
@@ -56,7 +56,7 @@ def make_gold(
             raise ServiceError(
                 gettext("in this project two people review what a model proposes; review this note instead"), code="two"
             )
-        give_up_leaks(document=document, source=source, actor=actor)
+        gold_replaced(document=document, source=source, actor=actor)
         spans = list(source.spans.order_by("start", "end", "id"))
         gold, created = AnnotationSet.objects.get_or_create(
             document=document,

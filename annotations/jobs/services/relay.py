@@ -9,10 +9,8 @@ from django.contrib.sessions.models import Session
 from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 
-from annotations.core.stored_files import delete_expired
+from annotations.jobs import hooks
 from annotations.jobs.services.sweep import Swept, sweep
-from annotations.notes.services.searching import purge_searches
-from models_runtime.training.jobs.checkpoints import forget_stale
 
 logger = logging.getLogger("deidreview.relay")
 TIDY_SECONDS = 600.0
@@ -61,13 +59,12 @@ class Relay:
         return swept
 
     def _tidy(self) -> None:
-        """Expired files, searches and sessions, and what ended trainings left, every ten minutes."""
+        """Expired sessions, and what features registered to be tidied up, every ten minutes."""
         if time.monotonic() - self._tidied < TIDY_SECONDS:
             return
         self._tidied = time.monotonic()
-        delete_expired()
-        purge_searches()
-        forget_stale()
+        for tidy in hooks.TIDIERS:
+            tidy()
         Session.objects.filter(expire_date__lt=timezone.now()).delete()
 
     def _trouble(self, what: str, why: str) -> None:

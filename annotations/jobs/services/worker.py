@@ -25,11 +25,11 @@ from rq.timeouts import HorseMonitorTimeoutException
 from rq.utils import now
 from rq.worker import DequeueStrategy, WorkerStatus
 
+from annotations.jobs import hooks
 from annotations.jobs.performing import perform
 from annotations.jobs.runner import stop_soon
 from annotations.jobs.runner.helping import serve
 from annotations.jobs.services.doorbell import Bell
-from models_runtime.core.abilities import report
 
 logger = logging.getLogger("deidreview.worker")
 # The parent shows itself this often, idle or busy, and counts as gone after three (seconds).
@@ -61,7 +61,8 @@ class DurableWorker(Worker):
         super().heartbeat(BEAT * 3, pipeline=pipeline)
         registering: Any = pipeline if pipeline is not None else self.connection
         worker_registration.register(self, registering)
-        report(registering, self.key, seconds=BEAT * 3)
+        for report in hooks.REPORTS:
+            report(registering, self.key, seconds=BEAT * 3)
         self.set_state(self.get_state(), registering)
 
     def register_birth(self) -> None:

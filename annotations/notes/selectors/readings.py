@@ -7,10 +7,10 @@ from datetime import datetime
 
 from django.db.models import Count
 
+from annotations.core.hiding import shown
 from annotations.core.labels import LabelItem
 from annotations.core.spans import SpanItem
 from annotations.models import AnnotationSet, Author, Document, Span
-from annotations.review.selectors.planted import without_hidden
 
 # Differences that the page spells out.
 LISTED = 50
@@ -51,7 +51,7 @@ def readings_of(document: Document, *, without: Collection[str] = ()) -> list[Re
     if without:
         sets = sets.exclude(author__kind__in=without)
     counts = dict(
-        without_hidden(Span.objects.filter(annotation_set__document=document))
+        shown(Span.objects.filter(annotation_set__document=document))
         .order_by()
         .values_list("annotation_set")
         .annotate(count=Count("pk"))

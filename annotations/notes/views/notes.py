@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.core.access import Access, Can, enter, note_for, notes_for
 from annotations.core.barred import RUNS_BARRED, barred_kinds
 from annotations.core.events import record
+from annotations.core.hiding import hidden_in
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number
 from annotations.core.spans import spans_of
@@ -21,7 +22,6 @@ from annotations.notes.selectors.notes import ANNOTATORS_WORDS, Show, choices, n
 from annotations.notes.selectors.readings import Reading, choose, compare, label_counts, readings_of
 from annotations.notes.selectors.searching import name_sought
 from annotations.notes.services.searching import begin_name_search
-from annotations.review.selectors.planted import hidden_in_set
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -78,7 +78,7 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
     chosen = _chosen(request, readings)
     gold = next((reading for reading in readings if reading.is_gold), None)
     labels = labels_of(access.project.pk)
-    hidden = hidden_in_set(chosen.pk) if chosen else set()
+    hidden = hidden_in(chosen.pk) if chosen else set()
     spans = [span for span in spans_of(chosen.pk) if span["id"] not in hidden] if chosen else []
     record(
         verb=Verb.NOTE_READ,
