@@ -241,9 +241,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         conn.give()
         return super().handle(conn)
 
-    def _keepalive_after(self, conn: Connection, keepalive: bool) -> bool:
-        """What is left of a large body is not read for the sake of keeping the connection."""
-        return conn.whole and bool(super()._keepalive_after(conn, keepalive))
+    def handle_request(self, req: Any, conn: Connection) -> bool:
+        """What is left of a large body is not read for the sake of keeping the connection; the answer says so."""
+        if not conn.whole:
+            req.force_close()
+        return bool(super().handle_request(req, conn))
 
     def finish_request(self, conn: Connection, fs: "Future[Any]") -> None:
         self._uncount(conn)

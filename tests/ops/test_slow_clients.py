@@ -111,7 +111,9 @@ def test_a_body_waits_for_the_word(running):
 
 def test_a_large_body_is_refused_unread(running):
     with connections(running, HEAD + FORM + b"Content-Length: 150000000\r\n\r\n", 1) as (one,):
-        assert read_all(one).startswith(b"HTTP/1.1 413")
+        answer = read_all(one)
+    assert answer.startswith(b"HTTP/1.1 413")
+    assert b"\r\nConnection: close\r\n" in answer, "the client must not send its next request here"
 
 
 @pytest.mark.parametrize("length", [b"00000000000000000005", b"5, 5", b"+5", b"5\xb2", b"9" * 5000, b""])
