@@ -66,7 +66,7 @@ def proposals_of(rule: Rule) -> "QuerySet[Span]":
 
 
 def _runs_alike(runs: Sequence[int]) -> Coalesce:
-    """How many of the runs propose exactly this place and label, of what people may see: the count tells of the rest."""
+    """How many of the runs propose exactly this place and label, without what is hidden: the count would tell."""
     spans = Span.objects.filter(
         annotation_set__document=OuterRef("annotation_set__document"),
         annotation_set__author__in=runs,
@@ -78,10 +78,7 @@ def _runs_alike(runs: Sequence[int]) -> Coalesce:
         label=OuterRef("label"),
     )
     alike = (
-        without_hidden(spans)
-        .order_by()
-        .values("start")
-        .annotate(runs=Count("annotation_set__author", distinct=True))
+        without_hidden(spans).order_by().values("start").annotate(runs=Count("annotation_set__author", distinct=True))
     )
     return Coalesce(Subquery(alike.values("runs")), 0)
 
