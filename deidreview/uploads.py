@@ -39,7 +39,7 @@ def upload_limit(get_response: GetResponse) -> GetResponse:
         refusal = _refusal(request)
         if refusal is not None or int(request.META.get("CONTENT_LENGTH") or 0) <= REQUEST_BYTES:
             return refusal or get_response(request)
-        who = int(get_user(request).pk)
+        who = get_user(request).pk or 0
         with lock:
             if who in sending:
                 return uploading(request)
