@@ -147,6 +147,11 @@ def _fast() -> str:
     return _("These are more requests than one person may make at a time. Wait some seconds, then try again.")
 
 
+def uploading(request: HttpRequest) -> HttpResponse:
+    message = _("You are sending other files at the moment. Wait until they have arrived, then send these.")
+    return _refused(request, message, "uploads", settings.REQUEST_WINDOW_SECONDS)
+
+
 def _jobs(request: HttpRequest, code: str) -> str:
     """Where the project's jobs are listed, if it is jobs that are too many."""
     slug = request.resolver_match.kwargs.get("slug", "") if code == "jobs" and request.resolver_match else ""
