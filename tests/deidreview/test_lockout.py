@@ -152,6 +152,14 @@ def test_a_session_guesses_no_passwords_where_it_asks_for_a_change(client, perso
     assert client.post("/accounts/reauthenticate/", {"password": PASSWORD}).status_code == 429
 
 
+def test_the_admin_tells_others_that_it_is_for_administrators(client):
+    client.force_login(make_user("mia"))
+    page = client.get("/admin/", follow=True)
+    assert page.status_code == 403
+    assert "Only administrators can open this page." in page.content.decode()
+    assert "Your role in this project" not in page.content.decode()
+
+
 def test_the_admin_has_no_sign_in_of_its_own(client, sign_in):
     """Not for whoever is signed in as staff either: it would count nothing and ask for no second factor."""
     root, other = (make_user(name, is_staff=True, is_superuser=True) for name in ("root", "other"))
