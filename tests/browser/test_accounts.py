@@ -80,8 +80,8 @@ def test_pages_that_refuse_are_accessible_and_fit(page_of, live, axe, settings, 
         page.goto(live("account_login"))
         page.get_by_label("Username").fill("nobody")
         page.get_by_label("Password", exact=True).fill("wrong")
-        page.keyboard.press("Enter")
-        page.wait_for_load_state()
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Too many attempts")).to_be_visible()
     assert axe(page) == [] and fits(page)
     settings.ANONYMOUS_PER_WINDOW = 0
