@@ -144,7 +144,7 @@ def _too_fast(request: HttpRequest) -> HttpResponse:
 
 
 def _fast() -> str:
-    return _("These are more requests than one person may make at a time. Wait some seconds, then try again.")
+    return _("You sent more requests than the server takes at a time. Wait a few seconds, then try again.")
 
 
 def uploading(request: HttpRequest) -> HttpResponse:
