@@ -147,6 +147,8 @@ def _json_of(request: HttpRequest) -> dict[str, Any]:
 def _answer(request: HttpRequest, refused: Malformed) -> HttpResponse:
     if wants_json(request):
         return JsonResponse({"error": refused.code, "message": str(refused)}, status=refused.status)
-    template = "errors/malformed_part.html" if wants_fragment(request) else "errors/malformed.html"
-    page = render_to_string(template, {"told": str(refused), "status": refused.status})
+    if wants_fragment(request):
+        # Plain text is what base.js shows above the page as it is.
+        return HttpResponse(str(refused), status=refused.status, content_type="text/plain; charset=utf-8")
+    page = render_to_string("errors/malformed.html", {"told": str(refused), "status": refused.status})
     return HttpResponse(page, status=refused.status)

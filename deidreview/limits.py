@@ -144,7 +144,12 @@ def _too_fast(request: HttpRequest) -> HttpResponse:
 
 
 def _fast() -> str:
-    return _("These are more requests than one person may make at a time. Wait some seconds, then try again.")
+    return _("You sent more requests than the server takes at a time. Wait a few seconds, then try again.")
+
+
+def uploading(request: HttpRequest) -> HttpResponse:
+    message = _("You are sending other files at the moment. Wait until they have arrived, then send these.")
+    return _refused(request, message, "uploads", settings.REQUEST_WINDOW_SECONDS)
 
 
 def _jobs(request: HttpRequest, code: str) -> str:

@@ -5,6 +5,7 @@ is taken only at an address whose view is marked by `takes_uploads`, and only fr
 """
 
 from collections.abc import Callable
+from threading import Lock
 
 from django.conf import settings
 from django.contrib.auth import get_user
@@ -17,6 +18,7 @@ from annotations.core.requests import UPLOADS
 from annotations.domain.numbers import whole
 from deidreview.answers import ask_to_sign_in, wants_json
 from deidreview.body_size import REQUEST_BYTES
+from deidreview.limits import uploading
 from deidreview.middleware import is_idle
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -26,10 +28,27 @@ MEGABYTE = 1024 * 1024
 
 
 def upload_limit(get_response: GetResponse) -> GetResponse:
-    """Refuse a body that is too large (413) or doesn't say how long it is (411), and uploads of strangers (401)."""
+    """Refuse a body that is too large (413) or doesn't say how long it is (411), and uploads of strangers (401).
+
+    A person sends one large body at a time to a web process (429): few threads read these, and a slow one takes long.
+    """
+    sending: set[int] = set()
+    lock = Lock()
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        return _refusal(request) or get_response(request)
+        refusal = _refusal(request)
+        if refusal is not None or int(request.META.get("CONTENT_LENGTH") or 0) <= REQUEST_BYTES:
+            return refusal or get_response(request)
+        who = get_user(request).pk or 0
+        with lock:
+            if who in sending:
+                return uploading(request)
+            sending.add(who)
+        try:
+            return get_response(request)
+        finally:
+            with lock:
+                sending.discard(who)
 
     return middleware
 

@@ -30,10 +30,10 @@ def healthz(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"status": "ok"})
 
 
-def _error(request: HttpRequest, status: int, code: str, template: str) -> HttpResponse:
+def _error(request: HttpRequest, status: int, code: str, template: str, **context: object) -> HttpResponse:
     if wants_json(request):
         return JsonResponse({"error": code}, status=status)
-    return render(request, template, status=status)
+    return render(request, template, context, status=status)
 
 
 def _plain_error(request: HttpRequest, status: int, code: str, template: str) -> HttpResponse:
@@ -54,7 +54,9 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 @login_not_required
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _error(request, 403, "forbidden", "errors/403.html")
+    match = request.resolver_match
+    outside = match is not None and match.app_name == "admin"
+    return _error(request, 403, "forbidden", "errors/403.html", outside=outside)
 
 
 @login_not_required

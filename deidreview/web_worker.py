@@ -38,6 +38,7 @@ READ = 64 * 1024
 LOOK_SECONDS = 0.5
 
 _LENGTH = re.compile(rb"(?im)^content-length[ \t]*:[ \t]*([0-9]{1,15})[ \t]*\r$")
+_LENGTH_FIELD = re.compile(rb"(?im)^content-length[ \t]*:")
 _CHUNKED = re.compile(rb"(?im)^transfer-encoding[ \t]*:")
 _EXPECTS = re.compile(rb"(?im)^expect[ \t]*:[ \t]*100-continue[ \t]*\r$")
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -88,6 +89,7 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
         self.gathered = bytearray(held)
         self.wanted: int | None = None  # bytes of the request, once its head is known
         self.whole = True  # False: a thread has to read the body
+        self.wrong = False
         self.deadline = time.monotonic() + HEAD_SECONDS
         self.size = 0
 
@@ -97,7 +99,10 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
         if end < 0:
             return
         head = bytes(self.gathered[: end + 4])
-        lengths = {int(length) for length in _LENGTH.findall(head)}
+        written = _LENGTH.findall(head)
+        # gunicorn takes spellings that are not read here (zeros in front without end) and would wait for that body.
+        self.wrong = len(written) != len(_LENGTH_FIELD.findall(head))
+        lengths = {int(length) for length in written}
         body = max(lengths, default=0)
         self.whole = body <= REQUEST_BYTES and len(lengths) <= 1 and not _CHUNKED.search(head)
         self.wanted = len(head) + (body if self.whole else 0)
@@ -197,7 +202,9 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
             return
         if conn.wanted is None:
             conn.look()
-        if conn.wanted is not None:
+        if conn.wrong:
+            self._refuse(conn, b"400 Bad Request")
+        elif conn.wanted is not None:
             if len(conn.gathered) >= conn.wanted:
                 self._hand_over(conn)
         elif len(conn.gathered) > HEAD_BYTES:
@@ -234,9 +241,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         conn.give()
         return super().handle(conn)
 
-    def _keepalive_after(self, conn: Connection, keepalive: bool) -> bool:
-        """What is left of a large body is not read for the sake of keeping the connection."""
-        return conn.whole and bool(super()._keepalive_after(conn, keepalive))
+    def handle_request(self, req: Any, conn: Connection) -> bool:
+        """What is left of a large body is not read for the sake of keeping the connection; the answer says so."""
+        if not conn.whole:
+            req.force_close()
+        return bool(super().handle_request(req, conn))
 
     def finish_request(self, conn: Connection, fs: "Future[Any]") -> None:
         self._uncount(conn)

@@ -33,11 +33,12 @@ def people(request: Request, slug: str) -> HttpResponse:
             refuse(form, error, {"exists": "username", "no-account": "username", "member": "username"})
         except ValidationError as error:
             form.add_error("username", error)
-    active, removed = members(access.project)
+    active, removed = members(access.project, access.user)
     context = {
         "access": access,
         "members": active,
         "removed": removed,
+        "unlinkable": any(not member.linkable for member in active),
         "form": form,
         "roles": Role.choices,
     }

@@ -4,6 +4,7 @@ Objects are always reached through the person's project. A stranger gets 404, so
 stays unknown; a member who lacks a right gets 403.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -138,19 +139,31 @@ def may_create_projects(user: User) -> bool:
 
 
 def may_make_link(maker: User, user: User) -> bool:
-    """Whether `maker` may make a link by which `user` chooses a new password. Asked again when the link is used.
+    """Whether `maker` may make a link by which `user` chooses a new password. Asked again when the link is used."""
+    return user.pk in may_make_links(maker, [user])
+
+
+def may_make_links(maker: User, users: Collection[User]) -> set[int]:
+    """The ids of those among `users` for whom `maker` may make a link by which they choose a new password.
 
     Whoever holds the link becomes that person. So a manager may make one only for an account that one of their own
     projects made, or that nobody has had a password for; and only while it opens, and opened, nothing else.
     """
-    if not maker.is_active or user.is_superuser or user.is_staff:
-        return maker.is_active and maker.is_superuser
+    if not maker.is_active:
+        return set()
     if maker.is_superuser:
-        return True
+        return {user.pk for user in users}
     managed = set(
         Membership.objects.filter(user=maker, role=Role.MANAGER, active=True).values_list("project_id", flat=True)
     )
     # Somebody who was removed elsewhere may be brought back there.
-    projects = set(Membership.objects.filter(user=user).values_list("project_id", flat=True))
-    never_used = user.last_login is None and not user.has_usable_password()
-    return projects <= managed and (user.created_in_id in managed or never_used)
+    elsewhere = set(
+        Membership.objects.filter(user__in=users).exclude(project__in=managed).values_list("user_id", flat=True)
+    )
+    return {
+        user.pk
+        for user in users
+        if not (user.is_superuser or user.is_staff)
+        and user.pk not in elsewhere
+        and (user.created_in_id in managed or (user.last_login is None and not user.has_usable_password()))
+    }

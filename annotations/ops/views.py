@@ -1,5 +1,6 @@
 """Patients: setting whose note a note is, and erasing one patient's notes."""
 
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpResponse
@@ -34,7 +35,10 @@ def patients(request: Request, slug: str) -> HttpResponse:
     notes = Document.objects.filter(project=access.project)
     context["notes"] = notes.count()
     context["with_id"] = notes.exclude(patient_id="").count()
-    context["backups"] = backups_before_erasing(access.project)
+    context["backups"] = [
+        backup | {"created": datetime.fromisoformat(backup["created"])}
+        for backup in backups_before_erasing(access.project)
+    ]
     if "preview" in context or "erased" in context:
         context["texts"] = free_texts(access.project)
     failed = any(form.errors for form in context.values() if hasattr(form, "errors"))

@@ -189,8 +189,12 @@ def test_a_page_of_the_newest_threads_and_those_before_on_demand(world: SimpleNa
     assert (len(second["threads"]), len(third["threads"]), third["earlier"]) == (PAGE, 5, None)
     page = reverse("note", args=[world.project.slug, world.note.pk])
     html = check_page(client_of(world.rev).get(page))
-    assert (html.count("no. "), "Show earlier comments" in html) == (PAGE, True)
-    assert check_page(client_of(world.rev).get(f"{page}?before={second['earlier']}")).count("no. ") == 5
+    told = ("Show earlier comments", "Show the newest comments", "There are no earlier comments.")
+    assert (html.count("no. "), [words in html for words in told]) == (PAGE, [True, False, False])
+    html = check_page(client_of(world.rev).get(f"{page}?before={second['earlier']}"))
+    assert (html.count("no. "), [words in html for words in told]) == (5, [False, True, False])
+    html = check_page(client_of(world.rev).get(f"{page}?before={made[0].pk}"))
+    assert (html.count("no. "), [words in html for words in told]) == (0, [False, True, True])
 
 
 def test_a_person_s_comments_on_a_note_and_a_thread_s_answers_have_a_limit(

@@ -118,7 +118,7 @@ def test_the_page_hears_it_as_a_refusal_in_a_sentence(world: SimpleNamespace, cl
     url = reverse("changes", args=["covid", world.note.pk])
     made(world, "Mario Rossi", "PATIENT")
     made(world, "Mario", "CITY")
-    data = create(world.note, world.labels, "Mario", "DOCTOR")
+    data = create(world.note, world.labels, "Mario", "DOCTOR", person=world.ann.pk)
     answer = client.post(url, json.dumps(data), content_type="application/json")
     assert answer.status_code == 422
     assert answer.json()["error"] == "room"

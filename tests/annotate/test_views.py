@@ -218,12 +218,15 @@ def queries(world: SimpleNamespace, client: Client, data: dict[str, Any]) -> lis
 
 
 def test_what_a_change_costs(world: SimpleNamespace) -> None:
-    """Session, person, membership, note; reading, span, count, event. No more, however many spans there are."""
+    """Session, person, membership, note; reading, span, count, event. No more, however many spans there are.
+
+    A new span asks once more: how many lie there already.
+    """
     client = client_of(world.ann)
     client.get(url(world, "spans"))  # the session's first touch
     post(client, url(world, "changes"), create(world.note, world.labels, "Mario Rossi", "PATIENT"))
     asked = queries(world, client, create(world.note, world.labels, "Torino", "CITY", version=1))
-    assert len(asked) == 8, asked
+    assert len(asked) == 9, asked
     span = Span.objects.latest("pk")
     shown = {"id": span.pk, "start": span.start, "end": span.end, "label": span.label_id}
     assert len(queries(world, client, alter("relabel", shown, label=world.labels["AGE"], version=2))) == 8

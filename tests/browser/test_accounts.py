@@ -68,7 +68,25 @@ def test_sign_in_and_error_pages_are_accessible_and_fit(page_of, live, axe, widt
     for name in ("account_login", "account_signup", "account_reset_password", "account_inactive"):
         page.goto(live(name))
         assert axe(page) == [] and fits(page), name
-    page.goto(live("projects") + "nowhere")
+    for address in ("nowhere", "?a=%00"):
+        page.goto(live("projects") + address)
+        assert axe(page) == [] and fits(page), address
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_pages_that_refuse_are_accessible_and_fit(page_of, live, axe, settings, width, scheme):
+    page = page_of(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    for _ in range(6):
+        page.goto(live("account_login"))
+        page.get_by_label("Username").fill("nobody")
+        page.get_by_label("Password", exact=True).fill("wrong")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Too many attempts")).to_be_visible()
+    assert axe(page) == [] and fits(page)
+    settings.ANONYMOUS_PER_WINDOW = 0
+    page.goto(live("account_login"))
+    expect(page.get_by_role("heading", name="Too many requests")).to_be_visible()
     assert axe(page) == [] and fits(page)
 
 
@@ -119,7 +137,7 @@ def test_the_tab_that_is_open_is_in_sight_on_a_small_screen(page_of, live):
     assert fits(page)
 
 
-def test_an_htmx_request_that_fails_says_so(page_of, live, axe):
+def test_an_htmx_request_that_fails_says_so(page_of, live, axe, settings):
     page = page_of(make_user("ada"))
     page.goto(live("mfa_index"))
     # htmx writes its errors to the console too, which is what this test is after.
@@ -127,6 +145,12 @@ def test_an_htmx_request_that_fails_says_so(page_of, live, axe):
     # As a page of ours would: the element is there, htmx asks, the answer is an error.
     page.evaluate("htmx.ajax('GET', '/nowhere', {target: '#main'})")
     expect(page.get_by_role("status")).to_contain_text("no longer there")
+    assert axe(page) == []
+    page.evaluate("htmx.ajax('GET', '/?a=%00', {target: '#main'})")
+    expect(page.locator("#messages")).to_contain_text("a character that can't be kept")
+    settings.REQUESTS_PER_WINDOW = 0
+    page.evaluate("htmx.ajax('GET', '/', {target: '#main'})")
+    expect(page.locator("#messages")).to_contain_text("Wait a few seconds, then try again.")
     assert axe(page) == []
     page.context.set_offline(True)
     page.evaluate("htmx.ajax('GET', '/healthz', {target: '#main'}).catch(() => {})")

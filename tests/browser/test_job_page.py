@@ -94,3 +94,24 @@ def test_cancelling_by_the_button(staged: Any, page_of: Any, live: Any) -> None:
     assert row.state == "cancelled"
     page.goto(live("jobs", project.slug))
     expect(page.get_by_role("row").filter(has_text="Import")).to_contain_text("Cancelled")
+
+
+@pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
+def test_losses_of_an_export_fit_and_name_no_erased_note(
+    staged: Any, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+) -> None:
+    manager, project, _ = staged
+    note = make.make_note(project, name="caso-001")
+    loss = {"start": 0, "end": 11, "label": "LOCATION_OTHER", "reason": "covered by PATIENT 0-11"}
+    result = {
+        "notes": 2, "spans": 2, "set": "gold", "format": "conll", "file_id": 1,
+        "losses": [loss | {"note": note.pk}, loss | {"note": note.pk + 1}],
+    }  # fmt: skip
+    job = Job.objects.create(project=project, kind="export", state=Job.State.DONE, created_by=manager, result=result)
+    page = page_of(manager, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.goto(live("job", "covid", job.pk))
+    page.locator("summary", has_text="What the format can't hold").press("Enter")
+    expect(page.get_by_role("row").filter(has_text="caso-001")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="erased note")).to_be_visible()
+    assert axe(page) == []
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")

@@ -134,7 +134,7 @@ def test_gold_is_made_and_replaced_by_keys_alone(world: SimpleNamespace, page_of
     expect(page.locator("summary", has_text="Replace gold")).to_be_focused()
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Replace the gold").press("Enter")
-    expect(page.locator("#messages")).to_contain_text("the reading by ben is gold")
+    expect(page.locator("#messages")).to_contain_text("The reading by ben is gold")
     gold = AnnotationSet.objects.get(document=world.notes[0], author__kind=Author.Kind.GOLD)
     assert list(gold.spans.values_list("start", "end")) == [(13, 15)]
 

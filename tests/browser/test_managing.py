@@ -1,5 +1,6 @@
 """The managing pages in Chromium: axe-core, small screens, and what their script adds."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,6 +34,8 @@ def test_every_page_is_accessible_and_fits(
     urls = [live(name, "covid") for name in PAGES]
     urls += [live("label_edit", "covid", label.pk), live("member_remove", "covid", member.pk)]
     urls += [live("label_merge", "covid", label.pk) + f"?into={target.pk}"]
+    # Somebody whose password is not this manager's to reset.
+    make.make_member(world.project, user=make.make_member(make.make_project("other")))
     found = []
     for url in urls:
         page.goto(url)
@@ -40,6 +43,27 @@ def test_every_page_is_accessible_and_fits(
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found.append(f"{url}: wider than the screen")
     assert found == []
+
+
+@pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
+def test_erasing_a_patient_by_keys(
+    world: SimpleNamespace, page_of: Any, live: Any, axe: Any, settings: Any, tmp_path: Path, width: int, scheme: str
+) -> None:
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "backups").mkdir()
+    (tmp_path / "backups" / "night.zip").write_bytes(b"")
+    page: Page = page_of(world.mia, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.goto(live("patients", "covid"))
+    page.get_by_label("Patient id").fill("P1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Texts to check by hand")).to_be_visible()
+    assert axe(page) == []
+    page.get_by_label("Type the patient id once more").fill("P1")
+    page.get_by_role("button", name="Erase 1 note").press("Enter")
+    expect(page.get_by_text("1 note was erased.")).to_be_visible()
+    expect(page.get_by_text("night.zip")).to_be_visible()
+    assert axe(page) == []
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
 def test_preview_comes_without_leaving_the_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:

@@ -11,11 +11,13 @@ from annotations.models import AnnotationSet, Decision, Review, Span
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, label_button, painted, press, saved
 from tests.browser.reviewing import (
+    TEXT,
     act,
     chosen,
     gold,
     open_review,
     opened,
+    propose,
     states,
     world,
 )
@@ -260,3 +262,11 @@ def test_a_note_without_proposals(world: SimpleNamespace, page_of: Any, live: An
     press(page, "j", "k", "a", "x", "e", " ", "Enter")
     page.wait_for_url(re.compile(rf"/review/{world.run.pk}/{world.note.pk}/"))
     assert Review.objects.get(document=note).found_empty
+
+
+def test_a_long_list_of_notes_leaves_the_page_as_high_as_the_window(world: Any, page_of: Any, live: Any) -> None:
+    """Else the browser scrolls what is decided on out of sight."""
+    for number in range(60):
+        propose(make.make_note(world.project, TEXT, f"caso-1{number:02}", language="it"), world.run)
+    page = open_review(page_of(world.rita), live, world)
+    assert page.evaluate("document.documentElement.scrollHeight") == page.evaluate("innerHeight")

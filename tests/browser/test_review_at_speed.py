@@ -283,7 +283,42 @@ def test_a_planted_leak_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, 
     assert axe(page) == []
 
 
-def test_accepting_the_rest_of_a_note_with_gold_needs_a_tick(sure: SimpleNamespace, page_of: Any, live: Any) -> None:
+@pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
+def test_notes_with_gold_join_a_bulk_act_by_keys(
+    sure: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+) -> None:
+    make.make_set(sure.note, make.make_author(sure.project, kind="gold", name="gold"), submitted=True)
+    page = page_of(sure.rita, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    string = ProposedString.objects.get(author=sure.run, label_id=make.label_of(sure.project, "PATIENT").pk)
+    page.goto(live("review_string", "covid", string.pk) + f"?run={sure.run.pk}")
+    tag = page.get_by_text("its note has gold")
+    box = tag.bounding_box()
+    assert box and box["height"] < 40, "on a phone the tag is no taller than its words"
+    expect(page.locator("#skipped")).to_have_text(
+        "1 open proposal lies in a note that already has gold; it is skipped."
+    )
+    assert axe(page) == []
+    page.goto(live("review_bulk_new", "covid") + f"?run={sure.run.pk}")
+    page.get_by_label("Confidence, at least").fill("50")
+    page.get_by_role("button", name="Show what that is").press("Enter")
+    button = page.get_by_role("button", name="Accept 3 proposals")
+    expect(button).to_be_focused()
+    assert axe(page) == []
+    hint, below = page.locator("#with-gold-hint").bounding_box(), button.bounding_box()
+    assert hint and below and below["y"] - hint["y"] - hint["height"] >= 8, "the hint stands clear of the button"
+    page.keyboard.press("Shift+Tab")
+    expect(page.get_by_label("Also accept 3 proposals in notes that already have gold")).to_be_focused()
+    page.keyboard.press("Space")
+    button.press("Enter")
+    expect(page.locator("#decided")).to_contain_text("6 of 6")
+    expect(page.locator("#skipped")).to_have_text("0")
+    assert axe(page) == []
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+def test_accepting_the_rest_of_a_note_with_gold_needs_a_tick(
+    sure: SimpleNamespace, page_of: Any, live: Any, axe: Any
+) -> None:
     start = TEXT.index("Mario")
     author = make.make_author(sure.project, kind="gold", name="gold")
     make.make_set(sure.note, author, [(start, start + 11, "PATIENT")], submitted=True)
@@ -295,6 +330,7 @@ def test_accepting_the_rest_of_a_note_with_gold_needs_a_tick(sure: SimpleNamespa
             button.click()
     expect(page.locator("#told")).to_contain_text("This note already has gold, so nothing was accepted")
     assert gold(sure.note) == [("PATIENT", "Mario Rossi")]
+    assert axe(page) == []
     page.get_by_label("“Accept the rest” may add to this gold").check()
     button.click()
     page.wait_for_url(f"**/{sure.notes[1].pk}/*")

@@ -28,11 +28,11 @@ def test_a_person_beyond_their_requests_hears_it_in_a_sentence(settings: Any, cl
     client.force_login(ann)
     assert [client.get(reverse("projects")).status_code for _ in range(4)] == [200, 200, 200, 429]
     page = client.get(reverse("projects"))
-    assert "more requests than one person may make at a time" in page.content.decode()
+    assert "more requests than the server takes at a time" in page.content.decode()
     assert page.headers["Retry-After"] == "7"
     fragment = client.get(reverse("projects"), headers={"HX-Request": "true"})
     assert (fragment.status_code, fragment.headers["Content-Type"]) == (429, "text/plain; charset=utf-8")
-    assert "Wait some seconds, then try again." in fragment.content.decode()
+    assert "Wait a few seconds, then try again." in fragment.content.decode()
     script = client.get(reverse("projects"), headers={"Accept": "application/json"})
     assert (script.status_code, script.json()["error"]) == (429, "requests")
     # Others don't notice, and the load balancer is asked nothing.

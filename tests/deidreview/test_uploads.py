@@ -4,10 +4,13 @@ import io
 import time
 
 import pytest
-from django.test import Client
+from django.contrib.auth import get_user_model
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from deidreview.body_size import REQUEST_BYTES
+from deidreview.uploads import upload_limit
 from tests.factories import make_member, make_project, make_user
 
 pytestmark = pytest.mark.django_db
@@ -30,6 +33,12 @@ def post(client, path, length=LARGE, *, read=False, **extra):
     )
     assert body.was_read == read
     return response
+
+
+def session_of(user):
+    client = Client()
+    client.force_login(user)
+    return dict(client.session)
 
 
 @pytest.fixture
@@ -61,6 +70,32 @@ def test_a_stranger_uploads_nothing(project, name):
 @pytest.mark.parametrize("name", UPLOADS)
 def test_whoever_is_signed_in_may(project, signed_in, name):
     post(signed_in, reverse(name, args=[project.slug]), read=True)
+
+
+@pytest.mark.parametrize("accept", ["application/json", "text/html"])
+def test_one_large_body_of_a_person_at_a_time(project, signed_in, accept):
+    answers, told = [], []
+    person, other = get_user_model().objects.get(username="mia"), make_user("rita")
+    where = reverse("import", args=[project.slug])
+
+    def sent_by(user):
+        request = RequestFactory().post(where, HTTP_ACCEPT=accept)
+        request.META["CONTENT_LENGTH"] = str(LARGE)
+        request.session = Client().session
+        request.session.update(session_of(user))
+        return request
+
+    def view(request):
+        if not answers:
+            answers.append("busy")
+            told.extend(limited(sent_by(user)) for user in (person, other))
+        return HttpResponse()
+
+    limited = upload_limit(view)
+    assert limited(sent_by(person)).status_code == 200
+    assert [answer.status_code for answer in told] == [429, 200]
+    assert "Retry-After" in told[0].headers and "sending other files" in told[0].content.decode()
+    assert limited(sent_by(person)).status_code == 200, "the first has arrived"
 
 
 def test_a_session_that_idled_is_none(project, signed_in):

@@ -36,6 +36,7 @@ SLOW = {
     "half a line": b"GET / HT",
     "half a head": HEAD + b"X-Slow: ",
     "half a body": HEAD + FORM + b"Content-Length: 1000\r\n\r\nlogin=",
+    "half a body, its length with many zeros": HEAD + FORM + b"Content-Length: 00000000000000001000\r\n\r\nlogin=",
     "no upload at all": HEAD + FORM + b"Content-Length: 150000000\r\n\r\nlogin=",
     "an upload of a stranger": HEAD.replace(b"/accounts/login/", b"/projects/demo/import/")
     + FORM
@@ -110,7 +111,15 @@ def test_a_body_waits_for_the_word(running):
 
 def test_a_large_body_is_refused_unread(running):
     with connections(running, HEAD + FORM + b"Content-Length: 150000000\r\n\r\n", 1) as (one,):
-        assert read_all(one).startswith(b"HTTP/1.1 413")
+        answer = read_all(one)
+    assert answer.startswith(b"HTTP/1.1 413")
+    assert b"\r\nConnection: close\r\n" in answer, "the client must not send its next request here"
+
+
+@pytest.mark.parametrize("length", [b"00000000000000000005", b"5, 5", b"+5", b"5\xb2", b"9" * 5000, b""])
+def test_a_length_that_is_no_plain_number_is_refused(running, length):
+    with connections(running, HEAD + FORM + b"Content-Length: " + length + b"\r\n\r\nlogin", 1) as (one,):
+        assert read_all(one).startswith(b"HTTP/1.1 400")
 
 
 def test_the_server_is_not_named(running):

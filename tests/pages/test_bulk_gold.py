@@ -109,13 +109,25 @@ def test_by_rule_adjudicated_notes_are_skipped_and_the_frozen_version_still_hold
     assert "10 <small>in 5 notes</small>" in html
 
 
+def test_one_skipped_proposal_is_one_proposal(ward):
+    """Two notes are left: one with gold, one without."""
+    for note in ward.notes[1:ADJUDICATED]:
+        note.delete()
+    bulk = plan(ward, label=ward.labels["CITY"])
+    html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
+    assert "1 open proposal lies in a note that already has gold; it is skipped." in html
+    start(ward, plan(ward, label=ward.labels["CITY"]), with_gold="1")
+    html = check_page(ward.client.get(url("review_bulk", BulkAct.objects.order_by("created_at").last().pk)))
+    assert '<dd id="skipped">0</dd>' in html
+
+
 def test_by_string_adjudicated_notes_are_skipped(ward):
     string = ProposedString.objects.get(author=ward.runs[0], label_id=ward.labels["CITY"])
     here = f"{url('review_string', string.pk)}?run={ward.runs[0].pk}"
     html = check_page(ward.client.get(here))
     assert "5 open proposals lie in 5 notes that already have gold; they are skipped." in html
     assert html.count("its note has gold") == ADJUDICATED
-    shown = [span.pk for note in ward.notes for span in proposals(ward, note)[1:2]]
+    shown = [row.alias for row in ward.client.get(here).context["rows"]]
     ward.client.post(here, {"act": "accept", "shown": shown, "tick": shown})
     bulk = start(ward, BulkAct.objects.get())
     assert (bulk.decided, bulk.skipped, bulk.skipped_notes) == (1, 5, 5)
@@ -242,7 +254,7 @@ def test_what_only_conflicts_can_not_be_done_in_bulk(ward):
     bulk = plan(ward, label=ward.labels["CITY"])
     start(ward, bulk)
     bulk = plan(ward, label=ward.labels["CITY"])
-    assert "Decide on it note by note" in check_page(ward.client.get(url("review_bulk", bulk.pk)))
+    assert "Decide on them note by note" in check_page(ward.client.get(url("review_bulk", bulk.pk)))
     start(ward, bulk, with_gold="1")
     assert (bulk.decided, bulk.conflicts) == (0, 5)
     check_adjudicated(ward)
@@ -255,7 +267,7 @@ def test_two_ends_of_one_street_are_left_to_a_person(ward):
     Span.objects.filter(pk=short.pk).update(end=STREET[1])
     bulk = plan(ward, runs=[run.pk for run in ward.runs])
     page = ward.client.get(url("review_bulk", bulk.pk))
-    assert "left open for a person" in check_page(page)
+    assert "other ends is a conflict and stays open" in check_page(page)
     assert (page.context["count"], page.context["found"].conflicts) == (4, 2)
     start(ward, bulk)
     assert (bulk.planned, bulk.decided, bulk.conflicts, bulk.left) == (4, 4, 2, 0)
@@ -273,7 +285,7 @@ def test_too_many_to_look_for_conflicts_are_told_afterwards(ward, monkeypatch):
     note = ward.notes[-1]
     Span.objects.filter(pk=proposals(ward, note, run=1)[1].pk).update(end=STREET[1])
     bulk = plan(ward, runs=[run.pk for run in ward.runs])
-    assert "the outcome tells them" in check_page(ward.client.get(url("review_bulk", bulk.pk)))
+    assert "the outcome lists them" in check_page(ward.client.get(url("review_bulk", bulk.pk)))
     start(ward, bulk)
     assert (bulk.planned, bulk.decided, bulk.conflicts, bulk.left) == (6, 4, 2, 2)
 

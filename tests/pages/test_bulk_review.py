@@ -211,7 +211,7 @@ def test_a_string_is_decided_wherever_it_stands_but_for_the_exceptions(proposed,
     html = check_page(page)
     assert "3 places are open" in html
     assert TEXT[44:50] not in where
-    shown = [row.pk for row in page.context["rows"]]
+    shown = [row.alias for row in page.context["rows"]]
     data = {"act": "accept", "to": proposed.labels["CITY"], "shown": shown, "tick": shown[1:]}
     answer = client.post(where, data)
     assert answer.status_code == 303

@@ -1,6 +1,7 @@
 """Patients: setting ids from a file, erasing one patient's notes. The id is in no address, event or log."""
 
 import logging
+import os
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -36,6 +37,16 @@ def test_the_page_counts(mia):
 
 
 # ── Erasing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_backups_from_before_are_named_with_their_day(mia, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "backups").mkdir()
+    backup = tmp_path / "backups" / "night.zip"
+    backup.write_bytes(b"unreadable")
+    os.utime(backup, (1_600_000_000, 1_600_000_000))
+    html = check_page(mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID}))
+    assert "night.zip" in html and "13 Sep 2020" in html
 
 
 def test_look_then_type_then_gone(world, mia, caplog):

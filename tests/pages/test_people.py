@@ -46,6 +46,20 @@ def test_the_list(world, mia, django_assert_max_num_queries):
     assert "out" not in re.findall(r'<th scope="row">(\w+)', html)
 
 
+def test_a_password_link_is_offered_only_where_it_may_be_made(world, mia):
+    """Ann's account was made here; out belongs to another project, too."""
+    make.make_member(world.project, user=world.out)
+    html = check_page(mia.get(PAGE))
+    rows = {name: html[html.index(f'<th scope="row">{name}') :].split("</tr>")[0] for name in ("ann", "out")}
+    assert url("member_link", membership(world, world.ann)) in rows["ann"]
+    assert url("member_link", membership(world, world.out)) not in rows["out"]
+    assert "Password by an administrator" in rows["out"]
+    assert "Password by an administrator" not in rows["ann"]
+    assert "You can make password links only for accounts" in html
+    Membership.objects.get(project=world.project, user=world.out).delete()
+    assert "You can make password links only for accounts" not in check_page(mia.get(PAGE))
+
+
 def test_nobody_else_comes_in(world, sign_in):
     member = membership(world, world.ben)
     check_closed(world, sign_in, PAGE)

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotations.models import PlantedLeak, Project, Review, Span
+from annotations.models import BulkAct, PlantedLeak, Project, Review, Span
 from tests import factories as make
 from tests.pages.checks import check_page
 from tests.pages.conftest import TEXT
@@ -121,6 +121,17 @@ def test_a_page_from_before_the_option_was_on_decides_by_ids(planting, sign_in):
     switch_on(planting, sign_in)
     own = Span.objects.get(annotation_set__author=planting.run, annotation_set__document=planting.note, start=61)
     assert post(planting, "review_decide", act="reject", proposal=own.pk, seen=["open"]).status == 200
+
+
+def test_exceptions_by_string_are_not_named_by_ids(planting, sign_in):
+    switch_on(planting, sign_in)
+    page(planting)
+    own = Span.objects.get(annotation_set__author=planting.run, annotation_set__document=planting.note, start=61)
+    string = make.ProposedString.objects.get(author=planting.run, label_id=planting.labels["DOCTOR"])
+    here = url("review_string", string.pk) + f"?run={planting.run.pk}"
+    tried = planting.client.post(here, {"act": "reject", "shown": [own.pk]}, follow=True)
+    assert "Reload the page" in tried.content.decode()
+    assert not BulkAct.objects.exists(), "whether the plan is one fewer would tell which ids are shown"
 
 
 def test_state_asked_for_before_the_page_is_opened_shows_nothing_of_what_will_be_hidden(planting, sign_in):

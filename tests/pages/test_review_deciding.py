@@ -231,7 +231,7 @@ def test_closing_without_the_script(proposed, sign_in, decide):
 
 def test_the_state_brings_a_token_and_no_text(proposed, sign_in):
     answer = sign_in(proposed.rev).get(url(proposed, "review_state")).json()
-    known = {"csrf", "person", "version", "closed", "stage", "between", "open", "proposals", "gold"}
+    known = {"csrf", "person", "version", "closed", "stage", "between", "open", "proposals", "gold", "settled"}
     assert known == set(answer)
     assert "Mario" not in json.dumps(answer)
 

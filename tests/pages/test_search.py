@@ -106,7 +106,6 @@ def test_in_gold(world, sign_in):
     [
         {},
         {"text": "  "},
-        {"text": "a\0b"},
         {"text": "x" * 201},
         {"text": "x", "where": "nowhere"},
         {"text": "x", "where": "label"},

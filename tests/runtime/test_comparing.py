@@ -147,7 +147,7 @@ def test_wrong_choices_are_answered_in_words(read, viewer):
     assert "hoose 2 to 6 readers to compare, not 1" in html
     assert viewer.get(url("runs_compare", read, "narrow", "wide", gold=7)).status_code == 404
     html = check_page(viewer.get(reverse("runs_compare", args=["ward"]) + "?a=99999999&a=x&gold=1"))
-    assert "has no author" in html
+    assert "has no such author" in html
     assert viewer.get(url("compare_places", read, "narrow")).status_code == 302
 
 

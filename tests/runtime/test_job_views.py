@@ -309,7 +309,7 @@ def test_an_export_without_a_token_is_still_one_job_while_it_is_on_its_way(world
     [
         ({"format": "docx", "set": "gold"}, "docx"),
         ({"format": "brat", "set": "gold:7"}, "no gold version"),
-        ({"format": "brat", "set": "annotator:nobody"}, "nobody"),
+        ({"format": "brat", "set": "annotator:nobody"}, "no such annotation sets"),
         ({}, "Unknown format"),
     ],
 )

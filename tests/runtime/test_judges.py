@@ -258,7 +258,7 @@ def test_cancelled_in_the_middle_it_keeps_what_was_said_and_goes_on(client, proj
         ({"judge": ["cloud large"]}, "nothing was sent"),
         ({"gold": "7"}, "there is no gold version"),
         ({"gold": "0"}, "frozen gold version"),
-        ({"author": "99999"}, "has no author"),
+        ({"author": "99999"}, "has no such author"),
         ({"threshold": "0.3"}, "threshold"),
         ({"threshold": "nan"}, "threshold"),
         ({"language": "fr"}, "no prompt in"),

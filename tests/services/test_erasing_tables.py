@@ -25,6 +25,10 @@ STAYS = {
         "name": "listed", "guidelines": "listed", "slug": "listed with the name", "language": "a code",
     },
     "annotations.Membership": {},
+    "annotations.User": {
+        "password": "a hash", "username": "a person who works here", "first_name": "a person who works here",
+        "last_name": "a person who works here", "email": "a person who works here",
+    },
     "annotations.LabelSet": {"key": "shipped", "name": "shipped", "source": "shipped"},
     "annotations.Category": {"code": "shipped", "name": "shipped"},
     "annotations.Label": {

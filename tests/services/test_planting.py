@@ -212,13 +212,23 @@ def test_lists_counts_hints_and_bulk_acts_leave_it_alone(world):
     # The other run's review of the note has it: it is hidden in this one alone.
     assert len(review_state(document=world.note, author=world.other)["proposals"]) == 3
     sure, agreed = Rule("threshold", [world.run.pk], least=0.5), Rule("agreed", [world.run.pk, world.other.pk])
-    for each in (rule, sure, agreed):
+    for each in (rule, sure):
         bulk = plan_bulk(project=world.project, user=world.rosa, rule=each, act=BulkAct.Act.ACCEPT)
         begin_bulk(bulk=bulk, user=world.rosa)
         at_once(bulk, run_bulk)
+    with pytest.raises(ServiceError) as error:
+        plan_bulk(project=world.project, user=world.rosa, rule=agreed, act=BulkAct.Act.ACCEPT)
+    assert error.value.code == "none", "what is hidden of one run makes no two"
     assert not Decision.objects.filter(proposal=hidden).exists()
     assert Decision.objects.filter(proposal__annotation_set__author=world.run).count() == 8
     world.check()
+
+
+def test_how_many_runs_agree_does_not_count_what_is_hidden(world):
+    agreed = Rule("agreed", [world.run.pk, world.other.pk], label=world.proposal(NAME).label_id)
+    assert open_of(agreed, world.project, world.rosa).count() == 6
+    world.open()
+    assert open_of(agreed, world.project, world.rosa).count() == 4, "the other run's own would tell of the hidden one"
 
 
 def test_a_bulk_act_planned_before_it_was_hidden_leaves_it_alone(world):

@@ -26,6 +26,7 @@ from annotations.models import (
     Verb,
 )
 from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.planted import aliases
 from annotations.review.services.bulk import plan_bulk
 from annotations.review.services.planting import draw_leaks
 from annotations.review.services.starting import start_bulk
@@ -55,6 +56,11 @@ def note_of(world: SimpleNamespace) -> Document:
 
 def proposals(note: Document, run: Author) -> list[Span]:
     return list(Span.objects.filter(annotation_set__document=note, annotation_set__author=run).order_by("start"))
+
+
+def named(world: SimpleNamespace, spans: list[Span]) -> list[int]:
+    """The spans as pages of review name them."""
+    return [aliases(world.project).of(span.pk) for span in spans]
 
 
 def poster(user: User, note: Document, run: Author, name: str = "review_decide") -> Callable[..., Any]:
@@ -264,7 +270,7 @@ def test_a_planted_leak_is_drawn_once_and_shown_once_and_no_second_click_accepts
         pages = [partial(client.get, reverse("review", args=["covid", run.pk, note.pk])) for client in clients]
         assert [len(answer.context["data"]["proposals"]) for answer in at_once(*pages)] == [3, 3]
         planted = PlantedLeak.objects.get(review__document=note)
-        rest = [span.pk for span in spans]  # all there are, as if somebody knew
+        rest = named(world, spans)  # all there are, as if somebody knew
         close = [partial(poster(user, note, run, "review_close"), rest=rest) for user in people]
         answers = sorted(at_once(*close), key=lambda answer: answer.status_code)
         assert [answer.status_code for answer in answers] == [200, 409]
@@ -283,7 +289,7 @@ def test_one_marks_a_planted_leak_while_the_other_closes_the_note(world, at_once
         first = proposals(note, run)[0]
         draw_leaks(document=note, author=run, project=Project.objects.get())
         mark = {"start": first.start, "end": first.end, "label": first.label_id, "quote": "Mario Rossi"}
-        rest = [span.pk for span in proposals(note, run)]
+        rest = named(world, proposals(note, run))
         marked, closed = at_once(
             partial(poster(world.rita, note, run), "add", **mark),
             partial(poster(world.rosa, note, run, "review_close"), rest=rest),

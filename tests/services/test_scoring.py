@@ -207,7 +207,7 @@ def test_a_gap_in_a_mapping_is_an_error_not_a_silent_drop():
     "wish, says",
     [
         ({"author": "nobody"}, "no author 'nobody'.*run:rules-1"),
-        ({"author_id": 0}, "no author"),
+        ({"author_id": 0}, "no such author"),
         ({"author": "gold"}, "no author"),
         ({"author": "rules-1", "version": 4}, "no gold version 4; frozen versions: none yet"),
         ({"author": "rules-1", "into": "it-4"}, "no mapping from test to 'it-4'"),

@@ -89,7 +89,8 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
     )
     shown = _show(request.GET, choices(access))
     previous, following = neighbours(access, shown, pk)
-    said = page_of(access, document, before=number(request.GET, "before"))
+    before = number(request.GET, "before")
+    said = page_of(access, document, before=before)
     beside = compare(document.text, spans, spans_of(gold.pk), labels) if gold and chosen and gold != chosen else None
     context = {
         "access": access,
@@ -107,6 +108,7 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
         "state": "" if shown == Show.ALL else shown,
         "placed": placed(document.text, said.threads),
         "earlier": said.earlier,
+        "newest": before is None,
         "flags": flags_of(access, document),
         "may_comment": may_comment(access),
         # One comment from one look at the page, however often it is sent.

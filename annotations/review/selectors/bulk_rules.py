@@ -18,7 +18,7 @@ from django.db.models.functions import Coalesce
 
 from annotations.models import AnnotationSet, Author, Handover, PlantedLeak, Project, Review, Span, User
 from annotations.review.selectors.handovers import handed_on
-from annotations.review.selectors.planted import not_for_bulk
+from annotations.review.selectors.planted import not_for_bulk, without_hidden
 from annotations.review.selectors.settled import settled_at, settled_sets
 
 Kind = Literal["string", "agreed", "merged", "threshold"]
@@ -66,21 +66,19 @@ def proposals_of(rule: Rule) -> "QuerySet[Span]":
 
 
 def _runs_alike(runs: Sequence[int]) -> Coalesce:
-    """How many of the runs propose exactly this place and label."""
+    """How many of the runs propose exactly this place and label, without what is hidden: the count would tell."""
+    spans = Span.objects.filter(
+        annotation_set__document=OuterRef("annotation_set__document"),
+        annotation_set__author__in=runs,
+        # A merged list only says what its runs say.
+        annotation_set__author__merged_from__isnull=True,
+        annotation_set__state=AnnotationSet.State.SUBMITTED,
+        start=OuterRef("start"),
+        end=OuterRef("end"),
+        label=OuterRef("label"),
+    )
     alike = (
-        Span.objects.filter(
-            annotation_set__document=OuterRef("annotation_set__document"),
-            annotation_set__author__in=runs,
-            # A merged list only says what its runs say.
-            annotation_set__author__merged_from__isnull=True,
-            annotation_set__state=AnnotationSet.State.SUBMITTED,
-            start=OuterRef("start"),
-            end=OuterRef("end"),
-            label=OuterRef("label"),
-        )
-        .order_by()
-        .values("start")
-        .annotate(runs=Count("annotation_set__author", distinct=True))
+        without_hidden(spans).order_by().values("start").annotate(runs=Count("annotation_set__author", distinct=True))
     )
     return Coalesce(Subquery(alike.values("runs")), 0)
 

@@ -87,8 +87,8 @@ def _accept_rest(
     if wanted and settled and not with_gold:
         raise ServiceError(
             _(
-                "this note already has gold, so nothing was accepted; decide on each proposal, or tick above the note "
-                "that “Accept the rest” may add to this gold (reload the page if you don’t see that box)"
+                "this note already has gold, so nothing was accepted; decide on each proposal, or tick "
+                "“Accept the rest may add to this gold” above the note (if there is no such box, reload the page)"
             ),
             code="gold",
         )

@@ -187,8 +187,12 @@ def _plan_string(request: Request, access: Access, string: ProposedString, runs:
 
 
 def _ids(values: Sequence[str], access: Access) -> set[int]:
+    """Proposals by what the page calls them. Raises ServiceError for ids: trying them would find what is hidden."""
     back = aliases(access.project).back
-    return {back(one) for one in numbers(values[:SHOWN])}
+    named = {one: back(one) for one in numbers(values[:SHOWN])}
+    if any(name == pk for name, pk in named.items()):
+        raise ServiceError(_("This page is out of date. Nothing was changed. Reload the page."), code="page")
+    return set(named.values())
 
 
 def _string(access: Access, pk: int) -> ProposedString:

@@ -30,7 +30,7 @@ export class Comments {
     workbench.on("leave", (note) => this.#leave(note));
     workbench.on("open", (note) => this.#open(note));
     byId("comment-add").addEventListener("click", () => this.begin());
-    byId("comments-earlier").addEventListener("click", () => this.#talk.loadEarlier());
+    byId("comments-earlier").addEventListener("click", () => this.#earlier());
     byId("threads").addEventListener("click", (event) => this.#click(event));
     window.addEventListener("beforeunload", (event) => {
       if (this.#compose.hasText || [...this.#drafts.values()].some(({ text }) => text.trim())) event.preventDefault();
@@ -103,12 +103,21 @@ export class Comments {
         ? [el("li", {}, el("details", { open: unfolded }, el("summary", {}, words.settledOnes(settled.length)), el("ol", { class: "threads" }, ...settled.map(node))))]
         : []),
     );
-    byId("comments-count").textContent = open.length ? String(open.length) : "";
+    const more = this.#talk.earlier !== null;
+    byId("comments-count").textContent = open.length ? `${open.length}${more ? "+" : ""}` : "";
     byId("comment-add").hidden = !mayComment;
-    byId("comments-earlier").hidden = this.#talk.earlier === null;
+    byId("comments-earlier").hidden = !more;
     if (focused) this.#focusAgain(focused);
     this.#mark();
     this.#point();
+  }
+
+  /** Read earlier threads. A button that is gone afterwards leaves the focus to the list. */
+  async #earlier() {
+    await this.#talk.loadEarlier();
+    const button = byId("comments-earlier");
+    if (!button.hidden) return;
+    if (document.activeElement === button || document.activeElement === document.body) byId("threads").querySelector("button")?.focus();
   }
 
   /** The list was drawn anew: the focus goes to what stands for the element that had it, as near as there is. */

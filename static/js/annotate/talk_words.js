@@ -35,7 +35,7 @@ export const talk = {
   action: gettext("Comment on what is selected, else on the note"),
   troubles: {
     lost: gettext("The server can't be reached. Nothing was lost: your words are still here, try again."),
-    later: gettext("The server takes no more from you for a moment. Nothing was lost: your words are still here, try again."),
+    later: gettext("The server is taking no more from you for a moment. Nothing was lost: your words are still here, try again."),
     "signed-out": gettext("You are signed out. Sign in again in another tab, then try again; your words are still here."),
     "other-person": gettext("Somebody else is signed in now in this browser. Sign in as yourself in another tab, then try again."),
   },

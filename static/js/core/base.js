@@ -71,8 +71,9 @@
   const kinds = { 403: "forbidden", 404: "missing", 413: "large", 429: "fast" };
   document.addEventListener("htmx:responseError", (event) => {
     const { xhr } = event.detail;
-    // A limit is answered with its sentence.
-    const sentence = xhr.status === 429 && xhr.getResponseHeader("Content-Type")?.startsWith("text/plain") ? xhr.responseText : "";
+    // A limit, and a request that can't be read, are answered with a sentence.
+    const told = [400, 415, 429].includes(xhr.status) && xhr.getResponseHeader("Content-Type")?.startsWith("text/plain");
+    const sentence = told ? xhr.responseText : "";
     if (xhr.status !== 401) tell(kinds[xhr.status] || "failed", sentence); // 401 carries the way to the sign-in page
   });
   document.addEventListener("htmx:sendError", () => tell("offline"));

@@ -21,7 +21,7 @@ export const saveWords = (state, waiting) => SAVE[state]?.(waiting);
 /** What is said of an outcome that keeps changes waiting. */
 export const TOLD = {
   offline: gettext("The server can't be reached. Your work is kept in this page and is sent when it is back; leave the page open."),
-  later: gettext("The server takes no more from you for a moment. Your work is kept in this page and is sent by itself; leave the page open."),
+  later: gettext("The server is taking no more changes from you for a moment. Your work is kept in this page and is sent by itself; leave the page open."),
   "signed-out": gettext("You are signed out. Your work is kept in this page: sign in again in another tab and it will be saved."),
   "other-person": gettext(
     "Somebody else is signed in now in this browser. Your work is kept in this page: sign in as yourself in another tab and it will be saved.",

@@ -178,6 +178,7 @@ const send = (data) =>
 
 const refusal = ({ status, answer }) => {
   if (answer.messages) return answer.messages;
+  if (status === 429 && answer.message) return [answer.message];
   if (status === 0) return [words.lost];
   if (status === 401) return [words.signedOut];
   if (status === 403) return [words.outOfDate];

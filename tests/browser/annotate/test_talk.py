@@ -8,6 +8,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from annotations.models import Comment, Flag, Label, PersonalKey, Project
+from annotations.notes.selectors.comments import PAGE
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, label_button, open_note, painted, press, quotes, saved
 
@@ -97,6 +98,22 @@ def test_comments(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> 
     write(page, "Half a thought.")
     expect(page.locator("#threads .said").first).to_have_text("Half a thought.")
     assert Comment.objects.get(text="Half a thought.").document == world.note
+
+
+def test_earlier_comments_by_keys(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    for number in range(PAGE + 2):
+        Comment.objects.create(document=world.note, author=world.ann, reader=world.ann, text=f"no. {number}")
+    page = open_note(page_of(world.ann), live, world.note)
+    expect(page.locator("#threads .said")).to_have_count(PAGE)
+    expect(page.locator("#comments-count")).to_have_text(f"{PAGE}+")
+    button = page.get_by_role("button", name="Show earlier comments")
+    assert axe(page) == []
+    button.press("Enter")
+    expect(page.locator("#threads .said")).to_have_count(PAGE + 2)
+    expect(page.locator("#comments-count")).to_have_text(f"{PAGE + 2}")
+    expect(button).to_be_hidden()
+    # The button is gone: the focus is at the first of the threads, not at the top of the page.
+    expect(page.locator("#threads button").first).to_be_focused()
 
 
 def test_a_comment_is_not_lost_with_the_connection(world: SimpleNamespace, opened: Page) -> None:
