@@ -17,3 +17,12 @@ class AgreementConfig(AppConfig):
                 ),
             }
         )
+
+        from annotations.core import navigation
+
+        navigation.register(
+            navigation.Entry(
+                80, _("Agreement"), "agreement", Can.READ_NOTES, frozenset({"disagreements", "disagreement_talk"})
+            ),
+        )
+        navigation.extend("guidelines", "amendments", "amend")

@@ -17,3 +17,9 @@ class GoldConfig(AppConfig):
                 ),
             }
         )
+
+        from annotations.core import navigation
+
+        navigation.register(
+            navigation.Entry(130, _("Gold"), "gold", Can.READ_NOTES, frozenset({"gold_version", "gold_changes"})),
+        )

@@ -35,3 +35,15 @@ class ReviewConfig(AppConfig):
 
         hiding.register(without_hidden, hidden_in_set)
         gold_replaced.add(give_up_leaks)
+
+        from annotations.core import navigation
+
+        navigation.register(
+            navigation.Entry(
+                110,
+                _("Review"),
+                "review_strings",
+                Can.MAKE_GOLD,
+                frozenset({"review", "review_next", "review_string", "review_bulk_new", "review_bulk", "acceptance"}),
+            ),
+        )

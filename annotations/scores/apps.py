@@ -18,3 +18,9 @@ class ScoresConfig(AppConfig):
                 ),
             }
         )
+
+        from annotations.core import navigation
+
+        navigation.register(
+            navigation.Entry(140, _("Scores"), "scores", Can.READ_NOTES, frozenset({"score", "score_places"})),
+        )

@@ -29,3 +29,10 @@ class TransferConfig(AppConfig):
             }
         )
         hooks.TIDIERS.append(delete_expired)
+
+        from annotations.core import navigation
+
+        navigation.register(
+            navigation.Entry(40, _("Import"), "import", Can.MANAGE, frozenset({"import_preview"})),
+            navigation.Entry(150, _("Export"), "export", Can.EXPORT),
+        )

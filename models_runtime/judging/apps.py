@@ -23,3 +23,7 @@ class JudgingConfig(AppConfig):
                 ),
             }
         )
+
+        from annotations.core import navigation
+
+        navigation.extend("scores", "judgings", "judge", "judging", "judging_places")

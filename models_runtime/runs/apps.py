@@ -21,3 +21,15 @@ class RunsConfig(AppConfig):
                 ),
             }
         )
+
+        from annotations.core import navigation
+
+        navigation.register(
+            navigation.Entry(
+                100,
+                _("Runs"),
+                "runs",
+                Can.READ_NOTES,
+                frozenset({"run", "run_combine", "run_llm", "run_pipeline", "run_tagger", "backends", "calibration"}),
+            ),
+        )

@@ -29,3 +29,9 @@ class TrainingConfig(AppConfig):
         from models_runtime.training.jobs.checkpoints import forget_all
 
         erasing.AFTERWARDS.append(forget_all)
+
+        from annotations.core import navigation
+
+        navigation.register(
+            navigation.Entry(120, _("Models"), "models", Can.READ_NOTES, frozenset({"model"})),
+        )
