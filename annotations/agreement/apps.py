@@ -13,7 +13,10 @@ class AgreementConfig(AppConfig):
         register(
             {
                 "agreement": JobKind(
-                    title=_("Agreement"), handler="annotations.agreement.jobs.run", right=Can.READ_NOTES
+                    title=_("Agreement"),
+                    handler="annotations.agreement.jobs.run",
+                    right=Can.READ_NOTES,
+                    result="agreement/result.html",
                 ),
             }
         )

@@ -13,7 +13,11 @@ class GoldConfig(AppConfig):
         register(
             {
                 "gold": JobKind(
-                    title=_("Make gold"), handler="annotations.gold.jobs.run", right=Can.MAKE_GOLD, can_pause=True
+                    title=_("Make gold"),
+                    handler="annotations.gold.jobs.run",
+                    right=Can.MAKE_GOLD,
+                    result="gold/result.html",
+                    can_pause=True,
                 ),
             }
         )

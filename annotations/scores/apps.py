@@ -12,9 +12,11 @@ class ScoresConfig(AppConfig):
 
         register(
             {
-                "score": JobKind(title=_("Score"), handler="annotations.scores.jobs.scoring.run", right=Can.READ_NOTES),
-                "compare": JobKind(
-                    title=_("Comparison"), handler="annotations.scores.jobs.comparing.run", right=Can.READ_NOTES
+                "score": JobKind(
+                    title=_("Score"),
+                    handler="annotations.scores.jobs.run",
+                    right=Can.READ_NOTES,
+                    result="scores/result.html",
                 ),
             }
         )

@@ -6,6 +6,8 @@ class LoopConfig(AppConfig):
     label = "models_loop"
 
     def ready(self) -> None:
-        from annotations.core import navigation
+        from annotations.core import navigation, offers
 
         navigation.extend("gold", "loop")
+        offers.offer("gold.actions", "loop/offers/gold.html")
+        offers.offer("review.done", "loop/offers/review_done.html", position=10)

@@ -16,13 +16,14 @@ class RunsConfig(AppConfig):
                     title=_("Model run"),
                     handler="models_runtime.runs.jobs.running.run",
                     right=Can.MANAGE,
+                    result="runs/result.html",
                     can_pause=True,
                     shared=True,
                 ),
             }
         )
 
-        from annotations.core import navigation
+        from annotations.core import navigation, offers
 
         navigation.register(
             navigation.Entry(
@@ -33,3 +34,7 @@ class RunsConfig(AppConfig):
                 frozenset({"run", "run_combine", "run_llm", "run_pipeline", "run_tagger", "backends", "calibration"}),
             ),
         )
+        offers.offer("review.crumbs", "runs/offers/review_crumb.html")
+        offers.offer("review.note_crumbs", "runs/offers/review_note_crumb.html")
+        offers.offer("review.empty", "runs/offers/review_empty.html")
+        offers.offer("review.done", "runs/offers/review_done.html", position=20)

@@ -18,6 +18,7 @@ class TrainingConfig(AppConfig):
                     title=_("Training"),
                     handler="models_runtime.training.jobs.training.run",
                     right=Can.MANAGE,
+                    result="training/result.html",
                     unit=_("steps"),
                     undo="models_runtime.training.jobs.training.undo",
                     redo="models_runtime.training.jobs.training.redo",
