@@ -1,6 +1,15 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class AccountsConfig(AppConfig):
     name = "annotations.accounts"
     label = "accounts"
+
+    def ready(self) -> None:
+        from annotations.core import navigation
+        from annotations.core.access import Can
+
+        navigation.register(
+            navigation.Entry(60, _("People"), "people", Can.MANAGE, frozenset({"member_remove", "member_link"})),
+        )

@@ -13,7 +13,19 @@ class AgreementConfig(AppConfig):
         register(
             {
                 "agreement": JobKind(
-                    title=_("Agreement"), handler="annotations.agreement.jobs.run", right=Can.READ_NOTES
+                    title=_("Agreement"),
+                    handler="annotations.agreement.jobs.run",
+                    right=Can.READ_NOTES,
+                    result="agreement/result.html",
                 ),
             }
         )
+
+        from annotations.core import navigation
+
+        navigation.register(
+            navigation.Entry(
+                80, _("Agreement"), "agreement", Can.READ_NOTES, frozenset({"disagreements", "disagreement_talk"})
+            ),
+        )
+        navigation.extend("guidelines", "amendments", "amend")

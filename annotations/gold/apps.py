@@ -13,7 +13,17 @@ class GoldConfig(AppConfig):
         register(
             {
                 "gold": JobKind(
-                    title=_("Make gold"), handler="annotations.gold.jobs.run", right=Can.MAKE_GOLD, can_pause=True
+                    title=_("Make gold"),
+                    handler="annotations.gold.jobs.run",
+                    right=Can.MAKE_GOLD,
+                    result="gold/result.html",
+                    can_pause=True,
                 ),
             }
+        )
+
+        from annotations.core import navigation
+
+        navigation.register(
+            navigation.Entry(130, _("Gold"), "gold", Can.READ_NOTES, frozenset({"gold_version", "gold_changes"})),
         )

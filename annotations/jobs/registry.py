@@ -22,6 +22,7 @@ class JobKind:
     `redo(params)` makes ready what starting a failed or cancelled job again needs, in the same transaction. It raises
     ServiceError where that can't be.
     `shared`: several workers may be at one such job; its handler goes from share to share (runner.shares).
+    `result`: the template that shows what `handler` returned, as `result`.
     """
 
     title: str
@@ -34,6 +35,7 @@ class JobKind:
     can_pause: bool = False
     can_retry: bool = True
     shared: bool = False
+    result: str = "jobs/result.html"
 
 
 JOBS: dict[str, JobKind] = {}

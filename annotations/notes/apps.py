@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class NotesConfig(AppConfig):
@@ -10,3 +11,11 @@ class NotesConfig(AppConfig):
         from annotations.notes.services.searching import purge_searches
 
         hooks.TIDIERS.append(purge_searches)
+
+        from annotations.core import navigation
+        from annotations.core.access import Can
+
+        navigation.register(
+            navigation.Entry(20, _("Notes"), "notes", Can.SEE_PROJECT, frozenset({"note"})),
+            navigation.Entry(30, _("Search"), "search", Can.SEE_PROJECT, frozenset({"search_results"})),
+        )

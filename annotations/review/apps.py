@@ -16,6 +16,7 @@ class ReviewConfig(AppConfig):
                     title=_("Bulk review"),
                     handler="annotations.review.jobs.run",
                     right=Can.MAKE_GOLD,
+                    result="review/bulk_result.html",
                     unit=_("proposals"),
                     can_pause=True,
                 ),
@@ -23,6 +24,7 @@ class ReviewConfig(AppConfig):
                     title=_("Taking a bulk review back"),
                     handler="annotations.review.jobs.take_back",
                     right=Can.MAKE_GOLD,
+                    result="review/bulk_undo_result.html",
                     unit=_("proposals"),
                     can_pause=True,
                 ),
@@ -35,3 +37,15 @@ class ReviewConfig(AppConfig):
 
         hiding.register(without_hidden, hidden_in_set)
         gold_replaced.add(give_up_leaks)
+
+        from annotations.core import navigation
+
+        navigation.register(
+            navigation.Entry(
+                110,
+                _("Review"),
+                "review_strings",
+                Can.MAKE_GOLD,
+                frozenset({"review", "review_next", "review_string", "review_bulk_new", "review_bulk", "acceptance"}),
+            ),
+        )

@@ -12,9 +12,17 @@ class ScoresConfig(AppConfig):
 
         register(
             {
-                "score": JobKind(title=_("Score"), handler="annotations.scores.jobs.scoring.run", right=Can.READ_NOTES),
-                "compare": JobKind(
-                    title=_("Comparison"), handler="annotations.scores.jobs.comparing.run", right=Can.READ_NOTES
+                "score": JobKind(
+                    title=_("Score"),
+                    handler="annotations.scores.jobs.run",
+                    right=Can.READ_NOTES,
+                    result="scores/result.html",
                 ),
             }
+        )
+
+        from annotations.core import navigation
+
+        navigation.register(
+            navigation.Entry(140, _("Scores"), "scores", Can.READ_NOTES, frozenset({"score", "score_places"})),
         )

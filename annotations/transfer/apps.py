@@ -18,14 +18,25 @@ class TransferConfig(AppConfig):
                     title=_("Import"),
                     handler="annotations.transfer.jobs.importing.run",
                     right=Can.MANAGE,
+                    result="transfer/import_result.html",
                     undo="annotations.transfer.jobs.importing.undo",
                     can_pause=True,
                     # Taking an import back deletes its upload as well.
                     can_retry=False,
                 ),
                 "export": JobKind(
-                    title=_("Export"), handler="annotations.transfer.jobs.exporting.run", right=Can.EXPORT
+                    title=_("Export"),
+                    handler="annotations.transfer.jobs.exporting.run",
+                    right=Can.EXPORT,
+                    result="transfer/export_result.html",
                 ),
             }
         )
         hooks.TIDIERS.append(delete_expired)
+
+        from annotations.core import navigation
+
+        navigation.register(
+            navigation.Entry(40, _("Import"), "import", Can.MANAGE, frozenset({"import_preview"})),
+            navigation.Entry(150, _("Export"), "export", Can.EXPORT),
+        )

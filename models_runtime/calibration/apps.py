@@ -16,6 +16,7 @@ class CalibrationConfig(AppConfig):
                     title=_("Calibration"),
                     handler="models_runtime.calibration.jobs.run",
                     right=Can.MANAGE,
+                    result="calibration/result.html",
                     can_retry=True,
                 ),
             }

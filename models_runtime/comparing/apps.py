@@ -1,6 +1,26 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class ComparingConfig(AppConfig):
     name = "models_runtime.comparing"
     label = "models_comparing"
+
+    def ready(self) -> None:
+        from annotations.core.access import Can
+        from annotations.jobs.registry import JobKind, register
+
+        register(
+            {
+                "compare": JobKind(
+                    title=_("Comparison"),
+                    handler="models_runtime.comparing.jobs.run",
+                    right=Can.READ_NOTES,
+                    result="comparing/result.html",
+                ),
+            }
+        )
+        from annotations.core import navigation, offers
+
+        navigation.extend("runs", "runs_compare", "compare_places")
+        offers.offer("scores.actions", "comparing/offers/scores.html", position=10)

@@ -35,7 +35,7 @@ from annotations.scores.services.side_by_side import (
     telling_places,
     together,
 )
-from annotations.scores.services.starting import start_comparison
+from models_runtime.comparing.jobs import start_comparison
 from models_runtime.comparing.services import figure_rows, label_rows, learned_here, pace_rows
 
 PAGE = 25

@@ -16,6 +16,7 @@ class JudgingConfig(AppConfig):
                     title=_("Judges"),
                     handler="models_runtime.judging.jobs.run",
                     right=Can.MANAGE,
+                    result="judging/result.html",
                     unit=_("answers"),
                     queue="llm",
                     redo="models_runtime.judging.jobs.ready_again",
@@ -23,3 +24,9 @@ class JudgingConfig(AppConfig):
                 ),
             }
         )
+
+        from annotations.core import navigation, offers
+
+        navigation.extend("scores", "judgings", "judge", "judging", "judging_places")
+        offers.offer("scores.actions", "judging/offers/scores.html", position=20)
+        offers.offer("score.actions", "judging/offers/score.html")

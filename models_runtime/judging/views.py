@@ -109,7 +109,6 @@ def judging(request: Request, slug: str, pk: int) -> HttpResponse:
         "judging": row,
         "status": status,
         "poll_url": request.path,
-        "result_templates": ["jobs/results/judge.html"],
     }
     if status is None or not status.live:
         context |= _figures(access, result_of(row))

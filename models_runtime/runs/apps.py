@@ -16,8 +16,25 @@ class RunsConfig(AppConfig):
                     title=_("Model run"),
                     handler="models_runtime.runs.jobs.running.run",
                     right=Can.MANAGE,
+                    result="runs/result.html",
                     can_pause=True,
                     shared=True,
                 ),
             }
         )
+
+        from annotations.core import navigation, offers
+
+        navigation.register(
+            navigation.Entry(
+                100,
+                _("Runs"),
+                "runs",
+                Can.READ_NOTES,
+                frozenset({"run", "run_combine", "run_llm", "run_pipeline", "run_tagger", "backends", "calibration"}),
+            ),
+        )
+        offers.offer("review.crumbs", "runs/offers/review_crumb.html")
+        offers.offer("review.note_crumbs", "runs/offers/review_note_crumb.html")
+        offers.offer("review.empty", "runs/offers/review_empty.html")
+        offers.offer("review.done", "runs/offers/review_done.html", position=20)

@@ -18,6 +18,7 @@ class TrainingConfig(AppConfig):
                     title=_("Training"),
                     handler="models_runtime.training.jobs.training.run",
                     right=Can.MANAGE,
+                    result="training/result.html",
                     unit=_("steps"),
                     undo="models_runtime.training.jobs.training.undo",
                     redo="models_runtime.training.jobs.training.redo",
@@ -29,3 +30,9 @@ class TrainingConfig(AppConfig):
         from models_runtime.training.jobs.checkpoints import forget_all
 
         erasing.AFTERWARDS.append(forget_all)
+
+        from annotations.core import navigation
+
+        navigation.register(
+            navigation.Entry(120, _("Models"), "models", Can.READ_NOTES, frozenset({"model"})),
+        )

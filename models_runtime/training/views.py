@@ -84,7 +84,6 @@ def model(request: Request, slug: str, pk: int) -> HttpResponse:
         "calibration": row.calibrations.filter(held_out=True, withdrawn_at=None).order_by("-pk").first(),
         "runs": row.runs.select_related("author").order_by("-pk")[:ROWS],
         "token": uuid.uuid4(),
-        "result_templates": ["jobs/results/train.html"],
     }
     response = render(request, "training/state.html" if request.htmx else "training/model.html", context)
     patch_vary_headers(response, ["HX-Request"])

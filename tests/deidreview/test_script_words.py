@@ -25,7 +25,7 @@ KEYS = {"Escape", "Enter", "Delete", "Backspace", "Tab", "Home", "End", "Space",
 
 def test_there_are_modules_of_words():
     assert {path.relative_to(FOLDER).as_posix() for path in WORDS} == {
-        "adjudicate/words.js", "editor/deciding/words.js", "import_words.js", "review/words.js",
+        "adjudicate/words.js", "agreement/words.js", "editor/deciding/words.js", "review/words.js", "transfer/words.js",
         "annotate/talk_words.js", "editor/words.js",
     }  # fmt: skip
 
@@ -139,7 +139,7 @@ def test_scripts_speak_it(polish, tmp_path):
     program = f"""
         const vm = require("node:vm"), fs = require("node:fs");
         vm.runInThisContext(fs.readFileSync({str(script)!r}, "utf8"));
-        import({str(FOLDER / "workbench" / "words.js")!r}).then(({{ words }}) =>
+        import({str(FOLDER / "editor" / "words.js")!r}).then(({{ words }}) =>
             console.log([words.keys.undo, words.close, ...[1, 2, 5, 22].map(words.count), words.keys.redo].join("|")));
     """
     told = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True).stdout

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { TextIndex } from "../../static/js/text/offsets.js";
 import { findAll, firstFrom } from "../../static/js/text/find.js";
-import { placeIn } from "../../static/js/annotate/arrive.js";
+import { placeIn } from "../../static/js/text/place.js";
 import { Reading } from "../../static/js/editor/model.js";
 import { hostileText, randomSource } from "./cases.mjs";
 

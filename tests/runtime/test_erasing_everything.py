@@ -48,11 +48,12 @@ from annotations.ops.services.backup_list import backups_before_erasing
 from annotations.ops.services.erasing import erase_patient
 from annotations.scores.services.scoring import asked
 from annotations.scores.services.side_by_side import together
-from annotations.scores.services.starting import start_comparison, start_score
+from annotations.scores.services.starting import start_score
 from annotations.transfer.services.importing import import_files
 from annotations.transfer.services.staged import pack, stage_import
 from annotations.transfer.services.starting import start_export
 from models_runtime.calibration.services import start_calibration
+from models_runtime.comparing.jobs import start_comparison
 from models_runtime.core import registry
 from models_runtime.models import Judge, JudgedNote, Judgement, Judging, LlmAnswer, TrainedModel
 from models_runtime.runs.services import runs

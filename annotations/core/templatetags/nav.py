@@ -10,52 +10,10 @@ from django.templatetags.static import static
 from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_noop as _
+
+from annotations.core import navigation
 
 register = template.Library()
-
-# Tab (the template translates it), URL name, the right it needs (core.access.Can by name), other URL names that
-# belong under it.
-TABS: list[tuple[str, str, str, frozenset[str]]] = [
-    (_("Overview"), "project", "SEE_PROJECT", frozenset()),
-    (_("Notes"), "notes", "SEE_PROJECT", frozenset({"note", "annotate", "next_note", "outcome"})),
-    (_("Search"), "search", "SEE_PROJECT", frozenset({"search_results"})),
-    (_("Import"), "import", "MANAGE", frozenset({"import_preview"})),
-    (_("Labels"), "labels", "MANAGE", frozenset({"label_edit", "label_merge"})),
-    (_("People"), "people", "MANAGE", frozenset({"member_remove", "member_link"})),
-    (_("Guidelines"), "guidelines", "SEE_PROJECT", frozenset({"guidelines_edit", "amendments", "amend"})),
-    (_("Agreement"), "agreement", "READ_NOTES", frozenset({"disagreements", "disagreement_talk"})),
-    (_("Adjudicate"), "adjudications", "MAKE_GOLD", frozenset({"adjudicate", "adjudicate_next"})),
-    (
-        _("Runs"),
-        "runs",
-        "READ_NOTES",
-        frozenset(
-            {
-                *("run", "run_combine", "run_llm", "run_pipeline", "run_tagger", "backends", "calibration"),
-                *("runs_compare", "compare_places"),
-            }
-        ),
-    ),
-    (
-        _("Review"),
-        "review_strings",
-        "MAKE_GOLD",
-        frozenset({"review", "review_next", "review_string", "review_bulk_new", "review_bulk", "acceptance"}),
-    ),
-    (_("Models"), "models", "READ_NOTES", frozenset({"model"})),
-    (_("Gold"), "gold", "READ_NOTES", frozenset({"gold_version", "gold_changes", "loop"})),
-    (
-        _("Scores"),
-        "scores",
-        "READ_NOTES",
-        frozenset({"score", "score_places", "judgings", "judge", "judging", "judging_places"}),
-    ),
-    (_("Export"), "export", "EXPORT", frozenset()),
-    (_("Jobs"), "jobs", "READ_NOTES", frozenset({"job"})),
-    (_("Audit"), "audit", "SEE_AUDIT", frozenset()),
-    (_("Settings"), "project_settings", "MANAGE", frozenset({"patients"})),
-]
 
 
 @dataclass(frozen=True)
@@ -76,11 +34,11 @@ def _url(name: str, *args: object) -> str:
 def tabs(rights: dict[str, bool], slug: str, here: str, path: str) -> list[Tab]:
     """The tabs this person may open. `here` is the current URL name, `path` the current path."""
     found = []
-    for name, url_name, right, under in TABS:
-        url = _url(url_name, slug) if rights.get(right) else ""
+    for entry in navigation.entries():
+        url = _url(entry.page, slug) if rights.get(entry.right.name) else ""
         if url:
-            current = "page" if path == url else "true" if here in under or here == url_name else ""
-            found.append(Tab(name, url, current))
+            current = "page" if path == url else "true" if navigation.belongs(entry, here) else ""
+            found.append(Tab(entry.name, url, current))
     return found
 
 

@@ -21,6 +21,7 @@ TELLING = 1.0
 class Status:
     """`live`: it may change by itself, so the page looks again. `undone`: what it had written was taken back.
 
+    `result`: the template of what it came to.
     `rate` is in units (notes) per second; `workers`: how many are at a job that several may share.
     """
 
@@ -36,6 +37,7 @@ class Status:
     no_worker: str
     undone: bool
     workers: int
+    result: str
     can_cancel: bool
     can_pause: bool
     can_resume: bool
@@ -53,6 +55,7 @@ def status_of(job: Job, access: Access) -> Status:
     return Status(
         job=job,
         title=_(kind.title) if kind else job.kind,
+        result=kind.result if kind else "jobs/result.html",
         unit=_(kind.unit if kind else "steps"),
         words=_words(job, workers),
         live=going or (job.state == state.PAUSED and workers > 0),

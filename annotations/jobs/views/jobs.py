@@ -40,7 +40,6 @@ def job(request: Request, slug: str, pk: int) -> HttpResponse:
     context = {
         "access": access,
         "status": status_of(row, access),
-        "result_templates": [f"jobs/results/{row.kind}.html", "jobs/results/other.html"],
     }
     response = render(request, "jobs/status.html" if request.htmx else "jobs/job.html", context)
     patch_vary_headers(response, ["HX-Request"])

@@ -127,7 +127,6 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "usage": usage_of(row),
         "server": server_of(row),
         "poll_url": request.path,
-        "result_templates": ["jobs/results/run.html"],
     }
     response = render(request, "runs/run_state.html" if request.htmx else "runs/run.html", context)
     patch_vary_headers(response, ["HX-Request"])

@@ -1,5 +1,6 @@
-/** Every sentence that the adjudication page's and the disagreements' scripts show or say. */
+/** Every sentence that the adjudication page's scripts show or say. */
 
+import { words as disagreements } from "../agreement/words.js";
 import { gettext, interpolate, listed, ngettext, pgettext } from "../core/translating.js";
 import { whoWhen, words as shared } from "../editor/deciding/words.js";
 
@@ -100,24 +101,16 @@ export const words = {
   remove: (label) => interpolate(gettext("Take %(label)s out"), { label }),
   why: gettext("Why do they differ? A abbreviation, M ambiguity, D debatable, S scarcity; Esc says nothing."),
   groups: {
-    move: pgettext("what keys are for", "Move"),
+    move: disagreements.groups.move,
     decide: pgettext("what keys are for", "Decide"),
     own: pgettext("what keys are for", "Your own span"),
     note: pgettext("what keys are for", "Note"),
     labels: pgettext("what keys are for", "Labels: with words selected, any of these keys"),
-    cause: pgettext("what keys are for", "Cause of the disagreement"),
-    place: pgettext("what keys are for", "Place"),
-  },
-  causes: {
-    AB: gettext("Abbreviation"),
-    AM: gettext("Ambiguity"),
-    D: gettext("Debatable annotation"),
-    S: gettext("Scarcity"),
   },
   keys: {
     ...shared.keys,
-    next: gettext("Next place"),
-    before: gettext("Place before"),
+    next: disagreements.keys.next,
+    before: disagreements.keys.before,
     open: gettext("Next open place"),
     reader: gettext("Take the version of annotator 1, 2, …"),
     majority: gettext("Accept the majority's version, or what all say"),
@@ -129,7 +122,5 @@ export const words = {
     extend: gettext("Select more or fewer words"),
     drop: gettext("Take the decided span out"),
     nextNote: gettext("Next note, once this one is closed"),
-    discuss: gettext("Discuss it"),
-    adjudicate: gettext("Open it for adjudication"),
   },
 };

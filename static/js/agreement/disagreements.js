@@ -3,7 +3,7 @@
 import { Keys } from "../editor/keys.js";
 import { KeySheet } from "../editor/sheet.js";
 import { byId } from "../editor/dom.js";
-import { words } from "../adjudicate/words.js";
+import { words } from "./words.js";
 
 const list = byId("places");
 if (list) begin();

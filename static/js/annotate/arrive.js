@@ -1,15 +1,8 @@
 /** A page that was opened at a place (`?at=START-END`, code points): the place is selected, and on the screen. */
 
 import { byId } from "../editor/dom.js";
+import { placeIn } from "../text/place.js";
 import { stayAt } from "./staying.js";
-
-/** The place that an address names, inside a text of `length` code points; null if none. */
-export function placeIn(search, length) {
-  const found = /^(\d{1,9})-(\d{1,9})$/.exec(new URLSearchParams(search).get("at") ?? "");
-  if (!found) return null;
-  const [start, end] = [Number(found[1]), Number(found[2])];
-  return start < end && end <= length ? { start, end } : null;
-}
 
 /** @param {import("./workbench.js").Workbench} workbench */
 export function arrive(workbench) {

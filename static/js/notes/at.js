@@ -1,7 +1,7 @@
 /** A note's page that was opened at a place (`?at=START-END`, code points): the place is marked, and on the screen. */
 
 import { codePointToUtf16 } from "../text/offsets.js";
-import { placeIn } from "../annotate/arrive.js";
+import { placeIn } from "../text/place.js";
 
 const lines = [...document.querySelectorAll(".note .line-text")].map((node) => ({
   node,

@@ -1,0 +1,166 @@
+"""The house: nobody names what stands above, neither in Python nor in a template nor in a script."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+ROOT = Path(__file__).resolve().parents[2]
+# From the lowest to the highest, as the contracts of import-linter have it (pyproject.toml).
+ANNOTATIONS = [
+    *("core", "jobs", "projects", "accounts", "notes", "gold", "transfer", "annotate", "agreement", "adjudicate"),
+    *("review", "scores", "ops"),
+]
+MODELS = ["calibration", "training", "runs", "judging", "comparing", "loop"]
+# Folders of templates, and of scripts, that every feature may use.
+SHARED = ["errors", "includes", "editor", "text"]
+# Where templates and scripts name a template, a script or a page.
+TEMPLATE = re.compile(r"""["']([a-z_]+)/[\w/]+\.html["']""")
+IMPORT = re.compile(r"""(?:from|import)\s*\(?\s*["'](\.{1,2}/[\w./-]+)["']""")
+WORDS = re.compile(r"""["']([a-z][a-z_]*)["']""")
+TAGS = re.compile(r"""\{%\s*(?:nav_)?url\s+["']([\w:]+)["']""")
+LINKS = re.compile(r"""\b(?:reverse|redirect|resolve_url|nav_url|reverse_lazy)\(\s*["']([\w:]+)["']""")
+
+
+def python() -> list[Path]:
+    return sorted(path for path in (ROOT / "annotations").rglob("*.py") if "migrations" not in path.parts)
+
+
+def templates() -> list[Path]:
+    return sorted((ROOT / "templates").rglob("*.html"))
+
+
+def scripts() -> list[Path]:
+    return sorted((ROOT / "static" / "js").rglob("*.js"))
+
+
+def feature(path: Path) -> str:
+    """The feature's folder that a file lies in: of a template or a script the first one below its tree."""
+    for tree in ("templates", "static/js", "annotations", "models_runtime"):
+        if path.is_relative_to(ROOT / tree):
+            return path.relative_to(ROOT / tree).parts[0]
+    raise AssertionError(path)
+
+
+def below(paths: list[Path]) -> list[Path]:
+    """Those of annotations' features and those that everybody shares."""
+    return [path for path in paths if feature(path) not in MODELS]
+
+
+@cache
+def pages() -> dict[str, str]:
+    """Which app's views answer each URL name: "annotations.gold", "models_runtime.loop"."""
+    found: dict[str, set[str]] = {}
+
+    def walk(patterns: list[URLPattern | URLResolver]) -> None:
+        for one in patterns:
+            if isinstance(one, URLResolver):
+                walk(one.url_patterns)
+            elif one.name:
+                found.setdefault(one.name, set()).add(".".join(one.callback.__module__.split(".")[:2]))
+
+    walk(get_resolver().url_patterns)
+    return {name: next(iter(homes)) for name, homes in found.items() if len(homes) == 1}
+
+
+def models_pages() -> set[str]:
+    return {name for name, home in pages().items() if home.startswith("models_runtime.")}
+
+
+def lines(path: Path) -> Iterator[tuple[str, str]]:
+    name = path.relative_to(ROOT)
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        yield f"{name}:{number}", line
+
+
+def test_the_lists_here_are_the_folders():
+    for tree in ("templates", "static/js"):
+        known = {*ANNOTATIONS, *MODELS, *SHARED, "account", "allauth", "mfa"}
+        assert {path.name for path in (ROOT / tree).iterdir() if path.is_dir()} <= known
+    folders = {path.parent.name for path in (ROOT / "annotations").glob("*/apps.py")}
+    assert folders == set(ANNOTATIONS)
+    assert {path.parent.name for path in (ROOT / "models_runtime").glob("*/apps.py")} == {*MODELS, "core", "ops"}
+    assert {"loop", "runs", "judging"} <= models_pages()
+
+
+def test_annotations_names_no_module_and_no_template_of_the_models():
+    # A table's name in the database is no path: jobs were kept there before they moved.
+    found = [
+        where
+        for path in [*python(), *below(templates()), *below(scripts())]
+        for where, line in lines(path)
+        if "models_runtime" in re.sub(r'db_table = "\w+"', "", line)
+        or any(folder in MODELS for folder in TEMPLATE.findall(line))
+    ]
+    assert not found
+
+
+def test_annotations_names_no_page_of_the_models():
+    forbidden = models_pages()
+    found = [
+        f"{where}: {name}"
+        for path in [*python(), *below(templates())]
+        for where, line in lines(path)
+        for name in [*TAGS.findall(line), *LINKS.findall(line)]
+        if name in forbidden
+    ]
+    assert not found
+
+
+def test_scripts_of_annotations_write_no_address_of_the_models():
+    found = [
+        where
+        for path in below(scripts())
+        for where, line in lines(path)
+        if re.search(r"/(?:runs|models|judgings?|loop|calibrations?)/", line)
+    ]
+    assert not found
+
+
+def test_templates_take_none_of_a_higher_feature():
+    order = {name: at for at, name in enumerate([*ANNOTATIONS, *MODELS])}
+    found = [
+        f"{where}: {target}"
+        for path in templates()
+        for where, line in lines(path)
+        for target in TEMPLATE.findall(line)
+        if feature(path) in order and target in order and order[target] > order[feature(path)]
+    ]
+    assert not found
+
+
+def test_shared_templates_take_none_of_a_feature():
+    found = [
+        f"{where}: {target}"
+        for path in templates()
+        if feature(path) in SHARED
+        for where, line in lines(path)
+        for target in TEMPLATE.findall(line)
+        if target in {*ANNOTATIONS, *MODELS}
+    ]
+    assert not found
+
+
+def test_scripts_import_none_of_a_higher_folder():
+    order = ["text", "core", "editor", *(name for name in ANNOTATIONS if name != "core"), *MODELS]
+    found = []
+    for path in scripts():
+        for target in IMPORT.findall(path.read_text()):
+            other = (path.parent / target).resolve()
+            assert other.is_file(), f"{path}: {target}"
+            if path.parent == other.parent or feature(path) not in order or feature(other) not in order:
+                continue
+            if order.index(feature(other)) > order.index(feature(path)):
+                found.append(f"{path.relative_to(ROOT)}: {target}")
+    assert not found
+
+
+@pytest.mark.parametrize("feature", ["annotate", "review", "adjudicate"])
+def test_the_three_working_screens_import_none_of_each_other(feature):
+    others = {"annotate", "review", "adjudicate"} - {feature}
+    for path in (ROOT / "static" / "js" / feature).rglob("*.js"):
+        for target in IMPORT.findall(path.read_text()):
+            assert not others.intersection(Path(target).parts), f"{path}: {target}"
