@@ -32,8 +32,10 @@ DJANGO = {"django_migrations", "django_content_type", "auth_permission", "sqlite
 # Columns that a migration since then rewrites, with a test of its own.
 REWRITTEN = {("annotations_event", "data"), ("django_session", "session_data")}
 
-PAGES = """project notes search jobs review_strings gold runs models scores agreement adjudications acceptance export import
-audit project_settings people labels""".split()
+PAGES = [
+    *("project", "notes", "search", "jobs", "review_strings", "gold", "runs", "models", "scores", "agreement"),
+    *("adjudications", "acceptance", "export", "import", "audit", "project_settings", "people", "labels"),
+]
 
 both = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
 

@@ -35,7 +35,7 @@ def main(out: Path) -> None:
             "DEIDREVIEW_DEMO": "1",
             "DEIDREVIEW_SECRET_KEY": SECRET,
         }
-        sys.path.insert(0, os.getcwd())
+        sys.path.insert(0, str(Path.cwd()))
         import django
         from django.conf import settings
         from django.core.management import call_command
