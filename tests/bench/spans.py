@@ -1,6 +1,6 @@
 """One span: one person, then eight at once, each with a connection and notes of their own.
 
-A span is one POST, as `static/js/workbench` sends it; when the answer is there the span is on disk.
+A span is one POST, as `static/js/annotate` sends it; when the answer is there the span is on disk.
 """
 
 from collections.abc import Iterator
