@@ -2,7 +2,7 @@
 
 All at once, since a test mostly waits: for a browser, a disk, and longest for processes. What the other runs say comes
 last. Tests that touch no database run once, and so do most of those in a browser. Words after the command go to pytest:
-`python -m tests.run tests/services -k gold`.
+`python -m tests.run tests/gold -k freeze`.
 """
 
 import os
