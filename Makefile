@@ -31,7 +31,7 @@ setup-dev: $(STAMPS)/dev
 	@.ci/dev-packages
 
 test: setup-dev setup-models
-	@$(PY) -m deidreview.run.testing
+	@$(PY) -m tests.run
 
 lint: $(STAMPS)/dev
 	@$(PY) -m ruff check .
@@ -40,11 +40,11 @@ lint: $(STAMPS)/dev
 	@$(VENV)/bin/lint-imports
 
 bench: setup-dev
-	@$(PY) -m tests.bench
+	@$(PY) -m fixtures.bench
 
 quality: $(STAMPS)/dev
-	@$(PY) -m tests.quality
-	@$(PY) -m tests.quality.effort
+	@$(PY) -m fixtures.quality
+	@$(PY) -m fixtures.quality.effort
 
 lock:
 	@.ci/lock

@@ -41,10 +41,12 @@ def pytest_unconfigure() -> None:
 
 # What a test asks for when it touches a database. Tests of the running product begin one of their own.
 TOUCHES = {"db", "transactional_db", "django_db_setup", "live_server", "live", "start", "running", "web_server"}
-BROWSER, RUNTIME = {"browser", "journey"}, "runtime"
-RUNNING = {"ops", RUNTIME}
+BROWSER = {"browser", "journey"}
+# Marks of tests of what runs in processes.
+QUEUE, PRODUCT = "queue", "product"
+RUNNING = {QUEUE, PRODUCT}
 # Their databases are those of tests elsewhere; of these the ones marked `both_databases` run on both.
-ONCE = BROWSER | {"ops", "training"}
+ONCE = {PRODUCT, "once"}
 HERE = Path(__file__).parent
 # Calls that a test can make at one moment.
 THREADS = 8
@@ -73,19 +75,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_in(part: str, item: pytest.Item) -> bool:
     folders = set(item.path.relative_to(HERE).parts)
-    if not _touches_database(item, folders):
+    marks = {mark.name for mark in item.iter_markers()}
+    if not _touches_database(item, marks):
         return part == "plain"
     database, _, apart = part.partition("-")
     if database == "second":
-        twice = not folders & ONCE or item.get_closest_marker("both_databases") is not None
-        return twice and bool(apart) == bool(folders & RUNNING)
+        twice = not (folders & BROWSER or marks & ONCE) or "both_databases" in marks
+        return twice and bool(apart) == bool(marks & RUNNING)
     if folders & BROWSER:
         return part == "browser"
-    return database == "first" and bool(apart) == bool(folders & RUNNING)
+    return database == "first" and bool(apart) == bool(marks & RUNNING)
 
 
-def _touches_database(item: pytest.Item, folders: set[str]) -> bool:
-    if RUNTIME in folders or item.get_closest_marker("django_db") is not None:
+def _touches_database(item: pytest.Item, marks: set[str]) -> bool:
+    if marks & {QUEUE, "django_db"}:
         return True
     return bool(TOUCHES & set(getattr(item, "fixturenames", ())))
 

@@ -17,7 +17,7 @@ from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.annotate.conftest import alter, create, step
 from tests.annotate.test_views import client_of, post
-from tests.pages.checks import check_page
+from tests.worlds.checks import check_page
 
 pytestmark = pytest.mark.django_db
 

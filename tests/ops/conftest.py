@@ -17,6 +17,11 @@ import psutil
 import pytest
 from django.db import connection
 
+from tests.worlds.pages import sign_in, world
+from tests.worlds.queue import make_job, no_redis, probes, processes, redis_server
+
+__all__ = ["make_job", "no_redis", "probes", "processes", "redis_server", "sign_in", "world"]
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

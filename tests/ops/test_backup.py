@@ -21,6 +21,7 @@ from tests import factories as make
 TEXT = "Ann\u00e9 \U0001f9ec\r\n\ttornata il 12/03/2021 \u202eabc"
 
 pytestmark = [
+    pytest.mark.product,
     pytest.mark.both_databases,
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(

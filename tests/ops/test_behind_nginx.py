@@ -16,7 +16,7 @@ import pytest
 from tests.deidreview.conftest import totp
 from tests.ops.conftest import ROOT, clean_environ, free_port, own_database, wait_for
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.product, pytest.mark.processes]
 PASSWORD = "correct horse battery"
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 ATTEMPTS = 5

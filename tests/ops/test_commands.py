@@ -10,7 +10,7 @@ from django.db import connection
 
 from tests.ops.conftest import ROOT
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.product, pytest.mark.processes]
 sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="about the database in the data folder")
 
 

@@ -7,6 +7,8 @@ import pytest
 from deidreview.run import environment
 from deidreview.run.environment import StartError
 
+pytestmark = pytest.mark.product
+
 
 def test_defaults():
     options = environment.read({})

@@ -10,6 +10,8 @@ import pytest
 from deidreview.run import folder
 from deidreview.run.environment import StartError
 
+pytestmark = pytest.mark.product
+
 
 def quiet(line: str) -> None:
     """Nobody listens."""

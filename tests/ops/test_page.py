@@ -7,6 +7,8 @@ import pytest
 
 from deidreview.run.page import FirstPage
 
+pytestmark = pytest.mark.product
+
 
 @pytest.fixture
 def listener():

@@ -14,7 +14,7 @@ from deidreview.run.environment import StartError
 from deidreview.run.redis_server import PrivateRedis
 from tests.ops.conftest import ROOT, clean_environ, wait_for
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.product, pytest.mark.processes]
 
 
 def carried(monkeypatch):

@@ -12,7 +12,7 @@ from django.db import connection
 
 from tests.ops.conftest import wait_for
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.product, pytest.mark.processes]
 sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="looks into the SQLite file")
 
 

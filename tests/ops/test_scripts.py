@@ -12,6 +12,8 @@ import pytest
 
 from tests.ops.conftest import wait_for
 
+pytestmark = pytest.mark.product
+
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ("sh", "env", "mktemp", "tail", "rm", "cat", "touch", "mkdir")
 

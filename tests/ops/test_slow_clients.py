@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.product, pytest.mark.processes]
 MANY = 50
 HEAD = b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 FORM = b"Content-Type: application/x-www-form-urlencoded\r\n"

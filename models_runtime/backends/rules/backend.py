@@ -54,7 +54,7 @@ RULES: Final[tuple[Rule, ...]] = tuple(rule for family in FAMILIES for rule in f
 
 
 CONFIDENCES: Final = Path(__file__).with_name("data") / "confidences.json"
-"""Rule id to the share of its spans that were right on MEDDOCAN train and the demo (`tests.bench.rules --estimate`)."""
+"""Rule id to the share of its spans that were right on MEDDOCAN train and the demo (by `fixtures.bench.rules`)."""
 
 
 class RulesBackend:

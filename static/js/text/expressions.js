@@ -3,7 +3,7 @@
  * English, as regular expressions over one line; expand.js puts them to use. They only propose where a selection ends: nothing
  * is labelled by them.
  *
- * Ends were tuned on the training part of MEDDOCAN (tests/bench/doubleclick.mjs measures them): an age takes its unit, a
+ * Ends were tuned on the training part of MEDDOCAN (fixtures/bench/doubleclick.mjs measures them): an age takes its unit, a
  * street takes number and floor but not the post code, a name leaves its title outside.
  */
 

@@ -1,0 +1,265 @@
+"""Members: adding, accounts and links, roles, removing, bringing back."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotations.models import AnnotationSet, Assignment, Event, Membership, Role, User, Verb
+from tests import factories as make
+from tests.worlds.checks import check_page
+from tests.worlds.managing import HUGE, check_closed, check_method
+
+PAGE = "/projects/covid/people/"
+LINK = re.compile(r'id="link">(http://testserver(/accounts/password/reset/key/[^<]+))<')
+
+
+@pytest.fixture
+def mia(world, sign_in):
+    return sign_in(world.mia)
+
+
+def membership(world, user: User) -> Membership:
+    return Membership.objects.get(project=world.project, user=user)
+
+
+def url(name: str, member: Membership | int) -> str:
+    return reverse(name, args=["covid", member if isinstance(member, int) else member.pk])
+
+
+# ── The list ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_list(world, mia, django_assert_max_num_queries):
+    Assignment.objects.filter(user=world.ann, document=world.note).update(state=Assignment.State.DONE)
+    for _ in range(4):
+        make.make_member(world.project)
+    mia.get(PAGE)  # the first answer of a session writes it
+    with django_assert_max_num_queries(8):
+        html = check_page(mia.get(PAGE))
+    row = html[html.index('<th scope="row">ann') :]
+    row = row[: row.index("</tr>")]
+    assert '<td data-label="To do" class="num">1</td>' in row
+    assert '<td data-label="Done" class="num">1</td>' in row
+    assert "No longer in the project" not in html
+    assert "out" not in re.findall(r'<th scope="row">(\w+)', html)
+
+
+def test_a_password_link_is_offered_only_where_it_may_be_made(world, mia):
+    """Ann's account was made here; out belongs to another project, too."""
+    make.make_member(world.project, user=world.out)
+    html = check_page(mia.get(PAGE))
+    rows = {name: html[html.index(f'<th scope="row">{name}') :].split("</tr>")[0] for name in ("ann", "out")}
+    assert url("member_link", membership(world, world.ann)) in rows["ann"]
+    assert url("member_link", membership(world, world.out)) not in rows["out"]
+    assert "Password by an administrator" in rows["out"]
+    assert "Password by an administrator" not in rows["ann"]
+    assert "You can make password links only for accounts" in html
+    Membership.objects.get(project=world.project, user=world.out).delete()
+    assert "You can make password links only for accounts" not in check_page(mia.get(PAGE))
+
+
+def test_nobody_else_comes_in(world, sign_in):
+    member = membership(world, world.ben)
+    check_closed(world, sign_in, PAGE)
+    check_closed(world, sign_in, PAGE, "post")
+    check_closed(world, sign_in, url("member_remove", member))
+    for name in ("member_remove", "member_role", "member_link"):
+        check_closed(world, sign_in, url(name, member), "post")
+    assert membership(world, world.ben).active
+
+
+def test_wrong_methods_and_ids(world, mia):
+    member = membership(world, world.ben)
+    foreign = Membership.objects.get(user=world.out)
+    check_method(mia, PAGE)
+    check_method(mia, url("member_remove", member))
+    check_method(mia, url("member_role", member), "get")
+    check_method(mia, url("member_link", member), "get")
+    for pk in (999, HUGE, foreign.pk):
+        assert mia.get(url("member_remove", pk)).status_code == 404
+        assert mia.post(url("member_role", pk), {"role": "viewer"}).status_code == 404
+        assert mia.post(url("member_link", pk)).status_code == 404
+
+
+# ── Adding ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_somebody_with_an_account(world, mia):
+    make.make_user("dora")
+    for _ in range(2):
+        assert mia.post(PAGE, {"username": "dora", "account": "existing", "role": "annotator"}).url == PAGE
+    dora = User.objects.get(username="dora")
+    assert membership(world, dora).role == Role.ANNOTATOR
+    assert Assignment.objects.filter(user=dora).count() == 2
+    assert Event.objects.filter(verb=Verb.MEMBER_ADDED).count() == 1
+
+
+def test_a_new_account_gets_a_link_shown_once(world, mia):
+    response = mia.post(PAGE, {"username": "elio", "account": "new", "role": "reviewer"})
+    assert response.status_code == 200
+    assert response["Cache-Control"] == "no-store"
+    html = check_page(response)
+    assert "24 hours" in html
+    path = LINK.search(html)[2]
+    elio = User.objects.get(username="elio")
+    assert not elio.has_usable_password()
+    assert membership(world, elio).role == Role.REVIEWER
+    assert all(path.rpartition("-")[2].strip("/") not in str(event.data) for event in Event.objects.all())
+    assert path not in check_page(mia.get(PAGE))
+    # The link lets them choose a password and come in.
+    client = Client()
+    form = client.get(path, follow=True)
+    done = client.post(
+        form.redirect_chain[-1][0], {"password1": "una frase lunga 9", "password2": "una frase lunga 9"}, follow=True
+    )
+    assert done.status_code == 200
+    elio.refresh_from_db()
+    assert elio.check_password("una frase lunga 9")
+
+
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        ({"username": "nobody-here"}, "nobody has exactly this user name"),
+        ({"username": "AN"}, "nobody has exactly this user name"),
+        ({"username": ""}, "required"),
+        ({"username": "x" * 151}, "at most 150"),
+        ({"username": "ann", "role": "viewer"}, "is a member already, as annotator"),
+        ({"username": "ann", "account": "new"}, "is taken"),
+        ({"username": "ANN", "account": "new"}, "is taken"),
+        ({"username": "with space", "account": "new"}, "valid username"),
+        ({"username": "x", "account": "maybe"}, "valid choice"),
+        ({"username": "x", "role": "king"}, "valid choice"),
+    ],
+)
+def test_refusals_keep_what_was_typed(world, mia, body, words):
+    before = User.objects.count(), Membership.objects.count()
+    sent = {"account": "existing", "role": "annotator"} | body
+    response = mia.post(PAGE, sent)
+    assert response.status_code == 422
+    html = check_page(response).lower()
+    assert words.lower() in html
+    assert f'value="{sent["username"]}"'.lower() in html or not sent["username"]
+    assert (User.objects.count(), Membership.objects.count()) == before
+
+
+def test_a_closed_account_is_as_good_as_none(world, mia):
+    make.make_user("gone", is_active=False)
+    assert mia.post(PAGE, {"username": "gone", "account": "existing", "role": "viewer"}).status_code == 422
+    assert Membership.objects.filter(user__username="gone").count() == 0
+
+
+# ── Links ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_link_for_a_forgotten_password(world, mia):
+    html = check_page(mia.post(url("member_link", membership(world, world.ann))))
+    assert LINK.search(html)
+    assert Event.objects.get(verb=Verb.RESET_LINK_MADE).data == {"user": "ann"}
+
+
+def test_no_link_to_somebody_elses_projects(world, mia):
+    make.make_member(world.other, "viewer", world.ann)
+    response = mia.post(url("member_link", membership(world, world.ann)), follow=True)
+    assert "outside the projects you manage" in check_page(response)
+    assert "password/reset/key" not in response.content.decode()
+
+
+def test_no_link_into_an_account_that_was_there_before(world, mia):
+    """A manager took in somebody who was in no project; a later project would have been theirs to read."""
+    make.make_user("dora")
+    mia.post(PAGE, {"username": "dora", "account": "existing", "role": "viewer"})
+    dora = User.objects.get(username="dora")
+    response = mia.post(url("member_link", membership(world, dora)), follow=True)
+    assert "not made in a project that you manage" in check_page(response)
+    assert "password/reset/key" not in response.content.decode()
+    assert not Event.objects.filter(verb=Verb.RESET_LINK_MADE).exists()
+
+
+def test_a_new_account_that_joined_elsewhere_gets_no_link_any_more(world, mia):
+    mia.post(PAGE, {"username": "elio", "account": "new", "role": "viewer"})
+    elio = User.objects.get(username="elio")
+    assert elio.created_in == world.project
+    place = url("member_link", membership(world, elio))
+    path = LINK.search(check_page(mia.post(place)))[2]
+    make.make_member(world.other, "viewer", elio)
+    assert "outside the projects you manage" in check_page(mia.post(place, follow=True))
+    assert b"no longer valid" in Client().get(path, follow=True).content
+
+
+def test_no_link_for_somebody_removed(world, mia):
+    Membership.objects.filter(user=world.ann).update(active=False)
+    response = mia.post(url("member_link", membership(world, world.ann)), follow=True)
+    assert "no member" in check_page(response)
+
+
+# ── Roles ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_another_role(world, mia):
+    member = membership(world, world.ann)
+    assert "reviewer" in check_page(mia.post(url("member_role", member), {"role": "reviewer"}, follow=True))
+    assert membership(world, world.ann).role == Role.REVIEWER
+    assert not Assignment.objects.filter(user=world.ann, state=Assignment.State.OPEN).exists()
+    check_page(mia.post(url("member_role", member), {"role": "king"}, follow=True))
+    assert membership(world, world.ann).role == Role.REVIEWER
+
+
+@pytest.mark.parametrize("name, body", [("member_role", {"role": "viewer"}), ("member_remove", {})])
+def test_the_last_manager_stays(world, mia, name, body):
+    response = mia.post(url(name, membership(world, world.mia)), body, follow=True)
+    assert "at least one manager" in check_page(response)
+    assert membership(world, world.mia).role == Role.MANAGER
+    assert membership(world, world.mia).active
+
+
+@pytest.mark.parametrize("name, body", [("member_role", {"role": "viewer"}), ("member_remove", {})])
+def test_a_manager_can_leave_to_another(world, mia, name, body):
+    make.make_member(world.project, "manager", "nora")
+    response = mia.post(url(name, membership(world, world.mia)), body)
+    assert response.url == reverse("projects")
+    assert mia.get(PAGE).status_code == (403 if body else 404)
+
+
+# ── Removing and bringing back ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_removing_shows_what_it_touches(world, mia):
+    make.make_set(world.note, world.ann, submitted=True)
+    make.make_set(world.notes[1], world.ann)
+    html = check_page(mia.get(url("member_remove", membership(world, world.ann))))
+    assert "Remove ann from the project?" in html
+    assert ">ben<" in html  # may take the notes over
+    assert membership(world, world.ann).active
+
+
+def test_removing_keeps_the_work(world, mia):
+    cas = make.make_member(world.project, user="cas")
+    submitted = make.make_set(world.note, world.ann, submitted=True)
+    draft = make.make_set(world.notes[1], world.ann)
+    member = membership(world, world.ann)
+    for _ in range(2):  # the second click is harmless
+        assert mia.post(url("member_remove", member), {"heir": cas.pk}).url == PAGE
+    assert not membership(world, world.ann).active
+    assert Assignment.objects.filter(user=cas, state=Assignment.State.OPEN).count() == 2
+    submitted.refresh_from_db()
+    draft.refresh_from_db()
+    assert submitted.state == AnnotationSet.State.SUBMITTED
+    assert draft.state == AnnotationSet.State.WITHDRAWN
+    html = check_page(mia.get(PAGE))
+    assert "No longer in the project" in html
+    assert "ann is back" in check_page(mia.post(url("member_role", member), {"role": "annotator"}, follow=True))
+    draft.refresh_from_db()
+    assert draft.state == AnnotationSet.State.DRAFT
+    assert Event.objects.filter(verb=Verb.MEMBER_REMOVED).count() == 1
+
+
+@pytest.mark.parametrize("heir", ["vic", "out", "ann", "x", str(HUGE)])
+def test_heirs_must_be_other_annotators(world, mia, heir):
+    heir = getattr(world, heir).pk if hasattr(world, heir) else heir
+    response = mia.post(url("member_remove", membership(world, world.ann)), {"heir": heir})
+    assert response.status_code == 422
+    assert "no annotator of this project" in check_page(response)
+    assert membership(world, world.ann).active

@@ -1,0 +1,281 @@
+"""Adjudicating: what is shown, decided, taken back and refused."""
+
+import json
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from annotations.adjudicate.services.deciding import decide
+from annotations.adjudicate.services.plan import Act, Request
+from annotations.core.errors import ServiceError
+from annotations.domain.majority import majority
+from annotations.domain.spans import Span as DomainSpan
+from annotations.models import (
+    AnnotationSet,
+    Event,
+    Resolution,
+    Span,
+    Verb,
+)
+from tests import factories as make
+from tests.worlds.adjudicated import (
+    AGE,
+    CITY,
+    DATE,
+    DOCTOR,
+    NAME,
+    TEXT,
+    act,
+    decide_all,
+    outcome,
+    own,
+    place_at,
+    provenance,
+    seen,
+    standings,
+    state,
+    unanimous,
+    world,
+)
+
+__all__ = ["world"]  # the fixture
+
+pytestmark = pytest.mark.django_db
+
+
+# ── What is shown ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_places_consensus_and_majority(world):
+    found = state(world)
+    assert [(p["start"], p["end"], p["consensus"], p["standing"]) for p in found["places"]] == [
+        (*NAME, "majority", "open"), (*AGE, "one", "open"), (*DATE, "all", "agreed"), (*CITY, "split", "open"),
+    ]  # fmt: skip
+    assert [reader["name"] for reader in found["readers"]] == ["anna", "bruno", "carla"]
+    assert found["places"][0]["majority"] == [(*NAME, world.label["PATIENT"])]
+    assert found["places"][1]["majority"] == []  # two of three say nothing
+    assert found["places"][3]["majority"] is None
+    assert (found["open"], found["closed"], found["ready"]) == (4, False, True)
+
+
+def test_the_shown_majority_is_the_domain_s(world):
+    readings = [
+        [DomainSpan(s.start, s.end, str(s.label_id)) for s in each.spans.all()] for each in world.readings.values()
+    ]
+    vote = majority(TEXT, readings)
+    shown = [span for place in state(world)["places"] for span in place["majority"] or []]
+    shown += [span for place in state(world)["places"] if place["consensus"] == "all" for span in place["versions"][0]]
+    assert sorted(shown) == [(s.start, s.end, int(s.label)) for s in vote.spans]
+    assert [(place.start, place.end) for place in vote.open] == [CITY]
+
+
+# ── Acts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_each_act_and_its_provenance(world):
+    act(world, "majority", NAME)
+    how = provenance(world, NAME)
+    assert (how["choice"], how["by"], how["changed"]) == ("majority", "rita", [])
+    assert how["annotators"] == [world.readings["anna"].author_id, world.readings["bruno"].author_id]
+    act(world, "reader", CITY, reader=2)
+    assert provenance(world, CITY)["annotators"] == [world.readings["bruno"].author_id]
+    assert Resolution.objects.get(start=CITY[0]).reader == world.readings["bruno"].author_id
+    assert own(world, CITY, "CITY")["open"] == 2  # decided otherwise
+    act(world, "nothing", AGE)
+    unanimous(world)
+    assert provenance(world, DATE)["choice"] == "unanimous"
+    assert len(provenance(world, DATE)["annotators"]) == 3
+    own(world, DOCTOR, "DOCTOR")
+    assert provenance(world, DOCTOR)["changed"] == ["added"]
+    assert outcome(world) == [
+        ("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("CITY", "Torino"), ("DOCTOR", "Bianchi"),
+    ]  # fmt: skip
+    assert state(world)["open"] == 0
+
+
+@pytest.mark.parametrize(
+    ("span", "label", "changed"),
+    [
+        (CITY, "DATE", ["label"]),
+        ((44, 54), "CITY", ["bounds"]),
+        ((44, 54), "AGE", ["bounds", "label"]),
+        ((41, 54), "CITY", ["bounds"]),  # it touches the date, and overlaps the city alone
+        (DOCTOR, "DOCTOR", ["added"]),
+    ],
+)
+def test_what_an_own_span_changed(world, span, label, changed):
+    own(world, span, label)
+    assert Span.objects.get(annotation_set__author__kind="adjudicated").provenance["changed"] == changed
+
+
+def test_an_own_span_over_two_places_decides_both(world):
+    own(world, (6, 15), "PATIENT")
+    assert outcome(world) == [("PATIENT", "Rossi, 54")]
+    assert standings(world)[0] == (0, "decided")
+    assert len(state(world)["places"]) == 3
+
+
+def test_a_majority_that_is_none_is_refused(world):
+    with pytest.raises(ServiceError) as refused:
+        act(world, "majority", CITY)
+    assert refused.value.code == "tie"
+
+
+def test_dropping_a_span_and_deciding_for_nothing(world):
+    place = own(world, DOCTOR, "DOCTOR")
+    act(world, "drop", DOCTOR, span=(*DOCTOR, world.label["DOCTOR"]))
+    assert outcome(world) == []
+    assert not any(each["start"] == DOCTOR[0] for each in state(world)["places"]), "nobody marks anything there"
+    assert place["open"] == 4
+    act(world, "reader", CITY, reader=1)
+    act(world, "drop", CITY, span=(*CITY, world.label["CITY"]))
+    assert Resolution.objects.get().choice == "nothing"
+
+
+def test_undo_and_redo_without_limit(world):
+    acts = [
+        lambda: act(world, "majority", NAME),
+        lambda: unanimous(world),
+        lambda: act(world, "reader", CITY, reader=1),
+        lambda: own(world, CITY, "HOSPITAL"),
+        lambda: act(world, "nothing", AGE),
+    ]
+    seen_states = [outcome(world)]
+    for each in acts:
+        each()
+        seen_states.append(outcome(world))
+    for expected in reversed(seen_states[:-1]):
+        act(world, "undo")
+        assert outcome(world) == expected
+    with pytest.raises(ServiceError, match="nothing to undo"):
+        act(world, "undo")
+    for expected in seen_states[1:]:
+        act(world, "redo")
+        assert outcome(world) == expected
+    act(world, "undo")
+    own(world, AGE, "AGE")
+    with pytest.raises(ServiceError, match="nothing to redo"):
+        act(world, "redo")
+
+
+def test_what_changes_nothing_is_no_act(world):
+    act(world, "majority", NAME)
+    act(world, "majority", NAME)
+    assert Event.objects.filter(verb=Verb.ADJUDICATED).count() == 1
+    own(world, CITY, "CITY")
+    own(world, CITY, "CITY")
+    assert Event.objects.filter(verb=Verb.ADJUDICATED).count() == 2
+
+
+def test_no_note_text_in_events(world):
+    decide_all(world)
+    own(world, DOCTOR, "DOCTOR")
+    for event in Event.objects.all():
+        assert not any(word in json.dumps(event.data) for word in ("Mario", "Rossi", "Torino", "Bianchi"))
+
+
+# ── Two at once, replays, what is no longer so ───────────────────────────────────────────────────────────────────────
+
+
+def test_a_replay_is_made_once(world):
+    change = uuid.uuid4()
+    shown = [place_at(world, NAME)]
+    first = act(world, "majority", about=shown, change_id=change)
+    assert act(world, "majority", about=shown, change_id=change) == first
+    assert Event.objects.filter(verb=Verb.ADJUDICATED).count() == 1
+    with pytest.raises(ServiceError) as refused:
+        act(world, "nothing", about=shown, change_id=change)
+    assert refused.value.code == "change-id"
+
+
+def test_two_adjudicators_on_one_place(world):
+    shown = [place_at(world, CITY)]
+    act(world, "reader", CITY, reader=1, user=world.rosa)
+    with pytest.raises(ServiceError) as refused:
+        act(world, "reader", about=shown, reader=2)
+    assert refused.value.code == "moved"
+    assert outcome(world) == [("CITY", "Torino")]
+    act(world, "majority", NAME)  # another place is free
+    with pytest.raises(ServiceError, match="nothing to undo"):
+        act(world, "undo", user=world.anna)  # each has their own to take back
+    act(world, "reader", CITY, reader=2)
+    with pytest.raises(ServiceError) as refused:
+        act(world, "undo", user=world.rosa)  # rita has decided otherwise since
+    assert refused.value.code == "moved"
+
+
+def test_an_own_span_over_a_place_that_was_not_seen(world):
+    with pytest.raises(ServiceError) as refused:
+        own(world, CITY, "CITY", about=[])
+    assert refused.value.code == "moved"
+
+
+def test_a_reading_that_changed_after_the_page_was_loaded(world):
+    shown = [place_at(world, NAME)]
+    make.make_span(world.readings["carla"], *NAME, "DOCTOR")
+    with pytest.raises(ServiceError) as refused:
+        act(world, "majority", about=shown)
+    assert refused.value.code == "moved"
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"quote": "Milano"}, "quote"),
+        ({"span": (44, 9_999, 1)}, "label"),
+        ({"span": (44, 44, 0), "quote": ""}, "empty"),
+        ({"span": (68, 999, 0), "quote": "x"}, "outside"),
+        ({"span": (43, 44, 0), "quote": " "}, "white"),
+    ],
+)
+def test_own_spans_that_are_refused(world, changes, code):
+    start, end, label = changes.get("span", (*CITY, 0))
+    span = (start, end, world.label["CITY"] if label == 0 else 0)
+    with pytest.raises(ServiceError) as refused:
+        act(world, "own", about=[place_at(world, CITY)], span=span, quote=changes.get("quote", "Torino"))
+    assert refused.value.code == code
+
+
+def test_an_annotator_who_is_not_there(world):
+    with pytest.raises(ServiceError) as refused:
+        act(world, "reader", CITY, reader=7)
+    assert refused.value.code == "reader"
+
+
+# ── At one moment, with real connections ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.django_db(transaction=True)
+def test_acts_at_the_same_moment_take_turns(world):
+    """Two adjudicators on one place: one decides, the other is told. One change twice: made once."""
+    shown = {name: (seen(place_at(world, place)),) for name, place in (("city", CITY), ("name", NAME))}
+    change = uuid.uuid4()
+    calls = [
+        (world.rita, Request(uuid.uuid4(), Act.READER, shown["city"], reader=1)),
+        (world.rosa, Request(uuid.uuid4(), Act.READER, shown["city"], reader=2)),
+        (world.rita, Request(change, Act.MAJORITY, shown["name"])),
+        (world.rita, Request(change, Act.MAJORITY, shown["name"])),
+    ]
+    barrier = threading.Barrier(len(calls))
+
+    def made(user, request):
+        connection.ensure_connection()
+        barrier.wait(10)
+        try:
+            decide(project=world.project, document=world.note, user=user, request=request)
+            return "made"
+        except ServiceError as error:
+            return error.code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        results = [each.result(60) for each in [pool.submit(made, *call) for call in calls]]
+    assert sorted(results[:2]) == ["made", "moved"]
+    assert results[2:] == ["made", "made"]
+    assert Event.objects.filter(verb=Verb.ADJUDICATED).count() == 2
+    assert len(outcome(world)) == 2
+    assert AnnotationSet.objects.get(author__kind="adjudicated").version == 2

@@ -1,0 +1,213 @@
+"""What is kept when readings change, what becomes gold, and which notes are left."""
+
+import pytest
+
+from annotations.adjudicate.selectors.waiting import Show, adjudication_list, next_to_adjudicate, numbers
+from annotations.adjudicate.services.deciding import close, close_unanimous, reopen
+from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.annotate.services.reading import reopen as reopen_reading
+from annotations.annotate.services.reading import submit
+from annotations.core.errors import ServiceError
+from annotations.gold.services.making import make_gold, make_gold_bulk
+from annotations.models import (
+    Adjudication,
+    AnnotationSet,
+    Resolution,
+    Span,
+)
+from annotations.projects.services.labels import merge_labels
+from annotations.projects.services.projects import set_guidelines
+from tests import factories as make
+from tests.worlds.adjudicated import (
+    AGE,
+    CITY,
+    DATE,
+    DOCTOR,
+    NAME,
+    SURNAME,
+    TEXT,
+    act,
+    decide_all,
+    outcome,
+    place_at,
+    provenance,
+    standings,
+    state,
+    world,
+)
+
+__all__ = ["world"]  # the fixture
+
+pytestmark = pytest.mark.django_db
+
+
+# ── Readings that change ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_remerge_keeps_decisions(world):
+    decide_all(world)
+    before = outcome(world)
+    reopen_reading(document=world.note, user=world.carla)
+    found = state(world)
+    assert (found["missing"], found["open"], outcome(world)) == (["carla"], 0, before)
+    # The same again: nothing to look at. Something else in one place, something new in another.
+    submit(document=world.note, user=world.carla)
+    assert state(world)["open"] == 0
+    reopen_reading(document=world.note, user=world.carla)
+    world.readings["carla"].spans.filter(start=SURNAME[0]).update(start=0)
+    make.make_span(world.readings["carla"], *DOCTOR, "DOCTOR")
+    submit(document=world.note, user=world.carla)
+    assert outcome(world) == before
+    assert [(start, how) for start, how in standings(world) if how != "decided"] == [
+        (NAME[0], "changed"), (DOCTOR[0], "open"),
+    ]  # fmt: skip
+    act(world, "keep", NAME)
+    assert Resolution.objects.get(start=0).choice == "majority"
+    assert len(provenance(world, NAME)["annotators"]) == 3
+    act(world, "nothing", DOCTOR)
+    assert state(world)["open"] == 0
+
+
+def test_fewer_than_two_readings(world):
+    for person in (world.carla, world.bruno):
+        reopen_reading(document=world.note, user=person)
+    assert not state(world)["ready"]
+    with pytest.raises(ServiceError) as refused:
+        act(world, "nothing", NAME)
+    assert refused.value.code == "readers"
+    with pytest.raises(ServiceError) as refused:
+        close(project=world.project, document=world.note, user=world.rita)
+    assert refused.value.code == "readers"
+
+
+def test_a_merged_label_stays_decided_under_its_new_name(world):
+    decide_all(world)
+    close(project=world.project, document=world.note, user=world.rita)
+    bring_up_to_date(world.project)
+    labels = world.project.label_set.labels
+    merge_labels(source=labels.get(name="CITY"), target=labels.get(name="HOSPITAL"), actor=None)
+    assert ("HOSPITAL", "Torino") in outcome(world)
+    for _ in range(2):
+        assert numbers(world.project)["again"] == 0, "nobody said anything else"
+        bring_up_to_date(world.project)
+    assert state(world)["open"] == 0
+    reopen(project=world.project, document=world.note, user=world.rita)
+    assert place_at(world, CITY)["outcome"] == [(*CITY, world.label["HOSPITAL"])]
+    act(world, "undo")  # the choice of Torino, under its new name
+    assert ("HOSPITAL", "Torino") not in outcome(world)
+    act(world, "redo")
+    assert ("HOSPITAL", "Torino") in outcome(world)
+
+
+# ── The end, gold, the rule ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_closing_wants_every_place_decided(world):
+    with pytest.raises(ServiceError, match="4 places are still open"):
+        close(project=world.project, document=world.note, user=world.rita)
+    decide_all(world)
+    close(project=world.project, document=world.note, user=world.rita)
+    close(project=world.project, document=world.note, user=world.rosa)
+    assert Adjudication.objects.get().closed_by == world.rita
+    assert AnnotationSet.objects.get(author__kind="adjudicated").state == "submitted"
+    with pytest.raises(ServiceError) as refused:
+        act(world, "nothing", NAME)
+    assert refused.value.code == "closed"
+    reopen(project=world.project, document=world.note, user=world.rosa)
+    assert state(world)["open"] == 0
+    assert not Adjudication.objects.exists()
+
+
+def test_each_span_says_which_guidelines_held_when_it_was_decided(world):
+    """In the adjudicated set, and beside the maker's own version in gold; also where a rule decides."""
+    act(world, "majority", NAME)
+    world.project = world.note.project = set_guidelines(project=world.project, text="Names whole.", actor=world.rita)
+    act(world, "nothing", AGE)
+    act(world, "reader", CITY, reader=1)
+    world.project.unanimous_passes = True
+    close(project=world.project, document=world.note, user=world.rita)
+    assert [provenance(world, place)["guidelines"] for place in (NAME, CITY, DATE)] == [0, 1, 1]
+    own_set = AnnotationSet.objects.get(author__kind="adjudicated")
+    make_gold(document=world.note, annotation_set=own_set, actor=world.rosa)
+    how = Span.objects.get(annotation_set__author__kind="gold", start=NAME[0]).provenance
+    assert (how["guidelines"], how["adjudication"]["guidelines"]) == (1, 0)
+
+
+def test_gold_carries_the_provenance(world):
+    decide_all(world)
+    close(project=world.project, document=world.note, user=world.rita)
+    own_set = AnnotationSet.objects.get(author__kind="adjudicated")
+    make_gold(document=world.note, annotation_set=own_set, actor=world.rosa)
+    how = Span.objects.get(annotation_set__author__kind="gold", start=NAME[0]).provenance
+    assert (how["from"], how["by"]) == ("adjudicated:adjudicated", "rosa")
+    assert how["adjudication"]["choice"] == "majority"
+    assert how["adjudication"]["by"] == "rita"
+    assert len(how["adjudication"]["annotators"]) == 2
+
+
+def test_gold_in_bulk_takes_closed_notes_only(world):
+    decide_all(world)
+    author = AnnotationSet.objects.get(author__kind="adjudicated").author_id
+    made = make_gold_bulk(project_id=world.project.pk, author_id=author, actor_id=None, progress=lambda *_: None)
+    assert made["made"] == 0
+    close(project=world.project, document=world.note, user=world.rita)
+    made = make_gold_bulk(project_id=world.project.pk, author_id=author, actor_id=None, progress=lambda *_: None)
+    assert made["made"] == 1
+
+
+def test_what_all_say_passes_by_the_project_s_rule(world):
+    world.project.unanimous_passes = True
+    world.project.save()
+    assert state(world)["open"] == 3
+    for place in (NAME, AGE):
+        act(world, "nothing", place)
+    act(world, "reader", CITY, reader=1)
+    close(project=world.project, document=world.note, user=world.rita)
+    how = provenance(world, DATE)
+    assert (how["rule"], how["by"], how["choice"]) == ("unanimous", None, "rule")
+
+
+def test_notes_on_which_all_agree_are_closed_by_the_rule(world):
+    other = make.make_note(world.project, TEXT, "caso-2")
+    for name in ("anna", "bruno"):
+        make.make_set(other, getattr(world, name), [(*DATE, "DATE")], submitted=True)
+    bring_up_to_date(world.project)
+    with pytest.raises(ServiceError) as refused:
+        close_unanimous(project=world.project, user=world.rita, seconds=5)
+    assert refused.value.code == "rule"
+    world.project.unanimous_passes = True
+    world.project.save()
+    assert close_unanimous(project=world.project, user=world.rita, seconds=5) == (1, 0)
+    assert Adjudication.objects.get().document == other
+    assert Span.objects.get(annotation_set__author__kind="adjudicated").provenance["rule"] == "unanimous"
+
+
+# ── The list of notes ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_list_has_the_lowest_agreement_first(world):
+    alike, apart, alone, empty = (make.make_note(world.project, TEXT, name) for name in ("b", "c", "d", "e"))
+    for person in (world.anna, world.bruno):
+        make.make_set(alike, person, [(*DATE, "DATE")], submitted=True)
+        make.make_set(empty, person, [], submitted=True)
+    make.make_set(apart, world.anna, [(*DATE, "DATE")], submitted=True)
+    make.make_set(apart, world.bruno, [(*CITY, "CITY")], submitted=True)
+    make.make_set(alone, world.anna, [(*DATE, "DATE")], submitted=True)
+    bring_up_to_date(world.project)
+    found = adjudication_list(world.project, Show.TODO, 1)
+    assert [line.name for line in found.lines] == ["c", "caso-1", "b", "e"]
+    assert [line.agreement for line in found.lines][::3] == [0.0, None]
+    assert (found.lines[1].disputed, found.lines[1].agreed, found.lines[1].still) == (3, 1, 3)
+    assert next_to_adjudicate(world.project, None) == apart.pk
+    assert next_to_adjudicate(world.project, apart.pk) == world.note.pk
+    assert next_to_adjudicate(world.project, empty.pk) == apart.pk
+    decide_all(world)
+    close(project=world.project, document=world.note, user=world.rita)
+    assert numbers(world.project) == {"todo": 3, "begun": 0, "again": 0, "closed": 1, "all": 4}
+    # An annotator hands in something else after it was closed.
+    reopen_reading(document=world.note, user=world.carla)
+    make.make_span(world.readings["carla"], *DOCTOR, "DOCTOR")
+    submit(document=world.note, user=world.carla)
+    bring_up_to_date(world.project)
+    assert numbers(world.project)["again"] == 1
+    assert adjudication_list(world.project, Show.AGAIN, 1).lines[0].state == "again"

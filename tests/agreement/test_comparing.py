@@ -1,0 +1,212 @@
+"""Places where readers differ: never stale, with their causes; what stays out of sight."""
+
+import json
+
+import pytest
+from django.db import connection
+
+from annotations.adjudicate.selectors.desk import desk
+from annotations.agreement.selectors.disagreements import Filters, counts, differences, page, rounds
+from annotations.agreement.services.amending import amend
+from annotations.agreement.services.causes import set_cause
+from annotations.agreement.services.comparing import bring_up_to_date, compare_note
+from annotations.annotate.services.reading import reopen as reopen_reading
+from annotations.annotate.services.reading import submit
+from annotations.core.errors import ServiceError
+from annotations.models import (
+    Amendment,
+    AnnotationSet,
+    Cause,
+    Comparison,
+    Difference,
+    Event,
+    Stale,
+    Verb,
+)
+from annotations.notes.selectors.outcome import has_seen_outcome
+from annotations.projects.services.labels import merge_labels
+from tests import factories as make
+from tests.worlds.adjudicated import CITY, DATE, TEXT, act, outcome, state, world
+
+__all__ = ["world"]  # the fixture
+
+pytestmark = pytest.mark.django_db
+
+
+# ── Comparisons are never stale ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def found_places(world, **filters):
+    bring_up_to_date(world.project)
+    return [(row.start, row.kinds) for row in differences(world.project, Filters(**filters))]
+
+
+def test_places_follow_every_change_of_a_reading(world):
+    assert found_places(world) == [(0, ",boundary,"), (13, ",missed,"), (44, ",label,missed,")]
+    reopen_reading(document=world.note, user=world.bruno)
+    assert found_places(world) == [(0, ",boundary,"), (44, ",missed,")]
+    world.readings["bruno"].spans.filter(start=CITY[0]).delete()
+    submit(document=world.note, user=world.bruno)
+    assert found_places(world) == [(0, ",boundary,"), (13, ",missed,"), (44, ",missed,")]
+    labels = world.project.label_set.labels
+    merge_labels(source=labels.get(name="CITY"), target=labels.get(name="AGE"), actor=None)
+    assert [row.labels for row in differences(world.project, Filters())][2] != f",{world.label['AGE']},"
+    bring_up_to_date(world.project)
+    assert [row.labels for row in differences(world.project, Filters())][2] == f",{world.label['AGE']},"
+    AnnotationSet.objects.filter(author__name="carla").update(state="withdrawn")
+    assert found_places(world) == [(13, ",missed,"), (44, ",missed,")]
+    world.readings["anna"].delete()
+    assert found_places(world) == []
+    assert Comparison.objects.get().readers == 1
+
+
+def test_runs_gold_and_drafts_make_nothing_stale(world):
+    bring_up_to_date(world.project)
+    make.make_set(world.note, make.make_author(world.project, kind="run"), [(*DATE, "DATE")], submitted=True)
+    draft = make.make_set(world.note, make.make_user("dora"), [(*DATE, "DATE")])
+    draft.version = 7
+    draft.save()
+    assert not Stale.objects.exists()
+    assert compare_note(world.note).readers == 3
+
+
+def test_blind_readings_count_and_the_others_can_be_shown(world):
+    AnnotationSet.objects.filter(author__name="carla").update(blind=False)
+    assert found_places(world) == [(13, ",missed,"), (44, ",label,")]
+    assert found_places(world, everyone=True) == [(0, ",boundary,"), (13, ",missed,"), (44, ",label,missed,")]
+    AnnotationSet.objects.filter(author__name="bruno").update(seeded=True)
+    assert found_places(world) == []
+    assert Comparison.objects.get().blind_readers == 1
+
+
+def test_filters(world):
+    anna, bruno, carla = (world.readings[name].author_id for name in ("anna", "bruno", "carla"))
+    assert [start for start, _ in found_places(world, kind="missed")] == [13, 44]
+    assert [start for start, _ in found_places(world, label=world.label["HOSPITAL"])] == [44]
+    assert [start for start, _ in found_places(world, pair=(bruno, anna))] == [13, 44]
+    assert [start for start, _ in found_places(world, pair=(anna, carla), kind="missed")] == [44]
+    assert [start for start, _ in found_places(world, pair=(anna, bruno), kind="label")] == [44]
+    assert found_places(world, note=world.note.pk + 1) == []
+    assert len(found_places(world, unit="token")) == 3
+    assert counts(differences(world.project, Filters())).kinds == {"missed": 2, "boundary": 1, "label": 1, "both": 0}
+    set_cause(document=world.note, start=0, end=11, kind="AM", user=world.rita)
+    assert [start for start, _ in found_places(world, cause="AM")] == [0]
+    assert [start for start, _ in found_places(world, cause="none")] == [13, 44]
+
+
+def test_pages_go_on_by_place(world, monkeypatch):
+    monkeypatch.setattr("annotations.agreement.selectors.disagreements.PAGE", 2)
+    bring_up_to_date(world.project)
+    first = page(world.project, Filters())
+    assert [shown.row.start for shown in first.places] == [0, 13]
+    assert (first.previous, first.next) == ("", f"{world.note.pk}-13")
+    second = page(world.project, Filters(), after=(world.note.pk, 13))
+    assert [shown.row.start for shown in second.places] == [44]
+    assert (second.previous, second.next) == (f"{world.note.pk}-44", "")
+    back = page(world.project, Filters(), before=(world.note.pk, 44))
+    assert [shown.row.start for shown in back.places] == [0, 13]
+    assert list(first.places[0].rows.tags) == [str(world.readings[n].author_id) for n in ("anna", "bruno", "carla")]
+
+
+def test_the_database_marks_changed_readings_by_itself():
+    """SQLite drops a table's triggers where a migration writes it anew."""
+    table = "sqlite_master" if connection.vendor == "sqlite" else "pg_trigger"
+    column = "name" if connection.vendor == "sqlite" else "tgname"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {column} FROM {table} WHERE {column} LIKE 'reading_%_stale'")
+        assert sorted(row[0] for row in cursor.fetchall()) == [
+            "reading_delete_stale", "reading_insert_stale", "reading_update_stale",
+        ]  # fmt: skip
+
+
+# ── Causes, amendments, rounds ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_place_keeps_one_cause_when_its_ends_move(world):
+    set_cause(document=world.note, start=6, end=11, kind="AB", user=world.rita)
+    set_cause(document=world.note, start=0, end=11, kind="D", user=world.rosa)
+    assert [(c.start, c.end, c.kind, c.by.username) for c in Cause.objects.all()] == [(0, 11, "D", "rosa")]
+    set_cause(document=world.note, start=0, end=11, kind="D", user=world.rita)
+    assert Event.objects.filter(verb=Verb.CAUSE_SET).count() == 2
+    set_cause(document=world.note, start=0, end=11, kind="", user=world.rita)
+    assert not Cause.objects.exists()
+    for place, kind, code in (((0, 11), "X", "kind"), ((5, 5), "D", "place"), ((0, 999), "D", "place")):
+        with pytest.raises(ServiceError) as refused:
+            set_cause(document=world.note, start=place[0], end=place[1], kind=kind, user=world.rita)
+        assert refused.value.code == code
+
+
+def test_an_amendment_raises_the_guidelines_and_begins_a_round(world):
+    project = world.project
+    project.guidelines, project.guidelines_version = "# Names\n", 3
+    project.save()
+    bring_up_to_date(project)
+    made = amend(
+        project=project, text=" A title is no name. ", actor=world.rita, place=(world.note, 0, 11), seen_version=3
+    )
+    again = amend(project=project, text="A title is no name.", actor=world.rita, seen_version=3)
+    assert (made.number, again.pk, made.guidelines_version) == (1, made.pk, 4)
+    project.refresh_from_db()
+    assert project.guidelines.startswith("# Names\n\n## Amendment 1 (")
+    assert project.guidelines.endswith(")\n\nA title is no name.\n")
+    with pytest.raises(ServiceError) as refused:
+        amend(project=project, text="Another.", actor=world.rita, seen_version=3)
+    assert refused.value.code == "stale"
+    for text in (" ", "x" * 4001, "a\0b"):
+        with pytest.raises(ServiceError) as refused:
+            amend(project=project, text=text, actor=world.rita, seen_version=4)
+        assert refused.value.code == "text"
+    assert [each.number for each in rounds(project)] == [1, 2]
+    # Read before the amendment, or without a date: the first round. Handed in again: the second.
+    assert len(found_places(world, round=1)) == 3
+    assert found_places(world, round=2) == []
+    reopen_reading(document=world.note, user=world.bruno)
+    submit(document=world.note, user=world.bruno)
+    assert found_places(world, round=1) == []
+    assert len(found_places(world, round=2)) == 3
+    assert found_places(world, round=3) == []
+    assert "title" not in json.dumps(list(Event.objects.values_list("data", flat=True)))
+    assert Amendment.objects.count() == 1
+
+
+# ── Anonymous ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_in_an_anonymous_project_nobody_is_named(world):
+    world.project.anonymous_adjudication = True
+    world.project.save()
+    reopen_reading(document=world.note, user=world.carla)
+    submit(document=world.note, user=world.carla)
+    found = json.dumps(state(world))
+    assert not any(name in found for name in ("anna", "bruno", "carla"))
+    assert [reader["name"] for reader in state(world)["readers"]] == ["Annotator 1", "Annotator 2", "Annotator 3"]
+    order = [reader.author for reader in desk(world.project, world.note).readers]
+    assert order == [reader.author for reader in desk(world.project, world.note).readers]
+    # Another order in some other note, so that a number says nothing about a person.
+    orders = set()
+    for number in range(12):
+        note = make.make_note(world.project, TEXT, f"other-{number}")
+        for name in ("anna", "bruno", "carla"):
+            make.make_set(note, getattr(world, name), [], submitted=True)
+        orders.add(tuple(reader.author for reader in desk(world.project, note).readers))
+    assert len(orders) > 1
+    # A digit takes the version of whom it stands for.
+    digit = next(
+        r.number for r in desk(world.project, world.note).readers if r.author == str(world.readings["bruno"].author_id)
+    )
+    act(world, "reader", CITY, reader=digit)
+    assert outcome(world) == [("HOSPITAL", "Torino")]
+
+
+# ── Blindness after the outcome ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_who_reads_again_after_seeing_the_outcome_is_not_blind(world):
+    assert not has_seen_outcome(world.note.pk, world.carla)
+    Event.objects.create(verb=Verb.NOTE_READ, actor=world.carla, document_id=world.note.pk, data={"what": "outcome"})
+    for person in (world.carla, world.anna):
+        reopen_reading(document=world.note, user=person)
+        submit(document=world.note, user=person)
+    assert not AnnotationSet.objects.get(author__name="carla").blind
+    assert AnnotationSet.objects.get(author__name="anna").blind
+    assert Difference.objects.count() == 0

@@ -1,0 +1,115 @@
+"""Figures of agreement as a job: one for each content, its progress on the page, and a worker that is away."""
+
+from types import SimpleNamespace
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotations.agreement.services import figures as service
+from annotations.agreement.services.figures import kept_figures
+from annotations.agreement.services.starting import start_agreement
+from annotations.domain.agreement import Unit, bootstrap
+from annotations.jobs.performing import perform
+from annotations.jobs.runner import claims
+from annotations.models import Figures, Job
+from tests import factories as make
+from tests.worlds.checks import check_page
+
+pytestmark = [pytest.mark.queue, pytest.mark.django_db]
+HTMX = {"HTTP_HX_REQUEST": "true"}
+
+
+@pytest.fixture
+def world(db, no_redis, monkeypatch):
+    monkeypatch.setattr(service, "AT_ONCE_READINGS", 1)
+    project = make.make_project("covid")
+    people = [make.make_member(project, user=name) for name in ("ann", "ben")]
+    for number in range(2):
+        note = make.make_note(project)
+        for person in people:
+            make.make_set(note, person, [(0, 11, "PATIENT"), (13, 15, "AGE")][: 1 + number], submitted=True)
+    viewer = make.make_member(project, "viewer", "vic")
+    client = Client()
+    client.force_login(viewer)
+    return SimpleNamespace(
+        project=project, viewer=viewer, client=client, start=reverse("agreement_start", args=["covid"])
+    )
+
+
+def ask(world, **options):
+    return world.client.post(world.start, {"unit": "token"}, **options)
+
+
+def test_from_the_page_to_the_figures(world):
+    page = reverse("agreement", args=["covid"])
+    assert "Computing figures" in check_page(world.client.get(page))
+    html = check_page(ask(world, **HTMX), fragment=True)
+    job = Job.objects.get()
+    progress = reverse("agreement_progress", args=["covid", job.pk])
+    assert f'hx-get="{progress}"' in html
+    assert "The queue (Redis) does not answer" in html
+    perform(job.pk)
+    answer = world.client.get(progress, **HTMX)
+    assert answer["HX-Refresh"] == "true"
+    assert "hx-get" not in check_page(answer, fragment=True)
+    job.refresh_from_db()
+    assert (job.state, job.result, job.done, job.total) == ("done", {"unit": "token", "notes": 2}, 2, 2)
+    assert "Cohen" in check_page(world.client.get(page))
+    assert "To the figures" in check_page(world.client.get(reverse("job", args=["covid", job.pk])))
+
+
+def test_asked_for_twice_it_is_one_job_and_changed_readings_are_another(world):
+    for _ in range(2):
+        answer = ask(world)
+        assert answer.status_code == 302
+    job = Job.objects.get()
+    assert answer.url == reverse("job", args=["covid", job.pk])
+    make.make_set(make.make_note(world.project), make.make_member(world.project), [], submitted=True)
+    assert start_agreement(project=world.project, unit=Unit.TOKEN, actor=world.viewer).pk != job.pk
+    assert start_agreement(project=world.project, unit=Unit.ENTITY, actor=world.viewer).params == {"unit": "entity"}
+
+
+def test_one_that_failed_is_shown_and_not_started_over_and_over(world):
+    ask(world)
+    Job.objects.update(state=Job.State.FAILED, error="It fell over.", started_at="2026-01-01T00:00:00Z")
+    html = check_page(ask(world, **HTMX), fragment=True)
+    assert "It fell over." in html and "Start again" in html
+    assert "hx-get" not in html
+    assert Job.objects.count() == 1
+
+
+def test_it_can_be_cancelled_while_the_intervals_are_drawn(world, monkeypatch):
+    job = start_agreement(project=world.project, unit=Unit.TOKEN, actor=world.viewer)
+    drawn, draws = [], bootstrap._draws
+
+    def cancelled_meanwhile(*args):
+        for piece in draws(*args):
+            drawn.append(piece)
+            Job.objects.update(cancel_requested=True)
+            yield piece
+
+    monkeypatch.setattr(bootstrap, "CELLS", 20)
+    monkeypatch.setattr(bootstrap, "_draws", cancelled_meanwhile)
+    monkeypatch.setattr(claims, "WRITE_EVERY", 0)
+    perform(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.done, len(drawn)) == (Job.State.CANCELLED, 2, 1), "not after the first of 100 pieces"
+    assert not Figures.objects.exists()
+
+
+def test_figures_that_have_gone_are_made_anew(world):
+    first = start_agreement(project=world.project, unit=Unit.TOKEN, actor=world.viewer)
+    perform(first.pk)
+    assert start_agreement(project=world.project, unit=Unit.TOKEN, actor=world.viewer).pk == first.pk
+    Figures.objects.all().delete()
+    again = start_agreement(project=world.project, unit=Unit.TOKEN, actor=world.viewer)
+    assert again.pk != first.pk
+    perform(again.pk)
+    assert kept_figures(world.project, Unit.TOKEN)["notes"] == 2
+
+
+def test_what_is_not_there(world):
+    assert world.client.post(world.start, {"unit": "nonsense"}).status_code == 404
+    other = Job.objects.create(project=world.project, kind="export", key="x")
+    assert world.client.get(reverse("agreement_progress", args=["covid", other.pk])).status_code == 404

@@ -1,0 +1,228 @@
+"""From a run and its gold to confidences that mean what they say, in the runs that follow."""
+
+import io
+import json
+from unittest.mock import patch
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from annotations.gold.services.making import freeze
+from annotations.gold.services.splitting import split_version
+from annotations.jobs.runner import run as work
+from annotations.models import AnnotationSet, Event, GoldVersionNote, Job, Span, Verb
+from models_runtime.calibration import jobs as calibrating
+from models_runtime.core import registry
+from models_runtime.models import Calibration, Run
+from models_runtime.runs.services import runs
+from tests import factories as make
+from tests.worlds.checks import check_page
+
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+NOTES = 30
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch, no_redis):
+    def kind(**params):
+        path = "tests.worlds.fake_backend.FakeBackend"
+        monkeypatch.setitem(registry.BACKENDS, "fake", registry.BackendKind("Fake", path, "", **params))
+
+    kind()
+    return kind
+
+
+@pytest.fixture
+def project():
+    """Thirty notes of fifteen patients; the fake marks M and R in each (0.9), gold has the M alone."""
+    project = make.make_project("ward")
+    gold = make.make_author(project, kind="gold", name="gold")
+    for number in range(NOTES):
+        note = make.make_note(project, f"Mario Rossi {number}", f"caso-{number:02}", patient_id=f"p{number // 2}")
+        make.make_set(note, gold, [(0, 1, "PATIENT")], submitted=True)
+    return project
+
+
+@pytest.fixture
+def version(project):
+    return freeze(project=project, actor=None)[0]
+
+
+@pytest.fixture
+def manager(project, client):
+    client.force_login(make.make_member(project, "manager", "mia"))
+    return client
+
+
+def ran(project, key="k", **params):
+    run = runs.start_run(project=project, backend="fake", actor=None, key=key, params=params)
+    work(run.job_id)
+    return Run.objects.select_related("calibration", "author").get(pk=run.pk)
+
+
+def answer(*words):
+    out = io.StringIO()
+    call_command(*words, "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def calibrated(run="fake-1", gold=1):
+    return answer("calibrate", "ward", "--run", run, "--gold", str(gold))
+
+
+def test_the_command_says_how_far_off_it_was_and_is(project, version):
+    run = ran(project)
+    said = calibrated()
+    assert (said["backend"], said["revision"], said["run"], said["gold"]) == ("fake", "1", "fake-1", 1)
+    assert (said["notes"], said["spans"], said["left_out"]) == (NOTES, 2 * NOTES, {"test": 0, "learned": 0})
+    assert said["ece"]["before"] == pytest.approx(0.4)
+    assert said["ece"]["after"] < 0.1
+    assert said["gold_hash"] == version.content_hash
+    assert [point[0] for point in said["curves"]["PATIENT"]] == [at / 20 for at in range(21)]
+    (event,) = Event.objects.filter(verb=Verb.CALIBRATED)
+    assert event.data == {"backend": "fake", "calibration": said["calibration_id"], "gold": 1}
+    assert Span.objects.filter(annotation_set__author=run.author, confidence=0.9, raw_confidence=None).count() == 60
+    out = io.StringIO()
+    call_command("calibrate", "ward", "--run", "fake-1", "--gold", "1", stdout=out)
+    assert "ECE   0.4000 raw" in out.getvalue()
+
+
+def test_the_next_run_goes_by_it_and_keeps_what_the_backend_said(project, version):
+    assert ran(project).full_revision == "1"
+    word = calibrated()["calibration"]
+    run = ran(project, "again")
+    assert run.full_revision == f"1+{word}"
+    span = Span.objects.filter(annotation_set__author=run.author).first()
+    assert span.raw_confidence == 0.9
+    assert span.confidence == pytest.approx(0.5, abs=0.05)
+    # Calibrated anew from the calibrated run: by what the backend said, not twice.
+    again = calibrated("fake-2")
+    assert again["calibration"] == word and again["ece"]["before"] == pytest.approx(0.4)
+
+
+def test_another_revision_of_the_backend_is_not_calibrated_by_it(project, version, manager):
+    ran(project)
+    calibrated()
+    other = ran(project, "other", revision="2")
+    assert other.calibration is None
+    assert Span.objects.filter(annotation_set__author=other.author, raw_confidence=None).count() == 60
+    html = check_page(manager.get(reverse("run", args=["ward", other.pk])))
+    assert "another revision of this backend" in html and "as the backend gave them" in html
+
+
+def test_a_run_under_way_stays_as_it_began(project, version, monkeypatch):
+    ran(project)
+    run = runs.start_run(project=project, backend="fake", actor=None, key="half", params={"notes": 10})
+    with monkeypatch.context() as m:
+        m.setattr("models_runtime.runs.jobs.running._predict", stops_after(1))
+        work(run.job_id)
+    calibrated()
+    Job.objects.filter(pk=run.job_id).update(state=Job.State.QUEUED)
+    work(run.job_id)
+    run.refresh_from_db()
+    assert run.calibration is None
+    assert Span.objects.filter(annotation_set__author=run.author, confidence=0.9).count() == 60
+
+
+def stops_after(batches):
+    """`_predict` that fails the job after so many batches."""
+    from models_runtime.runs.jobs.running import _predict
+
+    left = [batches]
+
+    def predict(backend, items, claim):
+        if not left[0]:
+            raise RuntimeError("enough")
+        left[0] -= 1
+        return _predict(backend, items, claim)
+
+    return predict
+
+
+def test_the_test_side_is_left_out(project, version):
+    ran(project)
+    split_version(version=version, seed="s", shares={"train": 50, "dev": 40, "test": 10}, actor=None)
+    test = GoldVersionNote.objects.filter(version=version, split="test").count()
+    said = calibrated()
+    assert test > 0 and said["left_out"] == {"test": test, "learned": 0}
+    assert said["notes"] == NOTES - test
+
+
+def test_it_is_read_in_batches_and_says_how_far_it_is(project, version):
+    run, told = ran(project), []
+    with patch.object(calibrating, "BATCH", 8):
+        made = calibrating.calibration_by(run, version, progress=lambda done, total: told.append((done, total)))
+    assert told == [(8, 30), (16, 30), (24, 30), (30, 30)]
+    assert made.notes == NOTES
+
+
+@pytest.mark.parametrize(
+    "words, reason",
+    [
+        (("--run", "fake-9", "--gold", "1"), "there are: .*run:fake-1"),
+        (("--run", "fake-1", "--gold", "7"), "frozen versions: 1"),
+        (("--run", "fake-1", "--gold", "0"), "frozen gold version"),
+        (("--run", "brought", "--gold", "1"), "not read by a backend"),
+        (("--run", "waits", "--gold", "1"), "has not read a note yet"),
+    ],
+)
+def test_what_is_refused_says_why(project, version, words, reason):
+    ran(project)
+    make.make_author(project, kind="run", name="brought")
+    runs.start_run(project=project, backend="fake", name="waits", actor=None, key="w")
+    with pytest.raises(CommandError, match=reason):
+        call_command("calibrate", "ward", *words)
+    assert not Calibration.objects.exists()
+
+
+def test_too_few_spans(project, version):
+    run = ran(project)
+    AnnotationSet.objects.filter(author=run.author, document__name__gt="caso-10").update(state="draft")
+    with pytest.raises(CommandError, match="22 spans with a confidence are too few to calibrate by; at least 50"):
+        call_command("calibrate", "ward", "--run", "fake-1", "--gold", "1")
+    AnnotationSet.objects.filter(author=run.author).update(state="draft")
+    with pytest.raises(CommandError, match="no note of gold version 1 counts"):
+        call_command("calibrate", "ward", "--run", "fake-1", "--gold", "1")
+
+
+def test_gold_that_came_from_the_run_is_said(project, manager):
+    run = ran(project)
+    gold = AnnotationSet.objects.filter(author__kind="gold")
+    Span.objects.filter(annotation_set__in=gold[:3]).update(provenance={"from": "run:fake-1"})
+    freeze(project=project, actor=None)
+    said = calibrated()
+    assert said["own_gold_spans"] == 3
+    html = check_page(manager.get(reverse("calibration", args=["ward", said["calibration_id"]])))
+    assert "3 gold spans were taken over from this run" in html
+    assert run.author.name in html
+
+
+def test_from_the_button_to_the_plot_and_out_of_use(project, version, manager):
+    run = ran(project)
+    page = reverse("run", args=["ward", run.pk])
+    assert "as the backend gave them" in check_page(manager.get(page))
+    form = {"author": run.author_id, "gold": 1, "token": "t"}
+    job_page = manager.post(reverse("calibration_start", args=["ward"]), form).url
+    assert manager.post(reverse("calibration_start", args=["ward"]), form).url == job_page
+    work(Job.objects.get(kind="calibrate").pk)
+    made = Calibration.objects.get()
+    there = reverse("calibration", args=["ward", made.pk])
+    assert there in check_page(manager.get(job_page))
+    html = check_page(manager.get(there))
+    assert "said 0.900, right 0.500" in html and "plot-calibrated" in html and "0.4000" in html
+    assert "plot-calibrated" in check_page(manager.get(page))
+    manager.post(reverse("calibration_withdraw", args=["ward", made.pk]))
+    assert "Out of use" in check_page(manager.get(there))
+    assert "plot-calibrated" not in check_page(manager.get(page))
+    assert ran(project, "after").calibration is None
+    assert Event.objects.filter(verb=Verb.CALIBRATION_WITHDRAWN).count() == 1
+
+
+def test_without_gold_the_page_says_so(project, manager):
+    run = ran(project)
+    assert "no gold version with spans yet" in check_page(manager.get(reverse("run", args=["ward", run.pk])))
+    answer_ = manager.post(
+        reverse("calibration_start", args=["ward"]), {"author": run.author_id, "gold": 1}, follow=True
+    )
+    assert "there is no gold version 1" in check_page(answer_).lower()

@@ -1,0 +1,259 @@
+from unittest.mock import patch
+
+import pytest
+from django.urls import reverse
+
+from annotations.gold.selectors import gold_state, version_page
+from annotations.gold.services.making import freeze, make_gold, withdraw_gold
+from annotations.models import AnnotationSet, Author, Event, GoldVersion, Verb
+from annotations.projects.selectors import projects as projects_selector
+from tests import factories as make
+from tests.worlds.checks import check_page
+
+ROSSI = (0, 11, "PATIENT")
+GOLD = reverse("gold", args=["covid"])
+FREEZE = reverse("gold_freeze", args=["covid"])
+
+
+@pytest.fixture
+def golden(world):
+    """Both notes read by ann, the first by ben; ann's reading of the first is gold."""
+    world.anns = [make.make_set(note, world.ann, [ROSSI], submitted=True) for note in world.notes]
+    world.bens = make.make_set(world.note, world.ben, submitted=True)
+    world.gold = make_gold(document=world.note, annotation_set=world.anns[0], actor=world.rev)
+    return world
+
+
+def version_url(number: int, query: str = "", slug: str = "covid") -> str:
+    return reverse("gold_version", args=[slug, number]) + query
+
+
+def test_the_page_counts_gold_and_what_it_could_be_made_of(golden, sign_in):
+    html = check_page(sign_in(golden.rev).get(GOLD))
+    assert "2 submitted, 1 would become gold" in html
+    assert "all of these notes have gold" in html
+    assert reverse("job_start_gold", args=["covid"]) in html
+    assert "never frozen" in html
+
+
+def test_viewers_see_gold_but_no_forms(golden, sign_in):
+    html = check_page(sign_in(golden.vic).get(GOLD))
+    assert "Gold spans" in html
+    assert "<form" not in html.split("<main")[1]
+    assert reverse("export", args=["covid"]) not in html.split("<main")[1]
+
+
+def test_an_empty_gold_set_says_what_to_do(world, sign_in):
+    html = check_page(sign_in(world.rev).get(GOLD))
+    assert "No gold yet" in html and "None yet." in html
+
+
+def test_freezing_and_freezing_again(golden, sign_in):
+    client = sign_in(golden.rev)
+    response = client.post(FREEZE, {"reason": "First round"})
+    assert response.url == version_url(1)
+    html = check_page(client.get(response.url))
+    assert "First round" in html and "caso-001" in html and "is frozen" in html
+    response = client.post(FREEZE, {"reason": "Again"}, follow=True)
+    assert "Nothing has changed since version 1" in check_page(response)
+    version = GoldVersion.objects.get()
+    assert (version.reason, version.created_by, version.note_count) == ("First round", golden.rev, 1)
+    assert version.content_hash in html
+    assert "First round" in check_page(client.get(GOLD))
+
+
+def test_nothing_to_freeze_is_said_in_words(world, sign_in):
+    html = check_page(sign_in(world.rev).post(FREEZE, follow=True))
+    assert "There is no gold to freeze yet" in html
+
+
+def test_a_reason_that_is_too_long_freezes_nothing(golden, sign_in):
+    html = check_page(sign_in(golden.rev).post(FREEZE, {"reason": "x" * 301}, follow=True))
+    assert "Nothing was frozen" in html
+    assert not GoldVersion.objects.exists()
+
+
+def test_changes_since_the_last_version_are_counted(golden):
+    version, _ = freeze(project=golden.project, actor=golden.rev)
+    state = gold_state(golden.project, version)
+    assert (state.notes, state.spans, state.change.touched, state.change.removed) == (1, 1, 0, 0)
+    make_gold(document=golden.notes[1], annotation_set=golden.anns[1], actor=golden.rev)
+    withdraw_gold(document=golden.note, actor=golden.rev)
+    state = gold_state(golden.project, version)
+    assert (state.notes, state.change.touched, state.change.removed) == (1, 1, 1)
+
+
+def test_counting_takes_the_same_queries_for_any_number_of_readers(golden, django_assert_num_queries):
+    for n in range(4):
+        make.make_set(golden.note, make.make_author(golden.project, name=f"r{n}"), [ROSSI], submitted=True)
+    with django_assert_num_queries(5):
+        assert len(gold_state(golden.project, None).sources) == 6
+
+
+def test_a_large_project_is_counted_after_the_page(golden, sign_in):
+    client = sign_in(golden.rev)
+    with patch.object(projects_selector, "CAP", 1):
+        html = check_page(client.get(GOLD))
+    assert "Counting a large project" in html
+    assert "Gold spans" in check_page(client.get(GOLD, headers={"HX-Request": "true"}), fragment=True)
+
+
+def test_a_version_says_what_was_erased(golden, sign_in):
+    freeze(project=golden.project, actor=golden.rev)
+    GoldVersion.objects.update(erased_count=1)
+    client = sign_in(golden.vic)
+    assert "1 erased since" in check_page(client.get(GOLD))
+    assert "1 note was erased since" in check_page(client.get(version_url(1)))
+
+
+def test_the_notes_of_a_version_come_in_pages(golden, sign_in):
+    for n in range(5):
+        note = make.make_note(golden.project, name=f"x-{n}")
+        make.make_set(note, Author.objects.get(kind="gold"), [ROSSI], submitted=True)
+    version, _ = freeze(project=golden.project, actor=golden.rev)
+    first = version_page(version, after=None, before=None, size=4)
+    second = version_page(version, after=first.next, before=None, size=4)
+    assert len(first.rows) == 4 and first.previous is None
+    assert [row.name for row in second.rows] == ["x-3", "x-4"] and second.next is None
+    assert version_page(version, after=None, before=second.previous, size=4).rows == first.rows
+    html = check_page(sign_in(golden.vic).get(version_url(1), headers={"HX-Request": "true"}), fragment=True)
+    assert "x-4" in html
+    assert "No more notes" in check_page(sign_in(golden.vic).get(version_url(1, "?after=999999")))
+
+
+@pytest.mark.parametrize("who, page, act", [("ann", 403, 403), ("vic", 200, 403), ("out", 404, 404)])
+def test_who_may_see_and_freeze(golden, sign_in, who, page, act):
+    freeze(project=golden.project, actor=golden.rev)
+    client = sign_in(getattr(golden, who))
+    assert client.get(GOLD).status_code == page
+    assert client.get(version_url(1)).status_code == page
+    assert client.post(FREEZE).status_code == act
+    assert Event.objects.filter(verb=Verb.GOLD_FROZEN).count() == 1
+
+
+def test_wrong_numbers_and_methods(golden, sign_in, client):
+    rev = sign_in(golden.rev)
+    assert rev.get(version_url(7)).status_code == 404
+    assert rev.get(version_url(10**30)).status_code == 404
+    assert rev.post(GOLD).status_code == 405
+    assert rev.get(FREEZE).status_code == 405
+    assert client.get(GOLD).status_code == 302
+    assert AnnotationSet.objects.filter(author__kind="gold").count() == 1
+
+
+@pytest.fixture
+def two_versions(golden):
+    """Version 1 has one note. In version 2 its span has another label, and the second note has come."""
+    freeze(project=golden.project, actor=golden.rev)
+    golden.gold.spans.update(label=make.label_of(golden.project, "DOCTOR"))
+    make_gold(document=golden.notes[1], annotation_set=golden.anns[1], actor=golden.rev)
+    freeze(project=golden.project, actor=golden.rev)
+    return golden
+
+
+def changes_url(number, query="", slug="covid"):
+    return reverse("gold_changes", args=[slug, number]) + query
+
+
+def test_what_changed_between_two_versions(two_versions, sign_in):
+    client = sign_in(two_versions.vic)
+    assert changes_url(2) in check_page(client.get(version_url(2)))
+    html = check_page(client.get(changes_url(2)))
+    assert "1 change" in html and "<mark>Mario Rossi</mark>" in html
+    assert "caso-002" in html and "Notes added" in html
+    assert Event.objects.filter(verb=Verb.NOTE_READ, document_id=two_versions.note.pk).count() == 1
+    assert "No change of this kind." in check_page(client.get(changes_url(2, "?kind=moved")))
+    assert "<mark>" in check_page(client.get(changes_url(2, "?kind=relabelled&page=9")))
+    assert "Notes taken out" in check_page(client.get(changes_url(1, "?since=2")))
+    assert "Nothing to compare with" in check_page(client.get(changes_url(1)))
+
+
+def test_versions_that_are_not_there_have_no_changes(two_versions, sign_in):
+    client = sign_in(two_versions.vic)
+    for page in (changes_url(9), changes_url(2, "?since=7"), changes_url(2, "?since=2")):
+        assert client.get(page).status_code == 404
+    assert client.post(changes_url(2)).status_code == 405
+    assert sign_in(two_versions.ann).get(changes_url(2)).status_code == 403
+    assert sign_in(two_versions.out).get(changes_url(2)).status_code == 404
+
+
+def test_the_same_spans_again(golden, sign_in):
+    freeze(project=golden.project, actor=golden.rev)
+    golden.gold.spans.update(start=1)
+    freeze(project=golden.project, actor=golden.rev)
+    golden.gold.spans.update(start=0)
+    freeze(project=golden.project, actor=golden.rev)
+    html = check_page(sign_in(golden.vic).get(changes_url(3, "?since=1")))
+    assert "The two versions hold the same spans." in html
+
+
+SPLIT = {"seed": "first", "train": 50, "dev": 0, "test": 50}
+
+
+def test_splitting_a_version(two_versions, sign_in):
+    client = sign_in(two_versions.rev)
+    url = reverse("gold_split", args=["covid", 2])
+    html = check_page(client.get(version_url(2)))
+    assert "Not split yet" in html and url in html
+    html = check_page(client.post(url, SPLIT, follow=True))
+    assert "no patient stands on two sides" in html and "<strong>first</strong>" in html
+    assert sorted(GoldVersion.objects.get(number=2).notes.values_list("split", flat=True)) == ["test", "train"]
+    assert "was split so already" in check_page(client.post(url, SPLIT, follow=True))
+    assert "choose another seed" in check_page(client.post(url, SPLIT | {"train": 60, "test": 40}, follow=True))
+    assert Event.objects.filter(verb=Verb.GOLD_SPLIT).count() == 1
+    # The first version is offered the same seed, and its patient stays where they are.
+    assert 'value="first"' in check_page(client.get(version_url(1)))
+    client.post(reverse("gold_split", args=["covid", 1]), SPLIT)
+    sides = dict(GoldVersion.objects.get(number=2).notes.values_list("document__name", "split"))
+    assert GoldVersion.objects.get(number=1).notes.get().split == sides["caso-001"]
+
+
+@pytest.mark.parametrize(
+    "wrong, says",
+    [
+        ({"train": 60}, "must make 100 percent"),
+        ({"seed": ""}, "Nothing was split"),
+        ({"dev": "x"}, "Nothing was split"),
+        ({"train": 10**30}, "Nothing was split"),
+        ({"seed": "a\x00b"}, "Nothing was changed"),
+        ({"seed": "a\u202eb"}, "holds U+202E"),
+    ],
+)
+def test_splits_that_cannot_be(two_versions, sign_in, wrong, says):
+    html = check_page(
+        sign_in(two_versions.rev).post(reverse("gold_split", args=["covid", 2]), SPLIT | wrong, follow=True)
+    )
+    assert says in html
+    assert not GoldVersion.objects.exclude(split_seed="").exists()
+
+
+def test_a_patient_on_two_sides_is_said(two_versions, sign_in):
+    client = sign_in(two_versions.rev)
+    client.post(reverse("gold_split", args=["covid", 2]), SPLIT)
+    two_versions.project.documents.update(patient_id="one")
+    assert "1 patient stands on two sides" in check_page(client.get(version_url(2)))
+    client.post(reverse("gold_split", args=["covid", 2]), SPLIT)
+    assert "stands on two sides, since" not in check_page(client.get(version_url(2)))
+
+
+def test_only_those_who_make_gold_split_it(two_versions, sign_in):
+    url = reverse("gold_split", args=["covid", 2])
+    assert sign_in(two_versions.vic).post(url, SPLIT).status_code == 403
+    assert sign_in(two_versions.out).post(url, SPLIT).status_code == 404
+    assert url not in check_page(sign_in(two_versions.vic).get(version_url(2)))
+    assert sign_in(two_versions.rev).get(url).status_code == 405
+    assert sign_in(two_versions.rev).post(reverse("gold_split", args=["covid", 9]), SPLIT).status_code == 404
+
+
+def test_a_split_is_offered_to_the_export(two_versions, sign_in):
+    client = sign_in(two_versions.rev)
+    export = reverse("export", args=["covid"])
+    assert "A folder for each side" not in check_page(client.get(export))
+    client.post(reverse("gold_split", args=["covid", 2]), SPLIT)
+    assert "A folder for each side" in check_page(client.get(export))
+    start = reverse("job_start_export", args=["covid"])
+    response = client.post(start, {"format": "brat", "set": "gold:2", "split": "folders"})
+    assert "/jobs/" in response.url
+    assert "is not split" in check_page(
+        client.post(start, {"format": "brat", "set": "gold", "split": "dev"}, follow=True)
+    )

@@ -1,0 +1,230 @@
+"""Claim, lease, fence and last state, on both databases."""
+
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from annotations.core.progress import Cancelled
+from annotations.jobs.runner import HandBack, LostLease, stopping, take
+from annotations.jobs.runner.heartbeat import Heartbeat
+from annotations.models import Job
+
+pytestmark = [pytest.mark.queue, pytest.mark.django_db]
+
+
+def expire(job):
+    Job.objects.filter(pk=job.pk).update(lease_until=Now() - timedelta(seconds=1))
+
+
+@pytest.fixture
+def job(make_job, no_redis):
+    return make_job("count", total=3)
+
+
+def test_a_claim_takes_the_job_for_one_lease(job, settings):
+    settings.JOB_LEASE_SECONDS = 40
+    claim = take(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.attempt, job.lease_token) == (Job.State.RUNNING, 1, claim.token)
+    assert 38 < (job.lease_until - job.claimed_at).total_seconds() < 42
+    assert (claim.params, claim.project_id, claim.attempt) == (job.params, job.project_id, 1)
+
+
+def test_a_job_is_claimed_once(job):
+    assert take(job.pk) is not None
+    assert take(job.pk) is None
+
+
+@pytest.mark.parametrize("state", ["done", "failed", "cancelled", "paused"])
+def test_what_does_not_wait_is_not_claimed(job, state):
+    Job.objects.filter(pk=job.pk).update(state=state)
+    assert take(job.pk) is None
+
+
+def test_a_job_that_is_gone_is_not_claimed(db):
+    assert take(987654) is None
+
+
+def test_an_expired_lease_can_be_claimed_over(job):
+    first = take(job.pk)
+    expire(job)
+    second = take(job.pk)
+    assert second.attempt == 2
+    with pytest.raises(LostLease):
+        first.progress(1, 3)
+    with pytest.raises(LostLease):
+        first.finish({"late": True})
+    second.finish({"in time": True})
+    job.refresh_from_db()
+    assert (job.state, job.result) == (Job.State.DONE, {"in time": True})
+
+
+def test_an_expired_lease_that_nobody_took_is_prolonged(job):
+    claim = take(job.pk)
+    expire(job)
+    assert claim.beat()
+    assert take(job.pk) is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_workers_exactly_one_wins(make_job, no_redis):
+    jobs = [make_job("count") for _ in range(5)]
+    for job in jobs:
+        won, start = [], threading.Barrier(4)
+
+        def race(job=job, won=won, start=start):
+            start.wait()
+            claim = take(job.pk)
+            if claim:
+                won.append(claim.token)
+            connection.close()
+
+        threads = [threading.Thread(target=race) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        job.refresh_from_db()
+        assert won == [job.lease_token]
+        assert job.attempt == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_workers_at_an_expired_lease_one_wins(make_job, no_redis):
+    job = make_job("count")
+    take(job.pk)
+    expire(job)
+    won, start = [], threading.Barrier(2)
+
+    def race():
+        start.wait()
+        won.append(take(job.pk))
+        connection.close()
+
+    threads = [threading.Thread(target=race) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(claim is not None for claim in won) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_progress_is_written_at_most_twice_a_second(job, django_assert_num_queries):
+    claim = take(job.pk)
+    claim.progress(0, 100)
+    with django_assert_num_queries(0):
+        for done in range(1, 50):
+            claim.progress(done, 100)
+    time.sleep(0.55)
+    claim.progress(50, 100)
+    job.refresh_from_db()
+    assert (job.done, job.total) == (50, 100)
+    claim.finish({})
+    job.refresh_from_db()
+    assert (job.done, job.total) == (50, 100)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_data_and_fence_commit_together_or_not_at_all(job):
+    late = take(job.pk)
+    expire(job)
+    take(job.pk)
+    with pytest.raises(LostLease), transaction.atomic():
+        job.project.stored_files.create(kind="export", name="late", expires_at="2030-01-01T00:00Z")
+        late.fence()
+    assert not job.project.stored_files.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_fence_outside_a_transaction_is_a_mistake(job):
+    with pytest.raises(RuntimeError, match="inside the transaction"):
+        take(job.pk).fence()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_progress_inside_a_transaction_always_writes(job):
+    claim = take(job.pk)
+    claim.progress(0, 3)
+    with transaction.atomic():
+        claim.progress(1, 3)
+    job.refresh_from_db()
+    assert job.done == 1
+
+
+def test_progress_raises_when_the_job_is_to_be_cancelled(job):
+    claim = take(job.pk)
+    Job.objects.filter(pk=job.pk).update(cancel_requested=True)
+    with pytest.raises(Cancelled):
+        claim.progress(1, 3)
+
+
+def test_progress_raises_when_the_job_is_to_be_paused_but_not_at_its_end(job):
+    claim = take(job.pk)
+    Job.objects.filter(pk=job.pk).update(pause_requested=True)
+    claim.progress(3, 3)
+    with pytest.raises(HandBack) as order:
+        claim.progress(1, 3)
+    assert order.value.paused
+
+
+def test_progress_raises_when_the_worker_is_to_end_but_lets_it_finish(job, monkeypatch):
+    claim = take(job.pk)
+    monkeypatch.setattr(stopping._stop, "requested", True)
+    claim.progress(3, 3)
+    with pytest.raises(HandBack):
+        claim.progress(2, 3)
+
+
+def test_giving_back_does_not_count_as_an_attempt(job):
+    take(job.pk).give_back()
+    job.refresh_from_db()
+    assert (job.state, job.attempt, job.lease_token, job.finished_at) == (Job.State.QUEUED, 0, None, None)
+
+
+def test_what_a_handler_shields_itself_from_does_not_include_a_lost_lease(job):
+    for error in (LostLease(), HandBack()):
+        assert not isinstance(error, Exception)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_heartbeat_keeps_the_lease(job, settings):
+    settings.JOB_LEASE_SECONDS = 1
+    claim = take(job.pk)
+    with Heartbeat(claim):
+        time.sleep(1.6)
+        assert take(job.pk) is None
+    assert not claim.lost
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_heartbeat_notices_a_lost_lease(job):
+    claim = take(job.pk)
+    expire(job)
+    take(job.pk)
+    with Heartbeat(claim, every=0.05):
+        time.sleep(0.4)
+    with pytest.raises(LostLease):
+        claim.progress(0, 3)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_heartbeat_outlives_a_database_that_is_away(job, monkeypatch):
+    from django.db import OperationalError
+
+    claim, beats = take(job.pk), []
+
+    def beat():
+        beats.append(1)
+        if len(beats) == 1:
+            raise OperationalError("gone")
+        return True
+
+    monkeypatch.setattr(claim, "beat", beat)
+    with Heartbeat(claim, every=0.05):
+        time.sleep(0.4)
+    assert len(beats) > 2

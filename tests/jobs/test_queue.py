@@ -1,0 +1,286 @@
+"""Asking for work and steering it."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import take
+from annotations.jobs.services.doorbell import waiting
+from annotations.jobs.services.queue import cancel, enqueue, pause, push, resume, retry
+from annotations.jobs.services.relay import Relay
+from annotations.jobs.services.sweep import sweep
+from annotations.models import Job
+from tests.factories import make_project
+
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+
+
+def expire(job):
+    Job.objects.filter(pk=job.pk).update(lease_until=Now() - timedelta(seconds=1))
+
+
+def long_ago(job):
+    Job.objects.filter(pk=job.pk).update(pushed_at=Now() - timedelta(minutes=1))
+
+
+def undone(job):
+    return list(job.project.stored_files.values_list("name", flat=True))
+
+
+# ── Asking ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_job_is_rung_for_after_the_commit(redis_server, make_job):
+    with transaction.atomic():
+        job = make_job()
+        assert waiting("cpu") == set()
+    assert waiting("cpu") == {job.pk}
+    job.refresh_from_db()
+    assert job.pushed_at is not None
+
+
+def test_a_rolled_back_request_leaves_nothing(redis_server, make_job):
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        make_job()
+        1 / 0  # noqa: B018
+    assert not Job.objects.exists()
+    assert waiting("cpu") == set()
+
+
+def test_the_same_key_is_the_same_job(redis_server, make_job):
+    first, second = make_job(key="k"), make_job(key="k")
+    assert first == second
+    assert waiting("cpu") == {first.pk}
+
+
+def test_the_same_key_at_the_same_time_is_the_same_job(redis_server, probes):
+    project, jobs, start = make_project(), [], threading.Barrier(4)
+
+    def ask():
+        start.wait()
+        with transaction.atomic():
+            jobs.append(enqueue(kind="count", project=project, params={}, key="k", actor=None))
+        connection.close()
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(jobs) == 4
+    assert {job.pk for job in jobs} == {Job.objects.get().pk}
+
+
+def test_redis_away_does_not_fail_the_request(no_redis, make_job):
+    job = make_job()
+    job.refresh_from_db()
+    assert (job.state, job.pushed_at) == (Job.State.QUEUED, None)
+
+
+def test_an_unknown_kind_is_refused(no_redis):
+    with pytest.raises(LookupError, match="'sing'"):
+        enqueue(kind="sing", project=make_project(), params={}, key="k", actor=None)
+
+
+def test_only_what_waits_is_rung_for(redis_server, make_job):
+    job = make_job()
+    take(job.pk)
+    redis_server.client().flushall()
+    assert push([job.pk]) == 0
+    assert waiting("cpu") == set()
+
+
+# ── The relay ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_the_relay_rings_for_what_was_never_rung_for(settings, redis_server, make_job):
+    url, settings.REDIS_URL = settings.REDIS_URL, "unix:///nowhere.sock"
+    job = make_job()
+    assert sweep().redis_away
+    settings.REDIS_URL = url
+    assert sweep().rung == [job.pk]
+    assert waiting("cpu") == {job.pk}
+    assert sweep().rung == []
+
+
+def test_the_relay_rings_again_for_what_redis_lost(redis_server, make_job):
+    job = make_job()
+    redis_server.client().flushall()
+    assert sweep().rung == [], "not in the first seconds: a worker may be about to claim it"
+    long_ago(job)
+    assert sweep().rung == [job.pk]
+
+
+def test_the_relay_does_not_pile_up_what_only_waits(redis_server, make_job):
+    job = make_job()
+    long_ago(job)
+    assert sweep().rung == []
+    assert redis_server.client().llen("rq:queue:cpu") == 1
+
+
+def test_the_relay_puts_back_what_lost_its_worker(redis_server, make_job):
+    job = make_job()
+    claim = take(job.pk)
+    assert sweep().put_back == []
+    expire(job)
+    swept = sweep()
+    assert (swept.put_back, swept.rung or list(waiting("cpu"))) == ([job.pk], [job.pk])
+    job.refresh_from_db()
+    assert (job.state, job.attempt, job.lease_token) == (Job.State.QUEUED, 1, None)
+    assert not claim.beat()
+
+
+@pytest.mark.parametrize(("kind", "attempts"), [("once", 5), ("count", 8)])
+def test_the_relay_ends_what_no_worker_survives(no_redis, make_job, kind, attempts):
+    """A kind that has something to take back is handed out three times more, for that alone."""
+    job = make_job(kind)
+    for _ in range(attempts):
+        assert take(job.pk)
+        expire(job)
+        swept = sweep()
+    assert swept.failed == [job.pk]
+    job.refresh_from_db()
+    assert (job.state, job.finished_at is None) == (Job.State.FAILED, False)
+    assert f"lost {attempts} times" in job.error
+
+
+def test_two_relays_at_once_are_harmless(redis_server, make_job):
+    jobs = [make_job() for _ in range(5)]
+    for job in jobs:
+        take(job.pk)
+        expire(job)
+    start, put_back = threading.Barrier(2), []
+
+    def one():
+        start.wait()
+        put_back.extend(sweep().put_back)
+        connection.close()
+
+    threads = [threading.Thread(target=one) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(put_back) == sorted(job.pk for job in jobs)
+
+
+def test_the_relay_tidies_up(no_redis, make_job):
+    project = make_project()
+    project.stored_files.create(kind="export", name="old", expires_at="2020-01-01T00:00Z")
+    project.stored_files.create(kind="export", name="new", expires_at="2090-01-01T00:00Z")
+    Relay().round()
+    assert undone(make_job(project=project)) == ["new"]
+
+
+def test_the_relay_outlives_a_database_that_is_away(no_redis, monkeypatch, caplog, db):
+    from django.db import OperationalError
+
+    relay = Relay()
+
+    def away():
+        raise OperationalError("gone")
+
+    monkeypatch.setattr("annotations.jobs.services.relay.sweep", away)
+    assert relay.round() is None
+    assert relay.round() is None
+    monkeypatch.undo()
+    assert relay.round() is not None
+    said = [record.getMessage() for record in caplog.records if record.name == "deidreview.relay"]
+    assert said == ["the database is away (OperationalError); trying on", "the database is back"]
+
+
+# ── Steering ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_cancelling_what_never_began_ends_it_at_once(no_redis, make_job):
+    job = cancel(make_job("count"))
+    assert (job.state, undone(job)) == (Job.State.CANCELLED, ["undone-cancelled"])
+    assert cancel(job).state == Job.State.CANCELLED
+    assert undone(job) == ["undone-cancelled"]
+
+
+def test_cancelling_what_runs_asks_its_worker(no_redis, make_job):
+    job = make_job("count")
+    take(job.pk)
+    job = cancel(job)
+    assert (job.state, job.cancel_requested, undone(job)) == (Job.State.RUNNING, True, [])
+
+
+def test_cancelling_what_was_given_back_half_done_leaves_the_taking_back_to_a_worker(redis_server, make_job):
+    job = make_job("count")
+    take(job.pk).give_back()
+    redis_server.client().flushall()
+    job = cancel(job)
+    assert (job.state, job.cancel_requested, undone(job)) == (Job.State.QUEUED, True, [])
+    assert waiting("cpu") == {job.pk}
+    assert take(job.pk).cancel_requested
+
+
+def test_cancelling_needs_no_worker_where_there_is_nothing_to_take_back(no_redis, make_job):
+    job = make_job("once")
+    take(job.pk).give_back()
+    assert cancel(job).state == Job.State.CANCELLED
+
+
+@pytest.mark.parametrize("state", ["done", "failed", "cancelled"])
+def test_cancelling_what_is_over_changes_nothing(no_redis, make_job, state):
+    job = make_job("count")
+    Job.objects.filter(pk=job.pk).update(state=state)
+    job = cancel(job)
+    assert (job.state, job.cancel_requested, undone(job)) == (state, False, [])
+
+
+def test_pausing_what_waits_and_going_on(redis_server, make_job):
+    job = pause(make_job("count"))
+    assert job.state == Job.State.PAUSED
+    assert take(job.pk) is None
+    redis_server.client().flushall()
+    assert resume(job).state == Job.State.QUEUED
+    assert waiting("cpu") == {job.pk}
+
+
+def test_pausing_what_runs_asks_its_worker_and_can_be_taken_back(no_redis, make_job):
+    job = make_job("count")
+    take(job.pk)
+    assert pause(job).pause_requested
+    assert not resume(job).pause_requested
+
+
+def test_what_can_t_be_paused_says_so(no_redis, make_job):
+    with pytest.raises(ServiceError, match="can't be paused"):
+        pause(make_job("once"))
+
+
+def test_cancelling_what_is_paused(no_redis, make_job):
+    fresh = pause(make_job("count"))
+    assert cancel(fresh).state == Job.State.CANCELLED
+    begun = make_job("count")
+    take(begun.pk).give_back(paused=True)
+    begun = cancel(begun)
+    assert (begun.state, begun.cancel_requested) == (Job.State.QUEUED, True)
+
+
+@pytest.mark.parametrize("state", ["failed", "cancelled"])
+def test_retrying_starts_afresh(redis_server, make_job, state):
+    job = make_job("once")
+    claim = take(job.pk)
+    claim.done, claim.total = 2, 3
+    claim.end(state, "words")
+    redis_server.client().flushall()
+    job = retry(job)
+    assert (job.state, job.attempt, job.done, job.error) == (Job.State.QUEUED, 0, 0, "")
+    assert job.started_at is None and job.finished_at is None
+    assert waiting("cpu") == {job.pk}
+
+
+@pytest.mark.parametrize("state", ["queued", "running", "done"])
+def test_retrying_what_did_not_fail_changes_nothing(no_redis, make_job, state):
+    job = make_job("once")
+    Job.objects.filter(pk=job.pk).update(state=state)
+    assert retry(job).state == state
+
+
+def test_retrying_an_import_is_refused(no_redis, make_job):
+    job = make_job("once")
+    Job.objects.filter(pk=job.pk).update(state="failed", kind="import")
+    job.refresh_from_db()
+    with pytest.raises(ServiceError, match="begin anew"):
+        retry(job)

@@ -1,0 +1,306 @@
+"""Judges from the form or the command to their figures: three models on a scripted server, one of them wayward."""
+
+import io
+import json
+import threading
+import time
+import uuid
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.urls import reverse
+
+from annotations.gold.services.making import freeze
+from annotations.jobs.runner import run as work
+from annotations.models import Author, Event, Job, Verb
+from annotations.ops.services.erasing import erase_patient
+from models_runtime.backends.llm import driver, remote
+from models_runtime.backends.llm.servers import read_servers
+from models_runtime.judging.services.results import result_of
+from models_runtime.models import JudgedNote, Judgement, Judging, LlmAnswer, LlmUsage
+from tests import factories as make
+from tests.backends.llm.scripted import Said, note_of, serving
+from tests.backends.llm.test_judging import verdicts
+from tests.worlds.checks import check_page
+
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+TEXT = "Mario Rossi, 54 anni, prende 54 mg. Visto a Torino"
+ROSSI, AGE, DOSE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (29, 31, "AGE"), (44, 50, "CITY")
+
+
+def panel(body):
+    """`good` and `fair` are honest; `odd` calls the name readable and the dose rightly hidden."""
+    if "BREAK" in note_of(body) and body["model"] == "fair":
+        return Said("no JSON at all")
+    changed = {"Mario Rossi": "FN", "54": "TP"} if body["model"] == "odd" else {}
+    return json.dumps({"entities": verdicts(body, **changed)})
+
+
+@pytest.fixture
+def server(settings):
+    with serving(panel) as running:
+        settings.LLM_SERVERS = read_servers({
+            "DEIDREVIEW_LLM_SERVERS": f"ward={running.url} lab={running.url} cloud=http://llm.example.org/v1",
+            "DEIDREVIEW_LLM_LAB_MODELS": "good fair",
+            "DEIDREVIEW_LLM_WARD_MODELS": "good fair odd",
+            "DEIDREVIEW_LLM_WARD_PRICE": "EUR 1000/2000",
+            "DEIDREVIEW_LLM_CLOUD_MODELS": "large",
+        })  # fmt: skip
+        yield running
+
+
+@pytest.fixture
+def project():
+    project = make.make_project("covid", name="Covid ward")
+    gold, run = (make.make_author(project, kind=kind, name=kind) for kind in ("gold", "run"))
+    for number in range(3):
+        note = make.make_note(project, f"{TEXT} {number}.", f"n{number}", patient_id=f"p{number}")
+        make.make_set(note, gold, [ROSSI, AGE, CITY], submitted=True)
+        make.make_set(note, run, [ROSSI, AGE, DOSE], submitted=True)
+    freeze(project=project, actor=None)
+    return project
+
+
+@pytest.fixture
+def client(project, client):
+    client.force_login(make.make_member(project, "manager", "mia"))
+    return client
+
+
+def ask(client, *judges, **options):
+    data = {
+        "gold": "1",
+        "author": str(Author.objects.get(kind="run").pk),
+        "judge": judges or ("ward good", "ward fair", "ward odd"),
+    }
+    return client.post(
+        reverse("judge", args=["covid"]), data | {"language": "it", "token": str(uuid.uuid4())} | options
+    )
+
+
+def done(judging):
+    judging.refresh_from_db()
+    work(judging.job_id)
+    return Job.objects.get(pk=judging.job_id)
+
+
+def page(client, judging):
+    return check_page(client.get(reverse("judging", args=["covid", judging.pk])))
+
+
+def places(client, judging, kind):
+    return check_page(client.get(reverse("judging_places", args=["covid", judging.pk]) + f"?kind={kind}"))
+
+
+def test_from_the_form_to_figures_places_and_costs(client, project, server):
+    assert "No judge was asked yet" in check_page(client.get(reverse("judgings", args=["covid"])))
+    html = check_page(client.get(reverse("judge", args=["covid"]) + "?gold=1"))
+    assert "llm.example.org" in html and "Giudichi quanto bene" in html
+    token = str(uuid.uuid4())
+    assert ask(client, token=token).url == ask(client, token=token).url
+    judging = Judging.objects.get()
+    assert "every 1s" in page(client, judging)
+    job = done(judging)
+    assert (job.state, job.done, job.total, job.queue) == (Job.State.DONE, 9, 9, "llm")
+    html = page(client, judging)
+    # The majority: name, age rightly hidden, town left, dose without need; in each of three notes.
+    for words in ("ward/good", "12 entities in 3 notes", "EUR", "Krippendorff", "0.6667"):
+        assert words in html
+    assert check_page(client.get(reverse("job", args=["covid", job.pk]))).count("To the verdicts") == 1
+    assert "ward/odd" in check_page(client.get(reverse("judgings", args=["covid"])))
+    shown = places(client, judging, "FN")
+    assert shown.count("<mark>Torino</mark>") == 3 and "<mark>Mario Rossi</mark>" not in shown
+    assert places(client, judging, "FP").count("<mark>54</mark>") == 3
+    assert "No such entity" in places(client, judging, "discarded")
+    assert Event.objects.filter(verb=Verb.NOTE_READ, data={"what": "judges"}).count() == 6
+    assert client.get(reverse("judging_places", args=["covid", judging.pk]) + "?kind=x").status_code == 404
+
+
+def test_what_a_judge_said_before_is_not_paid_for_again(client, project, server):
+    for _ in range(2):
+        ask(client, "ward good")
+        done(Judging.objects.first())
+    usage = [result_of(judging)["judges"][0]["usage"] for judging in Judging.objects.order_by("pk")]
+    assert [(one["requests"], one["kept"], float(one["cost"])) for one in usage] == [(3, 0, 0.36), (0, 3, 0)]
+    assert len(server.requests) == 3
+
+
+def test_without_a_majority_an_entity_is_discarded_and_listed(client, project, server):
+    ask(client, "ward good", "ward odd")
+    judging = Judging.objects.get()
+    done(judging)
+    shown = places(client, judging, "discarded")
+    assert shown.count("<mark>Mario Rossi</mark>") == 3 and shown.count("<mark>54</mark>") == 3
+    assert "ward/good" in shown and "FP" in shown
+
+
+def test_a_higher_threshold_discards_what_two_of_three_agree_on(client, project, server):
+    ask(client, threshold="0.7")
+    judging = Judging.objects.get()
+    done(judging)
+    found = result_of(judging)
+    assert (found["threshold"], found["discarded"], found["majority"]["micro"]["tp"]) == (0.7, 6, 3)
+    shown = places(client, judging, "discarded")
+    assert shown.count("<mark>Mario Rossi</mark>") == 3 and shown.count("<mark>54</mark>") == 3
+    # In the language that was asked for, as the page shows it.
+    assert {body["messages"][0]["content"] for body in server.requests} == {judging.prompt}
+    assert "Giudichi quanto bene" in judging.prompt and judging.prompt.splitlines()[0] in page(client, judging)
+
+
+def test_what_is_stored_holds_no_text_and_goes_with_its_note(client, project, server):
+    ask(client)
+    judging = Judging.objects.get()
+    job = done(judging)
+    stored: list = [[job.params, job.result], *JudgedNote.objects.values_list("entities", "hidden", "beside")]
+    stored += [*Judgement.objects.values_list("verdicts"), *LlmAnswer.objects.values_list("found")]
+    words = json.dumps([list(one) for one in stored]) + json.dumps([event.data for event in Event.objects.all()])
+    assert "Rossi" not in words and "Torino" not in words
+    assert (JudgedNote.objects.count(), Judgement.objects.count(), LlmAnswer.objects.count()) == (3, 9, 9)
+    erase_patient(project=project, patient_id="p0", actor=None)
+    assert (JudgedNote.objects.count(), Judgement.objects.count(), LlmAnswer.objects.count()) == (2, 6, 6)
+    assert "8 entities in 2 notes" in page(client, judging)
+
+
+def test_a_judge_that_is_down_is_said_and_the_others_count(client, project, server, monkeypatch):
+    server.script = lambda body: Said(status=401) if body["model"] == "fair" else panel(body)
+    ask(client)
+    judging = Judging.objects.get()
+    job = done(judging)
+    assert job.state == Job.State.DONE and job.result["answers"] == 6
+    html = page(client, judging)
+    assert "ward/fair stopped after 0 notes: the server ward refused the key (401)" in html
+    assert "12 entities stand in notes that not all 3 judges answered on" in html
+    # It is up again: only what is missing is asked for.
+    server.script = panel
+    asked = len(server.requests)
+    client.post(reverse("judging_again", args=["covid", judging.pk]))
+    assert done(judging).state == Job.State.DONE and len(server.requests) == asked + 3
+    assert (
+        "stopped after" not in page(client, judging) and Judgement.objects.exclude(verdicts__isnull=True).count() == 9
+    )
+
+
+def test_a_note_that_a_judge_fails_on_is_its_own(client, project, server):
+    note = make.make_note(project, "BREAK Mario Rossi")
+    for kind in ("gold", "run"):
+        make.make_set(note, Author.objects.get(kind=kind), [(6, 17, "PATIENT")], submitted=True)
+    freeze(project=project, actor=None)
+    ask(client, gold="2")
+    judging = Judging.objects.get()
+    job = done(judging)
+    assert (job.state, job.result["failed"], job.result["answers"]) == (Job.State.DONE, 1, 11)
+    assert "gave no answer that can be read on 1 note" in page(client, judging)
+    assert Judgement.objects.get(verdicts__isnull=True).error == "the model's answer is not the JSON that was asked for"
+
+
+def test_where_no_judge_answers_the_job_fails_and_can_be_started_again(client, project, server, monkeypatch):
+    monkeypatch.setattr(remote, "TRIES", 1)
+    server.script = lambda body: Said(status=500)
+    ask(client, "ward good")
+    judging = Judging.objects.get()
+    job = done(judging)
+    assert job.state == Job.State.FAILED and "no judge answered" in job.error
+    assert "No verdict yet" in page(client, judging)
+    server.script = panel
+    client.post(reverse("job_retry", args=["covid", job.pk]))
+    assert done(judging).state == Job.State.DONE and "12 entities in 3 notes" in page(client, judging)
+
+
+def test_judges_of_two_servers_are_asked_side_by_side(client, project, server):
+    together = threading.Barrier(2, timeout=10)
+    asked = []
+
+    def model(body):
+        asked.append(body["model"])
+        if body["model"] != "odd" and asked.count(body["model"]) == 1:
+            together.wait()
+        return panel(body)
+
+    server.script = model
+    ask(client, "ward good", "ward odd", "lab fair")
+    job = done(Judging.objects.get())
+    assert (job.state, job.done, sorted(asked)) == (Job.State.DONE, 9, ["fair"] * 3 + ["good"] * 3 + ["odd"] * 3)
+
+
+def test_cancelled_in_the_middle_it_keeps_what_was_said_and_goes_on(client, project, server, monkeypatch):
+    """What is tried again after a while ends at once, and isn't asked again; what it cost until then is counted."""
+    monkeypatch.setattr(driver, "TICK", 0.02)
+    ask(client)
+    judging = Judging.objects.get()
+
+    def cancels(body):
+        if body["model"] == "good":
+            return panel(body)
+        for _ in range(1000):
+            if Judgement.objects.count() == 3:
+                break
+            time.sleep(0.01)
+        Job.objects.filter(pk=judging.job_id).update(cancel_requested=True)
+        connection.close()
+        return Said(status=429, headers={"Retry-After": "50"})
+
+    server.script = cancels
+    assert done(judging).state == Job.State.CANCELLED
+    assert len(server.requests) <= 3 + 4
+    assert sum(LlmUsage.objects.values_list("requests", flat=True)) == len(server.requests)
+    assert Judgement.objects.count() == 3 and "stopped after" not in page(client, judging)
+    server.script = panel
+    client.post(reverse("judging_again", args=["covid", judging.pk]))
+    assert done(judging).state == Job.State.DONE and Judgement.objects.count() == 9
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"judge": ["http://203.0.113.5/v1 x"]}, "there is no judge"),
+        ({"judge": []}, "choose 1 to 9 judges"),
+        ({"judge": ["cloud large"]}, "nothing was sent"),
+        ({"gold": "7"}, "there is no gold version"),
+        ({"gold": "0"}, "frozen gold version"),
+        ({"author": "99999"}, "has no such author"),
+        ({"threshold": "0.3"}, "threshold"),
+        ({"threshold": "nan"}, "threshold"),
+        ({"language": "fr"}, "no prompt in"),
+        ({"notes": "-2"}, "no number of notes"),
+    ],
+)
+def test_what_is_refused_says_why_and_sends_nothing(client, project, server, options, words):
+    response = ask(client, **options)
+    assert response.status_code == 422 and words in check_page(response).lower()
+    assert not Judging.objects.exists() and not server.requests
+
+
+def test_the_command_and_a_sample(project, server):
+    def run(*words):
+        out = io.StringIO()
+        call_command("judge", "covid", "--gold=1", "--author=run", *words, stdout=out)
+        return out.getvalue()
+
+    said = json.loads(run("--judge=ward/good", "--judge=ward/odd", "--judge", "ward/fair", "--language=es", "--json"))
+    micro = said["majority"]["micro"]
+    assert [micro[key] for key in ("tp", "fn", "fp")] == [6, 3, 3] and said["discarded"] == 0
+    assert [one["judge"] for one in said["judges"]] == ["ward/good", "ward/odd", "ward/fair"]
+    assert said["judges"][1]["micro"]["fn"] == 6 and float(said["judges"][0]["usage"]["cost"]) == pytest.approx(0.36)
+    # Counted: the name and both 54 gone, the town left, one [AGE] too many; exact spans: two of three, one too many.
+    assert [said["rewritten"]["micro"][key] for key in ("tp", "fn", "fp")] == [9, 3, 3]
+    assert [said["spans"]["micro"][key] for key in ("tp", "fn", "fp")] == [6, 3, 3]
+    words = run("--judge=ward/good", "--notes=1")
+    assert "on 1 notes, 4 entities" in words and "counted in the rewritten text" in words
+    with pytest.raises(CommandError, match="agree to it"):
+        run("--judge=cloud/large")
+
+
+def test_an_annotator_stays_unnamed_where_adjudication_is_anonymous(client, project, server):
+    ann = make.make_author(project, make.make_member(project, user="ann"))
+    for note in project.documents.all():
+        make.make_set(note, ann, [ROSSI], submitted=True)
+    ask(client, "ward good", author=str(ann.pk))
+    judging = Judging.objects.get()
+    project.anonymous_adjudication = True
+    project.save()
+    client.force_login(make.make_member(project, "reviewer", "rev"))
+    for name in ("judging", "judging_places"):
+        assert client.get(reverse(name, args=["covid", judging.pk])).status_code == 404
+    assert client.get(reverse("job", args=["covid", judging.job_id])).status_code == 404
+    assert "No judge was asked yet" in check_page(client.get(reverse("judgings", args=["covid"])))

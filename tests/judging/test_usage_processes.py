@@ -1,0 +1,127 @@
+"""What was asked of language models is counted with each answer: a killed worker takes no cost with it."""
+
+import json
+import threading
+from decimal import Decimal
+
+import pytest
+from django.db import OperationalError, connection
+
+from annotations.gold.services.making import freeze
+from annotations.models import Job
+from models_runtime.backends.llm.servers import read_servers
+from models_runtime.core.usage import Bill
+from models_runtime.judging.services.asking import start_judging
+from models_runtime.models import Judgement, Judging, LlmAnswer, LlmUsage, RunItem
+from models_runtime.runs.services.llm import start_llm_run
+from tests import factories as make
+from tests.backends.llm.scripted import entities, note_of, serving
+from tests.backends.llm.test_judging import verdicts
+from tests.worlds.queue import state_of, wait_for
+
+pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
+NOTES = 6
+FIRST, LAST = "note 0", f"note {NOTES - 1}"
+KEPT = NOTES - 2
+
+
+class Ward:
+    """Answers all notes but two at once; the first with junk after these, the last when it is let go."""
+
+    def __init__(self):
+        self.go_on = threading.Event()
+
+    def __call__(self, body):
+        note = note_of(body)
+        if LAST in note:
+            self.go_on.wait(60)
+        if FIRST in note:
+            wait_for(lambda: LlmAnswer.objects.count() >= KEPT, what="the other answers")
+            connection.close()
+            return "no JSON at all"
+        return json.dumps({"entities": verdicts(body)}) if "deidentified" in note else entities(("Rossi", "PATIENT"))
+
+
+@pytest.fixture
+def ward(settings, monkeypatch):
+    model = Ward()
+    with serving(model) as model.server:
+        listed = {
+            "DEIDREVIEW_LLM_SERVERS": f"ward={model.server.url}",
+            "DEIDREVIEW_LLM_WARD_MODELS": "small",
+            "DEIDREVIEW_LLM_WARD_PRICE": "EUR 1000/2000",
+        }
+        for name, value in listed.items():
+            monkeypatch.setenv(name, value)
+        settings.LLM_SERVERS = read_servers(listed)
+        yield model
+        model.go_on.set()
+
+
+@pytest.fixture
+def project():
+    project = make.make_project("covid")
+    authors = [make.make_author(project, kind=kind, name=kind) for kind in ("gold", "run")]
+    for number in range(NOTES):
+        note = make.make_note(project, f"Mario Rossi, note {number}", f"n{number}")
+        for author in authors:
+            make.make_set(note, author, [(0, 11, "PATIENT")], submitted=True)
+    freeze(project=project, actor=None)
+    return project
+
+
+def start_llm_run_of(project):
+    return start_llm_run(project=project, given={"passes": "1"}, may_leave=False, actor=None, key="k")
+
+
+def a_run(project):
+    run = start_llm_run_of(project)
+    return run.job, {"run": run}, lambda: RunItem.objects.filter(run=run, state="done").count()
+
+
+def a_judging(project):
+    words = {"gold": 1, "author": "run", "judges": ["ward/small"], "may_leave": False}
+    judging = start_judging(project=project, actor=None, key="k", **words)
+    judge = Judging.objects.get(pk=judging.pk).judges.get()
+    return judging.job, {"judge": judge}, lambda: Judgement.objects.filter(judge=judge, verdicts__isnull=False).count()
+
+
+@pytest.mark.parametrize("start", [a_run, a_judging])
+def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, start):
+    job, payer, done = start(project)
+    worker = processes("work")
+    usage = LlmUsage.objects.filter(**payer)
+    wait_for(lambda: usage.filter(tokens_in=100 * (NOTES - 1)), what="all answers but one to be counted")
+    worker.kill9()
+    assert usage.values_list("tokens_out", "kept").get() == (10 * (NOTES - 1), 0)
+    assert (LlmAnswer.objects.count(), done()) == (KEPT, 0)
+    ward.go_on.set()
+    processes("relay")
+    processes("work")
+    wait_for(lambda: state_of(job) == Job.State.DONE, timeout=60, what="another worker to end it")
+    # What was kept was not asked again; the one that gave junk, and the one that it was waiting for, were.
+    assert len(ward.server.requests) == NOTES + 2
+    found = usage.get()
+    assert (found.tokens_in, found.tokens_out, found.kept) == (100 * (NOTES + 1), 10 * (NOTES + 1), KEPT)
+    assert found.cost == Decimal("0.12") * (NOTES + 1)
+    assert done() == LlmAnswer.objects.count() == NOTES - 1
+
+
+def test_what_can_not_be_written_is_counted_the_next_time(ward, project, monkeypatch):
+    run = start_llm_run_of(project)
+    bill, write = Bill(run, None), Bill._add
+    bill.add(requests=2, tokens_in=50)
+
+    def locked(self, counts):
+        write(self, counts)
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(Bill, "_add", locked)
+    with pytest.raises(OperationalError):
+        bill.record()
+    assert not LlmUsage.objects.exists()
+    monkeypatch.undo()
+    bill.add(requests=1)
+    bill.record()
+    bill.record()
+    assert LlmUsage.objects.values_list("requests", "tokens_in", "cost", "currency").get() == (3, 50, None, "")

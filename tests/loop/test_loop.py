@@ -1,0 +1,164 @@
+"""The loop: freeze, train, run on what is left, review, by its page; and what the page says of each round."""
+
+import io
+import json
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from annotations.gold.services.making import withdraw_gold
+from annotations.gold.services.splitting import split_version
+from annotations.jobs.runner import run as work
+from annotations.models import Author, GoldVersion, GoldVersionNote, Job, Span, Verb
+from annotations.review.services import closing as review_closing
+from annotations.review.services import deciding as review
+from annotations.review.services.deciding import Request
+from annotations.review.services.effort import effort_of
+from annotations.review.services.log import Act
+from models_runtime.loop.services.loop import loop_of
+from models_runtime.loop.services.rounds import rounds
+from models_runtime.models import Run, TrainedModel
+from tests.factories import make_member, make_note, make_project
+from tests.worlds.checks import check_page
+
+pytestmark = [pytest.mark.queue, pytest.mark.once]
+
+
+def page(name, *arguments):
+    return reverse(name, args=["ward", *arguments])
+
+
+def by_command():
+    out = io.StringIO()
+    call_command("loop", "ward", "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def held_out(version):
+    notes = GoldVersionNote.objects.filter(version=version, split="dev")
+    return set(notes.values_list("document_id", flat=True))
+
+
+def accept_all(run, user):
+    """Every proposal of the run accepted, one by one, and every note closed."""
+    for reading in run.author.annotation_sets.select_related("document__project"):
+        for span in reading.spans.all():
+            asked = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, proposal=span.pk)
+            review.decide(document=reading.document, author=run.author, user=user, request=asked)
+        review_closing.close_review(document=reading.document, author=run.author, user=user)
+
+
+def train_and_run(client, world, number):
+    form = {"gold": number, "algorithm": "ap", "token": f"t{number}"}
+    model = TrainedModel.objects.get(pk=client.post(page("model_train"), form).url.strip("/").split("/")[-1])
+    work(model.job_id)
+    assert loop_of(world.project).next == ("run" if loop_of(world.project).left else None)
+    form = {"backend": f"model:{model.pk}", "left": "1", "token": f"r{number}"}
+    assert len({client.post(page("run_start"), form).url for _ in range(2)}) == 1
+    run = Run.objects.get(model=model)
+    work(run.job_id)
+    return run
+
+
+def test_round_by_round_from_the_page(world, client):
+    client.force_login(world.manager)
+    withdrawn = world.project.documents.filter(patient_id="p0").first()
+    shown = check_page(client.get(page("loop")))
+    assert "Hold notes out" in shown and 'name="share"' in shown
+    for _ in range(2):
+        assert client.post(page("loop_freeze"), {"share": "20"}).url == page("loop")
+    first = GoldVersion.objects.get()
+    assert len(held_out(first)) == 4 and loop_of(world.project).next == "train"
+    assert "Train a model" in check_page(client.get(page("loop")))
+    run = train_and_run(client, world, 1)
+    assert run.items.count() == 2, "only what is not gold was read"
+    shown = check_page(client.get(page("loop")))
+    assert page("review_next", run.author_id) in shown and "no note closed" in shown
+    accept_all(run, world.reviewer)
+
+    row = by_command()
+    assert row["next"] == "freeze" and row["left"] == 0
+    (one,) = row["rounds"]
+    spans = Span.objects.filter(annotation_set__author=run.author).count()
+    assert (one["notes_reviewed"], one["spans_reviewed"], one["acts"]) == (2, spans, spans + 2)
+    assert one["acts_per_span"] == (spans + 2) / spans and one["seconds_per_note"] is not None
+    make_note(world.project, "Paziente: Eva Sanz.\n", "dopo")
+    assert "Gold has changed since version 1." in check_page(client.get(page("loop")))
+    client.post(page("loop_freeze"), {"share": "50"})
+    second = GoldVersion.objects.get(number=2)
+    assert held_out(second) == held_out(first), "the notes held out stay the same"
+    train_and_run(client, world, 2)
+    shown = check_page(client.get(page("loop")))
+    assert "The models of 2 rounds were scored on the same 4 notes" in shown and "plot-line" in shown
+    assert [each["comparable"] for each in by_command()["rounds"]] == [True, True]
+    # Other gold in a note held out: the scores are of different things from then on.
+    withdraw_gold(document=world.project.documents.get(pk=min(held_out(first))), actor=world.manager)
+    assert withdrawn is not None
+    client.post(page("loop_freeze"), {})
+    client.post(page("loop_freeze"), {"share": "20"})
+    train_and_run(client, world, 3)
+    shown = check_page(client.get(page("loop")))
+    assert shown.count("other notes: not comparable") == 2
+    out = io.StringIO()
+    call_command("loop", "ward", stdout=out)
+    assert "not comparable" in out.getvalue()
+
+
+def test_what_cannot_be_known_is_said(world, client):
+    client.force_login(world.viewer)
+    shown = check_page(client.get(page("loop")))
+    assert "no model in this round" in shown and "not run" in shown and "no note closed" in shown
+    assert "<form" not in shown.split("<main")[1], "a viewer looks on"
+    split_version(version=world.version, seed="mine", shares={"train": 100, "dev": 0, "test": 0}, actor=None)
+    (one,) = rounds(world.project)
+    assert one.f1 is None and not one.comparable
+    assert by_command()["rounds"][0]["f1"] is None
+
+
+@pytest.mark.django_db
+def test_an_empty_project_says_how_to_begin(client):
+    client.force_login(make_member(make_project("ward"), "manager"))
+    shown = check_page(client.get(page("loop")))
+    assert "Nothing to begin with yet" in shown and page("runs") in shown
+    assert client.post(page("loop_freeze"), {"share": "20"}, follow=True).status_code == 200
+    assert not GoldVersion.objects.exists()
+    assert "1 to 90 percent" in client.post(page("loop_freeze"), {"share": "0"}, follow=True).content.decode()
+
+
+def test_a_project_without_a_model_reviews_what_there_is(world, client):
+    author = Author.objects.create(project=world.project, kind=Author.Kind.RUN, name="brought")
+    note = world.project.documents.last()
+    author.annotation_sets.create(document=note, state="submitted")
+    client.force_login(world.reviewer)
+    assert loop_of(world.project).author == author
+    assert page("review_next", author.pk) in check_page(client.get(page("loop")))
+    assert not Job.objects.exists()
+
+
+def test_acts_and_seconds_from_the_log():
+    begun = datetime(2026, 1, 1, 8, tzinfo=UTC)
+
+    def at(seconds):
+        return begun + timedelta(seconds=seconds)
+
+    effort = effort_of(
+        [
+            (1, 7, Verb.NOTE_READ, {}, at(0)),
+            (1, 7, Verb.REVIEW_DECIDED, {"act": "accept"}, at(4)),
+            (2, 7, Verb.REVIEW_DECIDED, {"act": "reject"}, at(5)),
+            (1, 7, Verb.REVIEW_UNDONE, {}, at(6)),
+            (1, 7, Verb.REVIEW_CLOSED, {"spans": 3}, at(10)),
+            (1, None, Verb.REVIEW_BULK_DONE, {"decided": 40_000}, at(20)),
+            (1, 8, Verb.NOTE_READ, {}, at(1000)),
+            (1, 8, Verb.REVIEW_CLOSED, {"spans": 2}, at(1020)),
+            (1, 7, Verb.REVIEW_REOPENED, {}, at(1030)),
+            (1, 7, Verb.REVIEW_CLOSED, {"spans": 4}, at(5000)),
+        ]
+    )
+    assert (effort.acts, effort.bulk, effort.notes, effort.spans) == (8, 1, 2, 6)
+    assert effort.seconds == 20 + 20 + 10, "breaks are left out, and so is what leads to a note"
+    assert effort.acts_per_span == pytest.approx(8 / 6) and effort.seconds_per_note == 25
+    assert effort_of([]).acts_per_span is None and effort_of([]).seconds_per_note is None

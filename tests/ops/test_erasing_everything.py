@@ -1,0 +1,344 @@
+"""A patient is erased, and everything that the product keeps is searched for what was theirs.
+
+Words that stand nowhere else are given to the patient's note and to all that may name the patient; then each table is
+read, the raw bytes of SQLite's files, stored files and the archives in them, sessions, Redis, the data folder and logs.
+"""
+
+import base64
+import io
+import json
+import logging
+import os
+import uuid
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from annotations.agreement.services.starting import start_agreement
+from annotations.domain.agreement import Unit
+from annotations.domain.strings import string_key
+from annotations.gold.services.making import freeze
+from annotations.gold.services.splitting import split_version
+from annotations.jobs.runner import run as work
+from annotations.models import (
+    Amendment,
+    BulkAct,
+    Comment,
+    Document,
+    Figures,
+    Flag,
+    GoldVersion,
+    Import,
+    Job,
+    Search,
+    StoredChunk,
+    StoredFile,
+)
+from annotations.ops.services.backup import write_backup
+from annotations.ops.services.backup_list import backups_before_erasing
+from annotations.ops.services.erasing import erase_patient
+from annotations.scores.services.scoring import asked
+from annotations.scores.services.side_by_side import together
+from annotations.scores.services.starting import start_score
+from annotations.transfer.services.importing import import_files
+from annotations.transfer.services.staged import pack, stage_import
+from annotations.transfer.services.starting import start_export
+from models_runtime.calibration.services import start_calibration
+from models_runtime.comparing.jobs import start_comparison
+from models_runtime.core import registry
+from models_runtime.models import Judge, JudgedNote, Judgement, Judging, LlmAnswer, TrainedModel
+from models_runtime.runs.services import runs
+from models_runtime.training.jobs.checkpoints import checkpoint_of
+from tests import factories as make
+from tests.worlds.checks import check_page
+
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+
+PATIENT, NOTE, WORD = "zqpatientid77", "zqnotename77", "Zqnoteword77"
+SOUGHT, SOUGHT_NAME, REFUSED, COMMENT, FLAG, STAGED = (
+    "zqsought77", "zqnotena", "zqrefused77", "zqcomment77", "zqflag77", "zqstaged77",
+)  # fmt: skip
+TEXT = f"{WORD} Rossi, visto a Torino."
+TOKENS = [PATIENT, NOTE, WORD, SOUGHT, SOUGHT_NAME, REFUSED, COMMENT, FLAG, STAGED, str(string_key(WORD))]
+PAGE = "/projects/covid/patients/"
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch):
+    kind = registry.BackendKind(title="Fake", factory="tests.worlds.fake_backend.FakeBackend", description="")
+    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
+
+
+@pytest.fixture
+def world(redis_server):
+    project = make.make_project("covid", name="Covid ward")
+    world = SimpleNamespace(project=project, redis=redis_server, mia=make.make_member(project, "manager", "mia"))
+    world.ann, world.ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
+    world.note = make.make_note(project, TEXT, NOTE, patient_id=PATIENT, readers=[world.ann, world.ben])
+    others = [make.make_note(project, f"Anna Verdi numero {n}, Milano.", f"other-{n}") for n in range(4)]
+    world.run = make.make_author(project, kind="run", name="rules-1")
+    gold = make.make_author(project, kind="gold", name="gold")
+    for note in (world.note, *others):
+        end = len(WORD) if note == world.note else 4
+        make.make_set(note, world.ann, [(0, end, "PATIENT")], submitted=True)
+        make.make_set(note, world.ben, [(0, end, "DOCTOR"), (0, end + 2, "PATIENT")], submitted=True)
+        for author in (world.run, gold):
+            # Two spans over each other: CoNLL holds one of them, and the loss is told.
+            make.make_set(note, author, [(0, end, "PATIENT"), (0, end + 2, "DOCTOR")], submitted=True)
+    version, _ = freeze(project=project, actor=world.mia, reason="first")
+    split_version(version=version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=world.mia)
+    world.version = version
+    world.client = Client()
+    world.client.force_login(world.mia)
+    return world
+
+
+def worked(job):
+    work(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def jobs(world):
+    """One of each kind that is done, and one that waits."""
+    project, mia = world.project, world.mia
+    export = worked(start_export(project=project, set_spec="gold:1", format="conll", actor=mia))
+    assert export.state == Job.State.DONE and export.result["losses"]
+    assert all(isinstance(loss["note"], int) for loss in export.result["losses"])
+    done = [
+        start_score(wish=asked(project, version=1, author="annotator:ann"), actor=mia),
+        start_comparison(wish=together(project, version=1, names=["annotator:ann", "annotator:ben"]), actor=mia),
+        start_agreement(project=project, unit=Unit.TOKEN, actor=mia),
+    ]
+    assert [worked(job).state for job in done] == [Job.State.DONE] * 3
+    run = runs.start_run(project=project, backend="fake", actor=mia, key="k", name="fake-1")
+    assert worked(run.job).state == Job.State.DONE
+    worked(start_calibration(project=project, author_id=run.author_id, gold=1, actor=mia))
+    make.make_calibration(run, world.version)
+    start_export(project=project, set_spec="gold:1", format="brat", actor=mia)  # it waits
+
+
+def language_models(world):
+    judging = Judging.objects.create(
+        project=world.project, author=world.run, gold_version=world.version, threshold=0.5, language="it",
+        prompt="Judge.", prompt_version="1",
+    )  # fmt: skip
+    judge = Judge.objects.create(judging=judging, position=0, server="ward", model="small")
+    judged = JudgedNote.objects.create(judging=judging, document=world.note, entities=[], hidden=[], beside={})
+    Judgement.objects.create(judge=judge, note=judged, verdicts={}, error=f"about {WORD}")
+    LlmAnswer.objects.create(document=world.note, key="k", found=[[0, 3, WORD]])
+
+
+def trainings(world):
+    model = TrainedModel.objects.create(
+        project=world.project, name="learning", backend="bilstm", gold_version=world.version
+    )
+    checkpoint_of(model.pk).write_text(f"weights that know {WORD}")
+
+
+def uploads(world):
+    bad = {"project": world.project, "format": "text", "actor": world.mia}
+    import_files(files=[(f"{REFUSED}.txt", b"\xff\xfe\x00bad"), ("fine-1.txt", b"Buono.")], **bad)
+    import_files(files=[(f"{REFUSED}-twin.txt", TEXT.encode())], **bad)
+    content = pack([(f"{STAGED}.txt", TEXT.encode()), ("patients.csv", f"name,patient_id\nx,{PATIENT}".encode())])
+    stage_import(
+        project=world.project, name=f"{STAGED}.zip", content=io.BytesIO(content.read()), format="text",
+        written_as="", language="", take_duplicates=False, actor=world.mia,
+    )  # fmt: skip
+    assert Import.objects.count() == 3
+
+
+def talk(world):
+    Comment.objects.create(document=world.note, author=world.ann, text=f"Is {COMMENT} a name?")
+    Flag.objects.create(document=world.note, user=world.ann, reason=Flag.Reason.OTHER, text=FLAG)
+    BulkAct.objects.create(
+        project=world.project, user=world.mia, act="accept",
+        rule={"kind": "string", "runs": [world.run.pk], "string": string_key(WORD), "label": 1},
+    )  # fmt: skip
+
+
+def pages(world):
+    client, note = world.client, world.note.pk
+    found = client.post("/projects/covid/notes/", {"name": SOUGHT_NAME})
+    assert NOTE in client.get(found.url).content.decode()
+    sought = client.post("/projects/covid/search/", {"text": WORD, "where": "all", "reading": "own", "accents": "on"})
+    assert sought.status_code == 303 and WORD in client.get(sought.url).content.decode()
+    client.post("/projects/covid/search/", {"text": SOUGHT, "where": "all", "reading": "own"})
+    reading = world.note.annotation_sets.get(author__user=world.ann)
+    answer = client.post(
+        f"/projects/covid/notes/{note}/gold",
+        {"set": reading.pk, "version": reading.version, "replace": "1", "gold_version": 0},
+    )
+    assert answer.status_code in (302, 303)
+    assert Search.objects.count() == 3
+    for address in (f"notes/{note}/", f"notes/{note}/annotate/", "gold/1/", "export/", "disagreements/", "import/"):
+        client.get(f"/projects/covid/{address}")
+    return client
+
+
+def tables():
+    """Each row of each table, as text."""
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names():
+            cursor.execute(f'SELECT * FROM "{table}"')
+            for row in cursor.fetchall():
+                yield table, " ".join(_text(value) for value in row)
+
+
+def _text(value):
+    if isinstance(value, memoryview | bytes | bytearray):
+        return _unzipped(bytes(value))
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else str(value)
+
+
+def _unzipped(data):
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        return data.decode("latin-1")
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return " ".join(f"{name} {_unzipped(archive.read(name))}" for name in archive.namelist())
+
+
+def stored_files():
+    for stored in StoredFile.objects.all():
+        chunks = StoredChunk.objects.filter(file=stored).order_by("number").values_list("data", flat=True)
+        yield f"stored file {stored.name}", _unzipped(b"".join(bytes(chunk) for chunk in chunks))
+
+
+def sessions():
+    for session in Session.objects.all():
+        yield "session", json.dumps(SessionStore().decode(session.session_data))
+
+
+def redis_rows(server):
+    client = server.client()
+    for key in client.scan_iter("*"):
+        kind = client.type(key).decode()
+        read = {
+            "string": client.get, "list": lambda k: client.lrange(k, 0, -1), "set": client.smembers,
+            "hash": client.hgetall, "zset": lambda k: client.zrange(k, 0, -1, withscores=True),
+        }[kind]  # fmt: skip
+        yield "redis", f"{key!r} {read(key)!r}"
+    for file in Path(server.folder).rglob("*"):
+        if file.is_file():
+            yield f"redis file {file.name}", file.read_bytes().decode("latin-1")
+
+
+def data_folder(*, backups):
+    """All files but the database's own, and but backups, which the product says to hold the patient."""
+    own = {Path(str(connection.settings_dict["NAME"])).name}
+    for file in Path(settings.DATA_DIR).rglob("*"):
+        if not file.is_file() or any(file.name.startswith(name) for name in own):
+            continue
+        if (file.parent.name == "backups") == backups:
+            yield f"file {file}", f"{file.name} {_unzipped(file.read_bytes())}"
+
+
+def raw_sqlite():
+    if connection.vendor == "sqlite":
+        name = str(connection.settings_dict["NAME"])
+        for file in (name, f"{name}-wal"):
+            if Path(file).exists():
+                yield f"raw {file}", Path(file).read_bytes().decode("latin-1")
+
+
+def found_in(rows):
+    variants = {token: {token, base64.b64encode(token.encode()).decode()} for token in TOKENS}
+    return sorted(
+        {(token, where) for where, text in rows for token, words in variants.items() if any(w in text for w in words)}
+    )
+
+
+def everywhere(world, log):
+    yield from tables()
+    yield from stored_files()
+    yield from sessions()
+    yield from redis_rows(world.redis)
+    yield from data_folder(backups=False)
+    yield from raw_sqlite()
+    yield "log", log
+
+
+@pytest.fixture
+def backup():
+    folder = Path(settings.DATA_DIR) / "backups"
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{uuid.uuid4().hex}.deidreview"
+    yield file
+    file.unlink(missing_ok=True)
+
+
+def test_nothing_of_an_erased_patient_is_found_anywhere(world, backup, caplog):
+    caplog.set_level(logging.DEBUG)
+    caplog.handler.addFilter(lambda record: not record.name.startswith("django.db"))
+    talk(world)
+    jobs(world)
+    language_models(world)
+    trainings(world)
+    uploads(world)
+    pages(world)
+    write_backup(file=backup)
+    before = {token for token, _ in found_in([*tables(), *stored_files()])}
+    assert before == set(TOKENS), "each of the words must have been somewhere"
+    assert Figures.objects.exists() and not [row for row in redis_rows(world.redis) if NOTE in row[1]]
+
+    shown = check_page(world.client.post(PAGE, {"do": "erase", "patient_id": PATIENT, "again": PATIENT}))
+    assert "1 note was erased" in shown and backup.name in shown
+    assert found_in(everywhere(world, caplog.text)) == []
+    assert not Figures.objects.exists()
+    version = GoldVersion.objects.get(pk=world.version.pk)
+    assert (version.erased_count, version.notes.count()) == (1, 4)
+
+    # The job that waited has nothing of the patient either, and the pages of what was done still open.
+    waiting = Job.objects.get(kind="export", state=Job.State.QUEUED)
+    assert worked(waiting).state == Job.State.DONE
+    for job in Job.objects.all():
+        assert world.client.get(f"/projects/covid/jobs/{job.pk}/").status_code == 200
+    export = Job.objects.get(kind="export", result__format="conll")
+    page = world.client.get(f"/projects/covid/jobs/{export.pk}/").content.decode()
+    assert "erased note" in page and "other-1" in page
+    report = world.client.get(f"/projects/covid/import/{Import.objects.order_by('pk').first().pk}/").content.decode()
+    assert "were removed when a patient was erased" in report
+    assert found_in(everywhere(world, caplog.text)) == []
+
+
+def test_the_backup_that_holds_the_patient_is_named(world, backup):
+    write_backup(file=backup)
+    assert backup.name not in world.client.get(PAGE).content.decode()
+    erase_patient(project=world.project, patient_id=PATIENT, actor=world.mia)
+    assert backup.name in check_page(world.client.get(PAGE))
+    # A file that can't be read as a backup goes by the time at which it was last changed.
+    hour = timezone.now().timestamp() + 3600
+    os.utime(backup, (hour, hour))
+    backup.write_bytes(b"damaged")
+    assert [row["file"] for row in backups_before_erasing(world.project)] == []
+    os.utime(backup, (0, 0))
+    assert [row["file"] for row in backups_before_erasing(world.project)] == [backup.name]
+
+
+def test_what_people_wrote_is_listed_by_page_and_command(world, capsys):
+    other = Document.objects.get(name="other-1")
+    Comment.objects.create(document=other, author=world.ann, text="Like the other patient")
+    Flag.objects.create(document=other, user=world.ann, reason=Flag.Reason.OTHER, text="Named twice")
+    world.project.guidelines = "Rossi is a name."
+    world.project.save()
+    Amendment.objects.create(
+        project=world.project, number=1, text="As in that note", guidelines_version=1, at=timezone.now()
+    )
+    html = check_page(world.client.post(PAGE, {"do": "preview", "patient_id": PATIENT}))
+    for words in ("Guidelines", "Amendments", "Reason and seed of gold version 1", "Comments on the note other-1"):
+        assert words in html
+    assert "Reasons of flags on the note other-1" in html and "Names of runs" in html
+    call_command("erase_patient", "covid", PATIENT, "--yes", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert {"Guidelines", "Comments on the note other-1"} <= {text["what"] for text in told["free_texts"]}
+    for text in told["free_texts"]:
+        assert world.client.get(text["url"]).status_code == 200, text

@@ -1,0 +1,152 @@
+from unittest.mock import patch
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotations.core.events import record
+from annotations.gold.services.making import make_gold, withdraw_gold
+from annotations.models import Event, Verb
+from annotations.projects.selectors import audit as selector
+from annotations.projects.selectors.audit import Filter, audit_page, details
+from tests import factories as make
+from tests.worlds.checks import WORDS_OF_THE_NOTE, check_page
+
+ROSSI = (0, 11, "PATIENT")
+AUDIT = reverse("audit", args=["covid"])
+
+
+@pytest.fixture
+def busy(world):
+    """Seven events: two by ann, five by the command line."""
+    for _ in range(2):
+        record(verb=Verb.NOTE_READ, actor=world.ann, project_id=world.project.pk, document_id=world.note.pk)
+    for n in range(5):
+        record(verb=Verb.PROJECT_CHANGED, project_id=world.project.pk, data={"fields": [f"f{n}"]})
+    record(verb=Verb.NOTE_READ, actor=world.out, project_id=world.other.pk)
+    return world
+
+
+def test_managers_see_the_projects_events_newest_first(busy, sign_in):
+    html = check_page(sign_in(busy.mia).get(AUDIT))
+    assert html.count("<tr>") == 8
+    assert html.index("fields: f4") < html.index("fields: f0") < html.index("caso-001")
+    assert "command line" in html
+    assert "out</td>" not in html
+
+
+@pytest.mark.parametrize("who, status", [("mia", 200), ("rev", 403), ("vic", 403), ("ann", 403), ("out", 404)])
+def test_only_managers_see_the_log(busy, sign_in, who, status):
+    assert sign_in(getattr(busy, who)).get(AUDIT).status_code == status
+
+
+def test_the_log_needs_a_sign_in_and_reading_only(busy, sign_in, client):
+    assert client.get(AUDIT).status_code == 302
+    assert sign_in(busy.mia).post(AUDIT).status_code == 405
+    assert sign_in(busy.mia).get(reverse("audit", args=["nowhere"])).status_code == 404
+
+
+def test_filters_by_verb_and_person(busy, sign_in):
+    client = sign_in(busy.mia)
+    rows = {
+        f"?verb={Verb.NOTE_READ}": 2,
+        f"?person={busy.ann.pk}": 2,
+        "?person=0": 5,
+        f"?person={busy.ann.pk}&verb={Verb.NOTE_READ}": 2,
+        f"?person={busy.ann.pk}&verb={Verb.PROJECT_CHANGED}": 0,
+        "?verb=nonsense&person=x": 7,
+    }
+    for query, expected in rows.items():
+        html = check_page(client.get(AUDIT + query))
+        assert max(html.count("<tr>") - 1, 0) == expected, query
+    assert "No such event" in client.get(f"{AUDIT}?verb={Verb.GOLD_MADE}").content.decode()
+
+
+def test_pages_join_without_gap_or_repeat(busy):
+    whole = [line.pk for line in audit_page(busy.project, Filter()).lines]
+    seen, older = [], None
+    while True:
+        page = audit_page(busy.project, Filter(), older_than=older, size=3)
+        seen += [line.pk for line in page.lines]
+        older = page.older
+        if older is None:
+            break
+    assert seen == whole
+    back = audit_page(busy.project, Filter(), newer_than=page.newer, size=3)
+    assert [line.pk for line in back.lines] == whole[3:6]
+
+
+def test_a_filter_looks_so_far_and_says_so(busy, sign_in):
+    client = sign_in(busy.mia)
+    with patch.object(selector, "WINDOW", 3):
+        html = check_page(client.get(f"{AUDIT}?verb={Verb.NOTE_READ}"))
+        assert "Look further back" in html
+        stopped = audit_page(busy.project, Filter(Verb.NOTE_READ)).stopped
+        page = audit_page(busy.project, Filter(Verb.NOTE_READ), older_than=stopped)
+    assert [line.who for line in page.lines] == ["ann"]
+
+
+def test_spans_show_as_offsets_and_label_never_as_text(world, sign_in):
+    labels = {"PATIENT": make.label_of(world.project, "PATIENT").pk, "DATE": make.label_of(world.project, "DATE").pk}
+    data = {"kind": "undo", "span": 5, "before": [0, 11, labels["PATIENT"]], "after": [0, 5, labels["DATE"]]}
+    record(verb=Verb.SPAN_CHANGED, actor=world.ann, project_id=world.project.pk, document_id=world.note.pk, data=data)
+    reading = make.make_set(world.note, world.ann, [ROSSI], submitted=True)
+    make_gold(document=world.note, annotation_set=reading, actor=world.rev)
+    withdraw_gold(document=world.note, actor=world.rev)
+    html = check_page(sign_in(world.mia).get(AUDIT))
+    assert "0–11 PATIENT → 0–5 DATE (undo)" in html
+    assert "reading by ann, spans: 1" in html
+    assert "removed: 1" in html
+    assert not any(word in html for word in WORDS_OF_THE_NOTE)
+
+
+def test_erased_notes_keep_their_number(busy, sign_in):
+    pk = busy.note.pk
+    busy.note.delete()
+    html = check_page(sign_in(busy.mia).get(AUDIT))
+    assert f"note {pk}, erased" in html
+    assert reverse("note", args=["covid", pk]) not in html
+
+
+def test_the_number_of_queries_does_not_grow(busy, sign_in):
+    client = sign_in(busy.mia)
+    client.get(AUDIT)
+
+    def count() -> int:
+        with CaptureQueriesContext(connection) as found:
+            client.get(AUDIT)
+        return len(found)
+
+    before = count()
+    for n in range(40):
+        person = make.make_member(busy.project)
+        note = make.make_note(busy.project)
+        record(verb=Verb.NOTE_READ, actor=person, project_id=busy.project.pk, document_id=note.pk, data={"set": n})
+    assert count() <= before + 1 <= 10
+
+
+def test_the_log_shows_a_fragment_to_htmx_and_an_empty_state(world, sign_in):
+    client = sign_in(world.mia)
+    assert "Nothing has happened yet" in check_page(client.get(AUDIT))
+    assert "Nothing has" in check_page(client.get(AUDIT, headers={"HX-Request": "true"}), fragment=True)
+    assert "No more events" in check_page(client.get(f"{AUDIT}?before=1"))
+    assert Event.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    "data, words",
+    [
+        ({}, ""),
+        ({"notes": 1234, "reason": ""}, "notes: 1,234"),
+        ({"before": None, "after": [3, 9, 1]}, "3–9 PATIENT"),
+        ({"before": {"name": "A"}, "after": {"name": "B"}}, "before: name A, after: name B"),
+        ({"documents": list(range(40))}, "documents: 40"),
+        ({"set": 8}, "reading 8, gone"),
+        ({"b": 1, "user": "u", "a": 2}, "user: u, a: 2, b: 1"),
+        ({"reason": "x" * 300}, f"reason: {'x' * 119}…"),
+        ({"active": True}, "active: yes"),
+    ],
+)
+def test_details_in_words(data, words):
+    assert details(data, {1: "PATIENT"}, {}) == words

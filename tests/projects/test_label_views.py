@@ -1,0 +1,217 @@
+"""The label set: the table, changing, adding and merging."""
+
+import pytest
+from django.urls import reverse
+
+from annotations.models import Event, Label, Span, Verb
+from tests import factories as make
+from tests.worlds.checks import check_page
+from tests.worlds.managing import HUGE, check_closed, check_method
+
+PAGE = "/projects/covid/labels/"
+
+
+@pytest.fixture
+def mia(world, sign_in):
+    return sign_in(world.mia)
+
+
+def edit_of(label: Label) -> str:
+    return reverse("label_edit", args=["covid", label.pk])
+
+
+def merge_of(label: Label) -> str:
+    return reverse("label_merge", args=["covid", label.pk])
+
+
+def category_of(label: Label) -> int:
+    return label.category_id
+
+
+def test_the_table_counts_spans(world, mia, django_assert_max_num_queries):
+    make.make_set(world.note, world.ann, [(0, 11, "PATIENT"), (44, 50, "CITY")])
+    make.make_set(world.note, world.ben, [(0, 11, "PATIENT")])
+    other = make.make_note(world.other)
+    make.make_set(other, world.out, [(0, 11, "PATIENT")])
+    mia.get(PAGE)  # the first answer of a session writes it
+    with django_assert_max_num_queries(10):
+        html = check_page(mia.get(PAGE))
+    row = html[html.index(">PATIENT<") :]
+    assert '<td data-label="Spans" class="num">2</td>' in row[: row.index("</tr>")]
+    assert "<kbd>1</kbd>" in html
+    assert "Merged away" not in html
+
+
+def test_nobody_else_comes_in(world, sign_in):
+    label = make.label_of(world.project, "CITY")
+    for url in (PAGE, edit_of(label), merge_of(label)):
+        check_closed(world, sign_in, url)
+        check_closed(world, sign_in, url, "post")
+    assert Label.objects.filter(label_set__project=world.project).count() == 6
+
+
+def test_wrong_methods_and_ids(world, sign_in, mia):
+    label = make.label_of(world.project, "CITY")
+    foreign = make.label_of(world.other, "CITY")
+    for url in (PAGE, edit_of(label), merge_of(label)):
+        check_method(mia, url)
+    for pk in (999, HUGE, foreign.pk):
+        assert mia.get(f"{PAGE}{pk}/").status_code == 404
+        assert mia.post(f"{PAGE}{pk}/merge/", {"into": label.pk}).status_code == 404
+
+
+# ── Changing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def values(**over):
+    return {"name": "TOWN", "hotkey": "w", "placeholder": "[TOWN]", "description": "Towns.\r\nNot streets."} | over
+
+
+def test_a_label_is_changed(world, mia):
+    label = make.label_of(world.project, "CITY")
+    check_page(mia.get(edit_of(label)))
+    assert mia.post(edit_of(label), values()).url == PAGE
+    label.refresh_from_db()
+    assert (label.name, label.hotkey, label.placeholder) == ("TOWN", "w", "[TOWN]")
+    assert label.description == "Towns.\nNot streets."
+    assert label.code == "CITY"
+    assert Event.objects.get(verb=Verb.LABEL_CHANGED).actor == world.mia
+    # Once more: nothing changes, nothing is written down.
+    assert mia.post(edit_of(label), values()).status_code == 302
+    assert Event.objects.filter(verb=Verb.LABEL_CHANGED).count() == 1
+
+
+@pytest.mark.parametrize(
+    "over, words",
+    [
+        ({"hotkey": "d"}, "The key d belongs to DATE."),
+        ({"hotkey": "D"}, "The key d belongs to DATE."),
+        ({"hotkey": "n"}, "already moves about the page"),
+        ({"hotkey": "é"}, "is not one letter"),
+        ({"hotkey": "ab"}, "at most 1 character"),
+        ({"name": "date"}, "There is a label DATE already"),
+        ({"name": " "}, "required"),
+        ({"name": "x" * 81}, "at most 80"),
+        ({"placeholder": ""}, "required"),
+        ({"placeholder": "x" * 61}, "at most 60"),
+    ],
+)
+def test_refusals_keep_what_was_typed(world, mia, over, words):
+    label = make.label_of(world.project, "CITY")
+    response = mia.post(edit_of(label), values(**over))
+    assert response.status_code == 422
+    html = check_page(response)
+    assert words in html
+    assert "Towns." in html
+    label.refresh_from_db()
+    assert (label.name, label.hotkey) == ("CITY", "c")
+
+
+def test_a_key_can_be_taken_away(world, mia):
+    label = make.label_of(world.project, "CITY")
+    mia.post(edit_of(label), values(hotkey=""))
+    label.refresh_from_db()
+    assert label.hotkey == ""
+
+
+# ── Adding ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def added(world, **over):
+    category = category_of(make.label_of(world.project, "CITY"))
+    return {"name": "Cantón", "category": category, "hotkey": "k", "description": "A canton."} | over
+
+
+def test_a_label_is_added(world, mia):
+    for _ in range(2):  # the second click is harmless
+        assert mia.post(PAGE, added(world)).url == PAGE
+    label = make.label_of(world.project, "Cantón")
+    assert (label.code, label.hotkey, label.placeholder) == ("Canton", "k", "[Cantón]")
+    assert Event.objects.filter(verb=Verb.LABEL_ADDED).count() == 1
+
+
+@pytest.mark.parametrize(
+    "over, words",
+    [
+        ({"name": "city"}, "There is a label CITY already"),
+        ({"name": "CÍTY"}, "Files would call it CITY, as they call CITY"),
+        ({"name": "---"}, "at least one letter or digit"),
+        ({"name": ""}, "required"),
+        ({"name": "姓" * 40}, "Choose a shorter one"),
+        ({"hotkey": "c"}, "The key c belongs to CITY"),
+        ({"category": "x"}, "valid choice"),
+        ({"category": str(HUGE)}, "valid choice"),
+    ],
+)
+def test_labels_that_cannot_be_added(world, mia, over, words):
+    response = mia.post(PAGE, added(world, **over))
+    assert response.status_code == 422
+    html = check_page(response)
+    assert words in html
+    assert "A canton." in html
+    assert Label.objects.filter(label_set__project=world.project).count() == 6
+
+
+def test_a_category_of_another_project(world, mia):
+    foreign = category_of(make.label_of(world.other, "CITY"))
+    assert mia.post(PAGE, added(world, category=foreign)).status_code == 422
+    assert not Label.objects.filter(name="Cantón").exists()
+
+
+# ── Merging ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def pair(world):
+    make.make_set(world.note, world.ann, [(44, 50, "HOSPITAL"), (44, 50, "CITY"), (0, 5, "HOSPITAL")])
+    make.make_set(world.note, world.ben, [(44, 50, "HOSPITAL")])
+    return make.label_of(world.project, "HOSPITAL"), make.label_of(world.project, "CITY")
+
+
+def test_merge_shows_counts_first(mia, pair):
+    source, target = pair
+    html = check_page(mia.get(merge_of(source)))
+    assert "Spans that change" not in html
+    html = check_page(mia.get(merge_of(source), {"into": target.pk}))
+    assert "<dd>3</dd>" in html  # spans
+    assert "No gold version is frozen yet" in html
+    assert Span.objects.filter(label=source).count() == 3
+
+
+def test_merge(mia, pair):
+    source, target = pair
+    for _ in range(2):  # the second click is harmless
+        assert mia.post(merge_of(source), {"into": target.pk}).url == PAGE
+    assert Span.objects.filter(label=target).count() == 3
+    assert not Span.objects.filter(label=source).exists()
+    assert Event.objects.filter(verb=Verb.LABEL_MERGED).count() == 1
+    html = check_page(mia.get(PAGE))
+    assert "Merged away" in html
+    assert "is now CITY" in html
+    assert mia.get(edit_of(source)).url == edit_of(target)
+
+
+@pytest.mark.parametrize("into", ["", "x", "999", str(HUGE), "self", "foreign"])
+def test_merges_into_nothing(world, mia, pair, into):
+    source, _ = pair
+    into = {"self": source.pk, "foreign": make.label_of(world.other, "CITY").pk}.get(into, into)
+    for response in (mia.post(merge_of(source), {"into": into}), mia.get(merge_of(source), {"into": into})):
+        assert response.status_code == 422
+        assert "Spans that change" not in check_page(response)
+    assert Span.objects.filter(label=source).count() == 3
+
+
+def test_merging_what_was_merged(world, mia, pair):
+    source, target = pair
+    mia.post(merge_of(source), {"into": target.pk})
+    response = mia.post(merge_of(source), {"into": make.label_of(world.project, "AGE").pk})
+    assert response.status_code == 422
+    assert "merged already" in check_page(response)
+
+
+def test_markup_in_names_stays_text(world, mia):
+    label = make.label_of(world.project, "CITY")
+    mia.post(edit_of(label), values(name="<i>x", description="<script>1</script>"))
+    html = check_page(mia.get(PAGE))
+    assert "<i>x" not in html
+    assert "&lt;script&gt;1" in html

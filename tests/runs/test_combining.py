@@ -1,0 +1,76 @@
+"""The page on which several backends or runs are made to vote."""
+
+import uuid
+
+import pytest
+from django.urls import reverse
+
+from annotations.jobs.runner import run as work
+from models_runtime.models import Run
+from tests import factories as make
+from tests.worlds.checks import check_page
+
+pytestmark = pytest.mark.django_db(transaction=True)
+URL = "/projects/covid/runs/combine/"
+
+
+@pytest.fixture
+def runs(world):
+    """Two runs that came with an import; the second read only the first note."""
+    for name, notes in (("first", world.notes), ("second", world.notes[:1])):
+        author = make.make_author(world.project, kind="run", name=name)
+        for note in notes:
+            make.make_set(note, author, [(0, 11, "PATIENT")], submitted=True)
+
+
+def post(client, *members, **options):
+    return client.post(URL, {"member": members, "method": "majority", "token": str(uuid.uuid4())} | options)
+
+
+def test_from_the_list_to_the_outcome(world, runs, sign_in):
+    client = sign_in(world.mia)
+    assert f'href="{URL}"' in check_page(client.get(reverse("runs", args=["covid"])))
+    html = check_page(client.get(URL))
+    assert all(word in html for word in ("Rules", "first", "second", "run, 1 note", "Majority", "Union"))
+    answer = post(client, "run:first", "run:second", name="vote")
+    run = Run.objects.get()
+    assert answer.url == reverse("run", args=["covid", run.pk])
+    check_page(client.get(answer.url))
+    work(run.job_id)
+    html = check_page(client.get(answer.url))
+    assert all(word in html for word in ("majority", "run:first", "run:second", "1 note that not all members had read"))
+    assert run.author.annotation_sets.get().spans.get().source == "majority:run:first+run:second"
+    check_page(client.get(reverse("runs", args=["covid"])))
+
+
+def test_what_is_refused_is_said_and_what_was_chosen_stays(world, runs, sign_in):
+    client = sign_in(world.mia)
+    answer = post(client, "run:first", method="union", name="mine")
+    assert answer.status_code == 422
+    html = check_page(answer)
+    assert "An ensemble needs at least 2 members; choose more." in html
+    assert 'value="run:first" checked' in html and 'value="mine"' in html
+    assert 'id="method-union" value="union" required checked' in html
+    html = check_page(post(client, "run:first", "run:second", method="weighted", **{"weight:run:first": "heavy"}))
+    assert "The weight &#x27;heavy&#x27; is no number." in html
+    assert not Run.objects.exists()
+
+
+def test_members_of_another_project_are_refused(world, runs, sign_in):
+    author = make.make_author(world.other, kind="run", name="theirs")
+    make.make_set(make.make_note(world.other), author, [(0, 5, "PATIENT")], submitted=True)
+    for word in ("run:theirs", "model:1"):
+        assert post(sign_in(world.mia), "run:first", word).status_code == 422
+    assert "theirs" not in check_page(sign_in(world.mia).get(URL))
+
+
+def test_with_one_member_there_is_nothing_to_combine(world, sign_in):
+    html = check_page(sign_in(world.mia).get(URL))
+    assert "Nothing to combine yet" in html
+
+
+def test_who_may(world, runs, sign_in):
+    for person, status in ((world.rev, 403), (world.ann, 403), (world.out, 404)):
+        assert sign_in(person).get(URL).status_code == status
+        assert post(sign_in(person), "run:first", "run:second").status_code == status
+    assert not Run.objects.exists()

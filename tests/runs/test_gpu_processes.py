@@ -1,0 +1,46 @@
+"""A GPU is free when nothing computes: a worker that waits has never loaded what could hold one."""
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from annotations.models import Job
+from models_runtime.models import Run
+from models_runtime.runs.services.foreign import start_foreign
+from tests import factories as make
+from tests.backends.made import made_notes
+from tests.worlds.queue import state_of, wait_for
+
+pytest.importorskip("torch")
+
+from tests.backends.made_weights import tiny_bert
+
+pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
+
+
+def libraries(pid):
+    return Path(f"/proc/{pid}/maps").read_text()
+
+
+def test_the_process_that_computed_is_gone_and_its_parent_never_loaded_torch(processes):
+    """So CUDA is begun in the forked process alone, where it can be, and ends with it."""
+    project = make.make_project()
+    texts = [text for text, _ in made_notes(3)]
+    for text in texts:
+        make.make_note(project, text)
+    folder = settings.DATA_DIR / "weights" / "for-a-worker"
+    tiny_bert(folder, texts, ["O", "B-PER", "I-PER"])
+    worker = processes("work")
+    run = start_foreign(
+        project=project,
+        backend="token-classification",
+        model="for-a-worker",
+        labels={"PER": "PATIENT"},
+        actor=None,
+        key="k",
+    )
+    wait_for(lambda: state_of(run.job) == Job.State.DONE, timeout=90, what="the run to end")
+    assert Run.objects.get().params["memory"] > 0
+    wait_for(lambda: len(worker.tree) == 1, what="the process that computed to be gone")
+    assert "libtorch" not in libraries(worker.pid) and "python" in libraries(worker.pid)

@@ -1,0 +1,193 @@
+"""Model runs: every note once, one note's error its own, resumed after a kill, never doubled."""
+
+import uuid
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+from django.db.models.functions import Now
+
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import LostLease, take
+from annotations.jobs.runner import run as work
+from annotations.jobs.services.sweep import sweep
+from annotations.models import AnnotationSet, Author, Document, Job, Span
+from annotations.projects.services.labels import merge_labels
+from models_runtime.backends.base import Budget, budget_of
+from models_runtime.core import registry
+from models_runtime.models import Run, RunItem
+from models_runtime.runs.jobs import running
+from models_runtime.runs.services import runs
+from tests.factories import label_of, make_note, make_project
+from tests.worlds.fake_backend import FakeBackend
+
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch):
+    kind = registry.BackendKind(title="Fake", factory="tests.worlds.fake_backend.FakeBackend", description="")
+    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
+
+
+@pytest.fixture
+def project():
+    project = make_project()
+    for number in range(10):
+        make_note(project, f"Mario Rossi {number}")
+    return project
+
+
+def started(project, key="k", **options):
+    return runs.start_run(project=project, backend="fake", actor=None, key=key, **options)
+
+
+def finished(run):
+    job = Job.objects.get(run=run)
+    work(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def test_every_note_gets_one_reading_with_confidence_and_source(project):
+    run = started(project)
+    job = finished(run)
+    assert (job.state, job.done, job.total) == (Job.State.DONE, 10, 10)
+    assert AnnotationSet.objects.filter(author=run.author, state="submitted", blind=False).count() == 10
+    span = Span.objects.first()
+    assert (span.label.code, span.confidence, span.source) == ("PATIENT", 0.9, "capital")
+    assert runs.run_counts(run) == {"pending": 0, "done": 10, "failed": 0}
+    assert Run.objects.get().revision == "1"
+
+
+def test_where_it_computes_is_told_by_the_worker_that_has_the_run_alone(project):
+    run = started(project)
+    late = take(run.job_id)
+    Job.objects.update(lease_token=uuid.uuid4())
+    backend = FakeBackend("i2b2-2014")
+    backend.device = SimpleNamespace(words="GPU", memory=lambda: 1)
+    with pytest.raises(LostLease):
+        running._tell_device(late, run, backend)
+    assert "device" not in Run.objects.get().params
+
+
+def test_a_double_click_is_one_run(project):
+    assert started(project) == started(project)
+    assert (Run.objects.count(), Author.objects.count(), RunItem.objects.count()) == (1, 1, 10)
+
+
+def test_names_count_up_and_a_taken_one_is_refused(project):
+    assert started(project, "a").author.name == "fake-1"
+    assert started(project, "b").author.name == "fake-2"
+    with pytest.raises(ServiceError, match="exists already"):
+        started(project, "c", name="fake-1")
+    assert Run.objects.count() == 2
+
+
+def test_an_unknown_backend_and_an_empty_project():
+    project = make_project()
+    with pytest.raises(ServiceError, match="there are: fake, rules"):
+        runs.start_run(project=project, backend="none", actor=None, key="x")
+    with pytest.raises(ServiceError, match="no notes"):
+        started(project)
+    assert not Author.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("EXPLODE", "the backend failed (RuntimeError)"),
+        ("REFUSE", "this note is too strange"),
+        ("OUTSIDE", "a span that can't be"),
+    ],
+)
+def test_one_note_s_error_is_its_own_and_can_be_retried(project, text, reason):
+    bad = make_note(project, f"{text} Luigi", name="bad")
+    run = started(project)
+    job = finished(run)
+    assert job.state == Job.State.DONE
+    item = RunItem.objects.get(state=RunItem.State.FAILED)
+    assert (item.document, reason in item.error) == (bad, True)
+    assert "Luigi" not in item.error
+    assert AnnotationSet.objects.filter(author=run.author).count() == 10
+    Document.objects.filter(pk=bad.pk).update(text="Luigi")
+    assert runs.retry_failed(run=run, actor=None) == 1
+    run.refresh_from_db()
+    assert finished(run).state == Job.State.DONE
+    assert AnnotationSet.objects.filter(author=run.author).count() == 11
+    with pytest.raises(ServiceError, match="nothing to retry"):
+        runs.retry_failed(run=run, actor=None)
+
+
+def test_a_note_with_more_spans_than_a_set_holds_fails_alone(project, monkeypatch):
+    monkeypatch.setattr("annotations.domain.crowding.MOST_SPANS", 5)
+    monkeypatch.setattr(running, "MOST_SPANS", 5)
+    bad = make_note(project, "ANNA MARIA", name="bad")
+    run = started(project)
+    assert finished(run).state == Job.State.DONE
+    item = RunItem.objects.get(state=RunItem.State.FAILED)
+    assert (item.document, item.error) == (bad, "the backend gave 9 spans; an annotation set holds at most 5")
+    assert AnnotationSet.objects.filter(author=run.author).count() == 10
+
+
+def test_a_hopeless_backend_stops_the_run_with_its_word(project):
+    make_note(project, "HOPELESS")
+    job = finished(started(project))
+    assert (job.state, job.error) == (Job.State.FAILED, "the weights are gone")
+
+
+def test_a_killed_run_goes_on_where_it_stopped(project, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    write, calls = running._write, []
+
+    def die(*args):
+        calls.append(args)
+        if len(calls) == 3:
+            raise Killed
+        return write(*args)
+
+    monkeypatch.setattr(running, "_write", die)
+    run = started(project, params={"notes": 3})
+    with pytest.raises(Killed):
+        work(run.job_id)
+    assert AnnotationSet.objects.count() == 6
+    monkeypatch.setattr(running, "_write", write)
+    Job.objects.update(lease_until=Now() - timedelta(seconds=1))
+    assert sweep().put_back == [run.job_id]
+    assert finished(run).state == Job.State.DONE
+    assert AnnotationSet.objects.count() == 10
+    assert set(RunItem.objects.values_list("attempt", flat=True)) == {1}
+
+
+def test_a_merged_label_s_proposals_go_to_the_label_it_became(project):
+    merge_labels(source=label_of(project, "PATIENT"), target=label_of(project, "DOCTOR"), actor=None)
+    finished(started(project))
+    assert set(Span.objects.values_list("label__code", flat=True)) == {"DOCTOR"}
+
+
+def test_a_label_the_project_lacks_is_counted_not_hidden(project):
+    job = finished(started(project, params={"label": "PLANET"}))
+    assert job.result["spans_without_label"] == 20
+    assert not Span.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("budget", "sizes"), [({"notes": 4}, [4, 4, 2]), ({"tokens": 12}, [3, 3, 3, 1]), ({"tokens": 1}, [1] * 10)]
+)
+def test_a_batch_is_what_the_backend_takes_at_once(project, monkeypatch, budget, sizes):
+    """By notes, by estimated tokens (four in each note), and one note at least."""
+    predict, seen = running._predict, []
+
+    def watched(backend, items, claim):
+        seen.append(len(items))
+        return predict(backend, items, claim)
+
+    monkeypatch.setattr(running, "_predict", watched)
+    assert finished(started(project, params=budget)).state == Job.State.DONE
+    assert seen == sizes
+
+
+def test_an_ensemble_takes_as_much_at_once_as_its_least_member():
+    assert budget_of(FakeBackend("x", notes=4), FakeBackend("x", tokens=9), object()) == Budget(4, 9)

@@ -1,0 +1,346 @@
+"""Several workers at one run: who joins, what each has in hand, and that nothing is doubled, lost or written late."""
+
+import threading
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+from django.db import connection
+from django.db.models import F
+from django.db.models.functions import Now
+
+from annotations.jobs.runner import HandBack, LostLease, execute, helping, settling, take, take_share
+from annotations.jobs.runner import run as work
+from annotations.jobs.services import queue
+from annotations.jobs.services.doorbell import waiting
+from annotations.jobs.services.sweep import sweep
+from annotations.models import AnnotationSet, Document, Job, Share
+from models_runtime.core import registry
+from models_runtime.models import Run, RunItem
+from models_runtime.runs.jobs import running
+from models_runtime.runs.services import runs
+from tests.factories import make_project
+from tests.worlds.queue import wait_for
+
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+NOTES = 12
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch, settings):
+    kind = registry.BackendKind(title="Fake", factory="tests.worlds.fake_backend.FakeBackend", description="")
+    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
+    settings.JOB_JOIN_SECONDS = 0
+
+
+@pytest.fixture
+def run(no_redis):
+    project = make_project()
+    Document.objects.bulk_create(
+        Document(project=project, name=f"n{n:03}", sha256=f"{n:064}", length=13, text=f"Mario Rossi {n}")
+        for n in range(NOTES)
+    )
+    return runs.start_run(project=project, backend="fake", actor=None, key="k", params={"notes": 3})
+
+
+@pytest.fixture
+def at_work(run):
+    """The run, its worker with the first three notes in hand, and a helper that has just joined."""
+    lead = take(run.job_id)
+    Run.objects.update(revision="1")
+    pick(lead, run)
+    return run, lead, helping.join(run.job_id)
+
+
+def ids(run):
+    return list(RunItem.objects.filter(run=run).order_by("id").values_list("id", flat=True))
+
+
+def pick(claim, run, count=3):
+    return list(take_share(claim, lambda held: _free(run, held)[:count]))
+
+
+def _free(run, held):
+    return [pk for pk in ids(run) if not any(first <= pk <= last for first, last in held)]
+
+
+def expire(**which):
+    Share.objects.filter(**which).update(lease_until=Now() - timedelta(seconds=1))
+
+
+def job_of(run):
+    return Job.objects.get(pk=run.job_id)
+
+
+def ends_whole(run, notes=NOTES):
+    job = job_of(run)
+    assert (job.state, job.done, job.total) == (Job.State.DONE, notes, notes)
+    assert AnnotationSet.objects.filter(author=run.author).count() == notes
+    assert set(RunItem.objects.filter(run=run).values_list("state", "attempt")) == {("done", 1)}
+    assert not Share.objects.exists()
+
+
+# ── What is in hand ──────────────────────────────────────────────────────────────────────────────────────────────────
+def test_two_workers_never_have_the_same_note_in_hand(at_work):
+    run, lead, helper = at_work
+    assert pick(helper, run) == ids(run)[3:6]
+    assert pick(lead, run) == ids(run)[:3], "what was not written is still its own"
+    assert {(share.token, share.last - share.first) for share in Share.objects.all()} == {
+        (lead.token, 2),
+        (helper.token, 2),
+    }
+
+
+def test_what_is_written_counts_at_once_and_the_rate_is_that_of_all(at_work):
+    run, lead, helper = at_work
+    before = job_of(run).claimed_at
+    pick(helper, run)
+    assert job_of(run).claimed_at > before, "measured anew with one more"
+    for claim in (helper, lead):
+        with settling(claim, 3):
+            pass
+    job = job_of(run)
+    assert (job.done, job.claimed_done) == (6, 0)
+
+
+def test_what_a_dead_worker_had_comes_back_and_its_late_result_is_refused(at_work):
+    run, lead, helper = at_work
+    pick(helper, run)
+    expire(token=helper.token)
+    with settling(lead, 3):
+        RunItem.objects.filter(pk__in=ids(run)[:3]).update(state="done")
+    assert pick(lead, run, 6) == ids(run)[:6]
+    with pytest.raises(LostLease), settling(helper, 3):
+        raise AssertionError("nothing is written before it is known whose it is")
+    assert job_of(run).done == 3
+
+
+def test_a_helper_writes_also_while_the_job_waits_for_another_worker(at_work):
+    run, lead, helper = at_work
+    pick(helper, run)
+    lead.give_back()
+    assert Share.objects.get().token == helper.token, "what the other had in hand is free"
+    with settling(helper, 3):
+        pass
+    assert job_of(run).done == 3
+    with pytest.raises(HandBack):
+        helper.check()
+
+
+@pytest.mark.parametrize("state", ["cancelled", "failed", "done"])
+def test_nothing_is_written_after_the_end(at_work, state):
+    run, lead, helper = at_work
+    pick(helper, run)
+    lead.end(state)
+    assert not Share.objects.exists()
+    with pytest.raises(LostLease), settling(helper, 3):
+        pass
+
+
+def test_a_run_that_is_started_again_is_begun_by_new_hands(at_work):
+    run, _, helper = at_work
+    pick(helper, run)
+    Job.objects.update(state=Job.State.FAILED, lease_token=None, lease_until=None)
+    queue.retry(job_of(run))
+    with pytest.raises(LostLease), settling(helper, 3):
+        pass
+
+
+def test_the_relay_frees_what_a_lost_worker_had(at_work):
+    run, _, helper = at_work
+    pick(helper, run)
+    Job.objects.update(lease_until=Now() - timedelta(seconds=1))
+    assert sweep().put_back == [run.job_id]
+    assert Share.objects.get().token == helper.token
+
+
+def test_a_worker_that_is_writing_is_not_waited_for(at_work):
+    """A share whose row is locked is left alone: nobody waits in a circle."""
+    run, lead, helper = at_work
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has one writer")
+    pick(helper, run)
+    expire(token=helper.token)
+    inside, go_on = threading.Event(), threading.Event()
+
+    def write():
+        with settling(helper, 3):
+            inside.set()
+            go_on.wait(10)
+        connection.close()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    inside.wait(10)
+    with settling(lead, 3):
+        RunItem.objects.filter(pk__in=ids(run)[:3]).update(state="done")
+    assert pick(lead, run, 3) == ids(run)[:3], "the helper's are still the helper's"
+    assert Share.objects.count() == 2
+    go_on.set()
+    thread.join()
+    assert job_of(run).done == 6
+
+
+# ── Who joins, and how long they stay ────────────────────────────────────────────────────────────────────────────────
+def test_nobody_joins_before_the_worker_that_has_it_began(run):
+    assert helping.join(run.job_id) is None
+    lead = take(run.job_id)
+    assert helping.join(run.job_id) is None
+    pick(lead, run)
+    assert helping.join(run.job_id) is not None
+
+
+def test_nobody_joins_for_a_rest_that_is_done_sooner_than_joined(at_work, settings):
+    run, _, _ = at_work
+    settings.JOB_JOIN_SECONDS = 10
+    Job.objects.update(claimed_at=Now() - timedelta(seconds=6), done=6, claimed_done=0)
+    assert helping.join(run.job_id) is None, "six notes in six seconds: six seconds are left"
+    Job.objects.update(done=2)
+    assert helping.join(run.job_id) is not None
+
+
+@pytest.mark.parametrize("flag", ["cancel_requested", "pause_requested"])
+def test_who_helps_leaves_what_is_to_stop(at_work, flag):
+    run, _, helper = at_work
+    helper.check()
+    Job.objects.update(**{flag: True})
+    assert helping.join(run.job_id) is None
+    with pytest.raises(HandBack):
+        helper.check()
+
+
+def test_who_helps_gives_way_to_a_job_that_finds_no_worker(at_work, make_job):
+    run, _, helper = at_work
+    other = make_job("count")
+    Job.objects.filter(pk=other.pk).update(pushed_at=Now())
+    helper.check()
+    Job.objects.filter(pk=other.pk).update(pushed_at=Now() - timedelta(seconds=2))
+    with pytest.raises(HandBack):
+        helper.check()
+    assert helping.join(run.job_id) is None
+
+
+def test_a_job_for_another_kind_of_worker_is_nothing_to_give_way_to(at_work, make_job, monkeypatch):
+    _, _, helper = at_work
+    monkeypatch.setattr(helping._place, "queues", ("cpu",))
+    other = make_job("count")
+    Job.objects.filter(pk=other.pk).update(pushed_at=Now() - timedelta(seconds=2), queue="gpu")
+    helper.check()
+
+
+def test_a_kind_that_is_not_shared_has_one_worker(make_job, no_redis):
+    job = make_job("count")
+    take(job.pk)
+    assert helping.join(job.pk) is None
+
+
+def test_a_helper_s_own_trouble_is_not_the_run_s(at_work, monkeypatch):
+    run, lead, _ = at_work
+
+    def broken(row):
+        raise ValueError("Mario Rossi")
+
+    monkeypatch.setattr(running, "_backend", broken)
+    work(run.job_id)
+    job = job_of(run)
+    assert (job.state, job.error, job.lease_token) == (Job.State.RUNNING, "", lead.token)
+    assert helping.join(run.job_id) is None, "not at once again"
+    Job.objects.update(no_help_until=Now() - timedelta(seconds=1))
+    assert helping.join(run.job_id) is not None
+
+
+def test_a_helper_of_another_version_is_sent_away(at_work):
+    run, _, _ = at_work
+    Run.objects.update(revision="0")
+    work(run.job_id)
+    assert job_of(run).no_help_until is not None
+    assert not AnnotationSet.objects.exists()
+
+
+# ── The relay rings ──────────────────────────────────────────────────────────────────────────────────────────────────
+def idle(client, name, state="idle", queue="cpu"):
+    client.sadd(f"rq:workers:{queue}", f"rq:worker:{name}")
+    client.hset(f"rq:worker:{name}", mapping={"birth": "now", "state": state})
+
+
+@pytest.fixture
+def bell(at_work, redis_server):
+    idle(redis_server.client(), "a"), idle(redis_server.client(), "b"), idle(redis_server.client(), "c", "busy")
+    return at_work[0], redis_server.client()
+
+
+def test_the_relay_rings_for_each_idle_worker_and_not_again_while_that_lies_there(bell):
+    run, client = bell
+    assert sweep().called == [run.job_id]
+    assert (waiting("cpu"), client.llen("rq:queue:cpu")) == ({run.job_id}, 2)
+    assert sweep().called == []
+    client.delete("rq:queue:cpu")
+    assert sweep().called == [run.job_id]
+
+
+def test_the_relay_does_not_ring_where_nobody_is_idle_or_nothing_is_left(bell):
+    _, client = bell
+    Job.objects.update(done=F("total"), claimed_done=0)
+    assert sweep().called == [], "what is left is in hand"
+    Job.objects.update(done=0)
+    client.delete("rq:worker:a", "rq:worker:b")
+    assert sweep().called == []
+    assert client.llen("rq:queue:cpu") == 0
+
+
+# ── From beginning to end ────────────────────────────────────────────────────────────────────────────────────────────
+def test_helpers_work_beside_the_worker_that_has_it_which_ends_it_once(run, monkeypatch):
+    """Three workers in three threads; each waits until all have something in hand."""
+    all_in, predict, ended = threading.Barrier(3), running._predict, []
+    waited = threading.local()
+
+    def together(backend, items, claim):
+        if not hasattr(waited, "once"):
+            waited.once = all_in.wait(20)
+        return predict(backend, items, claim)
+
+    finish = execute.Claim.finish
+
+    def finish_once(claim, result):
+        ended.append(claim.token)
+        finish(claim, result)
+
+    monkeypatch.setattr(running, "_predict", together)
+    monkeypatch.setattr(execute.Claim, "finish", finish_once)
+
+    def one():
+        work(run.job_id)
+        connection.close()
+
+    threads = [threading.Thread(target=one) for _ in range(3)]
+    for number, thread in enumerate(threads):
+        # The third lets all of them go: how many shares there are is then no longer to be seen.
+        wait_for(lambda number=number: Share.objects.count() == number, what="a share")
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    ends_whole(run)
+    assert len(ended) == 1
+    assert job_of(run).attempt == 1
+
+
+def test_who_has_the_run_waits_for_what_a_helper_is_at_and_takes_it_when_that_is_dead(at_work, monkeypatch):
+    run, lead, helper = at_work
+    assert len(pick(helper, run)) == 3
+    looked = []
+
+    def look(seconds):
+        looked.append(job_of(run).done)
+        expire(token=helper.token)
+
+    monkeypatch.setattr("models_runtime.runs.jobs.batches.time", SimpleNamespace(sleep=look))
+    result = running.run(lead)
+    assert looked == [NOTES - 3], "everything else was done by then"
+    lead.finish(result)
+    ends_whole(run)
+
+
+def test_the_spans_left_out_are_counted_over_all_workers(run):
+    Run.objects.update(params={"label": "PLANET", "notes": 3}, spans_without_label=4)
+    work(run.job_id)
+    assert job_of(run).result["spans_without_label"] == 2 * NOTES + 4

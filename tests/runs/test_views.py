@@ -1,0 +1,135 @@
+"""The runs pages: starting one, its state, its failed notes, retry."""
+
+import uuid
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from annotations.jobs.runner import run as work
+from annotations.models import Author, Job, Review
+from models_runtime.core import registry
+from models_runtime.models import Run, RunItem
+from models_runtime.runs.services.backends import chosen
+from tests import factories as make
+from tests.worlds.checks import check_page
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch):
+    kind = registry.BackendKind(title="Fake", factory="tests.worlds.fake_backend.FakeBackend", description="For tests.")
+    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
+
+
+def start(client, world, **options):
+    data = {"backend": "fake", "token": str(uuid.uuid4())} | options
+    return client.post(reverse("run_start", args=[world.project.slug]), data)
+
+
+def test_no_runs_yet(world, sign_in):
+    assert "No runs yet" in check_page(sign_in(world.vic).get(reverse("runs", args=["covid"])))
+
+
+def test_a_run_from_the_button_to_its_end(transactional_db, world, sign_in):
+    client = sign_in(world.mia)
+    token = str(uuid.uuid4())
+    first, second = (start(client, world, token=token) for _ in range(2))
+    run = Run.objects.get()
+    assert first.url == second.url == reverse("run", args=["covid", run.pk])
+    assert "hx-get" in check_page(client.get(first.url))
+    work(run.job_id)
+    html = check_page(client.get(first.url))
+    assert "hx-trigger" not in html
+    assert "run:fake-1" in html
+    assert "fake-1" in check_page(client.get(reverse("runs", args=["covid"])))
+    check_page(client.get(reverse("job", args=["covid", run.job_id])))
+
+
+def test_a_second_click_before_the_first_is_answered_is_the_same_run(world, sign_in, monkeypatch):
+    """Both requests look for the run before either has made it."""
+    client, data, answers = sign_in(world.mia), {"token": str(uuid.uuid4()), "name": "mine"}, []
+
+    def in_between(*args):
+        monkeypatch.undo()
+        answers.append(start(client, world, backend="rules", **data))
+        return chosen(*args)
+
+    monkeypatch.setattr("models_runtime.runs.services.runs.chosen", in_between)
+    answers.append(start(client, world, backend="rules", **data))
+    assert [answer.url for answer in answers] == [reverse("run", args=["covid", Run.objects.get().pk])] * 2
+
+
+def test_failed_notes_are_listed_and_retried(world, sign_in):
+    client = sign_in(world.mia)
+    world.note.__class__.objects.filter(pk=world.note.pk).update(text="EXPLODE")
+    start(client, world)
+    run = Run.objects.get()
+    work(run.job_id)
+    html = check_page(client.get(reverse("run", args=["covid", run.pk])))
+    assert world.note.name in html
+    assert "the backend failed" in html
+    client.post(reverse("run_retry", args=["covid", run.pk]))
+    assert RunItem.objects.filter(state=RunItem.State.PENDING).count() == 1
+    assert Job.objects.count() == 2
+
+
+def test_failures_show_in_the_state(world, sign_in):
+    client = sign_in(world.mia)
+    world.note.__class__.objects.filter(pk=world.note.pk).update(text="EXPLODE")
+    start(client, world)
+    run = Run.objects.get()
+    work(run.job_id)
+    for url in (reverse("runs", args=["covid"]), reverse("run", args=["covid", run.pk])):
+        assert "Done, 1 failed" in check_page(client.get(url))
+
+
+def test_proposals_that_were_imported_are_reviewed_too(world, sign_in):
+    author = make.make_author(world.project, kind="run", name="hospital-model")
+    for note in world.notes:
+        make.make_set(note, author, [(0, 11, "PATIENT")], submitted=True)
+    Review.objects.create(document=world.note, author=author, closed_at=timezone.now(), closed_by=world.rev)
+    html = check_page(sign_in(world.rev).get(reverse("runs", args=["covid"])))
+    assert "hospital-model" in html
+    assert "1 of 2" in html
+    assert reverse("review_next", args=["covid", author.pk]) in html
+    assert "No runs yet" not in html
+    html = check_page(sign_in(world.vic).get(reverse("runs", args=["covid"])))
+    assert reverse("review_next", args=["covid", author.pk]) not in html
+
+
+def test_a_taken_name_or_unknown_backend_is_said(world, sign_in):
+    client = sign_in(world.mia)
+    start(client, world, name="one")
+    for options, word in (({"name": "one"}, "exists already"), ({"backend": "none"}, "unknown backend")):
+        answer = start(client, world, left=1, **options)
+        assert answer.status_code == 422
+        html = check_page(answer)
+        assert word in html.lower()
+        # What was filled in stays.
+        assert 'name="left" id="run-left" value="1" checked' in html
+        assert ('value="fake" required checked' in html, 'id="run-name" value="one"' in html) == (
+            ("name" in options,) * 2
+        )
+    assert Author.objects.filter(kind="run").count() == 1
+
+
+def test_only_notes_that_are_not_gold(world, sign_in):
+    client = sign_in(world.mia)
+    gold = make.make_author(world.project, kind="gold")
+    make.make_set(world.notes[0], gold, [(0, 11, "PATIENT")], submitted=True)
+    check_page(client.get(start(client, world, left=1).url))
+    assert RunItem.objects.count() == len(world.notes) - 1
+
+
+def test_who_may(world, sign_in):
+    start(sign_in(world.mia), world)
+    run = Run.objects.get()
+    for name, args in (("runs", ["covid"]), ("run", ["covid", run.pk])):
+        url = reverse(name, args=args)
+        assert sign_in(world.vic).get(url).status_code == 200
+        assert sign_in(world.ann).get(url).status_code == 403
+        assert sign_in(world.out).get(url).status_code == 404
+    assert start(sign_in(world.rev), world).status_code == 403
+    assert sign_in(world.mia).get(reverse("run", args=["covid", 999])).status_code == 404

