@@ -3,14 +3,14 @@
 A lower page names the place by `{% offered "feature.place" %}` and knows nothing of what stands there.
 """
 
-_OFFERS: dict[str, list[tuple[int, str]]] = {}
+OFFERS: dict[str, list[tuple[int, str]]] = {}
 
 
 def offer(place: str, template: str, *, position: int = 0) -> None:
     """Put a template on a place of a lower feature's page; `position` orders those at the same place."""
-    _OFFERS.setdefault(place, []).append((position, template))
+    OFFERS.setdefault(place, []).append((position, template))
 
 
 def at(place: str) -> list[str]:
     """The templates at a place, in order."""
-    return [template for _position, template in sorted(_OFFERS.get(place, []))]
+    return [template for _position, template in sorted(OFFERS.get(place, []))]

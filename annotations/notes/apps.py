@@ -7,10 +7,12 @@ class NotesConfig(AppConfig):
     label = "notes"
 
     def ready(self) -> None:
+        from annotations.core.hooks import patient_erased
         from annotations.jobs import hooks
-        from annotations.notes.services.searching import purge_searches
+        from annotations.notes.services.searching import forget_searches, purge_searches
 
         hooks.TIDIERS.append(purge_searches)
+        patient_erased.add(forget_searches)
 
         from annotations.core import navigation
         from annotations.core.access import Can

@@ -6,7 +6,7 @@ class OpsConfig(AppConfig):
     label = "models_ops"
 
     def ready(self) -> None:
-        from annotations.ops.selectors import free_texts
+        from annotations.ops.selectors.free_texts import more_texts
         from models_runtime.ops.services.free_texts import worded
 
-        free_texts.SOURCES.append(worded)
+        more_texts.add(worded)

@@ -8,9 +8,10 @@ class TrainingConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.core.access import Can
+        from annotations.core.hooks import patient_gone
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
-        from models_runtime.training.jobs.checkpoints import forget_stale
+        from models_runtime.training.jobs.checkpoints import forget_all, forget_stale
 
         register(
             {
@@ -26,10 +27,7 @@ class TrainingConfig(AppConfig):
             }
         )
         hooks.TIDIERS.append(forget_stale)
-        from annotations.ops.services import erasing
-        from models_runtime.training.jobs.checkpoints import forget_all
-
-        erasing.AFTERWARDS.append(forget_all)
+        patient_gone.add(forget_all)
 
         from annotations.core import navigation
 

@@ -6,7 +6,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from django.template.loader import get_template
 from django.urls import URLPattern, URLResolver, get_resolver
+
+from annotations.core import offers
+from annotations.jobs.registry import JOBS
 
 ROOT = Path(__file__).resolve().parents[2]
 # From the lowest to the highest, as the contracts of import-linter have it (pyproject.toml).
@@ -21,6 +25,7 @@ SHARED = ["errors", "includes", "editor", "text"]
 TEMPLATE = re.compile(r"""["']([a-z_]+)/[\w/]+\.html["']""")
 IMPORT = re.compile(r"""(?:from|import)\s*\(?\s*["'](\.{1,2}/[\w./-]+)["']""")
 WORDS = re.compile(r"""["']([a-z][a-z_]*)["']""")
+OFFERED = re.compile(r"""\{%\s*offered\s+["']([\w.]+)["']""")
 TAGS = re.compile(r"""\{%\s*(?:nav_)?url\s+["']([\w:]+)["']""")
 LINKS = re.compile(r"""\b(?:reverse|redirect|resolve_url|nav_url|reverse_lazy)\(\s*["']([\w:]+)["']""")
 
@@ -108,6 +113,34 @@ def test_annotations_names_no_page_of_the_models():
         if name in forbidden
     ]
     assert not found
+
+
+def test_annotations_registers_no_page_of_the_models():
+    # Tabs are registered by plain names. Elsewhere a word such as "run" means something else, one with "_" doesn't.
+    forbidden = models_pages()
+    found = [
+        f"{where}: {name}"
+        for path in python()
+        for where, line in lines(path)
+        for name in WORDS.findall(line)
+        if name in forbidden and (path.name in ("apps.py", "nav.py", "navigation.py") or "_" in name)
+    ]
+    assert not found
+
+
+def test_what_is_offered_has_a_place_and_a_template():
+    places = {place for path in templates() for place in OFFERED.findall(path.read_text())}
+    assert set(offers.OFFERS) == places
+    for place in places:
+        for name in offers.at(place):
+            get_template(name)
+
+
+def test_each_kind_of_job_shows_its_result_by_a_template_of_its_own_feature():
+    for kind in JOBS.values():
+        get_template(kind.result)
+        app = kind.handler.split(".")[1]
+        assert kind.result.split("/")[0] in (app, "jobs"), kind
 
 
 def test_scripts_of_annotations_write_no_address_of_the_models():

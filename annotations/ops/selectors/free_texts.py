@@ -1,9 +1,9 @@
 """Free texts of a project, which may name a patient: what the product can't erase by itself is listed for a person.
 
-Kinds that only the floor above knows are added by it (`SOURCES`).
+Kinds that only the floor above knows are added by it (`more_texts`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.db.models import Count
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from annotations.core.hooks import Hook
 from annotations.models import Amendment, Comment, Document, Flag, GoldVersion, Label, Project
 from annotations.projects.selectors.label_maps import shipped_set
 
@@ -30,13 +31,14 @@ class FreeText:
         return asdict(self)
 
 
-SOURCES: list[Callable[[Project], Iterator[FreeText]]] = []
+# Free texts of `project` that other features know.
+more_texts = Hook()
 
 
 def free_texts(project: Project) -> list[FreeText]:
     """Everything in people's own words that an erasure leaves: whoever erases a patient looks through it."""
     found = [text for source in (_of_project, _of_gold, _of_notes) for text in source(project)]
-    return found + [text for source in SOURCES for text in source(project)]
+    return found + [text for source in more_texts(project=project) for text in source]
 
 
 def _of_project(project: Project) -> Iterator[FreeText]:

@@ -1,6 +1,5 @@
 """Erasing one patient's notes (GDPR, article 17): text, readings, gold and stored copies."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,6 +10,7 @@ from django.utils.translation import gettext as _
 from annotations.core.erasures import begin_erasure
 from annotations.core.errors import ServiceError
 from annotations.core.events import record
+from annotations.core.hooks import patient_erased, patient_gone
 from annotations.core.proposed_strings import remove_strings, tally_of
 from annotations.models import (
     AnnotationSet,
@@ -27,10 +27,7 @@ from annotations.models import (
     User,
     Verb,
 )
-from annotations.notes.services.searching import forget_searches
 
-# What the floor above does once an erasure is committed: files of its own that were made of the notes.
-AFTERWARDS: list[Callable[[Project], None]] = []
 # Somebody may be saving on one of the notes in this very moment: then the erasure begins again.
 TRIES = 5
 # In the place of the number that stood for a string (annotations.domain.strings), which is never negative.
@@ -89,8 +86,8 @@ def _erase(project: Project, patient_id: str, actor: User | None) -> dict[str, A
         _clear_reports(project)
         _passing_files(project).delete()
         Figures.objects.filter(project=project).delete()
-        # Comments and flags go with their notes; what was searched for may be the patient's name.
-        forget_searches(project=project)
+        # Comments and flags go with their notes; what lies elsewhere each feature erases itself.
+        patient_erased(project=project)
         spans = Span.objects.filter(annotation_set__document__in=ids)
         gone = tally_of(spans)
         strings = set(spans.order_by().values_list("string_key", flat=True))
@@ -101,8 +98,7 @@ def _erase(project: Project, patient_id: str, actor: User | None) -> dict[str, A
         Stale.objects.filter(document_id__in=ids).delete()
         record(verb=Verb.PATIENT_ERASED, actor=actor, project_id=project.pk, data=preview | {"documents": ids})
         transaction.on_commit(_empty_write_ahead_log)
-        for act in AFTERWARDS:
-            transaction.on_commit(partial(act, project))
+        transaction.on_commit(partial(patient_gone, project=project))
     return preview
 
 
