@@ -281,7 +281,7 @@ def fill(count: int) -> dict[str, int]:
     return {author.name: author.pk for author in runs}
 
 
-# As services.proposed_strings counts them, all at once.
+# As core.proposed_strings counts them, all at once.
 _STRINGS = """
     INSERT INTO annotations_proposedstring
         (author_id, string_key, label_id, count, open, scored, confidence_sum, uncertainty, sample)
