@@ -253,7 +253,7 @@ def test_the_product_starts_on_it_and_does_what_waited(folder, tmp_path):
 
 def waiting_job(folder):
     with contextlib.closing(sqlite3.connect(folder / "deidreview.sqlite3", timeout=10)) as database:
-        return database.execute("SELECT state, done FROM models_runtime_job WHERE key = 'waiting'").fetchone()
+        return database.execute("SELECT state, done FROM models_runtime_job WHERE key = 'run-waiting'").fetchone()
 
 
 @in_the_folder
