@@ -25,7 +25,7 @@ def is_barred(access: Access, author: int) -> bool:
 
 
 def barred_spec(access: Access, spec: str) -> bool:
-    """The same of a spec such as `run:rules-1` (services.exporting.wanted_set)."""
+    """The same of a spec such as `run:rules-1` (gold.services.sets.wanted_set)."""
     return spec.partition(":")[0] in barred_kinds(access)
 
 

@@ -61,7 +61,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change that is well formed; whether it fits the reading is decided by services.spans."""
+    """A change that is well formed; whether it fits the reading is decided by annotate.services.spans."""
 
     change_id: UUID
     kind: Kind

@@ -17,7 +17,7 @@ class Outcome:
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> "Outcome":
-        """From a review as it stands (selectors.review). What is open is in neither."""
+        """From a review as it stands (review.selectors.state). What is open is in neither."""
         decided = [proposal for proposal in state["proposals"] if proposal["state"] != "open"]
         proposals = {one["id"]: _place(one["place"]) for one in decided}
         gold = {(span["start"], span["end"], span["label"]) for span in state["gold"]}

@@ -121,5 +121,5 @@ def version_page(version: GoldVersion, *, after: int | None, before: int | None,
 
 
 def of_kind(project: Project, kind: str) -> str:
-    """How the names of files begin that hold one such author's readings (services.exporting.run_export)."""
+    """How the names of files begin that hold one such author's readings (transfer.services.exporting)."""
     return f"{project.slug}-{kind}-"

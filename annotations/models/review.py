@@ -43,7 +43,8 @@ class BulkAct(models.Model):
     """Many decisions as one act, by one rule, to be undone as one. It decides what is open and nothing else, and skips
     notes that already have gold unless the rule says otherwise.
 
-    `rule` says which proposals (selectors.bulk_rules); counts are written as the work goes on. Its key is its address.
+    `rule` says which proposals (review.selectors.bulk_rules); counts are written as the work goes on. Its key is its
+    address.
     """
 
     class Act(models.TextChoices):

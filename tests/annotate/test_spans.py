@@ -1,4 +1,4 @@
-"""services.spans: one change at a time, and every way it can be refused."""
+"""annotate.services.spans: one change at a time, and every way it can be refused."""
 
 import uuid
 from types import SimpleNamespace

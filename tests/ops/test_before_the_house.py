@@ -20,7 +20,7 @@ from django.urls import reverse
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, Project, Share, User
 from models_runtime.models import Run
-from tests.ops.conftest import ROOT, clean_environ
+from tests.ops.conftest import ROOT, Product, clean_environ, wait_for
 from tests.ops.old.make import NOTES, SECRET
 
 BACKUP = Path(__file__).with_name("old") / "before_the_house.zip"
@@ -224,14 +224,42 @@ def signed_in():
     return client
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="about the database in the data folder")
-def test_a_data_folder_from_then_is_opened_in_place(old, tmp_path):
-    before, shape = rows_of(old), shapes(old)
+@pytest.fixture
+def folder(old, tmp_path):
+    """A data folder of then."""
     data = tmp_path / "data"
     data.mkdir(mode=0o700)
-    file = Path(shutil.copy(old, data / "deidreview.sqlite3"))
-    file.chmod(0o600)
-    environ = clean_environ(data) | {"DEIDREVIEW_SECRET_KEY": SECRET}
+    Path(shutil.copy(old, data / "deidreview.sqlite3")).chmod(0o600)
+    return data
+
+
+in_the_folder = pytest.mark.skipif(connection.vendor != "sqlite", reason="about the database in the data folder")
+
+
+@in_the_folder
+@pytest.mark.processes
+def test_the_product_starts_on_it_and_does_what_waited(folder, tmp_path):
+    environ = clean_environ(folder) | {"DEIDREVIEW_SECRET_KEY": SECRET}
+    product = Product(folder, environ, tmp_path / "output")
+    try:
+        product.wait_ready()
+        assert product.get("/accounts/login/")[0] == 200
+        wait_for(lambda: waiting_job(folder) == ("done", NOTES), what="the run that waited")
+        assert product.stop() == 0
+    finally:
+        product.kill_all()
+        print(product.output)
+
+
+def waiting_job(folder):
+    with contextlib.closing(sqlite3.connect(folder / "deidreview.sqlite3", timeout=10)) as database:
+        return database.execute("SELECT state, done FROM models_runtime_job WHERE key = 'run-waiting'").fetchone()
+
+
+@in_the_folder
+def test_a_data_folder_from_then_is_opened_in_place(old, folder):
+    before, shape, file = rows_of(old), shapes(old), folder / "deidreview.sqlite3"
+    environ = clean_environ(folder) | {"DEIDREVIEW_SECRET_KEY": SECRET}
     done = subprocess.run(
         [sys.executable, "manage.py", "prepare"], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
     )
@@ -239,4 +267,4 @@ def test_a_data_folder_from_then_is_opened_in_place(old, tmp_path):
     assert "The database is from an older version" in done.stdout
     check_same(before, rows_of(file))
     assert shapes(file) == shape
-    assert len(list((data / "backups").iterdir())) == 1
+    assert len(list((folder / "backups").iterdir())) == 1

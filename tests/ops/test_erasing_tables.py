@@ -19,7 +19,7 @@ EMPTIED = {
     "annotations.ProposedString": "counted down with the spans of the note; one that is nowhere any more goes",
     "annotations.Stale": "those of the notes",
 }
-# Columns of words in tables that stay, and why they may. "listed": shown to whoever erases (selectors.free_texts).
+# Columns of words in tables that stay, and why they may. "listed": shown to whoever erases (ops.selectors.free_texts).
 STAYS = {
     "annotations.Project": {
         "name": "listed", "guidelines": "listed", "slug": "listed with the name", "language": "a code",

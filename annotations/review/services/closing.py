@@ -40,7 +40,7 @@ def close_review(
 
     Where the project asks for two people, the first one's close hands the note on; the second one's close ends it, or,
     where they were blind and differ, shows the differences first: the next close ends it. `stage` is what the page
-    showed (selectors.review): a second review is never made by somebody who took it for the first. Refused: `moved`,
+    showed (selectors.state): a second review is never made by somebody who took it for the first. Refused: `moved`,
     `waiting` (for another person).
     """
     with transaction.atomic():

@@ -15,7 +15,7 @@ from annotations.models import Author, GoldVersion, Project
 
 @dataclass(frozen=True)
 class SetChoice:
-    """Something that can be exported: its spec (services.exporting) and what people call it."""
+    """Something that can be exported: its spec (gold.services.sets) and what people call it."""
 
     spec: str
     name: str
