@@ -9,10 +9,10 @@ from annotations.jobs.services import worker
 from annotations.jobs.services.doorbell import Bell, connection, waiting
 from annotations.jobs.services.sweep import UNHEARD, sweep
 from annotations.models import Job
-from tests.runtime.conftest import state_of, wait_for
-from tests.runtime.test_hostile_redis import row
+from tests.worlds.queue import state_of, wait_for
+from tests.jobs.test_hostile_redis import row
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 # How RQ names its own messages.
 RQ_NAME = "3b7d0c3e-8d7c-4a1c-9f3e-0c1b6f0f6a55"
 
