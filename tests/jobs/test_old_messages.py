@@ -9,8 +9,8 @@ from annotations.jobs.services import worker
 from annotations.jobs.services.doorbell import Bell, connection, waiting
 from annotations.jobs.services.sweep import UNHEARD, sweep
 from annotations.models import Job
-from tests.worlds.queue import state_of, wait_for
 from tests.jobs.test_hostile_redis import row
+from tests.worlds.queue import state_of, wait_for
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 # How RQ names its own messages.
