@@ -78,7 +78,10 @@ def test_who_was_an_annotator_all_along_is_blind(ward):
 
 
 def test_the_page_of_people_says_so(ward):
-    assert "not blind" in client_of(ward.mia).get(reverse("people", args=["ward"])).content.decode()
+    assert (
+        "agreement leaves out their annotations"
+        in client_of(ward.mia).get(reverse("people", args=["ward"])).content.decode()
+    )
 
 
 def test_the_log_tells_of_those_who_gave_up_reading_before_this_was_kept(ward):
