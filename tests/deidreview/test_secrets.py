@@ -4,7 +4,7 @@ The addresses come from the URLs themselves, with every object of the project, a
 URL is walked without being named here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pytest
 from django.http import HttpResponse
@@ -23,8 +23,9 @@ MOST_LINKS = 400
 
 
 @pytest.fixture
-def world() -> World:
-    return secret.build_secrets()
+def world() -> Iterator[World]:
+    with secret.large_ids():
+        yield secret.build_secrets()
 
 
 class Walk:
