@@ -1,21 +1,26 @@
-# deidreview: `make run` sets everything up and starts the product. Each target does only what is still missing.
+# deidreview: `make run` sets everything up and starts the app. Each target does only what is still missing.
 VENV := .venv
 PY := $(VENV)/bin/python
-INSTALL := .ci/install $(VENV)
+INSTALL := .ci/install $(VENV) --require-hashes
 STAMPS := $(VENV)/stamps
+# npm writes this file when an installation is complete.
+NODE_TOOLS := node_modules/.package-lock.json
 
-.PHONY: help run setup setup-dev setup-models test lint bench quality lock clean
+.PHONY: help run setup setup-dev setup-models test-tools test coverage lint shell debug bench quality lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run           set up and start on http://127.0.0.1:8000 (PORT, HOST, DEIDREVIEW_DATA)"
-	@echo "make setup         only install what running needs"
-	@echo "make setup-models  add what model workers need (torch, transformers, spaCy)"
-	@echo "make setup-dev     add what tests and linters need"
-	@echo "make test          all tests, on SQLite and on PostgreSQL"
-	@echo "make lint          ruff, mypy, import contracts"
-	@echo "make bench         speed and memory, measured here"
-	@echo "make quality       quality of the learned models, and review's effort as gold grows"
+	@echo "make setup         install the packages for running"
+	@echo "make setup-models  add the packages for model workers (torch, transformers, spaCy)"
+	@echo "make setup-dev     add the packages for tests and linters"
+	@echo "make test          run all tests, on SQLite and on PostgreSQL"
+	@echo "make coverage      show which lines the tests run, on SQLite; WHAT=tests/gold for a part"
+	@echo "make lint          run ruff, mypy, import contracts, djlint, codespell, vulture, ESLint, TypeScript"
+	@echo "make shell         open Django's shell on the data of make run (DEIDREVIEW_DATA)"
+	@echo "make debug         serve the data of make run with Django's debug toolbar, for this machine only"
+	@echo "make bench         measure speed and memory"
+	@echo "make quality       measure the quality of trained models, and the effort of review as gold grows"
 	@echo "make lock          pin the newest versions that pyproject.toml allows"
 
 run: setup
@@ -27,19 +32,29 @@ setup: $(STAMPS)/base
 setup-models: $(STAMPS)/models
 	@:
 
-setup-dev: $(STAMPS)/dev
+setup-dev: test-tools
+	@$(MAKE) --no-print-directory $(NODE_TOOLS)
+
+test-tools: $(STAMPS)/dev
 	@.ci/dev-packages
 
-test: setup-dev setup-models
+test: test-tools setup-models
 	@$(PY) -m tests.run
 
-lint: $(STAMPS)/dev
-	@$(PY) -m ruff check .
-	@$(PY) -m ruff format --check .
-	@DEIDREVIEW_SECRET_KEY=only-for-the-type-checker-only-for-the-type-checker $(PY) -m mypy deidreview annotations models_runtime
-	@$(VENV)/bin/lint-imports
+coverage: test-tools setup-models
+	@$(PY) -m coverage run -m pytest -q $(or $(WHAT),tests)
+	@$(PY) -m coverage report
 
-bench: setup-dev
+lint: $(STAMPS)/dev
+	@.ci/lint $(VENV)
+
+shell: setup
+	@$(PY) manage.py shell
+
+debug: $(STAMPS)/dev
+	@$(PY) manage.py runserver --settings deidreview.development.settings 127.0.0.1:$(or $(PORT),8000)
+
+bench: test-tools
 	@$(PY) -m fixtures.bench
 
 quality: $(STAMPS)/dev
@@ -50,7 +65,7 @@ lock:
 	@.ci/lock
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) node_modules
 
 $(STAMPS)/venv: .ci/make-venv
 	@.ci/make-venv $(VENV)
@@ -65,9 +80,16 @@ $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/base
 	@$(INSTALL) -r requirements-dev.lock
 	@touch $@
 
-# torch first and alone, exactly as pinned: pip then keeps the build it finds (a CPU one where there is one).
+# torch is installed last and alone, as pyproject.toml pins it: pip takes the build that it finds (a CPU build if there is one), whose
+# hash no lock file can know. Its dependencies are installed from the lock file before; only a GPU build adds more.
 $(STAMPS)/models: requirements-models.lock $(STAMPS)/base
 	@echo "Installing the model libraries (torch is large)"
-	@$(INSTALL) "$$(grep '^torch==' requirements-models.lock)"
 	@$(INSTALL) -r requirements-models.lock
+	@.ci/install $(VENV) "$$(grep -o 'torch==[0-9.]*' pyproject.toml)"
+	@touch $@
+
+# Install scripts of packages are not run, since no linter needs them.
+$(NODE_TOOLS): package-lock.json
+	@echo "Installing the linters of the browser code (npm)"
+	@npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@

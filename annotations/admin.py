@@ -1,7 +1,7 @@
-"""For administrators: accounts, and a look at how projects are set up.
+"""The administration pages: accounts, and the setup of projects (read-only).
 
-Whatever is an audit event elsewhere is read only here. Notes, spans, annotation sets and events are not here at all:
-no page of the admin shows the text of a note.
+Objects whose changes write audit events elsewhere are read-only here. Notes, spans, annotation sets and events are not
+registered, so no administration page shows the text of a note.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Category, Label, LabelSet, Membership, Project, User
 
-# Other packages' pages: unused here, showing secrets (the second factors), or replaced below (the log of sign-ins).
+# Pages of other packages that are unused, show secrets (second factors), or are replaced below (sign-in logs).
 UNUSED = [
     "axes.AccessLog",
     "axes.AccessFailureLog",
@@ -43,8 +43,8 @@ def _hide_unused() -> None:
 _hide_unused()
 
 
-class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # no generic when it runs
-    """Looked at here, changed on the project's own pages (which write the audit events)."""
+class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
+    """Read-only here. The project's own pages change these objects and write the audit events."""
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
         return False
@@ -57,18 +57,18 @@ class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # no generic when i
 
 
 @admin.register(AccessLog)
-class SignIns(ReadOnly, AccessLogAdmin):
+class SignIns(ReadOnly, AccessLogAdmin):  # type: ignore[misc]  # django-axes has no types
     pass
 
 
 @admin.register(AccessFailureLog)
-class FailedSignIns(ReadOnly, AccessFailureLogAdmin):
+class FailedSignIns(ReadOnly, AccessFailureLogAdmin):  # type: ignore[misc]  # django-axes has no types
     pass
 
 
 @admin.register(User)
-class People(UserAdmin):  # type: ignore[type-arg]  # no generic when it runs
-    """Accounts. An account that did work is switched off, never deleted: the work names it."""
+class People(UserAdmin):  # type: ignore[type-arg]  # not generic at run time
+    """Accounts. An account is deactivated, never deleted, because annotations and events refer to it."""
 
     list_display = ["username", "first_name", "last_name", "is_active", "is_staff", "last_login"]
     list_filter = ["is_active", "is_staff"]
@@ -84,20 +84,20 @@ class People(UserAdmin):  # type: ignore[type-arg]  # no generic when it runs
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    @admin.action(description=_("Switch two-factor sign-in off (app and codes lost)"), permissions=["change"])
+    @admin.action(description=_("Turn off two-factor sign-in (deletes app and codes)"), permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         authenticators = apps.get_model("mfa", "Authenticator").objects
         for person in queryset:
             authenticators.filter(user=person).delete()
-            self.log_change(request, person, "Switched two-factor sign-in off.")
-        self.message_user(request, _("Two-factor sign-in is off for the people you chose."), messages.SUCCESS)
+            self.log_change(request, person, "Turned off two-factor sign-in.")
+        self.message_user(request, _("Two-factor sign-in is off for the selected people."), messages.SUCCESS)
 
 
 @admin.register(Project)
 class Projects(ReadOnly):
     list_display = ["name", "slug", "language", "created_at", "created_by"]
     search_fields = ["name", "slug"]
-    fields = ["name", "slug", "language", "distribution", "readers_per_note", "created_at", "created_by"]
+    fields = ["name", "slug", "language", "distribution", "annotators_per_note", "created_at", "created_by"]
 
 
 @admin.register(Membership)
@@ -108,7 +108,7 @@ class Memberships(ReadOnly):
     search_fields = ["user__username", "project__slug"]
 
 
-class _Rows(admin.TabularInline):  # type: ignore[type-arg]  # no generic when it runs
+class _Rows(admin.TabularInline):  # type: ignore[type-arg]  # not generic at run time
     extra = 0
     can_delete = False
 

@@ -1,6 +1,6 @@
-"""Every page of `annotations`, by feature, what is asked for most first: patterns are tried in turn."""
+"""The URLs of all features, the most frequent ones first, because patterns are tried in order."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, URLResolver
 
 from annotations.accounts.urls import urlpatterns as accounts
 from annotations.adjudicate.urls import urlpatterns as adjudicate
@@ -15,7 +15,7 @@ from annotations.review.urls import urlpatterns as review
 from annotations.scores.urls import urlpatterns as scores
 from annotations.transfer.urls import urlpatterns as transfer
 
-urlpatterns: list[URLPattern] = [
+urlpatterns: list[URLPattern | URLResolver] = [
     *annotate,
     *notes,
     *review,

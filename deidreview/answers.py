@@ -1,4 +1,4 @@
-"""What kind of answer a request wants: a page, a fragment (htmx) or JSON (the annotate page's changes)."""
+"""The response to a person who is not signed in: a redirect for pages, 401 for scripts."""
 
 from urllib.parse import urlsplit
 
@@ -8,19 +8,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 
-
-def wants_json(request: HttpRequest) -> bool:
-    return (
-        request.headers.get("Accept", "").startswith("application/json") or request.content_type == "application/json"
-    )
+from annotations.core.requests import wants_fragment, wants_json
 
 
-def wants_fragment(request: HttpRequest) -> bool:
-    return request.headers.get("HX-Request") == "true"
-
-
-def _place(request: HttpRequest) -> str:
-    """Where to come back to after signing in: the page that is on screen, as a path."""
+def _return_path(request: HttpRequest) -> str:
+    """Return the path of the page on screen, to which the person returns after signing in."""
     if not wants_fragment(request):
         return request.get_full_path() if request.method in ("GET", "HEAD") else ""
     url = request.headers.get("HX-Current-URL", "")
@@ -30,14 +22,14 @@ def _place(request: HttpRequest) -> str:
 
 
 def ask_to_sign_in(request: HttpRequest) -> HttpResponse:
-    """A redirect for pages; 401 for scripts, which must not take the sign-in page for an answer.
+    """Redirect pages to the sign-in page. Scripts get 401, so that they don't take the sign-in page for a response.
 
-    htmx follows HX-Redirect whatever the status.
+    htmx follows HX-Redirect whatever the status is.
     """
     if wants_json(request):
         return JsonResponse({"error": "signed-out"}, status=401)
-    place = _place(request)
-    login = redirect_to_login(place).url if place else resolve_url(settings.LOGIN_URL)
+    path = _return_path(request)
+    login = redirect_to_login(path).url if path else resolve_url(settings.LOGIN_URL)
     if wants_fragment(request):
         return HttpResponse(status=401, headers={"HX-Redirect": login})
     return HttpResponse(status=302, headers={"Location": login})

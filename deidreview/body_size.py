@@ -1,4 +1,4 @@
-"""The size of a request, for web server and pages. No Django here: the web server reads this before set-up."""
+"""The limit on request bodies, for the web server and for pages. The web server reads it before Django is set up."""
 
-# The body of a request that is no upload: a form, an annotator's changes.
+# The limit for a request that is not an upload, such as a form or an annotator's changes.
 REQUEST_BYTES = 2_621_440

@@ -1,35 +1,42 @@
-"""The boundary: every request is looked at here before a view sees it.
+"""The boundary: every request is checked here before a view gets it.
 
-Refused are NUL and half a surrogate pair, which no database takes, wherever they stand: in the address, the query, a
-header, a field, the name of a file, JSON. So are numbers in an address that no column can hold, and text that is not
-UTF-8 by its own word. JSON is read here, once and strictly, and only from the person whose page sends it.
+Refused are NUL and unpaired surrogates, which no database accepts, in the URL, the query, a header, a field, a file
+name or JSON. Also refused are numbers in a URL that are too large for a column, and text that declares another encoding
+than UTF-8. JSON is read here, once and strictly, and only from the person whose page sends it.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.conf import settings
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.options import TO_FIELD_VAR
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.request import UnreadablePostError
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from annotations.core.requests import wants_fragment, wants_json
 from annotations.domain.names import unkeepable
 from annotations.domain.numbers import MAX_ID
 from annotations.domain.strict_json import JsonError, read_object
-from deidreview.answers import wants_fragment, wants_json
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 JSON = "application/json"
 UTF_8 = ("", "utf-8", "utf8")
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
+# In the admin: a number with this many digits fits every column and every part of a date.
+MAX_DIGITS = 9
+MAX_SEARCH = 200
 # Django's own cookie for messages has no setting for its name.
 COOKIES = (settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME, "messages")
 
 
 class Malformed(Exception):
-    """Why a request is refused, as a sentence, and with which status."""
+    """The reason for refusing a request, as a sentence, with the status."""
 
     def __init__(self, message: str, *, status: int = 400, code: str = "malformed") -> None:
         super().__init__(message)
@@ -37,7 +44,7 @@ class Malformed(Exception):
 
 
 class Boundary:
-    """Middleware; the first that looks at what was sent."""
+    """Middleware that checks the URL, the headers and form fields."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -51,16 +58,18 @@ class Boundary:
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: dict[str, Any]) -> HttpResponse | None:
         if any(isinstance(value, int) and value > MAX_ID for value in kwargs.values()):
-            raise Http404("no such number")
+            raise Http404("The number is too large for an id.")
         try:
             _check_form(request)
+            if request.resolver_match is not None and request.resolver_match.app_name == "admin":
+                _check_admin(request)
         except Malformed as refused:
             return _answer(request, refused)
         return None
 
 
 class JsonBody:
-    """Middleware that reads JSON, once it is known who sends it and that the form token is right."""
+    """Middleware that reads JSON, after the sender and the CSRF token were checked."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -78,19 +87,19 @@ class JsonBody:
         return None
 
 
-# ── What comes before the body ───────────────────────────────────────────────────────────────────────────────────────
+# ── The head ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _check_head(request: HttpRequest) -> None:
     if (request.content_params or {}).get("charset", "").lower() not in UTF_8:
         raise Malformed(_("The request is not in UTF-8. Send it in UTF-8."), status=415)
     for name in COOKIES:
-        # Left out and not refused: nobody could send a request without it again.
+        # The cookie is ignored: if it were refused, this browser could never send a valid request again.
         if unkeepable(request.COOKIES.get(name, "")):
             del request.COOKIES[name]
     headers = (value for name, value in request.META.items() if name.startswith("HTTP_") and name != "HTTP_COOKIE")
     if unkeepable(request.path_info) or any(map(unkeepable, headers)):
-        raise Malformed(_("The address or a header holds a character that can't be kept."))
+        raise Malformed(_("The address or a header contains a character that can't be stored."))
     _check_texts(texts for field in request.GET.lists() for texts in _texts(field))
 
 
@@ -103,8 +112,30 @@ def _texts(field: tuple[str, list[Any]]) -> Iterator[str]:
 def _check_texts(texts: Iterator[str]) -> None:
     if any(map(unkeepable, texts)):
         raise Malformed(
-            _("A field holds a character that can't be kept (NUL or half a surrogate pair). Take it out and try again.")
+            _(
+                "A field contains a character that can't be stored (NUL or an unpaired surrogate). "
+                "Remove it and try again."
+            )
         )
+
+
+# ── The admin ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _check_admin(request: HttpRequest) -> None:
+    """Refuse values that Django's admin would pass on unchecked: numbers, search words, names of fields."""
+    for name, values in request.GET.lists():
+        for value in map(str, values):
+            if name == SEARCH_VAR:
+                if len(value) > MAX_SEARCH:
+                    raise Malformed(_("The search can have at most %(most)s characters.") % {"most": MAX_SEARCH})
+            elif any(len(digits) > MAX_DIGITS for digits in re.findall(r"\d+", value)):
+                raise Malformed(_("A number in the address can have at most %(most)s digits.") % {"most": MAX_DIGITS})
+    chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
+    if not all(one.isascii() and one.isdecimal() and len(one) <= MAX_DIGITS for one in chosen):
+        raise Malformed(_("The selection contains an item that is not in the list. Reload the page."))
+    if "" in (*request.GET.getlist(TO_FIELD_VAR), *request.POST.getlist(TO_FIELD_VAR)):
+        raise Malformed(_("The address does not name a field. Open the page from its list."))
 
 
 # ── The body ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -116,8 +147,8 @@ def _check_form(request: HttpRequest) -> None:
     try:
         fields, files = request.POST, request.FILES
     except (UnreadablePostError, LookupError):
-        # The connection broke; or a part names an encoding that Python knows as something else.
-        raise Malformed(_("The form could not be read. Send it again.")) from None
+        # The connection broke, or a part names an encoding that Python can't decode text with.
+        raise Malformed(_("The form could not be read. Send the form again.")) from None
     _check_texts(text for field in fields.lists() for text in _texts(field))
     _check_texts(text for name, sent in files.lists() for text in (name, *(str(file.name) for file in sent)))
 
@@ -130,14 +161,14 @@ def _json_of(request: HttpRequest) -> dict[str, Any]:
     except RequestDataTooBig:
         raise Malformed(_("The request is too large."), status=413, code="too-large") from None
     except UnreadablePostError:
-        raise Malformed(_("The request could not be read. Send it again.")) from None
+        raise Malformed(_("The request could not be read. Send the request again.")) from None
     if "person" not in found:
-        raise Malformed(_("The field 'person' is missing: the id of whose page this is."))
+        raise Malformed(_("The field “person” is missing. Enter the ID of the signed-in person."))
     person = found["person"]
-    # A page of somebody who is no longer signed in must not save, or decide, as somebody else.
+    # A page of a person who is no longer signed in must not save as the person who is.
     if type(person) is not int or person != request.user.pk:
         raise Malformed(
-            _("Somebody else is signed in now in this browser. Nothing was saved. Sign in as yourself to save."),
+            _("Another person is signed in in this browser. Nothing was saved. Sign in as yourself to save."),
             status=409,
             code="person",
         )
@@ -148,7 +179,7 @@ def _answer(request: HttpRequest, refused: Malformed) -> HttpResponse:
     if wants_json(request):
         return JsonResponse({"error": refused.code, "message": str(refused)}, status=refused.status)
     if wants_fragment(request):
-        # Plain text is what base.js shows above the page as it is.
+        # base.js shows plain text above the page as it is.
         return HttpResponse(str(refused), status=refused.status, content_type="text/plain; charset=utf-8")
-    page = render_to_string("errors/malformed.html", {"told": str(refused), "status": refused.status})
+    page = render_to_string("errors/malformed.html", {"message": str(refused), "status": refused.status})
     return HttpResponse(page, status=refused.status)

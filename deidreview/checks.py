@@ -1,4 +1,4 @@
-"""What a start warns of: settings that work, and protect less than whoever made them may think."""
+"""Warnings at the start, about settings that work but protect less than one may think."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from django.core.checks import CheckMessage, Warning, register
 
 @register("start")
 def proxies_named(app_configs: Any, **_: Any) -> list[CheckMessage]:
-    """HTTPS always comes through a proxy: the product's own server has no certificate."""
+    """Warn if HTTPS is on without a proxy. HTTPS needs a proxy, since the app's own server has no certificate."""
     if not settings.HTTPS or settings.PROXIES:
         return []
     return [
         Warning(
-            "DEIDREVIEW_PROXIES: HTTPS is on and no proxy is named. Everybody seems to come from the proxy's address, "
-            "so one person's wrong passwords can lock a colleague out.",
-            hint="Set it to the number of proxies in front, usually 1; see docs/operations.md.",
+            "DEIDREVIEW_PROXIES: HTTPS is on and the number of proxies is 0. All people seem to have the proxy's "
+            "address, so one person's wrong passwords can lock a colleague out.",
+            hint="Set DEIDREVIEW_PROXIES to the number of proxies, usually 1. See docs/operations.md.",
             id="deidreview.W001",
         )
     ]

@@ -1,4 +1,4 @@
-"""How every form is drawn: our field group (label, field, help, error) in place of Django's."""
+"""Rendering of all forms with our own field template (label, field, help, error)."""
 
 from django.forms.renderers import TemplatesSetting
 

@@ -1,6 +1,6 @@
 """The web server's settings: `gunicorn -c python:deidreview.gunicorn deidreview.wsgi`.
 
-Under `make run` the supervisor hands the listening socket over; at full size HOST and PORT say where to listen.
+Under `make run` the supervisor passes the listening socket; otherwise HOST and PORT say where to listen.
 """
 
 import ctypes
@@ -14,17 +14,17 @@ from typing import Any
 def _number(name: str, default: int) -> int:
     value = os.environ.get(name, "") or str(default)
     if not value.isdigit() or int(value) < 1:
-        raise SystemExit(f"deidreview: {name}: {value!r} is not a whole number above 0")
+        raise SystemExit(f"deidreview: {name}: “{value}” is not a whole number above 0.")
     return int(value)
 
 
-_handed_over = os.environ.get("DEIDREVIEW_LISTEN_FD")
-bind = f"fd://{_handed_over}" if _handed_over else f"{os.environ.get('HOST', '127.0.0.1')}:{_number('PORT', 8000)}"
+_passed_socket = os.environ.get("DEIDREVIEW_LISTEN_FD")
+bind = f"fd://{_passed_socket}" if _passed_socket else f"{os.environ.get('HOST', '127.0.0.1')}:{_number('PORT', 8000)}"
 
 worker_class = "deidreview.web_worker.Worker"
 workers = _number("DEIDREVIEW_WEB_PROCESSES", 2)
 threads = _number("DEIDREVIEW_WEB_THREADS", 4)
-# Loaded once and forked: the processes share what they only read.
+# The app is loaded once and forked, so that the processes share the memory that they only read.
 preload_app = True
 timeout = 120
 graceful_timeout = 10
@@ -34,26 +34,38 @@ umask = 0o077
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
 control_socket_disable = True
 loglevel = "warning"
-# No access log: the audit events say who read which note, and a URL can hold a search.
+# No access log: the audit log says who read which note, and a URL can contain search words.
 accesslog = None
+FIRST_TEMPLATES = ("base.html", "account/login.html")
+
+
+def load_pages() -> None:
+    """Load the code of all pages and the templates of the first one, without access to database or static files."""
+    from django.template import engines
+    from django.urls import get_resolver
+
+    get_resolver().reverse_dict  # noqa: B018 - reading the property loads all URL patterns
+    for engine in engines.all():
+        for name in FIRST_TEMPLATES:
+            engine.get_template(name)
 
 
 def when_ready(server: Any) -> None:
-    """Load the pages' code too, once for all processes. Out of the collector's way it stays shared between them."""
+    """Load the pages' code once for all processes, and freeze it for the garbage collector so that it stays shared."""
     from django.core.checks import run_checks
     from django.db import connections
-    from django.urls import get_resolver
 
-    # Under `make run` the step before has said so.
-    for found in [] if _handed_over else run_checks(tags=["start"]):
+    # Under `make run` the database step has printed these warnings.
+    for found in [] if _passed_socket else run_checks(tags=["start"]):
         print(f"deidreview: {found.msg} {found.hint}", file=sys.stderr, flush=True)
-    get_resolver()._populate()
+    load_pages()
     # A connection must not cross a fork.
     connections.close_all()
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def post_fork(server: Any, worker: Any) -> None:
-    """A worker whose master was killed must not linger."""
+    """End the worker when its master dies, even by kill -9."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG

@@ -1,7 +1,7 @@
-"""What one person may ask of the web server: so many requests in ten seconds, and not all threads at once.
+"""Limits on the requests of one person: a number of requests in ten seconds, and a share of the threads.
 
-Work by hand, and an outbox that sends what an outage held back, stay far below both. Whoever goes beyond is answered
-with 429, a sentence and Retry-After; the scripts of the pages wait and send again.
+Manual work stays far below both limits, also when a page sends the changes that an outage held back. A request beyond a
+limit is answered with 429, a sentence and Retry-After; the scripts of the pages wait and send the request again.
 """
 
 import mmap
@@ -18,32 +18,32 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from annotations.accounts.services.lockout import client_ip
 from annotations.core.errors import LimitReached
-from deidreview.answers import wants_fragment, wants_json
-from deidreview.lockout import client_ip
+from annotations.core.requests import wants_fragment, wants_json
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
-# Asked by load balancers, always from the same addresses.
+# Load balancers request this path, always from the same addresses.
 FREE = ("/healthz",)
-# Seconds that a request beyond one's share of the threads waits for one of the same person's to end.
+# Seconds that a request beyond a person's share of the threads waits until another request of that person ends.
 PATIENCE = 0.5
 
 
 class Windows:
-    """Requests of each person in the present window, in memory that all web processes of one machine share.
+    """Requests of each person in the current window, in memory that all web processes of one machine share.
 
-    Forked web processes inherit it; without a fork a process counts for itself. Counting takes no lock: two processes
-    that count at the very same moment may lose one of the two, which lets a person make a few requests more.
+    Forked web processes inherit the memory; without a fork a process counts alone. Counting takes no lock: if two
+    processes count at the same moment, one count may be lost, which lets a person make a few more requests.
     """
 
     SLOTS: Final = 8192
 
     def __init__(self) -> None:
-        # For each slot the window's number and the requests in it.
+        # For each slot: the number of the window, and the requests in it.
         self._cells = memoryview(mmap.mmap(-1, 16 * self.SLOTS)).cast("Q")
 
     def count(self, slot: int, weight: int = 1) -> int:
-        """Count a request as `weight` of them, and say how many there are in this window."""
+        """Count a request as `weight` requests. Return the total of this window."""
         window, at = int(time.time() // settings.REQUEST_WINDOW_SECONDS), 2 * (slot % self.SLOTS)
         if self._cells[at] != window:
             self._cells[at], self._cells[at + 1] = window, 0
@@ -56,18 +56,18 @@ class Windows:
 
 
 class Threads:
-    """Who has how many of this process's threads. A person gets half of them; one request more waits for a moment."""
+    """The threads of this process by person. A person gets half of them; a further request waits for a moment."""
 
     def __init__(self, threads: int) -> None:
         self.share = max(1, threads // 2)
-        # At least one thread stays for others, also while somebody waits.
+        # At least one thread stays free for other people, even while a request waits.
         self._waiters = max(0, threads - self.share - 1)
         self._free = Condition()
         self._held: Counter[int] = Counter()
         self._waiting: Counter[int] = Counter()
 
     def take(self, who: int) -> bool:
-        """Whether there is a thread for this request; it must be given back then."""
+        """Take a thread for this request. Return whether there was one; it must be given back afterwards."""
         with self._free:
             if self._held[who] >= self.share and not self._wait(who):
                 return False
@@ -96,14 +96,14 @@ class Threads:
 
 
 windows = Windows()
-# People's slots lie apart from addresses'.
+# The first half of the slots is for people, the second for addresses.
 HALF = Windows.SLOTS // 2
-# So many requests is a form that a stranger sends: checking a password takes a while.
+# A form sent without signing in counts as this many requests, because checking a password takes long.
 SENT = 10
 
 
 class RequestLimits:
-    """Counts requests by person, or by address where nobody is signed in; answers what is beyond a limit with 429."""
+    """Middleware that counts requests by person, or by address without sign-in, and answers 429 beyond a limit."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -125,14 +125,14 @@ class RequestLimits:
             self._threads.give_back(who)
 
     def _stranger(self, request: HttpRequest) -> HttpResponse:
-        """Many people may share an address, so their threads aren't counted; but trying passwords is slow."""
+        """Answer a request without sign-in. Many people may share an address, so threads are not limited."""
         slot = HALF + zlib.crc32(client_ip(request).encode()) % HALF
         if windows.count(slot, SENT if request.method == "POST" else 1) > settings.ANONYMOUS_PER_WINDOW:
             return _too_fast(request)
         return self._get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """A limit that a view ran into, of jobs say."""
+        """Answer a limit that a view reached, for example on jobs."""
         if not isinstance(exception, LimitReached):
             return None
         return _refused(request, str(exception), exception.code, exception.retry_after)
@@ -144,22 +144,22 @@ def _too_fast(request: HttpRequest) -> HttpResponse:
 
 
 def _fast() -> str:
-    return _("You sent more requests than the server takes at a time. Wait a few seconds, then try again.")
+    return _("You sent too many requests at a time. Wait a few seconds, then try again.")
 
 
 def uploading(request: HttpRequest) -> HttpResponse:
-    message = _("You are sending other files at the moment. Wait until they have arrived, then send these.")
+    message = _("Another upload of yours is still running. Wait until it finishes, then upload these files.")
     return _refused(request, message, "uploads", settings.REQUEST_WINDOW_SECONDS)
 
 
 def _jobs(request: HttpRequest, code: str) -> str:
-    """Where the project's jobs are listed, if it is jobs that are too many."""
+    """Return the URL of the project's jobs if the limit on jobs was reached."""
     slug = request.resolver_match.kwargs.get("slug", "") if code == "jobs" and request.resolver_match else ""
     return reverse("jobs", args=[slug]) if slug else ""
 
 
 def _refused(request: HttpRequest, message: str, code: str, retry_after: int) -> HttpResponse:
-    """The sentence as JSON for scripts, as plain text for htmx, which shows it above the page, else as a page."""
+    """Send the message as JSON for scripts, as plain text for htmx, which shows it above the page, or as a page."""
     if wants_json(request):
         response: HttpResponse = JsonResponse({"error": code, "message": message}, status=429)
     elif wants_fragment(request):

@@ -1,4 +1,4 @@
-"""Log lines without note text: request bodies, SQL parameters, exception messages never reach a log."""
+"""Log lines without note text: request bodies, SQL parameters and exception messages never reach a log."""
 
 import logging
 import re
@@ -10,21 +10,21 @@ _TRACEBACK = "Traceback (most recent call last)"
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<name>[\w<>.]+)', re.MULTILINE)
 
 
-def _place(frames: list[str]) -> str:
+def _locations(frames: list[str]) -> str:
     return " < ".join(reversed(frames[-6:]))
 
 
 def _quiet(value: Any) -> Any:
-    """An argument of a log message: of exceptions the type, of formatted tracebacks the places."""
+    """Reduce an argument of a log message: an exception to its type, a formatted traceback to its code locations."""
     if isinstance(value, BaseException):
         return type(value).__name__
     if isinstance(value, str) and _TRACEBACK in value:
-        return "exception at " + _place([f"{m['file']}:{m['line']} {m['name']}" for m in _FRAME.finditer(value)])
+        return "exception at " + _locations([f"{m['file']}:{m['line']} {m['name']}" for m in _FRAME.finditer(value)])
     return value
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and what it came from."""
+    """Yield an exception and its causes."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -33,9 +33,9 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _without_messages(record: logging.LogRecord) -> None:
-    """Django logs some exceptions by their message (django.security.*); so may anybody with an f-string."""
+    """Replace exception messages in the line by their types. Django's django.security.* loggers log messages."""
     error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-    # A DisallowedHost quotes the Host header only, which the administrator wants to see.
+    # A DisallowedHost quotes only the Host header, which the administrator needs to see.
     if error is None or record.name == "django.security.DisallowedHost":
         return
     line = record.getMessage()
@@ -46,7 +46,7 @@ def _without_messages(record: logging.LogRecord) -> None:
 
 
 class NoNoteText(logging.Filter):
-    """Takes out what could quote a note: SQL with its parameters, request objects, exceptions' messages."""
+    """Removes everything that could quote a note: SQL with its parameters, request objects, exception messages."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.startswith("django.db.backends"):
@@ -64,13 +64,13 @@ class NoNoteText(logging.Filter):
 
 
 class LineFormatter(logging.Formatter):
-    """One line an entry. Of an exception: its type and where, not its message, which may quote data."""
+    """Writes each entry as one line, and an exception as its type and location, since its message may quote data."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        # Another handler may have left the whole traceback here.
+        # Another handler may have stored the whole traceback here.
         record.exc_text = None
         line = super().format(record)
         record.exc_text = None
@@ -80,7 +80,7 @@ class LineFormatter(logging.Formatter):
     def formatException(self, ei: Any) -> str:
         kind, _, trace = ei
         frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)]
-        return f"{kind.__name__ if kind else 'exception'} at {_place(frames)}"
+        return f"{kind.__name__ if kind else 'exception'} at {_locations(frames)}"
 
     def formatStack(self, stack_info: str) -> str:
         return str(_quiet(f"{_TRACEBACK}\n{stack_info}"))

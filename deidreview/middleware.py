@@ -1,4 +1,4 @@
-"""Headers for every answer, sign-in for every page, and the automatic logoff."""
+"""Headers for every response, sign-in for every page, and the automatic logoff."""
 
 import time
 from collections.abc import Callable
@@ -14,26 +14,27 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.functional import cached_property
 from django.utils.translation import ngettext
 
-from deidreview.answers import ask_to_sign_in, wants_json
+from annotations.core.requests import wants_json
+from deidreview.answers import ask_to_sign_in
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
-# A session row is rewritten at most this often: a span must not cost a second commit.
+# A session row is written at most this often, so that saving a span needs no second commit.
 TOUCH_SECONDS = 60
-# Requests that a page makes by itself (progress of a job) carry this header: they are no sign of a person.
+# Requests that a page makes by itself (progress of a job) have this header. They don't count as activity of the person.
 BACKGROUND_HEADER = "X-Background"
-# Words of the interface, under an address that changes with them (deidreview.catalogue).
+# Texts of the interface, under a URL that changes with them (deidreview.catalog).
 SCRIPT_WORDS = "/words/"
 
 
 def response_headers(get_response: GetResponse) -> GetResponse:
-    """Nothing that holds note text may stay in a cache; powerful browser features are off."""
+    """Keep everything that may contain note text out of caches, and switch powerful browser features off."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         if request.path_info.startswith(SCRIPT_WORDS):
             response.headers.setdefault("Cache-Control", "no-store")
         elif not request.path.startswith(settings.STATIC_URL):
-            # Stronger than what a view asked for: "private" alone would still let the browser keep a page on disk.
+            # This overrides the view's header: "private" alone would still let the browser keep a page on disk.
             response.headers["Cache-Control"] = "no-store"
         response.headers.setdefault(
             "Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
@@ -45,7 +46,7 @@ def response_headers(get_response: GetResponse) -> GetResponse:
 
 
 class ContentSecurityPolicy(CSPMiddleware):
-    """django-csp, which writes the policy anew for every answer; the usual one is written once here."""
+    """django-csp builds the policy for every response; this class builds the usual policy only once."""
 
     SPECIAL = ("_csp_config", "_csp_update", "_csp_replace", "_csp_exempt")
 
@@ -54,7 +55,7 @@ class ContentSecurityPolicy(CSPMiddleware):
         return str(build_policy())
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        # A nonce was used, or a view asked for something else.
+        # A nonce was used, or a view needs another policy.
         if hasattr(request, "_csp_nonce") or any(name in response.__dict__ for name in self.SPECIAL):
             return super().process_response(request, response)
         response.headers.setdefault("Content-Security-Policy", self.usual)
@@ -62,22 +63,22 @@ class ContentSecurityPolicy(CSPMiddleware):
 
 
 class SignInRequired(LoginRequiredMiddleware):
-    """Every view wants a signed-in person unless it says otherwise; scripts get 401 in place of a redirect."""
+    """Requires sign-in for every view that doesn't say otherwise; scripts get 401 instead of a redirect."""
 
     def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponse:  # type: ignore[override]  # narrower
         return ask_to_sign_in(request)
 
 
 def is_idle(request: HttpRequest) -> bool:
-    """Whether the session's owner did nothing for IDLE_MINUTES."""
+    """Say whether the session's owner was inactive for IDLE_MINUTES."""
     now = int(time.time())
     return now - int(request.session.get("seen", now)) > settings.IDLE_MINUTES * 60
 
 
 def idle_logoff(get_response: GetResponse) -> GetResponse:
-    """Sign out whoever did nothing for IDLE_MINUTES (HIPAA, 45 CFR 164.312(a)(2)(iii): automatic logoff).
+    """Sign people out after IDLE_MINUTES without activity (HIPAA, 45 CFR 164.312(a)(2)(iii): automatic logoff).
 
-    Never late; up to TOUCH_SECONDS early.
+    The logoff is never late, and up to TOUCH_SECONDS early.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -100,7 +101,7 @@ def idle_logoff(get_response: GetResponse) -> GetResponse:
 
 def _signed_out(minutes: int) -> str:
     return ngettext(
-        "You were signed out after %(count)d minute without activity. Everything saved before is kept.",
-        "You were signed out after %(count)d minutes without activity. Everything saved before is kept.",
+        "You were signed out after %(count)d minute without activity. Your saved work is kept.",
+        "You were signed out after %(count)d minutes without activity. Your saved work is kept.",
         minutes,
     ) % {"count": minutes}

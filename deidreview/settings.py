@@ -1,6 +1,6 @@
-"""All configuration. The environment is read and checked here and nowhere else.
+"""All configuration. The environment is read and checked only here.
 
-A malformed value stops the start with one clear line (ImproperlyConfigured names the variable and what it takes).
+A malformed value stops the start with one line: ImproperlyConfigured names the variable and its valid values.
 """
 
 import os
@@ -23,28 +23,28 @@ VERSION = "0.1.0"
 env = environ.Env()
 
 
-def _read(kind: str, name: str, default: Any, takes: str) -> Any:
-    """One environment value, or a clear word on what the variable takes."""
+def _read(kind: str, name: str, default: Any, expected: str) -> Any:
+    """Read one environment variable. The error says what is expected."""
     try:
         return getattr(env, kind)(name, default=default)
     except (ValueError, TypeError, environ.ImproperlyConfigured) as error:
-        raise ImproperlyConfigured(f"{name}: {env.str(name, default='')!r} is not {takes}") from error
+        raise ImproperlyConfigured(f"{name}: “{env.str(name, default='')}” is not {expected}.") from error
 
 
 def _yes_no(name: str) -> bool:
-    """Strict: a typing error must not quietly switch HTTPS off."""
+    """Read a switch strictly: a typing error must not silently switch HTTPS off."""
     value = str(env.str(name, default="")).strip().lower()
     if value in ("true", "yes", "on", "1"):
         return True
     if value in ("false", "no", "off", "0", ""):
         return False
-    raise ImproperlyConfigured(f"{name}: {value!r} is not true or false")
+    raise ImproperlyConfigured(f"{name}: “{value}” is not true or false.")
 
 
 def _one_of(name: str, default: str, choices: list[str]) -> str:
     value = str(env.str(name, default=default)) or default
     if value not in choices:
-        raise ImproperlyConfigured(f"{name}: {value!r} is not one of {', '.join(choices)}")
+        raise ImproperlyConfigured(f"{name}: “{value}” is not one of {', '.join(choices)}.")
     return value
 
 
@@ -53,20 +53,20 @@ def _time_zone() -> str:
     try:
         return ZoneInfo(value).key
     except (KeyError, ValueError, OSError) as error:
-        raise ImproperlyConfigured(f"TZ: {value!r} is not a time zone name such as Europe/Rome") from error
+        raise ImproperlyConfigured(f"TZ: “{value}” is not a time zone name such as Europe/Rome.") from error
 
 
 def _positive(name: str, default: int) -> int:
     value: int = _read("int", name, default, "a whole number")
     if value < 1:
-        raise ImproperlyConfigured(f"{name}: {value} is not a number above 0")
+        raise ImproperlyConfigured(f"{name}: {value} is not a number above 0.")
     return value
 
 
 def _count(name: str) -> int:
     value: int = _read("int", name, 0, "a whole number")
     if value < 0:
-        raise ImproperlyConfigured(f"{name}: {value} is below 0; it takes a count, 0 or more")
+        raise ImproperlyConfigured(f"{name}: {value} is below 0. Set it to 0 or more.")
     return value
 
 
@@ -77,15 +77,15 @@ DEBUG = _yes_no("DEIDREVIEW_DEBUG")
 
 
 def _secret_key() -> str:
-    """From the environment, else the file that the run command wrote in the data folder; never a built-in one."""
+    """Read the key from the environment, otherwise from the file in the data folder. There is no built-in key."""
     key = str(env.str("DEIDREVIEW_SECRET_KEY", default=""))
     file = DATA_DIR / "secret_key"
     if not key and file.is_file():
         key = file.read_text().strip()
     if len(key) < 40:
         raise ImproperlyConfigured(
-            "DEIDREVIEW_SECRET_KEY: set a random value of at least 40 characters "
-            f"(none in the environment, none in {file}; `make run` writes one there)"
+            "DEIDREVIEW_SECRET_KEY: Set a random value of at least 40 characters. "
+            f"Neither the environment nor {file}, where `make run` writes one, has such a value."
         )
     return key
 
@@ -96,9 +96,9 @@ ALLOWED_HOSTS: list[str] = _read(
 )
 CSRF_TRUSTED_ORIGINS: list[str] = _read("list", "DEIDREVIEW_ORIGINS", [], "a list of origins such as https://host")
 if not all(origin.startswith(("https://", "http://")) for origin in CSRF_TRUSTED_ORIGINS):
-    raise ImproperlyConfigured("DEIDREVIEW_ORIGINS: every origin begins with https:// or http://")
+    raise ImproperlyConfigured("DEIDREVIEW_ORIGINS: Every origin must begin with https:// or http://.")
 HTTPS = _yes_no("DEIDREVIEW_HTTPS")
-# How many proxies of our own each request passes. So many addresses at the end of X-Forwarded-For are believed.
+# How many proxies of the deployment each request passes. That many addresses at the end of X-Forwarded-For are trusted.
 PROXIES = _count("DEIDREVIEW_PROXIES")
 
 # ── Database ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -108,31 +108,33 @@ DEFAULT_DATABASE_URL = f"sqlite:///{quote(str(DATA_DIR / 'deidreview.sqlite3'))}
 def _database() -> dict[str, Any]:
     url = str(env.str("DATABASE_URL", default=DEFAULT_DATABASE_URL))
     if not url.startswith(("postgres://", "postgresql://", "sqlite:///")):
-        raise ImproperlyConfigured("DATABASE_URL: only postgres:// and sqlite:/// are supported")
+        raise ImproperlyConfigured("DATABASE_URL: Only postgres:// and sqlite:/// are supported.")
     try:
         config: dict[str, Any] = dict(env.db_url_config(url))
     except Exception as error:
-        raise ImproperlyConfigured("DATABASE_URL: not a database URL (postgres://… or sqlite:///…)") from error
+        raise ImproperlyConfigured(
+            "DATABASE_URL: The value is not a database URL (postgres://… or sqlite:///…)."
+        ) from error
     engine = config.get("ENGINE", "")
     if engine.endswith("sqlite3"):
         config["ENGINE"] = "deidreview.sqlite3"
         config["OPTIONS"] = {
-            # IMMEDIATE: a transaction that will write takes its turn at once instead of failing half way.
+            # IMMEDIATE: a writing transaction waits for its turn at its start instead of failing half way.
             "transaction_mode": "IMMEDIATE",
             "timeout": 30,
             # FULL: an acknowledged span is on disk.
             "init_command": (
                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
-                # Pages that many changes share go from the log to the file once for all of them.
+                # A long log: a page that many changes touch is copied to the database file once for all of them.
                 "PRAGMA wal_autocheckpoint=4000; PRAGMA cache_size=-8000; PRAGMA mmap_size=134217728; "
-                # What is deleted is gone from the file too; one large import must not leave a log of gigabytes behind.
+                # Deleted text is overwritten in the file. One large import must not leave a log of gigabytes behind.
                 "PRAGMA secure_delete=ON; PRAGMA journal_size_limit=67108864;"
             ),
         }
     elif engine.endswith("postgresql"):
         config["CONN_HEALTH_CHECKS"] = True
     else:
-        raise ImproperlyConfigured("DATABASE_URL: only postgres:// and sqlite:/// are supported")
+        raise ImproperlyConfigured("DATABASE_URL: Only postgres:// and sqlite:/// are supported.")
     config["CONN_MAX_AGE"] = None
     return config
 
@@ -145,16 +147,18 @@ REDIS_URL: str = _read("str", "REDIS_URL", f"unix://{quote(str(DATA_DIR / 'redis
 
 
 def _check_redis(url: str) -> None:
-    """Whoever writes to Redis decides which jobs workers look at, and when: over a network it asks who that is."""
+    """Require authentication over a network: whoever writes to Redis decides which jobs workers look at, and when."""
     if not url.startswith(("redis://", "rediss://", "unix://")):
-        raise ImproperlyConfigured("REDIS_URL: begins with redis://, rediss:// or unix://")
+        raise ImproperlyConfigured("REDIS_URL: The value must begin with redis://, rediss:// or unix://.")
     try:
-        parts: Any = parse_url(url)  # type: ignore[no-untyped-call]
+        parts: Any = parse_url(url)  # type: ignore[no-untyped-call]  # redis has no types there
     except ValueError as error:
-        raise ImproperlyConfigured("REDIS_URL: not a Redis URL, such as redis://:password@host:6379/0") from error
+        raise ImproperlyConfigured(
+            "REDIS_URL: The value is not a Redis URL such as redis://:password@host:6379/0."
+        ) from error
     if url.startswith("redis://") and not parts.get("password") and not _is_loopback(parts.get("host", "localhost")):
         raise ImproperlyConfigured(
-            "REDIS_URL: a Redis on another machine needs a password (redis://:password@host:6379/0) or TLS (rediss://)"
+            "REDIS_URL: A Redis on another machine needs a password (redis://:password@host:6379/0) or TLS (rediss://)."
         )
 
 
@@ -166,15 +170,15 @@ def _is_loopback(host: str) -> bool:
 
 
 _check_redis(REDIS_URL)
-# JSON, not pickle. Workers read no RQ job at all (annotations.jobs.services.worker), so this is a second barrier.
+# JSON, not pickle: a second barrier, since workers read no data of RQ's jobs (annotations.jobs.services.worker).
 _QUEUE = {"URL": REDIS_URL, "DEFAULT_TIMEOUT": -1, "SERIALIZER": "rq.serializers.JSONSerializer"}
 RQ_QUEUES = {"cpu": _QUEUE, "gpu": _QUEUE, "llm": _QUEUE}
 JOB_LEASE_SECONDS = _positive("DEIDREVIEW_LEASE_SECONDS", 30)
 RELAY_INTERVAL_SECONDS = 1.0
-# A further worker joins a run that would go on for longer than this without it: it has a model to load first.
+# Another worker joins a run only if the run would take longer than this, since the worker must load the model first.
 JOB_JOIN_SECONDS = 10.0
 
-# ── Language models: the servers that notes may be sent to ───────────────────────────────────────────────────────────
+# ── Language models: servers to which notes may be sent ──────────────────────────────────────────────────────────────
 try:
     LLM_SERVERS = read_servers(os.environ)
 except ValueError as error:
@@ -183,7 +187,7 @@ except ValueError as error:
 # ── Limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 UPLOAD_MAX_BYTES = _positive("DEIDREVIEW_UPLOAD_MB", 200) * 1024 * 1024
 NOTE_MAX_BYTES = _positive("DEIDREVIEW_NOTE_MB", 5) * 1024 * 1024
-# What one person may ask of the web server (deidreview.limits); far above what somebody does by hand.
+# How many requests a person may make (deidreview.limits); far more than manual work needs.
 REQUESTS_PER_WINDOW, ANONYMOUS_PER_WINDOW, REQUEST_WINDOW_SECONDS = 3000, 600, 10
 WEB_THREADS = _positive("DEIDREVIEW_WEB_THREADS", 4)
 STORED_FILE_HOURS = _positive("DEIDREVIEW_FILE_HOURS", 24)
@@ -242,7 +246,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "deidreview.boundary.Boundary",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    # Before anything that reads a body, after what knows who sends it.
+    # Before any middleware that reads a body, after the session that says who sends it.
     "deidreview.uploads.upload_limit",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -270,7 +274,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "deidreview.catalogue.script_words_address",
+                "deidreview.catalog.script_words_address",
             ],
         },
     },
@@ -280,7 +284,7 @@ FORM_RENDERER = "deidreview.forms.Renderer"
 # ── People ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "deidreview.accounts.Backend",
+    "allauth.account.auth_backends.AuthenticationBackend",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -291,55 +295,54 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "projects"
 LOGOUT_REDIRECT_URL = "account_login"
-ACCOUNT_ADAPTER = "deidreview.accounts.ClosedSignup"
+ACCOUNT_ADAPTER = "annotations.accounts.services.adapter.ClosedSignup"
 ACCOUNT_FORMS = {
-    "login": "deidreview.accounts.SignIn",
-    "reauthenticate": "deidreview.accounts.PasswordAgain",
-    "change_password": "deidreview.accounts.ChangePassword",
-    "reset_password_from_key": "deidreview.accounts.ChoosePassword",
+    "login": "annotations.accounts.forms.signing_in.SignIn",
+    "reauthenticate": "annotations.accounts.forms.signing_in.PasswordAgain",
+    "change_password": "annotations.accounts.forms.signing_in.ChangePassword",
+    "reset_password_from_key": "annotations.accounts.forms.signing_in.ChoosePassword",
 }
-ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "deidreview.tokens.LinkTokens"  # noqa: S105 - a class
+ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "annotations.accounts.services.tokens.LinkTokens"  # noqa: S105 - a class
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_SESSION_REMEMBER = False
-# django-axes does the lock-out; allauth's own login limit would answer first and hide it.
+# django-axes locks accounts; allauth's own limit would answer first and hide the lock.
 ACCOUNT_RATE_LIMITS = {"login_failed": None, "login": None}
-# No mail server is assumed, and none is ever tried.
+# The app works without a mail server and never sends mail.
 EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "deidreview"
-# A code may be typed as its half minute ends: one step more is what RFC 6238 (5.2) allows for.
+# A person may type a code while its half minute ends. RFC 6238, section 5.2, allows one more step for this.
 MFA_TOTP_TOLERANCE = 1
 MFA_FORMS = {
-    "authenticate": "deidreview.accounts.Code",
-    "reauthenticate": "deidreview.accounts.CodeAgain",
-    "activate_totp": "deidreview.accounts.FirstCode",
+    "authenticate": "annotations.accounts.forms.signing_in.Code",
+    "reauthenticate": "annotations.accounts.forms.signing_in.CodeAgain",
+    "activate_totp": "annotations.accounts.forms.signing_in.FirstCode",
 }
-AXES_HANDLER = "deidreview.lockout.Handler"
+AXES_HANDLER = "annotations.accounts.services.lockout.Handler"
 AXES_FAILURE_LIMIT = _positive("DEIDREVIEW_LOGIN_ATTEMPTS", 5)
 AXES_COOLOFF_TIME = _positive("DEIDREVIEW_LOCKOUT_MINUTES", 15) / 60
-# Trying again while locked out does not make it longer, so that the page can say how long it lasts.
+# Attempts during a lock don't extend the lock, so that the page can say how long it lasts.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_LOCKOUT_PARAMETERS = "deidreview.lockout.lockout_parameters"
-AXES_LOCKOUT_CALLABLE = "deidreview.lockout.locked_out"
-AXES_USERNAME_CALLABLE = "deidreview.lockout.counted_name"
-AXES_CLIENT_IP_CALLABLE = "deidreview.lockout.client_ip"
+AXES_LOCKOUT_PARAMETERS = "annotations.accounts.services.lockout.lockout_parameters"
+AXES_LOCKOUT_CALLABLE = "annotations.accounts.services.lockout.locked_out"
+AXES_USERNAME_CALLABLE = "annotations.accounts.services.lockout.counted_name"
+AXES_CLIENT_IP_CALLABLE = "annotations.accounts.services.lockout.client_ip"
 AXES_RESET_ON_SUCCESS = True
-# Sign-ins, and failed ones, can be looked up afterwards (45 CFR 164.308(a)(5)(ii)(C): log-in monitoring).
+# Sign-ins and failed sign-ins are recorded (HIPAA, 45 CFR 164.308(a)(5)(ii)(C): log-in monitoring).
 AXES_ENABLE_ACCESS_FAILURE_LOG = True
 AXES_VERBOSE = False
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 
 IDLE_MINUTES = _positive("DEIDREVIEW_IDLE_MINUTES", 30)
-SESSION_ENGINE = "deidreview.sessions"
-# On the server, not in a cookie, which would stay in the browser's folder; and messages name no notes.
+# Messages are stored on the server, since a cookie would stay in the browser's folder. Messages name no notes.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
-# Names of our own: cookies ignore the port, so another tool on the same host would overwrite the usual ones.
-# The __Host- prefix makes the browser insist on HTTPS and on this very host.
+# Cookies ignore the port, so another tool on the same host would overwrite cookies with Django's default names.
+# With the prefix __Host- the browser accepts the cookie only over HTTPS and only for this host.
 SESSION_COOKIE_NAME = "__Host-deidreview" if HTTPS else "deidreview"
 CSRF_COOKIE_NAME = "__Host-deidreview-csrf" if HTTPS else "deidreview-csrf"
 KNOWN_BROWSER_COOKIE_NAME = "__Host-deidreview-browser" if HTTPS else "deidreview-browser"
@@ -379,13 +382,13 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]
 TIME_ZONE = _time_zone()
-# A further language, Italian say: `manage.py makemessages -l it` (and `-d djangojs` for the scripts) writes its strings
-# here, `manage.py compilemessages` compiles them, and ("it", "Italiano") joins LANGUAGES. See docs/operations.md.
+# To add a language, run `manage.py makemessages -l it` (and `-d djangojs` for the scripts), which writes its strings
+# here, then `manage.py compilemessages`, and add ("it", "Italiano") to LANGUAGES. See docs/operations.md.
 LOCALE_PATHS = [BASE_DIR / "deidreview" / "locale"]
-# With one language there is nothing to translate: looking it up all the same would be a tenth of every page's cost.
+# With one language nothing is translated: looking up translations would take a tenth of every page's time.
 USE_I18N = len(LANGUAGES) > 1
 if USE_I18N:
-    # The language that the person's browser asks for; it must know the session, and come before what makes addresses.
+    # The language that the browser asks for: after the session, and before middleware that builds URLs.
     MIDDLEWARE.insert(
         MIDDLEWARE.index("django.middleware.common.CommonMiddleware"), "django.middleware.locale.LocaleMiddleware"
     )
@@ -399,7 +402,7 @@ STORAGES = {
 }
 FIXTURES_DIR = BASE_DIR / "fixtures"
 
-# ── Logs: what happened, never what a note says ──────────────────────────────────────────────────────────────────────
+# ── Logs: events, never note text ────────────────────────────────────────────────────────────────────────────────────
 LOG_LEVEL = _one_of("DEIDREVIEW_LOG_LEVEL", "WARNING", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
 LOGGING = {
     "version": 1,
@@ -412,9 +415,9 @@ LOGGING = {
         "django": {"handlers": [], "propagate": True},
         "deidreview": {"level": "INFO"},
         "axes": {"level": "ERROR"},
-        # At DEBUG these write whole requests.
+        # At DEBUG these loggers write whole requests.
         **{name: {"level": "WARNING"} for name in ("openai", "httpx", "httpx2", "httpcore", "httpcore2")},
     },
 }
-# W021: preloading HSTS binds a whole domain for years; its owner decides that, not a program.
+# W021: preloading HSTS binds a whole domain for years, which only the owner of the domain may decide.
 SILENCED_SYSTEM_CHECKS = ["security.W021"]

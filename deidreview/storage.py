@@ -1,4 +1,4 @@
-"""Static files under names that hold their hash, found once."""
+"""Static files under names that contain their hash, looked up once."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class StaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # its class has no types
-    """A page names twenty files, and their addresses stay the same as long as the process runs."""
+    """Caches URLs: a page uses about twenty files, and their URLs stay the same while the process runs."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

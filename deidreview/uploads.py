@@ -1,7 +1,8 @@
-"""The limit on what may be sent, checked before a byte of the body is read.
+"""The limit on request bodies, checked before a byte of the body is read.
 
-Django reads the body to look for the CSRF token, and sets no limit on files, so this stands before that. A large body
-is taken only at an address whose view is marked by `takes_uploads`, and only from somebody who is signed in.
+Django reads the body to find the CSRF token and has no limit on files, so this check comes first. A large body
+is accepted only at a URL whose view is marked with `takes_uploads`, and only from a signed-in person who has
+the right that the mark names.
 """
 
 from collections.abc import Callable
@@ -14,9 +15,11 @@ from django.shortcuts import render
 from django.urls import Resolver404, resolve
 from django.utils.formats import number_format
 
-from annotations.core.requests import UPLOADS
+from annotations.core.access import Can, enter
+from annotations.core.requests import UPLOADS, wants_json
 from annotations.domain.numbers import whole
-from deidreview.answers import ask_to_sign_in, wants_json
+from annotations.models import User
+from deidreview.answers import ask_to_sign_in
 from deidreview.body_size import REQUEST_BYTES
 from deidreview.limits import uploading
 from deidreview.middleware import is_idle
@@ -28,9 +31,10 @@ MEGABYTE = 1024 * 1024
 
 
 def upload_limit(get_response: GetResponse) -> GetResponse:
-    """Refuse a body that is too large (413) or doesn't say how long it is (411), and uploads of strangers (401).
+    """Refuse a body that is too large (413) or has no length (411), and uploads without sign-in (401).
 
-    A person sends one large body at a time to a web process (429): few threads read these, and a slow one takes long.
+    Raise Http404 or PermissionDenied if the person may not send files to this project. A person sends
+    one large body at a time to a web process (429), since few threads read large bodies and a slow one takes long.
     """
     sending: set[int] = set()
     lock = Lock()
@@ -54,30 +58,37 @@ def upload_limit(get_response: GetResponse) -> GetResponse:
 
 
 def _refusal(request: HttpRequest) -> HttpResponse | None:
-    """None where the body may be read."""
+    """Return None if the body may be read, otherwise the response."""
     given = request.META.get("CONTENT_LENGTH") or "0"
     size = whole(given)
     if "HTTP_TRANSFER_ENCODING" in request.META or size is None:
         return _refused(request, 411, settings.UPLOAD_MAX_BYTES)
     if size <= REQUEST_BYTES:
         return None
-    if not _takes_uploads(request):
+    found = _upload(request)
+    if found is None:
         return _refused(request, 413, REQUEST_BYTES)
     if size > settings.UPLOAD_MAX_BYTES + FORM_BYTES:
         return _refused(request, 413, settings.UPLOAD_MAX_BYTES)
-    signed_in = get_user(request).is_authenticated and not is_idle(request)
-    return None if signed_in else ask_to_sign_in(request)
+    user = get_user(request)
+    if not isinstance(user, User) or is_idle(request):
+        return ask_to_sign_in(request)
+    enter(user, *found)
+    return None
 
 
-def _takes_uploads(request: HttpRequest) -> bool:
+def _upload(request: HttpRequest) -> tuple[str, Can] | None:
+    """Return the project that receives the files and the required right, or None if the URL takes no files."""
     try:
-        return hasattr(resolve(request.path_info).func, UPLOADS)
+        match = resolve(request.path_info)
     except Resolver404:
-        return False
+        return None
+    right = getattr(match.func, UPLOADS, None)
+    return None if right is None else (match.kwargs["slug"], right)
 
 
 def _refused(request: HttpRequest, status: int, most: int) -> HttpResponse:
-    """The page, or JSON, that says so."""
+    """Answer with a page or JSON that names the limit."""
     limit = most / MEGABYTE
     if wants_json(request):
         return JsonResponse({"error": "too-large", "limit_mb": limit}, status=status)

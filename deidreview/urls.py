@@ -3,21 +3,20 @@ from django.contrib import admin
 from django.urls import include, path
 
 from deidreview import views
-from deidreview.catalogue import script_words
+from deidreview.catalog import script_words
 
 admin.site.site_header = "deidreview administration"
 admin.site.site_title = "deidreview"
-# The admin's own pages would pass the second factor by, for whoever is signed in as somebody else too, and would let a
-# password be guessed without a count.
+# The admin's own pages would skip the second factor, also for a person signed in to another account, and would allow
+# guesses at a password without counting them.
 admin.site.login = secure_admin_login(views.admin_home)  # type: ignore[method-assign]  # as allauth documents it
-admin.site.password_change = views.admin_password_change  # type: ignore[method-assign, assignment]
+admin.site.password_change = views.admin_password_change  # type: ignore[method-assign, assignment]  # as above
 
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("words/<str:language>/<str:version>.js", script_words, name="script_words"),
-    path("accounts/", include("deidreview.account_urls")),
     path("admin/", admin.site.urls),
-    # First those that are asked for at every key stroke: patterns are tried one after another.
+    # Patterns are tried in order, so the ones requested at every key press come first.
     path("", include("annotations.urls")),
     path("", include("models_runtime.urls")),
 ]

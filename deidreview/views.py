@@ -1,4 +1,4 @@
-"""Health, the error pages, and the two account pages that only explain; the rest belongs to an application."""
+"""The health check, the error pages and the ways into the admin."""
 
 import logging
 
@@ -7,25 +7,24 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from deidreview.answers import wants_json
+from annotations.core.requests import wants_json
 
 log = logging.getLogger(__name__)
-# When even the template of the 500 page fails.
-LAST_RESORT = "<!doctype html><title>deidreview</title><h1>Something broke on our side</h1><p>Please try again.</p>"
+# The page if even the template of the 500 page fails.
+LAST_RESORT = "<!doctype html><title>deidreview</title><h1>Server error</h1><p>Please try again.</p>"
 
 
 @login_not_required
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """For load balancers: says only whether the database answers."""
+    """Tell load balancers whether the database answers."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError:
-        log.exception("the database does not answer")
+        log.exception("The database does not answer.")
         return JsonResponse({"status": "down"}, status=503)
     return JsonResponse({"status": "ok"})
 
@@ -37,13 +36,13 @@ def _error(request: HttpRequest, status: int, code: str, template: str, **contex
 
 
 def _plain_error(request: HttpRequest, status: int, code: str, template: str) -> HttpResponse:
-    """Without request and database: a template that needs neither."""
+    """Render an error page whose template needs neither request nor database."""
     if wants_json(request):
         return JsonResponse({"error": code}, status=status)
     try:
         return HttpResponse(render_to_string(template), status=status)
     except Exception:
-        log.exception("the error page failed")
+        log.exception("The error page failed.")
         return HttpResponse(LAST_RESORT, status=status)
 
 
@@ -76,22 +75,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 @login_not_required
 def admin_home(request: HttpRequest, **_: object) -> HttpResponse:
-    """In place of the admin's sign-in form, for whoever is signed in already."""
+    """Replace the admin's sign-in form for people who are signed in already."""
     return redirect("admin:index")
 
 
 def admin_password_change(request: HttpRequest, **_: object) -> HttpResponse:
     return redirect("account_change_password")
-
-
-@login_not_required
-@require_safe
-def signup_closed(request: HttpRequest) -> HttpResponse:
-    return render(request, "account/signup_closed.html", status=403)
-
-
-@login_not_required
-@require_safe
-def password_forgotten(request: HttpRequest) -> HttpResponse:
-    """No mail server is assumed: a manager makes a one-time link."""
-    return render(request, "account/password_reset.html", {"title": _("Forgotten password")})

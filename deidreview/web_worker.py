@@ -1,8 +1,8 @@
-"""gunicorn's threaded worker, made to wait for slow clients without a thread.
+"""gunicorn's threaded worker, changed so that no thread waits for slow clients.
 
-The main loop of a process gathers each request's head, and a body of usual size, as they come. A thread gets a request
-that is complete. So a client that sends slowly, or nothing, costs a socket and a few bytes, and no thread waits for it.
-Only the body of a large upload is read by a thread, at a lowest rate, and never by more than half of the threads.
+The main loop of a process gathers the head of each request, and a body of usual size, as they arrive. A thread gets
+only complete requests. So a client that sends slowly, or nothing, costs a socket and a few bytes, and no thread waits.
+Only the body of a large upload is read by a thread, with a minimum rate, and never by more than half of the threads.
 """
 
 import contextlib
@@ -22,17 +22,17 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from deidreview.body_size import REQUEST_BYTES
 
-# A request's head must be there in so many seconds, counted from its first moment on the connection.
+# The head of a request must arrive within this time.
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 64 * 1024
-# A body gets so many seconds, and a second more for so many bytes.
+# A body may take BODY_SECONDS, and one second more for each SLOWEST bytes.
 BODY_SECONDS = 10.0
 SLOWEST = 32 * 1024
-# What the requests of one process that are gathered, or wait for a thread, may hold together.
+# The total size of all requests of one process that are being gathered or wait for a thread.
 HELD_BYTES = 32 * 1024 * 1024
-# After the last answer a client may take so long to close, and send so much, before the connection is cut.
+# After the last response, a client may take this long to close, and send this much, before the connection is cut.
 LINGER_SECONDS, LINGER_BYTES = 2.0, 4 * 1024 * 1024
-# A client that takes nothing of its answer for so long loses it.
+# If a client reads nothing of its response for this long, the connection is cut.
 SEND_SECONDS = 30
 READ = 64 * 1024
 LOOK_SECONDS = 0.5
@@ -45,14 +45,14 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Response(wsgi.Response):  # type: ignore[misc]  # gunicorn has no types
-    """An answer that doesn't name the server."""
+    """A response that doesn't name the server."""
 
     def default_headers(self) -> list[str]:
         return [line for line in super().default_headers() if not line.startswith("Server:")]
 
 
 class Paced:
-    """The socket that a thread reads a large body from. Raises ConnectionResetError when the client is too slow."""
+    """The socket from which a thread reads a large body. Raises ConnectionResetError if the client is too slow."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
@@ -77,7 +77,7 @@ class Paced:
 
 
 class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
-    """A connection with what has come of its next request."""
+    """A connection with the received part of its next request."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -94,13 +94,13 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
         self.size = 0
 
     def look(self) -> None:
-        """See whether the head is there, and how much belongs to it."""
+        """Check whether the head is complete, and compute the size of the request."""
         end = self.gathered.find(b"\r\n\r\n")
         if end < 0:
             return
         head = bytes(self.gathered[: end + 4])
         written = _LENGTH.findall(head)
-        # gunicorn takes spellings that are not read here (zeros in front without end) and would wait for that body.
+        # gunicorn accepts spellings that are not read here (any number of leading zeros) and would wait for that body.
         self.wrong = len(written) != len(_LENGTH_FIELD.findall(head))
         lengths = {int(length) for length in written}
         body = max(lengths, default=0)
@@ -113,7 +113,7 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
                     self.sock.send(_CONTINUE)
 
     def give(self) -> None:
-        """In the thread: let the parser have what was gathered."""
+        """Give the gathered bytes to the parser. Called in the thread."""
         self.sock.setblocking(True)
         self.init()
         if self.paced is None:
@@ -124,7 +124,7 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """What differs from gunicorn's: who waits for a client, and how a connection ends."""
+    """gunicorn's worker with another way of waiting for clients and of ending connections."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -137,10 +137,10 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         self.most_uploads = max(1, self.cfg.threads // 2)
 
     def init_process(self) -> None:
-        wsgi.Response = Response  # gunicorn makes its answers from this name
+        wsgi.Response = Response  # gunicorn looks its response class up under this name
         super().init_process()
 
-    # ── A request comes in ───────────────────────────────────────────────────────────────────────────────────────────
+    # ── Gathering a request ──────────────────────────────────────────────────────────────────────────────────────────
     def accept(self, listener: socket.socket) -> None:
         try:
             client, address = listener.accept()
@@ -156,7 +156,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         self.gather(Connection(self.cfg, client, address, listener.getsockname()))
 
     def _make_room(self) -> None:
-        """For the newest: who has waited longest without a whole request goes, else a connection that idles."""
+        """Drop the connection whose request has been incomplete for longest, otherwise an idle connection."""
         if self.gathering:
             self._drop(next(iter(self.gathering)))
         elif self.keepalived_conns:
@@ -164,13 +164,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
             self.murder_keepalived()
 
     def on_client_socket_readable(self, conn: Connection, client: socket.socket) -> None:
-        """The next request on a connection that was kept."""
+        """Gather the next request on a kept connection."""
         self.poller.unregister(client)
         self.keepalived_conns.remove(conn)
         self.gather(conn)
 
     def gather(self, conn: Connection, held: bytes = b"") -> None:
-        """Wait for a whole request. `held`: what has come of it already."""
+        """Wait for a complete request. `held` is the part that was received already."""
         conn.begin(held)
         conn.sock.setblocking(False)
         self.gathering[conn] = None
@@ -211,7 +211,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
             self._refuse(conn, b"431 Request Header Fields Too Large")
 
     def _count(self, conn: Connection) -> None:
-        """Keep what is held under its limit: the largest request that is not whole goes."""
+        """Keep the held bytes below their limit by refusing the largest incomplete request."""
         self.held += len(conn.gathered) - conn.size
         conn.size = len(conn.gathered)
         while self.held > HELD_BYTES and self.gathering:
@@ -236,13 +236,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         else:
             self.uploads_waiting.append(conn)
 
-    # ── A thread answers ─────────────────────────────────────────────────────────────────────────────────────────────
+    # ── Answering in a thread ────────────────────────────────────────────────────────────────────────────────────────
     def handle(self, conn: Connection) -> Any:
         conn.give()
         return super().handle(conn)
 
     def handle_request(self, req: Any, conn: Connection) -> bool:
-        """What is left of a large body is not read for the sake of keeping the connection; the answer says so."""
+        """Close the connection after a large upload, since the unread rest of its body would have to be read first."""
         if not conn.whole:
             req.force_close()
         return bool(super().handle_request(req, conn))
@@ -261,9 +261,9 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         else:
             super().finish_request(conn, fs)
 
-    # ── A connection ends ────────────────────────────────────────────────────────────────────────────────────────────
+    # ── Ending a connection ──────────────────────────────────────────────────────────────────────────────────────────
     def _linger(self, conn: Connection) -> None:
-        """Let the client read the answer to its end; gunicorn's own way would hold up the main loop."""
+        """Let the client read the whole response. gunicorn's own way would block the main loop."""
         try:
             conn.sock.shutdown(socket.SHUT_WR)
             conn.sock.setblocking(False)
@@ -310,7 +310,10 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         conn.close()
 
     def murder_pending(self) -> None:
-        """Called at every turn of the loop. Whoever is too slow goes; when the process ends, whoever sent nothing."""
+        """Drop clients that are too slow, and at the end of the process those that sent nothing.
+
+        gunicorn's main loop calls this method.
+        """
         now = time.monotonic()
         if now < self.next_look:
             return

@@ -1,4 +1,4 @@
-"""Every page of `models_runtime`, by feature, what is asked for most first: patterns are tried in turn."""
+"""URL patterns of `models_runtime` by feature, the most requested first, because patterns are tried in order."""
 
 from django.urls import URLPattern
 

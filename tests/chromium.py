@@ -1,4 +1,4 @@
-"""Where Chromium is. The headless shell is the same engine with no window around it: pages open in half the time."""
+"""The path of Chromium. Its headless shell is the same engine without a window and opens pages in half the time."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ BROWSERS = ("chromium", "chromium-browser")
 
 
 def chromium(*, window: bool = False) -> str:
-    """The path of the browser: what CHROMIUM says, else the shell before the whole one; with a `window`, after it."""
+    """Return the path that CHROMIUM names, otherwise the shell if there is one; with `window`, prefer the browser."""
     wanted = (*BROWSERS, SHELL) if window else (SHELL, *BROWSERS)
     found = (shutil.which(name) for name in wanted)
     return os.environ.get("CHROMIUM") or next((path for path in found if path), BROWSERS[0])

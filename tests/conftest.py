@@ -1,6 +1,6 @@
-"""What every test shares: which database it runs on, and a data folder that is gone afterwards.
+"""Setup for all tests: the database, and a data folder that is deleted afterwards.
 
-SQLite by default; PostgreSQL where DATABASE_URL names one (`make test` runs all tests on both).
+The default is SQLite; PostgreSQL is used if DATABASE_URL names one (`make test` runs all tests on both).
 """
 
 import os
@@ -14,21 +14,23 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Property tests take their time where the machine is busy, and leave no folder behind.
+from tests.waiting import HANGS
+
+# Property tests may take long on a busy machine, and leave no folder behind.
 settings.register_profile("patient", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
 # Playwright's event loop runs in the thread of the test, where Django would refuse the ORM.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-# Several runs share the machine: threads of one model that wait for each other would cost more than they bring.
+# Several test runs share the machine, so threads of one model that wait for each other would cost more than they gain.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
-# A test never waits for a Redis that somebody else runs.
+# Tests never use a Redis that is already running.
 os.environ.pop("REDIS_URL", None)
 
 
 def pytest_sessionstart() -> None:
-    # WhiteNoise warns of a folder for static files that is not there.
+    # WhiteNoise warns if the folder for static files is missing.
     Path(os.environ["DEIDREVIEW_DATA"], "static").mkdir(parents=True, exist_ok=True)
 
 
@@ -39,16 +41,16 @@ def pytest_unconfigure() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-# What a test asks for when it touches a database. Tests of the running product begin one of their own.
+# Fixtures of tests that use a database. Tests of the running app start their own.
 TOUCHES = {"db", "transactional_db", "django_db_setup", "live_server", "live", "start", "running", "web_server"}
 BROWSER = {"browser", "journey"}
-# Marks of tests of what runs in processes.
+# Marks of tests that run processes.
 QUEUE, PRODUCT = "queue", "product"
 RUNNING = {QUEUE, PRODUCT}
-# Their databases are those of tests elsewhere; of these the ones marked `both_databases` run on both.
+# Marks of tests that run on one database, since other tests cover the second one, unless marked `both_databases`.
 ONCE = {PRODUCT, "once"}
 HERE = Path(__file__).parent
-# Calls that a test can make at one moment.
+# Calls that a test can make at the same time.
 THREADS = 8
 
 
@@ -57,8 +59,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--part",
         choices=["all", "plain", "browser", "first", "first-running", "second", "second-running"],
         default="all",
-        help="plain: tests that touch no database; browser: those in a browser; first: the others; second: those that "
-        "are of interest on another database; -running: of those two, the tests of what runs in processes",
+        help="plain: tests without a database; browser: tests in a browser; first: all others; second: tests that "
+        "are worth running on a second database; -running: of those two, the tests that run processes",
     )
 
 
@@ -101,12 +103,12 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None) -> None:
-    """Tests with real transactions empty the tables afterwards; SQLite's guards of the event log would refuse that."""
+    """Let tests with real transactions empty the tables, which SQLite's triggers on the event log would refuse."""
     from django.db import connection
 
     if connection.vendor != "sqlite":
         return
-    # On the class: under Playwright's event loop, Django makes connection objects of their own.
+    # Patch the class: under Playwright's event loop, Django creates other connection objects.
     operations = type(connection.ops)
     flush = operations.execute_sql_flush
 
@@ -121,7 +123,7 @@ def django_db_setup(django_db_setup: None) -> None:
 
 @pytest.fixture
 def at_once() -> Iterator[Callable[..., list[Any]]]:
-    """Run calls in threads of their own that start together; each with a database connection of its own."""
+    """Run calls in threads that start together, each with its own database connection."""
     from django.db import connection
 
     pool = ThreadPoolExecutor(THREADS)
@@ -131,21 +133,21 @@ def at_once() -> Iterator[Callable[..., list[Any]]]:
 
         def begin(call: Callable[[], Any]) -> Any:
             connection.ensure_connection()
-            barrier.wait(10)
+            barrier.wait(HANGS)
             return call()
 
-        return [done.result(30) for done in [pool.submit(begin, call) for call in calls]]
+        return [done.result(HANGS) for done in [pool.submit(begin, call) for call in calls]]
 
     yield run
     # The threads' connections would keep the test database from being dropped.
     barrier = threading.Barrier(THREADS)
-    list(pool.map(lambda _: (barrier.wait(10), connection.close()), range(THREADS)))
+    list(pool.map(lambda _: (barrier.wait(HANGS), connection.close()), range(THREADS)))
     pool.shutdown()
 
 
 @pytest.fixture(autouse=True)
 def _requests_of_this_test() -> None:
-    """Requests are counted by person and address in memory: each test begins at none."""
+    """Reset the counts of requests by person and address, which are kept in memory."""
     from deidreview.limits import windows
 
     windows.clear()

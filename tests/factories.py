@@ -1,6 +1,6 @@
-"""Small rows for tests: `make_project()`, `make_user()`, `make_member()`, `make_note()` and so on, all with defaults.
+"""Rows for tests: `make_project()`, `make_user()`, `make_member()`, `make_note()` and so on, all with defaults.
 
-They write rows directly, past the services, so that a test of one service doesn't lean on another.
+They write rows directly, without services, so that a test of one service doesn't depend on another.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from django.db.models import F
 
+from annotations.core.suggested_notes import add_notes
 from annotations.domain.calibration import Outcomes
 from annotations.domain.strings import string_key
 from annotations.models import (
@@ -22,9 +23,10 @@ from annotations.models import (
     LabelSet,
     Membership,
     Project,
-    ProposedString,
     Role,
     Span,
+    SuggestedNote,
+    SuggestedString,
     User,
 )
 from models_runtime.calibration.jobs import calibration_of
@@ -43,16 +45,16 @@ LABELS: list[tuple[str, list[tuple[str, str]]]] = [
 
 
 def make_user(username: str | None = None, **fields: object) -> User:
-    """A person who signs in with PASSWORD."""
+    """Create a user who signs in with PASSWORD."""
     return User.objects.create_user(username=username or f"person{next(_numbers)}", password=PASSWORD, **fields)
 
 
 def make_label_set(project: Project, labels: Sequence[tuple[str, list[tuple[str, str]]]] = LABELS) -> LabelSet:
     label_set = LabelSet.objects.create(project=project, key="test", name="Test labels")
     position = 0
-    for place, (category_name, members) in enumerate(labels):
+    for number, (category_name, members) in enumerate(labels):
         category = Category.objects.create(
-            label_set=label_set, code=f"C{place}", name=category_name, hue=(place * 3) % 12, position=place
+            label_set=label_set, code=f"C{number}", name=category_name, hue=(number * 3) % 12, position=number
         )
         for name, hotkey in members:
             code = name if name.isascii() and name.isalnum() else f"L{position}"
@@ -74,7 +76,7 @@ def make_project(
     labels: Sequence[tuple[str, list[tuple[str, str]]]] = LABELS,
     **fields: object,
 ) -> Project:
-    """A project with a small label set (PATIENT 1, DOCTOR 2, DATE d, CITY c, HOSPITAL h, AGE without a key)."""
+    """Create a project with a small label set (PATIENT 1, DOCTOR 2, DATE d, CITY c, HOSPITAL h, AGE without a key)."""
     slug = slug or f"project-{next(_numbers)}"
     project = Project.objects.create(slug=slug, **{"name": slug.replace("-", " ").title(), **fields})
     make_label_set(project, labels)
@@ -82,7 +84,7 @@ def make_project(
 
 
 def make_member(project: Project, role: str = Role.ANNOTATOR, user: User | str | None = None) -> User:
-    """A member of the project, whose account it made unless one is given; returns the person."""
+    """Add a member to the project, with a new account unless one is given. Return the user."""
     person = user if isinstance(user, User) else make_user(user, created_in=project)
     Membership.objects.create(project=project, user=person, role=role)
     return person
@@ -90,9 +92,9 @@ def make_member(project: Project, role: str = Role.ANNOTATOR, user: User | str |
 
 def make_note(
     project: Project, text: str = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino.", name: str | None = None,
-    *, readers: Iterable[User] = (), **fields: object,
+    *, annotators: Iterable[User] = (), **fields: object,
 ) -> Document:  # fmt: skip
-    """A note, assigned to `readers`."""
+    """Create a note that is assigned to the annotators."""
     note = Document.objects.create(
         project=project,
         name=name or f"note-{next(_numbers):03}",
@@ -101,8 +103,8 @@ def make_note(
         text=text,
         **fields,
     )
-    for reader in readers:
-        Assignment.objects.create(project=project, document=note, user=reader)
+    for annotator in annotators:
+        Assignment.objects.create(project=project, document=note, user=annotator)
     return note
 
 
@@ -121,27 +123,34 @@ def make_set(
     submitted: bool = False,
     **fields: object,
 ) -> AnnotationSet:
-    """An annotation set with spans (start, end, label name), in code points, end-exclusive."""
+    """Create an annotation set with spans (start, end, label name), in code points, end-exclusive."""
     if isinstance(author, User):
         author = make_author(note.project, author)
     state = AnnotationSet.State.SUBMITTED if submitted else AnnotationSet.State.DRAFT
-    reading = AnnotationSet.objects.create(document=note, author=author, state=state, **fields)
+    annotation_set = AnnotationSet.objects.create(document=note, author=author, state=state, **fields)
     for start, end, label in spans:
-        make_span(reading, start, end, label)
-    return reading
+        make_span(annotation_set, start, end, label)
+    return annotation_set
 
 
-def make_span(reading: AnnotationSet, start: int, end: int, label: str) -> Span:
-    found = Label.objects.get(label_set__project_id=reading.document.project_id, name=label)
-    if reading.author.kind not in Author.MODELS:
-        return Span.objects.create(annotation_set=reading, start=start, end=end, label=found)
-    key = string_key(reading.document.text[start:end])
-    made = Span.objects.create(annotation_set=reading, start=start, end=end, label=found, string_key=key)
-    string = ProposedString.objects.get_or_create(
-        author=reading.author, string_key=key, label_id=found.pk, defaults={"sample": made.pk}
+def make_span(annotation_set: AnnotationSet, start: int, end: int, label: str) -> Span:
+    found = Label.objects.get(label_set__project_id=annotation_set.document.project_id, name=label)
+    if annotation_set.author.kind not in Author.MODELS:
+        return Span.objects.create(annotation_set=annotation_set, start=start, end=end, label=found)
+    key = string_key(annotation_set.document.text[start:end])
+    made = Span.objects.create(annotation_set=annotation_set, start=start, end=end, label=found, string_key=key)
+    string = SuggestedString.objects.get_or_create(
+        author=annotation_set.author, string_key=key, label_id=found.pk, defaults={"sample": made.pk}
     )[0]
-    ProposedString.objects.filter(pk=string.pk).update(count=F("count") + 1, open=F("open") + 1)
+    SuggestedString.objects.filter(pk=string.pk).update(count=F("count") + 1, open=F("open") + 1)
     return made
+
+
+def list_for_review(author: Author) -> None:
+    """Write what a run or an import writes of its notes beside the suggestions, for sets that `make_set` has made."""
+    there = SuggestedNote.objects.filter(author=author).values("document")
+    sets = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED).exclude(document__in=there)
+    add_notes(author.pk, dict(sets.order_by("pk").values_list("pk", "document_id")))
 
 
 def label_of(project: Project, name: str) -> Label:
@@ -149,7 +158,7 @@ def label_of(project: Project, name: str) -> Label:
 
 
 def make_calibration(run: Run, version: GoldVersion, **fields: object) -> Calibration:
-    """A calibration of the run's backend, as if sixty spans said 0.9 and half of them were right."""
+    """Create a calibration of the run's backend from sixty spans with confidence 0.9, half of them right."""
     outcomes = Outcomes()
     for at in range(60):
         outcomes.add("PATIENT", 0.9, right=at % 2 == 0, fold=at % 5)

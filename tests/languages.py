@@ -1,6 +1,6 @@
-"""A second language for tests: a pseudo-language that puts every translated string in brackets, and real catalogues.
+"""A second language for tests: a pseudo-language that puts every translated string in brackets, and real catalogs.
 
-The product has one language, so Django's null translation stands there; these put the real one there for one test.
+The app has one language, so Django uses its null translation; these helpers use the real one for one test.
 """
 
 import struct
@@ -13,10 +13,10 @@ from typing import Any
 from django.utils import translation
 from django.utils.translation import trans_real
 
-from deidreview.catalogue import catalogue
+from deidreview.catalog import catalog
 
 OPEN, CLOSE = "⟦", "⟧"
-# English has its own formats of dates and numbers there, so that only words are in brackets.
+# A variant of English, so that formats of dates and numbers stay English and only texts are in brackets.
 PSEUDO = "en-gb"
 LOCALE_MIDDLEWARE = "django.middleware.locale.LocaleMiddleware"
 
@@ -31,7 +31,7 @@ globalThis.django = {
 
 
 class Bracketed(NullTranslations):
-    """Every string in brackets; a context is told from its string as Django puts them together."""
+    """Puts every string in brackets, without the context that Django prepends."""
 
     def gettext(self, message: str) -> str:
         return f"{OPEN}{message.rpartition(trans_real.CONTEXT_SEPARATOR)[2]}{CLOSE}"
@@ -44,21 +44,21 @@ class Bracketed(NullTranslations):
 
 
 def _forget() -> None:
-    """Django chooses between its real and its null translation once, and keeps every catalogue."""
+    """Reset Django, which chooses between its real and its null translation once, and caches every catalog."""
     vars(translation._trans).clear()  # type: ignore[attr-defined]  # private
     trans_real._translations = {}
     trans_real._default = None
-    catalogue.cache_clear()
+    catalog.cache_clear()
 
 
 @contextmanager
 def speaking(settings: Any, *languages: str, paths: tuple[Path, ...] = ()) -> Iterator[None]:
-    """The product with these languages besides English, as its settings would have them."""
+    """Configure the app with these languages besides English, as the settings would."""
     settings.LANGUAGES = [("en", "English"), *((language, language) for language in languages)]
     settings.USE_I18N = True
     settings.LOCALE_PATHS = [*paths]
-    place = settings.MIDDLEWARE.index("django.middleware.common.CommonMiddleware")
-    settings.MIDDLEWARE = [*settings.MIDDLEWARE[:place], LOCALE_MIDDLEWARE, *settings.MIDDLEWARE[place:]]
+    index = settings.MIDDLEWARE.index("django.middleware.common.CommonMiddleware")
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE[:index], LOCALE_MIDDLEWARE, *settings.MIDDLEWARE[index:]]
     _forget()
     try:
         yield
@@ -69,26 +69,26 @@ def speaking(settings: Any, *languages: str, paths: tuple[Path, ...] = ()) -> It
 
 @contextmanager
 def pseudo(settings: Any, monkeypatch: Any) -> Iterator[None]:
-    """Whoever asks for PSEUDO gets every translated string in brackets, of pages and of scripts."""
+    """Put every translated string of pages and scripts in brackets for requests in PSEUDO."""
     with speaking(settings, PSEUDO):
         trans_real._translations[PSEUDO] = Bracketed()
-        monkeypatch.setattr("deidreview.catalogue.catalogue", lambda language: (language, PSEUDO_SCRIPT.encode()))
+        monkeypatch.setattr("deidreview.catalog.catalog", lambda language: (language, PSEUDO_SCRIPT.encode()))
         yield
 
 
-def compile_catalogue(
+def compile_catalog(
     folder: Path, language: str, domain: str, plural: str, words: Mapping[str, str | list[str]]
 ) -> None:
-    """Write a compiled catalogue as `msgfmt` would (format: the GNU gettext manual, "The Format of GNU MO Files").
+    """Write a compiled catalog as `msgfmt` would (format: the GNU gettext manual, "The Format of GNU MO Files").
 
     `words`: source → translation; for plurals "one\\0many" → the forms, for a context "context\\x04source".
     """
     header = f"Content-Type: text/plain; charset=UTF-8\nPlural-Forms: {plural};\n"
     entries = {
         "": header,
-        **{source: said if isinstance(said, str) else "\0".join(said) for source, said in words.items()},
+        **{source: target if isinstance(target, str) else "\0".join(target) for source, target in words.items()},
     }
-    ordered = sorted((source.encode(), said.encode()) for source, said in entries.items())
+    ordered = sorted((source.encode(), target.encode()) for source, target in entries.items())
     strings = b""
     tables: list[list[tuple[int, int]]] = [[], []]
     begin = 28 + 16 * len(ordered)
@@ -97,7 +97,7 @@ def compile_catalogue(
             table.append((len(entry[column]), begin + len(strings)))
             strings += entry[column] + b"\0"
     head = struct.pack("<7I", 0x950412DE, 0, len(ordered), 28, 28 + 8 * len(ordered), 0, begin)
-    body = b"".join(struct.pack("<2I", *place) for table in tables for place in table)
-    target = folder / language / "LC_MESSAGES" / f"{domain}.mo"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(head + body + strings)
+    body = b"".join(struct.pack("<2I", *entry) for table in tables for entry in table)
+    file = folder / language / "LC_MESSAGES" / f"{domain}.mo"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(head + body + strings)

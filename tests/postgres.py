@@ -1,4 +1,4 @@
-"""A private PostgreSQL server for tests and measurements: made in a temporary folder, gone afterwards."""
+"""A private PostgreSQL server for tests and measurements, in a temporary folder that is deleted afterwards."""
 
 import contextlib
 import os
@@ -11,26 +11,26 @@ from pathlib import Path
 
 from deidreview.run.environment import StartError
 
-# It is thrown away after the tests: nothing in it has to survive a power cut.
+# The data need not survive a power cut, since they are deleted after the tests.
 FAST = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_wal_size=2GB", "max_connections=200"]
 
 
 def programs() -> Path:
-    """The folder of PostgreSQL's server programs: the newest of Debian's, else where `initdb` is in the PATH."""
+    """Return the folder of PostgreSQL's server programs: Debian's newest, otherwise the one of `initdb` in the PATH."""
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4]))
     if versions:
         return versions[-1].parent
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent
-    raise StartError("PostgreSQL's server is missing; on Debian: apt-get install postgresql (`make setup-dev` does it)")
+    raise StartError("PostgreSQL's server is missing. Run `make setup-dev`, or on Debian: apt-get install postgresql")
 
 
 @contextlib.contextmanager
 def private_postgres(*, options: Sequence[str] = FAST) -> Iterator[str]:
-    """Run a server on a socket of its own while the block runs. Gives a DATABASE_URL. `options`: lines of its settings.
+    """Run a server on a private socket during the block. Yield its DATABASE_URL. `options` are lines of its settings.
 
-    PostgreSQL refuses to run as root: as root it runs as the user `postgres` that Debian's package makes.
+    PostgreSQL refuses to run as root, so root starts it as the user `postgres` of Debian's package.
     """
     user = _server_user()
     # Not in TMPDIR, which may be closed to another user or too long for a socket's path.
@@ -45,7 +45,7 @@ def private_postgres(*, options: Sequence[str] = FAST) -> Iterator[str]:
             file.write("\n".join(["", *settings, ""]))
         _run(user, "pg_ctl", "--pgdata", data, "--log", folder / "log", "--wait", "--silent", "start")
         try:
-            # The path of the socket's folder, then the database: the form that settings read.
+            # The settings read the path of the socket's folder, then the database.
             yield f"postgres://deidreview@/{folder}/postgres"
         finally:
             _run(user, "pg_ctl", "--pgdata", data, "--mode=immediate", "--silent", "stop")
@@ -54,19 +54,19 @@ def private_postgres(*, options: Sequence[str] = FAST) -> Iterator[str]:
 
 
 def _server_user() -> pwd.struct_passwd | None:
-    """Who the server runs as; None: whoever runs this."""
+    """Return the user who runs the server, or None for the current user."""
     if os.geteuid() != 0:
         return None
     try:
         return pwd.getpwnam("postgres")
     except KeyError as error:
         raise StartError(
-            "PostgreSQL won't run as root and there is no user postgres; install Debian's package"
+            "PostgreSQL can't run as root, and there is no user postgres. Install Debian's package postgresql."
         ) from error
 
 
 def _run(user: pwd.struct_passwd | None, program: str, *words: object) -> None:
-    # Output goes to a file: the server inherits it, and a pipe would stay open as long as the server runs.
+    # Output goes to a file: the server inherits the descriptor, and a pipe would stay open while the server runs.
     with tempfile.TemporaryFile() as output:
         done = subprocess.run(
             [str(programs() / program), *map(str, words)],

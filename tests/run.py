@@ -1,8 +1,8 @@
-"""`make test`: the browser code's tests under Node, then pytest on SQLite, on PostgreSQL, and without either.
+"""`make test`: the browser code's tests under Node, then pytest on SQLite, on PostgreSQL, and without a database.
 
-All at once, since a test mostly waits: for a browser, a disk, and longest for processes. What the other runs say comes
-last. Tests that touch no database run once, and so do most of those in a browser. Words after the command go to pytest:
-`python -m tests.run tests/gold -k freeze`.
+The parts run at the same time, since tests mostly wait: for a browser, a disk, and longest for processes. Their output
+is printed at the end. Tests without a database run once, and so do most tests in a browser. Arguments are passed to
+pytest: `python -m tests.run tests/gold -k freeze`.
 """
 
 import os
@@ -18,12 +18,23 @@ from typing import IO
 from deidreview.run.environment import ROOT, StartError
 from tests.postgres import private_postgres
 
-# What a developer's shell says about the product must not decide what the tests see.
-OURS = ("DEIDREVIEW_", "DATABASE_URL", "REDIS_URL", "DJANGO_", "PYTEST_", "PG", "HOST", "PORT")
-# A slow test is to be seen before it is a slow suite. Tracebacks are Python's own: under Playwright's greenlets Python
-# 3.11 can fail to parse a source for pytest's, which would end the whole run.
+# These variables of a developer's shell must not influence the tests. The last one would make each of the hundreds of
+# processes that the tests start compile the whole app again.
+OURS = (
+    "DEIDREVIEW_",
+    "DATABASE_URL",
+    "REDIS_URL",
+    "DJANGO_",
+    "PYTEST_",
+    "PG",
+    "HOST",
+    "PORT",
+    "PYTHONDONTWRITEBYTECODE",
+)
+# Slow tests are listed. Tracebacks are Python's own: under Playwright's greenlets Python 3.11 can fail to parse a
+# source for pytest's tracebacks, which would end the whole run.
 PYTEST = [sys.executable, "-m", "pytest", "--tb=native", "--durations=15", "--durations-min=3"]
-# Pytest's own: a run that finds no test (all of those named touch no database).
+# Pytest's exit status for a run without tests, for example if all selected tests belong to another part.
 NO_TESTS = 5
 
 Part = Callable[[Mapping[str, str], Sequence[str], IO[bytes], Sequence[int]], str]
@@ -32,7 +43,7 @@ Part = Callable[[Mapping[str, str], Sequence[str], IO[bytes], Sequence[int]], st
 def main(words: Sequence[str]) -> int:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     results = [] if words else [("JavaScript", _node(environ))]
-    # A part of the tests may be found in one run and not in another.
+    # Selected tests may belong to one part and not to another.
     fine = (0, NO_TESTS) if words else (0,)
     beside = {
         "PostgreSQL": _on_postgres("second"),
@@ -77,11 +88,11 @@ def _on_postgres(name: str) -> Part:
 
 
 def _node(environ: Mapping[str, str]) -> str:
-    """Every file is named: what Node makes of a folder differs between its versions."""
+    """Run the JavaScript tests. Every file is named, since versions of Node treat folders differently."""
     files = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "tests" / "js").rglob("*.test.*js"))
     _title(f"JavaScript ({len(files)} files)")
     if not files:
-        return "failed: no test was found in tests/js"
+        return "failed: tests/js contains no test"
     return _timed(["node", "--test", "--test-reporter=dot", *files], environ)
 
 

@@ -1,4 +1,4 @@
-"""Settings of the tests: the product's own, with a data folder and keys of their own."""
+"""Settings of the tests: the app's settings with a separate data folder and key."""
 
 import os
 import tempfile
@@ -15,7 +15,7 @@ STORAGES = {
 }
 
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # noqa: F405
-    # A file, as in real life, so that a test's threads and processes see its commits; it need not survive a power cut.
+    # A file, so that a test's threads and processes see its commits. It need not survive a power cut.
     DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}  # noqa: F405
     _options = DATABASES["default"]["OPTIONS"]  # noqa: F405
     _options["init_command"] = _options["init_command"].replace("synchronous=FULL", "synchronous=OFF")

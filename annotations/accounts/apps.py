@@ -7,9 +7,12 @@ class AccountsConfig(AppConfig):
     label = "accounts"
 
     def ready(self) -> None:
+        from annotations.accounts.services.old_failures import forget_failures
         from annotations.core import navigation
         from annotations.core.access import Can
+        from annotations.jobs import hooks
 
         navigation.register(
             navigation.Entry(60, _("People"), "people", Can.MANAGE, frozenset({"member_remove", "member_link"})),
         )
+        hooks.TIDIERS.append(forget_failures)

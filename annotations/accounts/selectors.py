@@ -1,8 +1,9 @@
-"""The people of a project, with how far each is."""
+"""Members of a project with their progress."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from annotations.core.access import may_make_links
 from annotations.models import Assignment, Membership, Project, Role, User
@@ -10,9 +11,9 @@ from annotations.models import Assignment, Membership, Project, Role, User
 
 @dataclass(frozen=True)
 class Member:
-    """A member with the notes still open and those done; who left shows how many submitted notes stay.
+    """A member with the numbers of open and done notes. Former members keep their done notes.
 
-    `linkable`: whether the manager who looks may make a password link for this person.
+    `linkable` is whether the current manager may create a password link for this person.
     """
 
     row: Membership
@@ -21,23 +22,29 @@ class Member:
     linkable: bool
 
     @property
-    def reads(self) -> bool:
-        """Whether the counts mean anything: annotators, and whoever was given notes."""
+    def annotates(self) -> bool:
+        """Whether to show the counts: for annotators and everyone with assigned notes."""
         return self.row.role == Role.ANNOTATOR or bool(self.open or self.done)
 
 
-def members(project: Project, manager: User) -> tuple[list[Member], list[Member]]:
-    """Active members and removed ones, in the order they joined, as `manager` sees them."""
+def memberships(project: Project, *, active: bool) -> QuerySet[Membership]:
+    """Current or former members of a project, in the order they joined."""
+    return Membership.objects.filter(project=project, active=active).select_related("user").order_by("id")
+
+
+def members(rows: Sequence[Membership], manager: User) -> list[Member]:
+    """Members of these rows with their counts, for the manager who looks at them."""
     counts = {
         (user, state): count
-        for user, state, count in Assignment.objects.filter(project=project)
+        for user, state, count in Assignment.objects.filter(
+            project__in={row.project_id for row in rows}, user__in=[row.user_id for row in rows]
+        )
         .values_list("user", "state")
         .annotate(count=Count("id"))
         .order_by()
     }
-    rows = list(Membership.objects.filter(project=project).select_related("user").order_by("id"))
     linkable = may_make_links(manager, [row.user for row in rows])
-    found = [
+    return [
         Member(
             row,
             counts.get((row.user_id, Assignment.State.OPEN), 0),
@@ -46,4 +53,3 @@ def members(project: Project, manager: User) -> tuple[list[Member], list[Member]
         )
         for row in rows
     ]
-    return [member for member in found if member.row.active], [member for member in found if not member.row.active]

@@ -12,7 +12,7 @@ urlpatterns: list[URLPattern] = [
     path(f"{_DESK}<int:pk>/decide", adjudicate.adjudicate_decide, name="adjudicate_decide"),
     path(f"{_DESK}<int:pk>/cause", adjudicate.adjudicate_cause, name="adjudicate_cause"),
     path(f"{_DESK}<int:pk>/state", adjudicate.adjudicate_state, name="adjudicate_state"),
-    path(f"{_DESK}<int:pk>/close", adjudicate.adjudicate_close, name="adjudicate_close"),
+    path(f"{_DESK}<int:pk>/finish", adjudicate.adjudicate_finish, name="adjudicate_finish"),
     path(f"{_DESK}<int:pk>/reopen", adjudicate.adjudicate_reopen, name="adjudicate_reopen"),
     path("projects/<slug:slug>/notes/<int:pk>/outcome/", outcome.outcome, name="outcome"),
 ]

@@ -7,7 +7,7 @@ from annotations.models import Project
 
 
 def run(claim: Claim) -> dict[str, Any]:
-    """Compute the figures of a unit and keep them. Safe to repeat: kept ones are found again."""
+    """Compute and store the figures of a unit. A repeated job finds the stored figures."""
     project = Project.objects.get(pk=claim.project_id)
     found = figures_of(project=project, unit=Unit(claim.params["unit"]), progress=claim.progress)
     return {"unit": found["unit"], "notes": found["notes"]}

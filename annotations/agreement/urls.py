@@ -2,13 +2,13 @@ from django.urls import URLPattern, path
 
 from annotations.agreement.views import agreement, amendments, disagreements, starting
 
-_PLACES = "projects/<slug:slug>/agreement/disagreements/"
-_PLACE = f"{_PLACES}<int:pk>/<int:start>/<int:end>/"
+_DISAGREEMENTS = "projects/<slug:slug>/agreement/disagreements/"
+_DISAGREEMENT = f"{_DISAGREEMENTS}<int:pk>/<int:start>/<int:end>/"
 
 urlpatterns: list[URLPattern] = [
-    path(_PLACES, disagreements.disagreements, name="disagreements"),
-    path(f"{_PLACE}cause", disagreements.disagreement_cause, name="disagreement_cause"),
-    path(f"{_PLACE}talk", disagreements.disagreement_talk, name="disagreement_talk"),
+    path(_DISAGREEMENTS, disagreements.disagreements, name="disagreements"),
+    path(f"{_DISAGREEMENT}cause", disagreements.disagreement_cause, name="disagreement_cause"),
+    path(f"{_DISAGREEMENT}talk", disagreements.disagreement_talk, name="disagreement_talk"),
     path("projects/<slug:slug>/guidelines/amendments/", amendments.amendments, name="amendments"),
     path("projects/<slug:slug>/guidelines/amend/", amendments.amend_guidelines, name="amend"),
     path("projects/<slug:slug>/agreement/", agreement.agreement, name="agreement"),

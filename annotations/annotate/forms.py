@@ -1,4 +1,4 @@
-"""A person's own keys: a field for every label."""
+"""The form for a person's own keys, with a field for every label."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,11 +10,10 @@ from django.utils.translation import gettext as _
 from annotations.annotate.selectors.personal import KeyLine
 from annotations.annotate.services.personal import check_key
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import sentence
 
 
 class KeysForm(forms.Form):
-    """`key-<label id>` for each label, begun with what is in use."""
+    """One field `key-<label id>` for each label; its initial value is the key in use."""
 
     def __init__(self, *args: Any, lines: Sequence[KeyLine], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -41,11 +40,11 @@ class KeysForm(forms.Form):
             try:
                 cleaned[name] = check_key(key)
             except ServiceError as error:
-                self.add_error(name, ValidationError(sentence(error)))
+                self.add_error(name, ValidationError(str(error)))
         return cleaned
 
     def keys(self) -> dict[int, str]:
-        """The wanted key of each label. A label that the page didn't know yet keeps its own."""
+        """The submitted key of each label, without labels that were added after the page was loaded."""
         return {
             line.label["id"]: self.cleaned_data[self._name(line)]
             for line in self.lines

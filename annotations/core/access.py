@@ -1,28 +1,24 @@
-"""Who may do what, in one place: pages, commands and jobs all ask here.
+"""Access rules: who may do what. Pages, the API, commands and jobs all use these functions.
 
-Objects are always reached through the person's project. A stranger gets 404, so that a project's existence
-stays unknown; a member who lacks a right gets 403.
+Objects are always reached through the person's project. Somebody who is not a member gets 404, so that the project's
+existence stays unknown; a member who lacks a right gets 403.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
-from typing import Any
+from functools import cached_property
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404
 
-from annotations.models import Assignment, Document, Membership, Project, Role, User
-from annotations.models.prepared import PreparedRead, columns_of, object_of
-
-# An address may hold any number; a prepared statement takes no more than the column does.
-BIGGEST_ID = 2**63 - 1
+from annotations.core import hiding
+from annotations.models import AnnotationSet, Assignment, Author, Document, Membership, Project, Role, User
 
 
 class Can(StrEnum):
-    """Rights. `READ_NOTES` is every note with everyone's spans; annotators have only what is theirs to read."""
+    """Rights. `READ_NOTES` covers every note with everyone's spans; others open only the notes assigned to them."""
 
     SEE_PROJECT = "see the project"
     ANNOTATE = "annotate notes"
@@ -60,48 +56,47 @@ class Access:
 
     @property
     def unnamed(self) -> bool:
-        """Whether this person isn't to know which annotator said what, since they may adjudicate."""
+        """Whether the names of annotators are hidden from this person, who may adjudicate."""
         return self.project.anonymous_adjudication and not self.can(Can.MANAGE)
 
     @property
     def blind(self) -> bool:
-        """Whether this person sees nobody else's spans."""
+        """Whether this person sees only their own spans."""
         return not self.can(Can.READ_NOTES)
 
+    @cached_property
+    def withheld(self) -> str:
+        """The reason why this person gets no complete annotation sets of model runs now, as a sentence; else empty.
 
-_MEMBER_COLUMNS = columns_of(Membership, without=["joined_at", "removed_at", "read_others_until"])
-_PROJECT_COLUMNS = columns_of(Project, without=["guidelines", "created_at"])
-# Every request of a member begins with this one.
-_MEMBER = PreparedRead(
-    lambda slug, user: Membership.objects.filter(project__slug=slug, user_id=user, active=True).values_list(
-        *_MEMBER_COLUMNS, *(f"project__{column}" for column in _PROJECT_COLUMNS)
-    )[:1],
-    str,
-    int,
-)
+        While some suggestions are hidden, reviewers see suggestions only on the review pages. Managers see everything.
+        """
+        return hiding.withheld(self.project) if self.can(Can.MAKE_GOLD) and not self.can(Can.MANAGE) else ""
+
+    @cached_property
+    def closed_kinds(self) -> frozenset[str]:
+        """The kinds of authors whose individual annotation sets this person must not see, score, compare or export."""
+        people = [Author.Kind.ANNOTATOR] if self.unnamed else []
+        return frozenset(map(str, [*people, *(Author.MODELS if self.withheld else [])]))
 
 
 def enter(user: User, slug: str, right: Can = Can.SEE_PROJECT) -> Access:
-    """The project `slug` for this person. Raises Http404 for strangers, PermissionDenied where the right is missing."""
-    row = _MEMBER.first(slug, user.pk)
-    if row is None:
-        raise Http404("no such project")
-    # What is not among these columns (guidelines, dates) is read when somebody asks for it.
-    project = object_of(Project, _PROJECT_COLUMNS, row[len(_MEMBER_COLUMNS) :])
-    membership = object_of(Membership, _MEMBER_COLUMNS, row[: len(_MEMBER_COLUMNS)])
-    membership.project = project
-    access = Access(project, membership, user)
+    """Return the project `slug` for this person. Raises Http404 for non-members, PermissionDenied without the right."""
+    try:
+        membership = Membership.objects.select_related("project").get(project__slug=slug, user_id=user.pk, active=True)
+    except Membership.DoesNotExist:
+        raise Http404("This project does not exist.") from None
+    access = Access(membership.project, membership, user)
     require(access, right)
     return access
 
 
 def require(access: Access, right: Can) -> None:
     if not access.can(right):
-        raise PermissionDenied(f"a {access.membership.role} may not {right}")
+        raise PermissionDenied(f"The role “{access.membership.role}” does not include the right to {right}.")
 
 
 def notes_for(access: Access) -> QuerySet[Document]:
-    """The notes this person may open: all of them, or those assigned to them (done ones too)."""
+    """Return the notes that this person may open: all, or those assigned to them (finished ones included)."""
     notes = Document.objects.filter(project_id=access.project.pk)
     if access.can(Can.READ_NOTES):
         return notes
@@ -110,44 +105,47 @@ def notes_for(access: Access) -> QuerySet[Document]:
     )
 
 
-_NOTE_COLUMNS = columns_of(Document, without=["created_at"])
+def authors_for(access: Access) -> QuerySet[Author]:
+    """Return the authors whose individual annotation sets this person may list, score, compare or export."""
+    return Author.objects.filter(project=access.project).exclude(kind__in=access.closed_kinds)
 
 
-@cache
-def _one_note(role: Role) -> PreparedRead:
-    def rows(project: int, pk: int, user: int = 0) -> "QuerySet[Document, Any]":
-        access = Access(Project(pk=project), Membership(role=role), User(pk=user))
-        return notes_for(access).filter(pk=pk).values_list(*_NOTE_COLUMNS)[:1]
+def sets_for(access: Access) -> QuerySet[AnnotationSet]:
+    """Return the annotation sets of `authors_for`, for somebody who may read every note."""
+    sets = AnnotationSet.objects.filter(document__project=access.project)
+    return sets.exclude(author__kind__in=access.closed_kinds)
 
-    return PreparedRead(rows, *[int] * (2 if Can.READ_NOTES in RIGHTS[role] else 3))
+
+def closed_to(access: Access, *, spec: str = "", authors: Collection[int] = ()) -> bool:
+    """Whether this person must not get the sets named by a spec (such as `run:rules-1`) or written by an author."""
+    named = Author.objects.filter(pk__in=authors, kind__in=access.closed_kinds)
+    return spec.partition(":")[0] in access.closed_kinds or (bool(authors) and named.exists())
 
 
 def note_for(access: Access, pk: int) -> Document:
-    """One note, or 404 as if it did not exist."""
-    if pk > BIGGEST_ID:
-        raise Http404("no such note")
-    whose = () if access.can(Can.READ_NOTES) else (access.user.pk,)
-    row = _one_note(Role(access.membership.role)).first(access.project.pk, pk, *whose)
-    if row is None:
-        raise Http404("no such note")
-    return object_of(Document, _NOTE_COLUMNS, row)
+    """Return a note. Raises Http404 where this person may not open it, as for a note that does not exist."""
+    try:
+        return notes_for(access).get(pk=pk)
+    except Document.DoesNotExist:
+        raise Http404("This note does not exist.") from None
 
 
 def may_create_projects(user: User) -> bool:
-    """Administrators, and whoever manages a project already."""
+    """Whether the user is an administrator or already manages a project."""
     return user.is_staff or user.memberships.filter(role=Role.MANAGER, active=True).exists()
 
 
 def may_make_link(maker: User, user: User) -> bool:
-    """Whether `maker` may make a link by which `user` chooses a new password. Asked again when the link is used."""
+    """Whether `maker` may make a link for `user` to choose a new password. Checked again when the link is used."""
     return user.pk in may_make_links(maker, [user])
 
 
 def may_make_links(maker: User, users: Collection[User]) -> set[int]:
-    """The ids of those among `users` for whom `maker` may make a link by which they choose a new password.
+    """Return the ids of the `users` for whom `maker` may make a link to choose a new password.
 
-    Whoever holds the link becomes that person. So a manager may make one only for an account that one of their own
-    projects made, or that nobody has had a password for; and only while it opens, and opened, nothing else.
+    Whoever holds the link can sign in as that user. Therefore a manager may make one only for an account that was
+    created in one of their own projects or never had a password, and that is no administrator and was never a member of
+    a project that they don't manage.
     """
     if not maker.is_active:
         return set()
@@ -156,7 +154,7 @@ def may_make_links(maker: User, users: Collection[User]) -> set[int]:
     managed = set(
         Membership.objects.filter(user=maker, role=Role.MANAGER, active=True).values_list("project_id", flat=True)
     )
-    # Somebody who was removed elsewhere may be brought back there.
+    # Former memberships count too: a removed member may be added again.
     elsewhere = set(
         Membership.objects.filter(user__in=users).exclude(project__in=managed).values_list("user_id", flat=True)
     )

@@ -1,55 +1,81 @@
-"""What the workbench's views share: who comes in, what came in, and refusals as JSON."""
+"""What the views of the working screens share: entering a project, and answering errors as JSON."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, cast
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.changes import Refused
+from annotations.core.errors import ServiceError
 from annotations.models import User
 
 View = Callable[..., HttpResponse]
+MAY_NOT_ANNOTATE = _("You don't have permission to annotate in this project.")
 
 
-def json_answers(view: View) -> View:
-    """Refusals as JSON: {"error": code, "message": plain words} and, of a conflict, the reading as it is now."""
+def json_answers(
+    forbidden: Promise, *, enter: Callable[..., tuple[Any, ...]] | None = None,
+    now: Callable[..., Mapping[str, object]] | None = None,
+) -> Callable[[Callable[..., HttpResponse]], View]:  # fmt: skip
+    """Decorate a view so that its errors become JSON: {"error": code, "message": sentence}.
 
-    @wraps(view)
-    def wrapped(request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        try:
-            return view(request, **kwargs)
-        except Refused as refused:
-            now = {"version": refused.version, "state": refused.state, "spans": refused.spans}
-            body = {"error": refused.code, "message": str(refused)} | (now if refused.spans is not None else {})
-            return JsonResponse(body, status=refused.status)
-        except PermissionDenied:
-            return JsonResponse(
-                {"error": "forbidden", "message": _("You may not annotate in this project.")}, status=403
-            )
-        except Http404:
-            return JsonResponse({"error": "not-found", "message": _("This note is not there for you.")}, status=404)
+    A conflict adds the current state. `enter` checks access and returns the view's arguments, which replace the parts
+    of the URL; `now` takes the same arguments and returns the current state. Without them the view checks access
+    itself, and a conflict (Refused) carries the annotation set.
+    """
 
-    return wrapped
+    def decorated(view: Callable[..., HttpResponse]) -> View:
+        @wraps(view)
+        def wrapped(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+            entered: tuple[Any, ...] = ()
+            try:
+                if enter is None:
+                    return view(request, **kwargs)
+                entered = enter(request, **kwargs)
+                return view(request, *entered)
+            except ServiceError as error:
+                there = now(*entered) if now is not None and entered else _annotation_set_in(error)
+                return _refused(error.code, str(error), error.status if isinstance(error, Refused) else 409, there)
+            except PermissionDenied:
+                return _refused("forbidden", str(forbidden), 403)
+            except Http404:
+                return _refused("not-found", gettext("This note does not exist or you don't have access to it."), 404)
+
+        return wrapped
+
+    return decorated
+
+
+def _refused(code: str, message: str, status: int, there: Mapping[str, object] | None = None) -> JsonResponse:
+    return JsonResponse({"error": code, "message": message, **(there or {})}, status=status)
+
+
+def _annotation_set_in(error: ServiceError) -> dict[str, object]:
+    if not isinstance(error, Refused) or error.spans is None:
+        return {}
+    return {"version": error.version, "state": error.state, "spans": error.spans}
 
 
 def open_project(request: HttpRequest, slug: str) -> Access:
-    """The project for somebody who annotates there; Http404 and PermissionDenied as `access.enter`."""
-    # Nobody gets here without having signed in (SignInRequired).
+    """Return the project for an annotator. Raises Http404 and PermissionDenied as `access.enter` does."""
+    # The middleware lets only signed-in users through.
     return enter(cast(User, request.user), slug, Can.ANNOTATE)
 
 
 def note_address(slug: str, pk: int | None) -> dict[str, Any] | None:
-    """Where a note is opened, as a page and as JSON."""
+    """Return the id of a note with the URLs of its page and of its JSON data; None without a note."""
     if pk is None:
         return None
     return {"id": pk, "url": reverse("annotate", args=[slug, pk]), "data": reverse("note_data", args=[slug, pk])}
 
 
-def began_words(run: str) -> str:
-    """The word on a reading that began from a run's spans; empty for one that began from nothing."""
-    return _("Began from the spans of %(run)s.") % {"run": run} if run else ""
+def began_message(run: str) -> str:
+    """Return the sentence for an annotation set that began from a run's spans; empty where it began without spans."""
+    return gettext("Began from the spans of %(run)s.") % {"run": run} if run else ""

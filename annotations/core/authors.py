@@ -1,4 +1,4 @@
-"""Authors: whose reading an annotation set is."""
+"""Authors of annotation sets."""
 
 from django.utils.translation import gettext
 
@@ -16,7 +16,7 @@ def gold_author(project: Project) -> Author:
 
 
 def author_of(project: Project, user: User) -> Author:
-    """The author row of a person; made on first use, or taken over from an import under their user name."""
+    """Return the author row of a person: created on first use, or adopted from an import under their user name."""
     author, _ = Author.objects.get_or_create(
         project=project, kind=Author.Kind.ANNOTATOR, name=user.username, defaults={"user": user}
     )
@@ -27,22 +27,22 @@ def author_of(project: Project, user: User) -> Author:
 
 
 def parse_written_as(spec: str) -> tuple[str, str]:
-    """`gold`, `annotator:NAME` or `run:NAME` as (kind, name); empty means no annotations are taken."""
+    """Parse `gold`, `annotator:NAME` or `run:NAME` into (kind, name). Raises ServiceError (`as`)."""
     if spec == "gold":
         return Author.Kind.GOLD, GOLD_NAME
     kind, _, name = spec.partition(":")
     if kind not in KINDS_WRITTEN_AS or not name.strip():
         raise ServiceError(
-            gettext("%(spec)s is none of gold, annotator:NAME, run:NAME") % {"spec": repr(spec)}, code="as"
+            gettext("The author must be gold, annotator:NAME or run:NAME, not “%(spec)s”.") % {"spec": spec}, code="as"
         )
     return KINDS_WRITTEN_AS[kind], good_name(name, code="as")
 
 
 def author_for_import(project: Project, spec: str) -> Author:
-    """The author that imported readings are written under.
+    """Return the author of imported annotation sets, created if needed.
 
-    An annotator who is no member is kept as an outside author without an account; an account of that name that
-    becomes a member later finds these readings as its own.
+    An annotator who is not a member becomes an author without an account. An account of that name that joins the
+    project later becomes the owner of these annotation sets.
     """
     kind, name = parse_written_as(spec)
     author, _ = Author.objects.get_or_create(project=project, kind=kind, name=name)

@@ -1,12 +1,12 @@
-"""One change of a reading, as a page asks for it, and how it can be refused.
+"""One change to an annotation set, as a page requests it, and the errors that can answer it.
 
-A change is JSON: `change_id` (a UUID that the page makes), `kind`, `version` (what the page knew; optional) and by kind
+A change is JSON: `change_id` (a UUID that the page makes), `kind`, `version` (of the page; optional) and by kind
     create           start, end, label, quote
     create_many      spans: a list of 1 to 2000 of {start, end, label, quote}
     relabel          span, seen, label
     resize           span, seen, start, end, quote
     delete           span, seen
-    undo, redo       nothing more
+    undo, redo       no further fields
 `seen` is the span as the page shows it, `[start, end, label id]`. Offsets are code points, end-exclusive.
 """
 
@@ -20,7 +20,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.spans import SpanItem
 from annotations.domain.numbers import MAX_ID, MAX_OFFSET, is_whole
 
-Place = tuple[int, int, int]
+LabeledBounds = tuple[int, int, int]
 """A span's start, end and label id."""
 MOST_AT_ONCE = 2000
 
@@ -36,9 +36,9 @@ class Kind(StrEnum):
 
 
 class Refused(ServiceError):
-    """The change was not made, and nothing else was. `status` is the HTTP status that says so.
+    """The change was refused; nothing was stored. `status` is the HTTP status of the answer.
 
-    A conflict (409) carries what the reading holds now, so that the page can show it.
+    A conflict (409) carries the current annotation set, so that the page can show it.
     """
 
     def __init__(self, code: str, message: str, *, status: int = 400) -> None:
@@ -51,7 +51,7 @@ class Refused(ServiceError):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A span to be made: a stretch of the note with the text that the page saw there."""
+    """A span to create, with the text that the page shows between its bounds."""
 
     start: int
     end: int
@@ -61,13 +61,13 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change that is well formed; whether it fits the reading is decided by annotate.services.spans."""
+    """A well-formed change. `annotate.services.spans` checks whether it fits the annotation set."""
 
     change_id: UUID
     kind: Kind
     version: int | None = None
     span: int | None = None
-    seen: Place | None = None
+    seen: LabeledBounds | None = None
     start: int = -1
     end: int = -1
     label: int = -1
@@ -76,17 +76,17 @@ class Change:
 
     @property
     def asked(self) -> list[int]:
-        """The labels that it gives."""
+        """The label ids that the change assigns."""
         return [self.label, *(wanted.label for wanted in self.spans)]
 
     @property
     def named(self) -> list[int]:
-        """The labels that it gives or has seen."""
+        """The label ids that the change assigns or that its `seen` holds."""
         return [*self.asked, *([] if self.seen is None else self.seen[2:])]
 
 
 def read_change(data: object) -> Change:
-    """A change from JSON. Raises Refused (`malformed`), naming the field."""
+    """Parse a change from JSON. Raises Refused (`malformed`), naming the field."""
     if not isinstance(data, Mapping):
         raise Refused("malformed", "A change must be a JSON object.")
     try:
@@ -100,7 +100,7 @@ def read_change(data: object) -> Change:
         kind=kind,
         version=None if data.get("version") is None else _number(data, "version"),
         span=_number(data, "span") if names else None,
-        seen=_place(data) if names else None,
+        seen=_seen(data) if names else None,
         start=_number(data, "start") if moves else -1,
         end=_number(data, "end") if moves else -1,
         label=_number(data, "label") if kind in (Kind.CREATE, Kind.RELABEL) else -1,
@@ -110,7 +110,7 @@ def read_change(data: object) -> Change:
 
 
 def _malformed(field: str, takes: str) -> Refused:
-    return Refused("malformed", f"The field {field!r} must be {takes}.")
+    return Refused("malformed", f"The field “{field}” must be {takes}.")
 
 
 def _uuid(data: Mapping[str, Any]) -> UUID:
@@ -140,7 +140,7 @@ def _spans(data: Mapping[str, Any]) -> tuple[Wanted, ...]:
     )
 
 
-def _place(data: Mapping[str, Any]) -> Place:
+def _seen(data: Mapping[str, Any]) -> LabeledBounds:
     value = data.get("seen")
     if not isinstance(value, list | tuple) or len(value) != 3 or not all(is_whole(part) for part in value):
         raise _malformed("seen", "[start, end, label]")

@@ -1,4 +1,4 @@
-"""What the commands of the journey share: `--json`, `--by`, finding things by name, and one way to fail."""
+"""What the commands share: `--json`, `--by`, looking up objects by name, and reporting errors."""
 
 import json
 from typing import Any, NoReturn
@@ -16,27 +16,27 @@ from annotations.models import Project, User
 def find_project(slug: str) -> Project:
     project = Project.objects.filter(slug=slug).first()
     if project is None:
-        known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)[:20]) or "none yet"
-        raise ServiceError(f"there is no project {slug!r}; projects: {known}", code="project")
+        known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)[:20]) or "none"
+        raise ServiceError(f"There is no project “{slug}”. Projects: {known}.", code="project")
     return project
 
 
 def find_user(name: str) -> User:
     user = User.objects.filter(username=name).first()
     if user is None:
-        raise ServiceError(f"there is no account {name!r}", code="user")
+        raise ServiceError(f"There is no account “{name}”.", code="user")
     return user
 
 
 class JourneyCommand(BaseCommand):
-    """A command whose `act` returns a result; printed as one JSON object with `--json`, else as `say` words it.
+    """A command whose `act` returns a result, printed as one JSON object with `--json`, else as text from `say`.
 
     On failure: exit status 1, the reason on stderr, and with `--json` also {"error", "code"} on stdout.
     """
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
-        parser.add_argument("--by", metavar="USER", help="who does this, for the audit trail")
+        parser.add_argument("--json", action="store_true", help="Print the result as one JSON object.")
+        parser.add_argument("--by", metavar="USER", help="The account to name in the audit log.")
         self.arguments(parser)
 
     def arguments(self, parser: CommandParser) -> None:
@@ -61,8 +61,8 @@ class JourneyCommand(BaseCommand):
         except (OperationalError, ProgrammingError) as error:
             if MigrationExecutor(connection).loader.applied_migrations:
                 raise
-            del error  # its message may quote a statement
-            self._fail("the database has no tables yet: run `manage.py prepare`", "empty", as_json=options["json"])
+            del error  # Its message may quote an SQL statement.
+            self._fail("The database has no tables yet. Run “manage.py prepare”.", "empty", as_json=options["json"])
         text = json.dumps(result, ensure_ascii=False) if options["json"] else self.say(result)
         if text:
             self.stdout.write(text)

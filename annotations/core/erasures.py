@@ -1,9 +1,9 @@
-"""How work that reads notes for a while and then stores something learns that a patient was erased in between.
+"""Erasing a patient while long work reads the same notes: the work must not store anything about erased notes.
 
-The work notes the project's count of erasures before it reads (`erasures_of`). In the transaction that stores what it
-made, it calls `unerased`, or `hold` where it asks for each note whether it is still there. Both hold a lock that keeps
-erasures out, as an erasure keeps them out: whichever comes second sees the other's work. So what was made of an erased
-note is either stored before the erasure, which deletes it, or not stored at all.
+The work takes the project's count of erasures before it reads any note (`erasures_of`). In the transaction that stores
+its results it calls `unerased`, or `hold` where it checks for each note whether the note still exists. Both take a lock
+that excludes erasures; an erasure takes the same lock alone. So results about an erased note are either stored before
+the erasure, which deletes them, or not stored at all.
 """
 
 from django.db import connection
@@ -14,46 +14,47 @@ from annotations.core.errors import ServiceError
 from annotations.core.label_lock import advisory_lock
 from annotations.models import Project
 
-# The name of the lock, beside that of the labels (annotations.core.label_lock).
+# The number of this lock, different from that of the labels (annotations.core.label_lock).
 _ERASURES = 0x6E01
 
 
 class ErasedMeanwhile(ServiceError):
-    """A patient was erased while work on the project's notes was under way; nothing of that work was stored."""
+    """A patient was erased during work on the project's notes; the work's results were not stored."""
 
     def __init__(self) -> None:
         super().__init__(
-            _("a patient's notes were erased while this was under way; nothing was stored: start it again"),
+            _("A patient's notes were erased during this work, so nothing was stored. Start it again."),
             code="erased",
         )
 
 
 def erasures_of(project_id: int) -> int:
-    """How many times a patient was erased in the project. Ask before the first note is read."""
+    """Return how many times a patient was erased in the project. Call it before the first note is read."""
     return Project.objects.values_list("erasures", flat=True).get(pk=project_id)
 
 
 def hold(project_id: int) -> int:
-    """Keep erasures out until the caller's transaction ends; returns their count.
+    """Exclude erasures until the caller's transaction ends, and return their count so far.
 
-    What was read of notes before this call may be erased by now: ask for each note again, or call `unerased`.
+    Notes that were read before this call may have been erased: check each note again, or call `unerased`.
     """
     if not connection.in_atomic_block:
-        raise RuntimeError("hold() belongs inside the transaction that stores what was made of notes")
+        raise RuntimeError("Call hold() inside the transaction that stores the results.")
     advisory_lock(_ERASURES, project_id, shared=True)
     return erasures_of(project_id)
 
 
 def begin_erasure(project_id: int) -> None:
-    """Until the caller's transaction ends nobody stores what was made of the project's notes; then the count is one
-    higher. To be called before any other lock is taken.
+    """Count a new erasure, and keep others from storing results about the project's notes until the transaction ends.
+
+    Call it before any other lock is taken.
     """
     advisory_lock(_ERASURES, project_id, shared=False)
     Project.objects.filter(pk=project_id).update(erasures=F("erasures") + 1)
 
 
 def unerased(project_id: int, begun: int) -> None:
-    """Hold the project, provided that no patient was erased since `erasures_of` said `begun`.
+    """Take the lock of `hold`, and check that no patient was erased since `erasures_of` returned `begun`.
 
     Raises ErasedMeanwhile, which rolls the caller's transaction back.
     """

@@ -1,5 +1,5 @@
 class ServiceError(Exception):
-    """A refusal in plain words for whoever asked: what, where, what was kept. Never holds note text."""
+    """An error for the user, in whole sentences: what is wrong, where, and what to do. Never holds note text."""
 
     def __init__(self, message: str, *, code: str = "refused") -> None:
         super().__init__(message)
@@ -7,9 +7,9 @@ class ServiceError(Exception):
 
 
 class LimitReached(Exception):
-    """Somebody asks for more than one person may have at a time. The message is a sentence for them.
+    """A person requests more than one person may have at a time. The message is a sentence for them.
 
-    No ServiceError: a page answers it with the status 429, wherever it comes up (deidreview.limits).
+    Not a ServiceError: every page answers it with the status 429 (deidreview.limits). `retry_after` is in seconds.
     """
 
     def __init__(self, message: str, *, code: str, retry_after: int) -> None:

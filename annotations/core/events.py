@@ -1,34 +1,134 @@
 """The audit trail: every change and every read of a note writes one event."""
 
 import uuid
-from typing import Any
+from typing import Literal, TypedDict, Unpack, overload
 
-from annotations.models import Event, User
-from annotations.models.prepared import PreparedInsert
-
-_NEW = PreparedInsert(Event)
+from annotations.core import event_data as of
+from annotations.models import Event, User, Verb
 
 
+class Whose(TypedDict, total=False):
+    """Who did it, and where. `change_id` makes a replay harmless; `reverts` is the event that this one undoes."""
+
+    actor: User | None
+    project_id: int | None
+    document_id: int | None
+    annotation_set_id: int | None
+    change_id: uuid.UUID | None
+    reverts: int | None
+
+
+@overload
+def record(*, verb: Literal[Verb.PROJECT_CREATED], data: of.ProjectCreated, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.PROJECT_CHANGED], data: of.ProjectChanged, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.GUIDELINES_CHANGED], data: of.GuidelinesChanged, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.GUIDELINES_AMENDED], data: of.GuidelinesAmended, **whose: Unpack[Whose]) -> Event: ...
+@overload
 def record(
-    *,
-    verb: str,
-    actor: User | None = None,
-    project_id: int | None = None,
-    document_id: int | None = None,
-    annotation_set_id: int | None = None,
-    data: dict[str, Any] | None = None,
-    change_id: uuid.UUID | None = None,
-    reverts: int | None = None,
-) -> Event:
-    """Append one event. `data` holds ids, offsets, labels and counts: never note text, never what somebody worded."""
-    event = Event(
+    *, verb: Literal[Verb.MEMBER_ADDED, Verb.MEMBER_CHANGED], data: of.MemberRole, **whose: Unpack[Whose]
+) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.MEMBER_REMOVED], data: of.MemberRemoved, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.RESET_LINK_MADE], data: of.ResetLinkMade, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.LABEL_ADDED], data: of.LabelAdded, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.LABEL_CHANGED], data: of.LabelChanged, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.LABEL_MERGED], data: of.LabelMerged, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.KEYS_CHANGED], data: of.KeysChanged, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.NOTES_IMPORTED], data: of.NotesImported, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.NOTES_ASSIGNED], data: of.NotesAssigned, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.NOTE_READ], data: of.NoteRead = ..., **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.NOTES_SEARCHED], data: of.NotesSearched, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: of.FlagVerb, data: of.NoteFlagged, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: of.CommentVerb, data: of.CommentDone, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.PATIENTS_SET], data: of.PatientsSet, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.PATIENT_ERASED], data: of.PatientErased, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: of.SpanVerb, data: of.SpanChange, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: of.SetVerb, data: of.SetMoved, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.SET_SEEDED], data: of.SetSeeded, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: of.AdjudicationVerb, data: of.AdjudicationDecided, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(
+    *, verb: Literal[Verb.ADJUDICATION_CLOSED], data: of.AdjudicationClosed, **whose: Unpack[Whose]
+) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.CAUSE_SET], data: of.CauseSet, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.GOLD_MADE], data: of.GoldMade, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.GOLD_WITHDRAWN], data: of.GoldWithdrawn, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.GOLD_FROZEN], data: of.GoldFrozen, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.GOLD_SPLIT], data: of.GoldSplit, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.NOTES_EXPORTED], data: of.NotesExported, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.FILE_DOWNLOADED], data: of.FileDownloaded, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: of.DecisionVerb, data: of.ReviewDecided, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: of.BulkVerb, data: of.BulkEnded, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: of.HandingVerb, data: of.ReviewBetween, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.REVIEW_CLOSED], data: of.ReviewClosed, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.REVIEW_REOPENED], data: of.OfRun, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.REVIEW_REVEALED], data: of.ReviewRevealed, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.RUN_STARTED], data: of.RunStarted, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.CALIBRATED], data: of.Calibrated, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(
+    *, verb: Literal[Verb.CALIBRATION_WITHDRAWN], data: of.CalibrationWithdrawn, **whose: Unpack[Whose]
+) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.JUDGING_STARTED], data: of.JudgingStarted, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.MODEL_TRAINED], data: of.ModelTrained, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.MODEL_UPLOADED], data: of.ModelUploaded, **whose: Unpack[Whose]) -> Event: ...
+@overload
+def record(
+    *, verb: Literal[Verb.MODEL_RENAMED, Verb.MODEL_RETIRED], data: of.OfModel, **whose: Unpack[Whose]
+) -> Event: ...
+@overload
+def record(*, verb: Literal[Verb.NOTE_FETCHED, Verb.ADJUDICATION_REOPENED], **whose: Unpack[Whose]) -> Event: ...
+def record(*, verb: Verb, data: of.EventData | None = None, **whose: Unpack[Whose]) -> Event:
+    """Append one event. `data` holds ids, offsets, labels and counts: never note text or text that a person typed.
+
+    annotations.core.event_data defines the data of each verb; the type checker refuses any other key.
+    """
+    actor = whose.get("actor")
+    return Event.objects.create(
         verb=verb,
         actor_id=actor.pk if actor else None,
-        project_id=project_id,
-        document_id=document_id,
-        annotation_set_id=annotation_set_id,
+        project_id=whose.get("project_id"),
+        document_id=whose.get("document_id"),
+        annotation_set_id=whose.get("annotation_set_id"),
         data=data or {},
-        change_id=change_id,
-        reverts=reverts,
+        change_id=whose.get("change_id"),
+        reverts=whose.get("reverts"),
     )
-    return _NEW.run(event)

@@ -1,4 +1,4 @@
-"""Which of a project's notes have gold."""
+"""The gold annotation sets of a project."""
 
 from django.db.models import QuerySet
 
@@ -8,6 +8,6 @@ SUBMITTED = AnnotationSet.State.SUBMITTED
 
 
 def gold_sets(project: Project) -> QuerySet[AnnotationSet]:
-    """The gold of every note. The author's id rather than a join: the index of annotation sets begins with it."""
+    """Return the gold annotation set of every note. It filters by author id, with which the index begins."""
     authors = Author.objects.filter(project=project, kind=Author.Kind.GOLD).values_list("pk", flat=True)
     return AnnotationSet.objects.filter(author_id=authors.first() or 0, state=SUBMITTED)

@@ -1,11 +1,11 @@
-"""What is announced, and answered in the same transaction unless it says otherwise: register in AppConfig.ready()."""
+"""Hooks between features. Functions register in AppConfig.ready() and run in the caller's transaction unless noted."""
 
 from collections.abc import Callable
 from typing import Any
 
 
 class Hook:
-    """Functions that are called with the same keywords, in the order in which they registered."""
+    """Functions that are called with the same keyword arguments, in the order of registration."""
 
     def __init__(self) -> None:
         self._answers: list[Callable[..., Any]] = []
@@ -17,9 +17,7 @@ class Hook:
         return [answer(**about) for answer in self._answers]
 
 
-# A patient's notes are being erased from `project`: what a feature made of them and keeps elsewhere goes as well.
+# A patient's notes are being erased from `project`: each feature deletes what it derived from them and keeps elsewhere.
 patient_erased = Hook()
-# Such an erasure in `project` is committed: files that were made of the notes go.
+# An erasure in `project` is committed: each feature deletes files that were made from the notes.
 patient_gone = Hook()
-# A whole annotation set `source` becomes the gold of `document` by `actor`.
-gold_replaced = Hook()

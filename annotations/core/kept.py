@@ -1,30 +1,41 @@
-"""Figures that are kept under a hash of what they were made of: one place that reads, writes and forgets them."""
+"""A cache of computed figures in the database, keyed by a hash of their inputs."""
 
 import hashlib
 import json
-from typing import Any
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from annotations.models import Figures, Project
 
 KEPT = 40
+Value = TypeVar("Value")
 
 
-def key_of(*made_of: Any) -> str:
-    """A hash of everything that a figure depends on (JSON values)."""
+@dataclass(frozen=True)
+class Kind(Generic[Value]):
+    """A kind of cached figure and the type of its JSON value. `keep` accepts only this type for the kind."""
+
+    name: str
+
+
+def key_of(*made_of: object) -> str:
+    """Return a hash of everything that a figure depends on (JSON values)."""
     return hashlib.sha256(json.dumps(made_of, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
-def kept(project: Project, kind: str, key: str) -> Any:
-    """What was kept, or None."""
-    return Figures.objects.filter(project=project, kind=kind, key=key).values_list("value", flat=True).first()
+def kept(project: Project, kind: Kind[Value], key: str) -> Value | None:
+    """Return the cached value, or None."""
+    rows = Figures.objects.filter(project=project, kind=kind.name, key=key)
+    value: Value | None = rows.values_list("value", flat=True).first()
+    return value
 
 
-def keep(project: Project, kind: str, key: str, value: Any) -> None:
-    """Keep a value; the oldest of the kind beyond KEPT are forgotten."""
-    Figures.objects.update_or_create(project=project, kind=kind, key=key, defaults={"value": value})
-    same = Figures.objects.filter(project=project, kind=kind).order_by("-pk")
+def keep(project: Project, kind: Kind[Value], key: str, value: Value) -> None:
+    """Cache a value, and delete the oldest values of its kind beyond KEPT."""
+    Figures.objects.update_or_create(project=project, kind=kind.name, key=key, defaults={"value": value})
+    same = Figures.objects.filter(project=project, kind=kind.name).order_by("-pk")
     Figures.objects.filter(pk__in=list(same.values_list("pk", flat=True)[KEPT : KEPT + 50])).delete()
 
 
-def forget(project: Project, kind: str, key: str) -> None:
-    Figures.objects.filter(project=project, kind=kind, key=key).delete()
+def forget(project: Project, kind: Kind[Value], key: str) -> None:
+    Figures.objects.filter(project=project, kind=kind.name, key=key).delete()

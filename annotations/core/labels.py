@@ -1,11 +1,11 @@
 """A project's labels as pages show them."""
 
+from collections.abc import Iterable
 from typing import TypedDict
 
 from django.db.models import QuerySet
 
 from annotations.models import Label
-from annotations.models.prepared import PreparedRead
 
 # Styles in static/css/note.css: underline-0 and so on.
 UNDERLINES = 6
@@ -25,21 +25,24 @@ LABEL_COLUMNS = ("id", "name", "hotkey", "description", "category__name", "categ
 
 
 def label_rows(project_id: int) -> QuerySet[Label]:
-    """The project's labels in their order; merged ones are gone."""
+    """Return the project's labels in their order, without merged ones."""
     labels = Label.objects.filter(label_set__project_id=project_id, merged_into__isnull=True)
     return labels.order_by("category__position", "category_id", "position", "id")
 
 
-_LABELS = PreparedRead(lambda project: label_rows(project).values_list(*LABEL_COLUMNS), int)
-
-
 def labels_of(project_id: int) -> list[LabelItem]:
-    """The project's labels with the project's keys."""
-    return [label_item(*row) for row in _LABELS.all(project_id)]
+    """Return the project's labels with the project's keyboard shortcuts."""
+    return [label_item(*row) for row in label_rows(project_id).values_list(*LABEL_COLUMNS)]
+
+
+def labels_of_today(labels: Iterable[int]) -> dict[int, int]:
+    """Return for each label id the id of the label that it is now, after merges. Deleted labels are missing."""
+    rows = Label.objects.filter(pk__in=set(labels)).values_list("pk", "merged_into")
+    return {pk: merged_into or pk for pk, merged_into in rows}
 
 
 def label_item(pk: int, name: str, key: str, description: str, category: str, hue: int, position: int) -> LabelItem:
-    """A row of LABEL_COLUMNS."""
+    """Build the item from a row of LABEL_COLUMNS."""
     return LabelItem(
         id=pk,
         name=name,

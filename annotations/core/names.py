@@ -1,4 +1,4 @@
-"""Names that people give to projects, labels, people, runs, models: one rule at every way in."""
+"""The rule for names of projects, labels, people, runs and models, from pages, commands and files alike."""
 
 from django.utils.translation import gettext as _
 
@@ -7,14 +7,11 @@ from annotations.domain.names import bad_character, shown
 
 
 def good_name(name: str, *, code: str = "name") -> str:
-    """The name without white space around it. Raises ServiceError (`code`) for one that holds what no name may."""
+    """Return the name without surrounding white space. Raises ServiceError (`code`) for a hidden character in it."""
     name = name.strip()
     if bad := bad_character(name):
         raise ServiceError(
-            _(
-                "the name %(name)s holds %(character)s, a control character or one that turns the direction of text; "
-                "take it out"
-            )
+            _("“%(name)s” contains %(character)s, a hidden character that controls text or its direction. Remove it.")
             % {"name": shown(name)[:80], "character": bad},
             code=code,
         )

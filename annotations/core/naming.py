@@ -1,4 +1,4 @@
-"""What a note's annotators are called before an adjudicator: by name, or as Annotator 1, 2, … of this note."""
+"""The names of a note's annotators as others see them: real names, or Annotator 1, 2, … of this note."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -10,11 +10,11 @@ from annotations.core.access import Access
 from annotations.models import AnnotationSet, Author, User
 
 
-def reader_names(documents: Sequence[int], *, hidden: bool) -> dict[int, dict[str, str]]:
-    """For each note its annotators (author ids) in the order of their numbers, and what each is called.
+def annotator_names(documents: Sequence[int], *, hidden: bool) -> dict[int, dict[str, str]]:
+    """Return for each note its annotators' names by author id, in the order of their numbers.
 
-    Hidden, the order is shuffled note by note, always in the same way, and nobody without the server's key can tell
-    from a number who it is. Who has reopened the note keeps their number.
+    With `hidden`, each note has its own shuffled order, which never changes and which only the server's secret key
+    reveals. Annotators who reopen the note keep their number.
     """
     sets = AnnotationSet.objects.filter(document_id__in=documents, author__kind=Author.Kind.ANNOTATOR)
     rows: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
@@ -36,12 +36,12 @@ def _shuffled(document: int, author: int) -> str:
     return salted_hmac("annotations.selectors.naming", f"{document}:{author}").hexdigest()
 
 
-def callers(access: Access, document: int) -> Callable[[User], str]:
-    """What people are called beside a note: by name, unless this person isn't to know its annotators."""
+def user_namer(access: Access, document: int) -> Callable[[User], str]:
+    """Return a function that names users beside a note: by number where annotators are hidden from this person."""
     if not access.unnamed:
         return lambda user: user.get_username()
-    numbered = reader_names([document], hidden=True).get(document, {})
+    numbered = annotator_names([document], hidden=True).get(document, {})
     authors = Author.objects.filter(project=access.project, kind=Author.Kind.ANNOTATOR, user__isnull=False)
-    called = {user: numbered.get(str(pk), _("An annotator")) for pk, user in authors.values_list("pk", "user_id")}
-    called.pop(access.user.pk, None)
-    return lambda user: called.get(user.pk) or user.get_username()
+    names = {user: numbered.get(str(pk), _("An annotator")) for pk, user in authors.values_list("pk", "user_id")}
+    names.pop(access.user.pk, None)
+    return lambda user: names.get(user.pk) or user.get_username()

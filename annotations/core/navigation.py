@@ -7,9 +7,9 @@ from annotations.core.access import Can
 
 @dataclass(frozen=True)
 class Entry:
-    """A tab. `position` orders the tabs; `name` is translated where it is shown; `right` is what opening it needs.
+    """A tab. `position` orders the tabs; the template translates `name`; `right` is needed to open the tab.
 
-    `page` is the URL name that it leads to, `pages` are the URL names of the same feature that belong under it.
+    `page` is the URL name of its link; `pages` are the other URL names for which the tab is current.
     """
 
     position: int
@@ -24,20 +24,20 @@ _MORE: dict[str, set[str]] = {}
 
 
 def register(*entries: Entry) -> None:
-    """Tabs of a feature."""
+    """Add the tabs of a feature."""
     _ENTRIES.update({entry.page: entry for entry in entries})
 
 
 def extend(page: str, *pages: str) -> None:
-    """Pages of a feature that belong under the tab of a lower one, which leads to `page`."""
+    """Add pages of a feature to the tab of a lower feature, whose link has the URL name `page`."""
     _MORE.setdefault(page, set()).update(pages)
 
 
 def entries() -> list[Entry]:
-    """All tabs in their order."""
+    """Return all tabs in their order."""
     return sorted(_ENTRIES.values(), key=lambda entry: entry.position)
 
 
 def belongs(entry: Entry, here: str) -> bool:
-    """Whether the page with the URL name `here` belongs under the tab."""
+    """Whether the tab is current on the page with the URL name `here`."""
     return here == entry.page or here in entry.pages or here in _MORE.get(entry.page, ())

@@ -1,4 +1,4 @@
-"""What a field offers, where that is known only when the form is made."""
+"""Choices of form fields that are known only when the form is created."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,16 +8,24 @@ from django.db.models import QuerySet
 
 
 def offer(form: forms.BaseForm, name: str, choices: Iterable[Any]) -> None:
-    """Give a choice field its choices. Raises TypeError for another kind of field."""
+    """Set the choices of a choice field. Raises TypeError for any other field."""
     field = form.fields[name]
     if not isinstance(field, forms.ChoiceField):
-        raise TypeError(f"{name} is no choice field")
+        raise TypeError(f"The field “{name}” is not a choice field.")
     field.choices = list(choices)
 
 
 def offer_rows(form: forms.BaseForm, name: str, rows: QuerySet[Any]) -> None:
-    """Give a field of rows those that may be chosen. Raises TypeError for another kind of field."""
+    """Set the rows that a model choice field offers. Raises TypeError for any other field."""
     field = form.fields[name]
     if not isinstance(field, forms.ModelChoiceField):
-        raise TypeError(f"{name} offers no rows")
+        raise TypeError(f"The field “{name}” is not a model choice field.")
     field.queryset = rows
+
+
+def suggest(form: forms.BaseForm, name: str, choices: Iterable[Any]) -> None:
+    """Set the choices of a select widget; a service validates the value. Raises TypeError for any other widget."""
+    widget = form.fields[name].widget
+    if not isinstance(widget, forms.Select):
+        raise TypeError(f"The field “{name}” has no select widget.")
+    widget.choices = list(choices)

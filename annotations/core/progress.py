@@ -1,16 +1,16 @@
-"""How long work reports back without knowing the queue."""
+"""Progress reports of long work, independent of the job queue."""
 
 from typing import Protocol
 
 
 class Cancelled(Exception):
-    """Somebody asked for the work to stop; raised out of a progress call."""
+    """Somebody asked the work to stop. Raised by a progress call."""
 
 
 class Progress(Protocol):
     def __call__(self, done: int, total: int) -> None:
-        """Say how far the work is. Raises Cancelled when it is to stop."""
+        """Report how much is done. Raises Cancelled when the work must stop."""
 
 
 def silent(done: int, total: int) -> None:
-    """For callers that do not watch."""
+    """Ignore progress, for callers that don't need it."""

@@ -1,4 +1,4 @@
-"""A service's refusal, shown where it belongs in the form; what was typed stays."""
+"""Errors of services as errors of forms, so that the page keeps what the user typed."""
 
 from collections.abc import Mapping
 
@@ -7,15 +7,13 @@ from django import forms
 from annotations.core.errors import ServiceError
 
 
-def sentence(words: object) -> str:
-    """Plain words as a sentence: services write them so that commands can put a prefix before them."""
-    text = str(words).strip()
-    if text and not text.endswith((".", "?", "!")):
-        text += "."
-    return text[:1].upper() + text[1:]
-
-
 def refuse(form: forms.BaseForm, error: ServiceError, fields: Mapping[str, str] | None = None) -> None:
-    """Put the refusal beside the field that its code belongs to (`fields`, else a field of that name), or on top."""
+    """Add the error to the field that its code maps to (`fields`, else a field of that name), or to the whole form."""
     field = (fields or {}).get(error.code, error.code)
-    form.add_error(field if field in form.fields else None, sentence(error))
+    form.add_error(field if field in form.fields else None, str(error))
+
+
+def reasons(form: forms.BaseForm) -> list[str]:
+    """Return the form's errors as sentences, for a page that doesn't show the form."""
+    beside = [f"{field.label}: {reason}" for field in form for reason in field.errors]
+    return [*map(str, form.non_field_errors()), *beside]

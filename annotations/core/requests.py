@@ -1,26 +1,30 @@
-"""What every view here can rely on, and how it reads what was sent."""
+"""The type of requests in views, and parsing of their values."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.http import HttpRequest, QueryDict
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
-from annotations.core.changes import Refused
+from annotations.core.access import Can
+from annotations.core.changes import LabeledBounds, Refused
 from annotations.domain.numbers import MAX_ID, MAX_OFFSET, is_whole, whole
 from annotations.models import User
 
 JSON = "application/json"
 UPLOADS = "takes_uploads"
+Row = TypeVar("Row")
 View = TypeVar("View", bound=Callable[..., Any])
 
 
 class Request(HttpRequest):
-    """A request of somebody who is signed in: LoginRequiredMiddleware answers all others.
+    """A request of a signed-in user: LoginRequiredMiddleware answers all others.
 
-    `json` is the object that a request with JSON brought, read and checked by deidreview.boundary.
+    `json` is the JSON object in the body, parsed and checked by deidreview.boundary.
     """
 
     user: User
@@ -29,36 +33,46 @@ class Request(HttpRequest):
 
 
 def body_of(request: Request) -> dict[str, Any]:
-    """The JSON object that the page's script sent. Raises Refused (`malformed`), as all of these do."""
+    """Return the JSON object that the page's script sent. Raises Refused (`malformed`), as the functions below do."""
     if request.content_type != JSON:
         raise Refused("malformed", _("The request must be JSON (application/json)."), status=415)
     return request.json
 
 
+def wants_json(request: HttpRequest) -> bool:
+    """Whether a script asks, which takes no page for an answer."""
+    return request.headers.get("Accept", "").startswith(JSON) or request.content_type == JSON
+
+
+def wants_fragment(request: HttpRequest) -> bool:
+    """Whether htmx asks."""
+    return request.headers.get("HX-Request") == "true"
+
+
 def is_json(request: HttpRequest) -> bool:
-    """Whether the page's script sent it; else it is a form, sent without scripts."""
+    """Whether the page's script sent the request. Otherwise a form did, without scripts."""
     return request.content_type == JSON
 
 
 def malformed(field: str, takes: str) -> Refused:
-    return Refused("malformed", f"The field {field!r} must be {takes}.")
+    return Refused("malformed", f"The field “{field}” must be {takes}.")
 
 
 def whole_of(value: object, field: str, most: int = MAX_ID) -> int:
-    """A whole number of JSON from 0 to `most`."""
+    """Return a whole number from JSON, from 0 to `most`."""
     if not is_whole(value, most):
         raise malformed(field, "a whole number, 0 or more")
     return value
 
 
-def place_of(values: Sequence[object]) -> tuple[int, int, int]:
-    """A span's start, end and label id."""
+def bounds_of(values: Sequence[object]) -> LabeledBounds:
+    """Return a span's start, end and label id, from JSON values in this order."""
     start, end, label = values
     return whole_of(start, "start", MAX_OFFSET), whole_of(end, "end", MAX_OFFSET), whole_of(label, "label")
 
 
 def uuid_of(value: object) -> UUID | None:
-    """A UUID as a script or a form writes it; None where it is none."""
+    """Parse a UUID from a script or a form; None where the value is not a UUID."""
     try:
         return UUID(value) if isinstance(value, str) else None
     except ValueError:
@@ -73,16 +87,38 @@ def change_id_of(data: Mapping[str, Any]) -> UUID:
 
 
 def number(data: QueryDict, name: str, most: int = MAX_ID) -> int | None:
-    """A whole number from a query or form that a column can hold, 64 bits unless told; None where it is none."""
+    """Return a whole number from a query or form, from 0 to `most`; None where the value is not one."""
     return whole(data.get(name, ""), most)
 
 
-def numbers(words: Iterable[str], most: int = MAX_ID) -> list[int]:
-    """Those of the words that are whole numbers which a column can hold."""
-    return [found for word in words if (found := whole(word, most)) is not None]
+def numbers(values: Iterable[str], most: int = MAX_ID) -> list[int]:
+    """Return those of the values that are whole numbers from 0 to `most`."""
+    return [found for value in values if (found := whole(value, most)) is not None]
 
 
-def takes_uploads(view: View) -> View:
-    """Mark a view as one that files are sent to. All others take only what a form needs (deidreview.uploads)."""
-    setattr(view, UPLOADS, True)
-    return view
+def takes_uploads(right: Can) -> Callable[[View], View]:
+    """Mark a view as accepting file uploads from people with this right in the project `slug` of its URL.
+
+    All other views accept only small bodies. deidreview.uploads checks this before the body is read.
+    """
+
+    def mark(view: View) -> View:
+        setattr(view, UPLOADS, right)
+        return view
+
+    return mark
+
+
+def paged(
+    request: HttpRequest, rows: "Sequence[Row] | QuerySet[Any, Row]", size: int, name: str = "page"
+) -> "Page[Row]":
+    """Return the page of a list whose number is the query parameter `name`; the first page without it."""
+    return Paginator(rows, size).get_page(number(request.GET, name))
+
+
+def one_of(request: HttpRequest, name: str, choices: Sequence[str]) -> str:
+    """Return the choice in the query parameter `name`, by default the first. Raises Http404 for any other value."""
+    found = request.GET.get(name, choices[0])
+    if found not in choices:
+        raise Http404(f"The parameter “{name}” must be one of: {', '.join(choices)}.")
+    return found

@@ -1,4 +1,4 @@
-"""The limits on the spans of one annotation set (annotations.domain.crowding), for every way that people write them."""
+"""The limits on the spans of one annotation set (annotations.domain.crowding), checked wherever people write spans."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,12 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from annotations.core.changes import Refused
-from annotations.domain.crowding import DEEPEST, MOST_SPANS, Bounds, Crowd, crowd_over
+from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_over
+from annotations.domain.spans import Bounds
 from annotations.models import Span
 from annotations.models.prepared import PreparedRead
 
-# How many spans the set has, and how many of them share a character with the new one: one walk along the index.
+# Counts the spans of the set, and those that share a character with the new ones, in one index scan.
 _AROUND = PreparedRead(
     lambda held, start, end: (
         Span.objects.filter(annotation_set_id=held)
@@ -25,22 +26,22 @@ _AROUND = PreparedRead(
 )
 
 
-def check_room(annotation_set_id: int, places: Sequence[Bounds], *, more: bool = True) -> None:
-    """Refuse (`room`, 422) what has just been written at `places`, where the set now holds too many spans.
+def check_room(annotation_set_id: int, written: Sequence[Bounds], *, more: bool = True) -> None:
+    """Raise Refused (`room`, 422) where the set holds too many spans after spans were written at these bounds.
 
-    Inside the transaction that wrote, so that nothing of it stays. `more`: spans were added, not only moved; sets that
-    were too large before the limit was there can still be mended.
+    Call it in the transaction that wrote, which the error rolls back. `more`: spans were added, not only moved. Sets
+    that were too large before the limit existed can still be corrected.
     """
-    if not places:
+    if not written:
         return
-    least, most = min(start for start, _ in places), max(end for _, end in places)
+    least, most = min(start for start, _ in written), max(end for _, end in written)
     number, near = _AROUND.first(annotation_set_id, least, most) or (0, 0)
     if more and number > MOST_SPANS:
         raise _refused(Crowd(number))
     if near <= DEEPEST:
         return
     held = Span.objects.filter(annotation_set_id=annotation_set_id, start__lt=most, end__gt=least).order_by()
-    crowd = crowd_over(held.values_list("start", "end"), places)
+    crowd = crowd_over(held.values_list("start", "end"), written)
     if crowd is not None:
         raise _refused(crowd)
 
@@ -52,6 +53,6 @@ def _refused(crowd: Crowd) -> Refused:
         ) % {"most": f"{MOST_SPANS:,}"}
     else:
         message = _(
-            "Not saved: at most %(most)s spans may lie over one character. Delete one that lies here, then try again."
+            "Not saved: at most %(most)s spans may cover one character. Delete a span here, then try again."
         ) % {"most": DEEPEST}
     return Refused("room", message, status=422)

@@ -1,4 +1,4 @@
-"""A reading's spans as pages get them, and whose reading it is."""
+"""The spans of an annotation set as pages get them, and a person's own annotation set."""
 
 from typing import TypedDict
 
@@ -19,7 +19,7 @@ class SpanItem(TypedDict):
 
 
 def own_sets(document_id: int, user: User) -> QuerySet[AnnotationSet]:
-    """The one annotation set of this person for this note, if there is one: readings are blind to each other."""
+    """Return a query for this person's own annotation set of the note, the only one that an annotator may see."""
     return AnnotationSet.objects.filter(
         document_id=document_id, author__user_id=user.pk, author__kind=Author.Kind.ANNOTATOR
     )
@@ -38,10 +38,10 @@ def own_set(document_id: int, user: User) -> AnnotationSet | None:
     return object_of(AnnotationSet, _SET_COLUMNS, row) if row else None
 
 
-# Opening a note runs these: what the ORM needs to write SQL would be most of their cost.
+# Opening a note runs these queries; building their SQL in the ORM would take most of the time.
 _SPANS = PreparedRead(
-    lambda reading: (
-        Span.objects.filter(annotation_set_id=reading)
+    lambda annotation_set: (
+        Span.objects.filter(annotation_set_id=annotation_set)
         .order_by("start", "end", "id")
         .values_list("id", "start", "end", "label_id")
     ),
@@ -49,17 +49,17 @@ _SPANS = PreparedRead(
 )
 
 
-def began_from(reading: AnnotationSet | None) -> str:
-    """The name of the run whose spans the reading began from; empty where it began from none."""
-    if reading is None or not reading.seeded:
+def began_from(annotation_set: AnnotationSet | None) -> str:
+    """Return the name of the run whose spans the annotation set began from; empty where it began without spans."""
+    if annotation_set is None or not annotation_set.seeded:
         return ""
-    event = Event.objects.filter(annotation_set_id=reading.pk, verb=Verb.SET_SEEDED).order_by("id").first()
+    event = Event.objects.filter(annotation_set_id=annotation_set.pk, verb=Verb.SET_SEEDED).order_by("id").first()
     run = Author.objects.filter(pk=event.data.get("author")).first() if event else None
     return run.name if run else _("a model")
 
 
 def spans_of(annotation_set_id: int) -> list[SpanItem]:
-    """All spans of one reading in reading order."""
+    """Return all spans of an annotation set, ordered by start and end."""
     return [
         SpanItem(id=pk, start=start, end=end, label=label) for pk, start, end, label in _SPANS.all(annotation_set_id)
     ]

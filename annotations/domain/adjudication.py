@@ -1,7 +1,7 @@
-"""Adjudication of one note: which places are open, decided, or to be looked at again.
+"""Adjudication of one note: which locations are open, decided, or changed since they were decided.
 
-Decisions are kept by place. When readings change, a decision stands until an adjudicator changes it, and its place is
-shown for a second look where an annotator now says something else than what the decision heard. Offsets are code
+Decisions are stored by location. When an annotation set changes, the decision stays until an adjudicator changes it;
+its location is `changed` where an annotator's spans differ from those that the decision was based on. Offsets are code
 points, end-exclusive.
 """
 
@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from annotations.domain.disagreement import Place, Version, places
+from annotations.domain.disagreement import Location, Version, locations
 from annotations.domain.spans import Span, overlaps
 
 
 class Standing(StrEnum):
-    """Where a place stands. `agreed`: all annotators say the same, and nobody has accepted it yet."""
+    """The state of a location. `agreed`: all annotators marked the same spans, and nobody has accepted them yet."""
 
     OPEN = "open"
     AGREED = "agreed"
@@ -24,9 +24,9 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided for the stretch `start`-`end`: the spans that hold there, all inside it.
+    """The adjudicated spans between `start` and `end`; none of them reaches outside.
 
-    `heard` is what each annotator said there at that moment, by author id.
+    `heard` holds each annotator's spans there at the time of the decision, by author id.
     """
 
     start: int
@@ -37,70 +37,73 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A place, the decisions that lie in it (more than one where a reading now joins two places), and its standing."""
+    """A location with its decisions and its state.
 
-    place: Place[str]
+    A location has more than one decision where a new annotation set joins two locations into one.
+    """
+
+    location: Location[str]
     decisions: tuple[Decision, ...]
     standing: Standing
 
     @property
     def start(self) -> int:
-        return self.place.start
+        return self.location.start
 
     @property
     def end(self) -> int:
-        return self.place.end
+        return self.location.end
 
     @property
     def outcome(self) -> Version:
-        """The spans that stand there now."""
+        """The adjudicated spans, in order."""
         return tuple(sorted(span for decision in self.decisions for span in decision.spans))
 
 
 def items(
-    readings: Mapping[str, Sequence[Span]],
+    annotation_sets: Mapping[str, Sequence[Span]],
     decisions: Sequence[Decision],
     *,
     besides: Iterable[tuple[int, int]] = (),
 ) -> list[Item]:
-    """All places of the note in order: of the readings (by author id), and where something was decided."""
-    found = places(readings, besides=[*((d.start, d.end) for d in decisions), *besides])
+    """All locations of the note in order: those of the annotation sets (by author id), and those with a decision."""
+    found = locations(annotation_sets, besides=[*((d.start, d.end) for d in decisions), *besides])
     waiting = sorted(decisions, key=lambda decision: decision.start)
     out = []
     at = 0
-    for place in found:
+    for location in found:
         own = []
-        while at < len(waiting) and waiting[at].start < place.end:
+        while at < len(waiting) and waiting[at].start < location.end:
             own.append(waiting[at])
             at += 1
-        out.append(Item(place, tuple(own), _standing(place, own)))
+        out.append(Item(location, tuple(own), _standing(location, own)))
     return out
 
 
-def _standing(place: Place[str], decisions: Sequence[Decision]) -> Standing:
+def _standing(location: Location[str], decisions: Sequence[Decision]) -> Standing:
     if not decisions:
-        return Standing.AGREED if place.agreed else Standing.OPEN
-    if len(decisions) > 1 or (decisions[0].start, decisions[0].end) != (place.start, place.end):
+        return Standing.AGREED if location.agreed else Standing.OPEN
+    if len(decisions) > 1 or (decisions[0].start, decisions[0].end) != (location.start, location.end):
         return Standing.CHANGED
     decision = decisions[0]
-    for reader, now in place.versions.items():
-        # Who handed the note in after the decision matters only where they say something else than was decided.
-        if decision.heard.get(reader, decision.spans) != now:
+    for annotator, now in location.versions.items():
+        # An annotator who submitted after the decision changes its state only if their spans differ from the outcome.
+        if decision.heard.get(annotator, decision.spans) != now:
             return Standing.CHANGED
-    # An annotator who was heard and has reopened the note says nothing now; the decision stands meanwhile.
+    # An annotator who has reopened the note has no submitted set; until they submit again the decision stands.
     return Standing.DECIDED
 
 
 def touched(found: Sequence[Item], start: int, end: int) -> list[Item]:
-    """The places that share a character with a stretch."""
+    """The locations that share a character with `start`-`end`."""
     return [item for item in found if item.start < end and start < item.end]
 
 
 def with_own(found: Sequence[Item], span: Span) -> tuple[int, int, Version]:
-    """The stretch that an adjudicator's own span decides, and the spans that then hold there.
+    """The start and end that an adjudicator's own span decides, and the adjudicated spans there afterwards.
 
-    The stretch takes in every place that the span overlaps. The new span takes the place of what it overlaps of the
-    spans decided there before; what was decided beside it stays.
+    The decision covers every location that the span overlaps. Adjudicated spans that overlap the new span are replaced;
+    the others stay.
     """
     parts = touched(found, span.start, span.end)
     start = min([span.start, *(item.start for item in parts)])
@@ -110,5 +113,5 @@ def with_own(found: Sequence[Item], span: Span) -> tuple[int, int, Version]:
 
 
 def without(item: Item, span: Span) -> Version:
-    """What stands in a place once one of its spans is taken out."""
+    """The adjudicated spans of a location without one of them."""
     return tuple(old for old in item.outcome if old != span)

@@ -1,8 +1,8 @@
-"""Numbers that stand for ids where a gap between the ids would tell something.
+"""Aliases for ids, used where a gap between consecutive ids would give something away.
 
-Proposals of a note are numbered one after the other: if one is left out of the page, its number is missing there. A
-keyed permutation (a balanced Feistel network of 52 bits: Luby and Rackoff 1988) gives numbers that follow in no order
-and can be turned back. A bit above those marks them, so that they are never taken for ids; JavaScript holds them
+The suggestions of a note have consecutive ids, so a suggestion that is hidden from the page would leave a visible gap.
+Aliases come from a keyed, reversible permutation (a balanced Feistel network of 52 bits: Luby and Rackoff 1988) and
+follow no order. One higher bit marks an alias, so that it can't be mistaken for an id. JavaScript numbers hold aliases
 exactly.
 """
 
@@ -19,11 +19,11 @@ _KEPT: Final = 1 << 13
 
 
 class Aliases:
-    """The aliases under one key. An id that is too large for them (from 2**52 on) stands for itself."""
+    """The aliases under one key. An id of 2**52 or more has no alias and is returned unchanged."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key[:64]
-        # Every decision on a note is answered with all of its proposals.
+        # Cached, because the response to every decision lists all suggestions of the note.
         self.of: Callable[[int], int] = lru_cache(_KEPT)(self._of)
 
     def _of(self, pk: int) -> int:
@@ -35,7 +35,7 @@ class Aliases:
         return _MARK | left << _BITS | right
 
     def back(self, alias: int) -> int:
-        """The id of an alias; an id is given back as it is."""
+        """The id that an alias stands for; an id is returned unchanged."""
         if not _MARK <= alias < 2 * _MARK:
             return alias
         left, right = alias >> _BITS & _HALF, alias & _HALF
@@ -44,5 +44,5 @@ class Aliases:
         return left << _BITS | right
 
     def _round(self, number: int, half: int) -> int:
-        told = number.to_bytes(1) + half.to_bytes(4)
-        return int.from_bytes(hashlib.blake2b(told, key=self._key, digest_size=4).digest()) & _HALF
+        block = number.to_bytes(1) + half.to_bytes(4)
+        return int.from_bytes(hashlib.blake2b(block, key=self._key, digest_size=4).digest()) & _HALF

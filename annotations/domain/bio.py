@@ -1,7 +1,8 @@
-"""BIO tags: one label per token, nothing lost that a tag can hold, and every loss named span by span."""
+"""BIO tags: one label per token, with a list of the spans that tags can't represent completely."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
 from annotations.domain.spans import Span, check_bounds
@@ -11,21 +12,31 @@ OUTSIDE: Final = "O"
 NOBODY: Final = -1
 
 
+class Cause(StrEnum):
+    """Why tags don't hold a span whole. COVERED: another span has all its tokens; PARTLY_COVERED: some of them."""
+
+    NO_TOKEN = "no token"  # noqa: S105 - a unit of text
+    DUPLICATE = "duplicate"
+    COVERED = "covered"
+    PARTLY_COVERED = "partly covered"
+    WHITE_SPACE = "white space"
+
+
 @dataclass(frozen=True, slots=True)
 class Loser:
-    """A span that tags hold only in part or not at all.
+    """A span that the tags represent only in part or not at all.
 
-    `winner` is the span that took its place (None where no span did: no token to stand on, white space at its ends).
+    `winner` is the span that has its tokens instead, or None where no other span is the cause.
     """
 
     span: Span
     winner: Span | None
-    reason: str
+    cause: Cause
 
 
 @dataclass(slots=True)
 class Encoded:
-    """The tokens of a text, a tag for each (`O`, `B-LABEL` or `I-LABEL`), and the spans that tags can't hold whole."""
+    """The tokens of a text, their tags (`O`, `B-LABEL` or `I-LABEL`), and the spans that the tags don't hold whole."""
 
     tokens: list[Token]
     tags: list[str]
@@ -49,13 +60,12 @@ class Precedence:
 def encode(
     text: str, spans: Iterable[Span], *, label_order: Sequence[str] = (), tokenizer: Tokenizer = tokenize
 ) -> Encoded:
-    """Tag the tokens of a text, which are first split at every end of every span.
+    """Tag the tokens of a text, after splitting them at the start and end of every span.
 
-    Where spans overlap, a token goes to the longest, then the earliest, then the first in label order. A span that
-    loses tokens is in `losers`, whether it lost all of them or some. Whoever wins over a span is at least as long, so
-    what is left of a loser is one unbroken piece; it is tagged as a span of its own (B, then I) and decodes as a
-    shorter span with the same label. Spans that don't overlap, and whose ends aren't white space, come back from
-    `decode` exactly.
+    Where spans overlap, a token gets the label of the longest span, then of the earliest, then of the first in label
+    order. Every span that loses tokens is listed in `losers`. A winner is at least as long as the loser, so the rest of
+    a loser is one unbroken piece; the piece is tagged as a span of its own and decodes as a shorter span with the same
+    label. Spans that don't overlap and don't begin or end with white space come back from `decode` exactly.
 
     Raises SpanError if a span is empty or leaves the text.
     """
@@ -67,14 +77,14 @@ def encode(
 
 
 def encode_tokens(tokens: list[Token], spans: Iterable[Span], *, label_order: Sequence[str] = ()) -> Encoded:
-    """As `encode`, on tokens that are already split at every end of these spans (and perhaps elsewhere)."""
+    """Do what `encode` does, for tokens that are already split at the start and end of every span."""
     order = sorted(spans, key=Precedence(label_order))
-    owner = [NOBODY] * len(tokens)  # which span of `order` has the token
-    free = list(range(len(tokens) + 1))  # the next token at or after this one that nobody has; union-find
-    places = []
+    owner = [NOBODY] * len(tokens)  # for each token, the index in `order` of the span that has it
+    free = list(range(len(tokens) + 1))  # union-find: the next token from here on that no span has
+    ranges = []
     for index, span in enumerate(order):
         first, past = covered(tokens, span.start, span.end)
-        places.append((first, past))
+        ranges.append((first, past))
         at = _find(free, first)
         while at < past:
             owner[at] = index
@@ -83,7 +93,7 @@ def encode_tokens(tokens: list[Token], spans: Iterable[Span], *, label_order: Se
     losers = [
         loser
         for index, span in enumerate(order)
-        if (loser := _loser(tokens, order, owner, index, span, places[index])) is not None
+        if (loser := _loser(tokens, order, owner, index, span, ranges[index])) is not None
     ]
     return Encoded(tokens, _tags(order, owner), sorted(losers, key=lambda loser: loser.span))
 
@@ -114,31 +124,32 @@ def _loser(
     owner: Sequence[int],
     index: int,
     span: Span,
-    place: tuple[int, int],
+    inside: tuple[int, int],
 ) -> Loser | None:
-    """What to say of a span; None if the tags hold it whole."""
-    first, past = place
+    """The loss of a span; None if the tags hold it whole."""
+    first, past = inside
     if first >= past:
-        return Loser(span, None, "no token to stand on")
+        return Loser(span, None, Cause.NO_TOKEN)
     ends = [at for at in (first, past - 1) if owner[at] != index]
     if ends:
         winner = order[owner[ends[0]]]
         if winner == span:
-            return Loser(span, winner, "given twice")
-        return Loser(span, winner, "covered" if len(ends) == 2 and index not in owner[first:past] else "partly covered")
+            return Loser(span, winner, Cause.DUPLICATE)
+        whole = len(ends) == 2 and index not in owner[first:past]
+        return Loser(span, winner, Cause.COVERED if whole else Cause.PARTLY_COVERED)
     if (tokens[first].start, tokens[past - 1].end) != (span.start, span.end):
-        return Loser(span, None, "white space at its ends")
+        return Loser(span, None, Cause.WHITE_SPACE)
     return None
 
 
 def decode(tokens: Sequence[Token], tags: Sequence[str]) -> list[Span]:
-    """The spans that the tags spell, in order. `B-` always starts one, so spans that touch stay apart.
+    """The spans that the tags describe, in order. `B-` always starts a span, so that adjacent spans stay separate.
 
-    An `I-` that follows `O` or another label starts a span as well (as conlleval reads it). Raises ValueError for a tag
-    that isn't `O`, `B-LABEL` or `I-LABEL`, or if there isn't exactly one tag for each token.
+    An `I-` that follows `O` or another label starts a span, too (as in conlleval). Raises ValueError for a tag that
+    isn't `O`, `B-LABEL` or `I-LABEL`, or if there isn't exactly one tag for each token.
     """
     if len(tokens) != len(tags):
-        raise ValueError(f"{len(tokens)} tokens with {len(tags)} tags")
+        raise ValueError(f"There are {len(tokens)} tokens and {len(tags)} tags; each token needs exactly one tag.")
     spans: list[Span] = []
     label, start, end = "", 0, 0
     for token, tag in zip(tokens, tags, strict=True):
@@ -155,9 +166,9 @@ def decode(tokens: Sequence[Token], tags: Sequence[str]) -> list[Span]:
 
 
 def split_tag(tag: str) -> tuple[str, str]:
-    """`B-NAME` to `("B", "NAME")` and `O` to `("O", "")`; ValueError for anything else."""
+    """Split `B-NAME` into `("B", "NAME")` and `O` into `("O", "")`. Raises ValueError for anything else."""
     if tag == OUTSIDE:
         return OUTSIDE, ""
     if tag[:2] in ("B-", "I-") and len(tag) > 2:
         return tag[0], tag[2:]
-    raise ValueError(f"{tag[:40]!r} is no tag; tags are O, B-LABEL and I-LABEL")
+    raise ValueError(f"“{tag[:40]}” is not a tag. Tags are O, B-LABEL and I-LABEL.")

@@ -1,10 +1,10 @@
 """Which code points are letters or marks, and which are decimal digits (Unicode 17.0).
 
-The tables are frozen here, and the same in `static/js/text/characters.js`, so that a token is the same in Python and in
-the browser whatever Unicode version either of them was built with. Source: general categories L*, M* and Nd of the
-Unicode Character Database, written down from ICU.
+`static/js/text/characters.js` has the same tables. Both are frozen, so that Python and the browser make the same tokens
+whatever Unicode version either was built with. Source: general categories L*, M* and Nd of the Unicode Character
+Database, taken from ICU.
 
-Each table is a list of half-open ranges, as pairs of base-36 numbers: the gap since the last range, and the length.
+Each table is a list of half-open ranges, as pairs of base-36 numbers: the gap after the previous range, and the length.
 """
 
 from bisect import bisect_right
@@ -51,7 +51,7 @@ _DIGIT = (
 
 
 def _bounds(packed: str) -> list[int]:
-    """The edges of the ranges, ascending: a code point is inside where an odd number of edges lie at or below it."""
+    """The edges of the ranges, ascending: a code point is in a range if an odd number of edges are at or below it."""
     bounds, edge = [], 0
     for step in packed.split():
         edge += int(step, 36)

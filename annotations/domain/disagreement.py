@@ -1,8 +1,8 @@
-"""Where readings of one note differ, and how.
+"""Where the annotation sets of one note differ, and how.
 
-A place is a stretch of overlapping spans: two spans share a place if they overlap, or if others between them do. So
-places never overlap, outside of them nobody marked anything, and a reader's version of a place is what they marked
-inside it, which may be nothing. Offsets are code points, end-exclusive.
+A location is a stretch of overlapping spans: two spans share a location if they overlap, or if a chain of overlapping
+spans connects them. Locations never overlap, and no annotator marked anything outside of them. An annotator's version
+of a location is the spans that they marked inside it, which may be none. Offsets are code points, end-exclusive.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -15,16 +15,16 @@ from typing import Generic, TypeVar
 from annotations.domain.bio import encode_tokens
 from annotations.domain.majority import majority
 from annotations.domain.sentences import around
-from annotations.domain.spans import Span
+from annotations.domain.spans import Bounds, Span
 from annotations.domain.tokens import Token, covered, split_at, tokenize_inside
 
-Reader = TypeVar("Reader", bound=Hashable)
+Annotator = TypeVar("Annotator", bound=Hashable)
 Version = tuple[Span, ...]
-"""What one reader marked in a place, in order, each span once."""
+"""The spans that one annotator marked at a location, in order, each once."""
 
 
 class Kind(StrEnum):
-    """How two versions of a place differ."""
+    """How two versions of a location differ."""
 
     MISSED = "missed"
     BOUNDARY = "boundary"
@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
 
 class Consensus(StrEnum):
-    """How far the readers of a place are of one mind."""
+    """How far the annotators agree at a location."""
 
     ALL = "all"
     MAJORITY = "majority"
@@ -42,16 +42,16 @@ class Consensus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Generic[Reader]):
-    """A stretch of the note, and what each of its readers marked there."""
+class Location(Generic[Annotator]):
+    """A stretch of the note, with each annotator's version of it."""
 
     start: int
     end: int
-    versions: Mapping[Reader, Version]
+    versions: Mapping[Annotator, Version]
 
     @property
     def agreed(self) -> bool:
-        """Whether all say the same, exactly."""
+        """Whether all annotators marked exactly the same spans."""
         return len(set(self.versions.values())) <= 1
 
     @property
@@ -59,41 +59,41 @@ class Place(Generic[Reader]):
         return {span for version in self.versions.values() for span in version}
 
 
-def places(
-    readings: Mapping[Reader, Sequence[Span]], *, besides: Iterable[tuple[int, int]] = ()
-) -> list[Place[Reader]]:
-    """All places of a note in order. `besides` are stretches that are places too, or parts of some."""
-    stretches = {(span.start, span.end) for spans in readings.values() for span in spans} | set(besides)
-    hulls: list[tuple[int, int]] = []
+def locations(
+    annotation_sets: Mapping[Annotator, Sequence[Span]], *, besides: Iterable[Bounds] = ()
+) -> list[Location[Annotator]]:
+    """All locations of a note in order. Each of the bounds in `besides` is a location, or part of one, too."""
+    stretches = {(span.start, span.end) for spans in annotation_sets.values() for span in spans} | set(besides)
+    hulls: list[Bounds] = []
     for start, end in sorted(stretches):
         if hulls and start < hulls[-1][1]:
             hulls[-1] = (hulls[-1][0], max(end, hulls[-1][1]))
         else:
             hulls.append((start, end))
-    found: list[dict[Reader, Version]] = [dict.fromkeys(readings, ()) for _ in hulls]
-    for reader, spans in readings.items():
+    found: list[dict[Annotator, Version]] = [dict.fromkeys(annotation_sets, ()) for _ in hulls]
+    for annotator, spans in annotation_sets.items():
         inside: list[list[Span]] = [[] for _ in hulls]
         at = 0
         for span in sorted(set(spans)):
             while hulls[at][1] <= span.start:
                 at += 1
             inside[at].append(span)
-        for place, own in enumerate(inside):
+        for index, own in enumerate(inside):
             if own:
-                found[place][reader] = tuple(own)
-    return [Place(start, end, versions) for (start, end), versions in zip(hulls, found, strict=True)]
+                found[index][annotator] = tuple(own)
+    return [Location(start, end, versions) for (start, end), versions in zip(hulls, found, strict=True)]
 
 
-def disagreements(readings: Mapping[Reader, Sequence[Span]]) -> list[Place[Reader]]:
-    """The places where not all readers say the same."""
-    return [place for place in places(readings) if not place.agreed]
+def disagreements(annotation_sets: Mapping[Annotator, Sequence[Span]]) -> list[Location[Annotator]]:
+    """The locations where not all annotators marked the same spans."""
+    return [location for location in locations(annotation_sets) if not location.agreed]
 
 
 def kind_between(one: Version, other: Version) -> Kind | None:
-    """How two versions of one place differ, by what is left of each without the spans that they share.
+    """How two versions of one location differ, leaving aside the spans that both have. None: they are the same.
 
-    `missed`: nothing is left of one of them. `label`: the same stretches under other labels. `boundary`: the same
-    labels on other stretches. `both`: neither. None: they are the same.
+    `missed`: one version has no other spans. `label`: same bounds, other labels. `boundary`: same labels, other bounds.
+    `both`: bounds and labels differ.
     """
     mine, theirs = set(one) - set(other), set(other) - set(one)
     if not mine and not theirs:
@@ -107,27 +107,27 @@ def kind_between(one: Version, other: Version) -> Kind | None:
     return Kind.BOTH
 
 
-def kinds_by_pair(place: Place[Reader]) -> dict[tuple[Reader, Reader], Kind]:
-    """For each two readers who differ at a place, how; pairs in the order of the versions."""
+def kinds_by_pair(location: Location[Annotator]) -> dict[tuple[Annotator, Annotator], Kind]:
+    """For each pair of annotators who differ at a location, how they differ; pairs in the order of the versions."""
     found = {}
-    for one, other in combinations(place.versions, 2):
-        kind = kind_between(place.versions[one], place.versions[other])
+    for one, other in combinations(location.versions, 2):
+        kind = kind_between(location.versions[one], location.versions[other])
         if kind is not None:
             found[one, other] = kind
     return found
 
 
-def disputed_labels(place: Place[Reader]) -> set[str]:
-    """The labels of the spans that not all readers have."""
-    versions = [set(version) for version in place.versions.values()]
+def disputed_labels(location: Location[Annotator]) -> set[str]:
+    """The labels of the spans that not all annotators marked."""
+    versions = [set(version) for version in location.versions.values()]
     shared = set.intersection(*versions) if versions else set()
-    return {span.label for span in place.marked - shared}
+    return {span.label for span in location.marked - shared}
 
 
-def tokens_differ(text: str, place: Place[Reader]) -> bool:
-    """Whether any token has other labels for one reader than for another (one span cut in two leaves them the same)."""
-    tokens = tokens_of(text, place.start, place.end, place.marked)
-    said = [_labels(tokens, version) for version in place.versions.values()]
+def tokens_differ(text: str, location: Location[Annotator]) -> bool:
+    """Whether two annotators give any token different labels. Cutting one span in two doesn't change its labels."""
+    tokens = tokens_of(text, location.start, location.end, location.marked)
+    said = [_labels(tokens, version) for version in location.versions.values()]
     return any(labels != said[0] for labels in said)
 
 
@@ -141,41 +141,41 @@ def _labels(tokens: Sequence[Token], version: Version) -> list[set[str]]:
 
 
 def tokens_of(text: str, start: int, end: int, spans: Iterable[Span]) -> list[Token]:
-    """The tokens of a stretch of the text, split at every end of these spans."""
+    """The tokens of the text from `start` to `end`, split at the start and end of every span."""
     inside, _ = tokenize_inside(text, [(start, end)])
     return split_at(inside, (edge for span in spans for edge in (span.start, span.end)))
 
 
-def consensus(text: str, place: Place[Reader]) -> Consensus:
-    """`one`: a single reader marked something. `majority`: the vote leaves nothing of the place open."""
-    if place.agreed:
+def consensus(text: str, location: Location[Annotator]) -> Consensus:
+    """`one`: a single annotator marked something. `majority`: the vote decides the whole location."""
+    if location.agreed:
         return Consensus.ALL
-    if sum(bool(version) for version in place.versions.values()) == 1:
+    if sum(bool(version) for version in location.versions.values()) == 1:
         return Consensus.ONE
-    return Consensus.SPLIT if majority_version(text, place) is None else Consensus.MAJORITY
+    return Consensus.SPLIT if majority_version(text, location) is None else Consensus.MAJORITY
 
 
-def majority_version(text: str, place: Place[Reader]) -> Version | None:
-    """What more than half of the readers say of each token of a place; None where the vote leaves a part open."""
-    start = place.start
-    moved = [[Span(s.start - start, s.end - start, s.label) for s in version] for version in place.versions.values()]
-    vote = majority(text[start : place.end], moved)
+def majority_version(text: str, location: Location[Annotator]) -> Version | None:
+    """The spans that the majority vote gives a location; None if the vote leaves a part of it open."""
+    start = location.start
+    moved = [[Span(s.start - start, s.end - start, s.label) for s in version] for version in location.versions.values()]
+    vote = majority(text[start : location.end], moved)
     if vote.open:
         return None
     return tuple(Span(s.start + start, s.end + start, s.label) for s in vote.spans)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows(Generic[Reader]):
-    """A place in its sentence, as table 3.4 of the thesis shows it: the tokens, and each reader's tag for each.
+class Rows(Generic[Annotator]):
+    """A location in its sentence, as in table 3.4 of Catelli 2021: the tokens, and each annotator's tags.
 
-    `first` and `past` bound the tokens of the place itself.
+    `first` and `past` bound the tokens of the location itself.
     """
 
     start: int
     end: int
     tokens: list[Token]
-    tags: dict[Reader, list[str]]
+    tags: dict[Annotator, list[str]]
     first: int
     past: int
 
@@ -184,37 +184,40 @@ def bio_rows(
     text: str,
     start: int,
     end: int,
-    readings: Mapping[Reader, Sequence[Span]],
+    annotation_sets: Mapping[Annotator, Sequence[Span]],
     *,
     label_order: Sequence[str] = (),
-) -> Rows[Reader]:
-    """The sentence around a place with a row of BIO tags for each reader.
+) -> Rows[Annotator]:
+    """The sentence around `start`-`end`, with a row of BIO tags for each annotator.
 
-    The tokens are split at the ends of all spans in it. A span that begins before the sentence goes on in it (`I-`).
+    The tokens are split at the start and end of every span. A span that starts before the sentence continues in it
+    (`I-`).
     """
     low, high = around(text, start, end)
-    inside = {r: [s for s in spans if s.start < high and low < s.end] for r, spans in readings.items()}
+    inside = {
+        annotator: [s for s in spans if s.start < high and low < s.end] for annotator, spans in annotation_sets.items()
+    }
     everything = [span for spans in inside.values() for span in spans]
     tokens = tokens_of(text, low, high, everything)
     tags = {}
-    for reader, spans in inside.items():
+    for annotator, spans in inside.items():
         encoded = encode_tokens(tokens, spans, label_order=label_order).tags
         begun_before = [span for span in spans if tokens and span.start < tokens[0].start]
         if encoded and begun_before and encoded[0][2:] in {span.label for span in begun_before}:
             encoded[0] = f"I-{encoded[0][2:]}"
-        tags[reader] = encoded
+        tags[annotator] = encoded
     return Rows(low, high, tokens, tags, *covered(tokens, start, end))
 
 
-def marked_agreement(text: str, found: Sequence[Place[Reader]]) -> float | None:
-    """Observed agreement of a note over its marked tokens; None where nobody marked any, or one person alone read it.
+def marked_agreement(text: str, found: Sequence[Location[Annotator]]) -> float | None:
+    """Observed agreement of a note over its marked tokens; None without marked tokens or with a single annotator.
 
-    For each token the share of reader pairs who give it the same labels; the mean over the tokens of all places.
+    The share of annotator pairs who give a token the same labels, as the mean over the tokens of all locations.
     """
     agreeing = units = 0.0
-    for place in found:
-        tokens = tokens_of(text, place.start, place.end, place.marked)
-        pairs = list(combinations([_labels(tokens, version) for version in place.versions.values()], 2))
+    for location in found:
+        tokens = tokens_of(text, location.start, location.end, location.marked)
+        pairs = list(combinations([_labels(tokens, version) for version in location.versions.values()], 2))
         if not pairs:
             return None
         units += len(tokens)

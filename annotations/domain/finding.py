@@ -1,9 +1,9 @@
-"""Finding a text in notes: case, accents and whole words as wanted, on the original text, so that offsets are exact.
+"""Text search in notes, with or without regard to case, accents and whole words.
 
-Neither the note nor what is sought is folded (a folded text has other offsets: `len("İ".lower()) == 2`). Instead what
-is sought becomes a pattern in which each letter stands for all of its forms. White space matches any white space, so
-that a name is found across a line break. Precomposed and decomposed letters are the same (Unicode, canonical
-equivalence). Offsets are code points, end-exclusive.
+The search runs on the original text, so that offsets are exact: a case-folded text would have other offsets
+(`len("İ".lower()) == 2`). The search text becomes a pattern in which each letter stands for all of its forms. White
+space matches any white space, so that a name is found across a line break. Precomposed and decomposed letters are equal
+(canonical equivalence in Unicode). Offsets are code points, end-exclusive.
 """
 
 import re
@@ -15,23 +15,22 @@ from dataclasses import dataclass
 from functools import cache
 
 from annotations.domain.characters import is_digit, is_word
+from annotations.domain.spans import Bounds
 from annotations.domain.whitespace import WHITE_SPACE
 
-# Letters with accents lie below this; Hangul above it decomposes too, but into letters.
+# All letters with accents lie below this code point. Hangul, above it, decomposes into letters.
 _ACCENTED = 0x3000
 _SPACE = f"[{''.join(re.escape(ch) for ch in sorted(WHITE_SPACE))}]+"
-# Marks that stand on letters: those of Latin, Greek, Cyrillic, Hebrew and Arabic, and the common ones.
+# Combining marks of Latin, Greek, Cyrillic, Hebrew and Arabic, and those common to all scripts.
 _MARK = (
     r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u064b-\u065f\u0670"
     r"\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 )
 
-Place = tuple[int, int]
-
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What is looked for, and how. `accents` and `case`: whether they must be the same."""
+    """A search text and its options. `case`, `accents`: whether these must match. `word`: whole words only."""
 
     text: str
     case: bool = False
@@ -40,17 +39,17 @@ class Sought:
 
 
 def finder(sought: Sought) -> re.Pattern[str]:
-    """The pattern of what is sought. Raises ValueError where nothing but white space is."""
+    """The pattern for a search text. Raises ValueError if the text is empty or white space only."""
     text = unicodedata.normalize("NFC", sought.text).strip("".join(WHITE_SPACE))
     if not text:
-        raise ValueError("nothing to look for")
+        raise ValueError("The search text is empty.")
     parts = [_piece(piece, sought) for piece in _pieces(text)]
-    # A letter goes on as long as marks follow it: `cafe` is no part of `café` in its decomposed form.
+    # Combining marks belong to the letter before them: `cafe` must not match a decomposed `café`.
     return re.compile("".join(parts) + ("" if not sought.accents else f"(?!{_MARK})"))
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Letters with the marks that belong to them, and white space, as they follow each other."""
+    """The pieces of the text in order: each is a letter with its combining marks, or a run of white space."""
     at = 0
     while at < len(text):
         end = at + 1
@@ -79,7 +78,7 @@ def _piece(piece: str, sought: Sought) -> str:
 
 
 def _cases(letter: str, exact: bool) -> set[str]:
-    """The letter in its cases, as far as each is one code point."""
+    """The upper-case, lower-case and title-case forms of a letter that are a single code point."""
     if exact:
         return {letter}
     forms = {letter, letter.lower(), letter.upper(), letter.title(), letter.casefold()}
@@ -95,38 +94,38 @@ def _class(forms: set[str]) -> str:
 
 @cache
 def _accented() -> dict[str, set[str]]:
-    """Each letter with all that are it with accents."""
+    """For each letter, the letter itself and its accented forms."""
     found: dict[str, set[str]] = defaultdict(set)
     for code_point in range(0xC0, _ACCENTED):
         whole = unicodedata.normalize("NFD", chr(code_point))
         base, marks = whole[0], whole[1:]
-        # Without marks it is another sign for the same letter, as the kelvin sign is for K.
+        # A decomposition without marks is another sign for the same letter, as the kelvin sign is for K.
         if whole != chr(code_point) and all(unicodedata.combining(mark) for mark in marks):
             found[base] |= {base, chr(code_point)}
     return dict(found)
 
 
-def find(text: str, pattern: re.Pattern[str], *, word: bool = False) -> Iterator[Place]:
-    """Where it stands, in order; places don't overlap. `word`: only where no letter or digit goes on at an end."""
+def find(text: str, pattern: re.Pattern[str], *, word: bool = False) -> Iterator[Bounds]:
+    """The bounds of all matches, in order and without overlap. `word`: only matches that are whole words."""
     for match in pattern.finditer(text):
         start, end = match.span()
-        if not word or not (_goes_on(text, start) or _goes_on(text, end)):
+        if not word or not (_inside_word(text, start) or _inside_word(text, end)):
             yield start, end
 
 
-def _goes_on(text: str, at: int) -> bool:
-    """Whether a word stands on both sides of a place: letters, marks and digits are of one word here."""
-    return 0 < at < len(text) and _wordly(text[at - 1]) and _wordly(text[at])
+def _inside_word(text: str, at: int) -> bool:
+    """Whether an offset lies inside a word, where a word is a run of letters, marks and digits."""
+    return 0 < at < len(text) and _in_words(text[at - 1]) and _in_words(text[at])
 
 
-def _wordly(character: str) -> bool:
+def _in_words(character: str) -> bool:
     return is_word(ord(character)) or is_digit(ord(character))
 
 
 class Covered:
-    """Which stretches of a note lie under spans."""
+    """The parts of a note that spans cover."""
 
-    def __init__(self, spans: Iterable[Place]) -> None:
+    def __init__(self, spans: Iterable[Bounds]) -> None:
         self._starts: list[int] = []
         self._ends: list[int] = []
         for start, end in sorted(spans):
@@ -137,19 +136,22 @@ class Covered:
                 self._ends.append(end)
 
     def wholly(self, start: int, end: int) -> bool:
-        """Every character lies under a span; several that touch or overlap may share it."""
+        """Whether every character from `start` to `end` is covered, by one span or by several together."""
         at = bisect_right(self._starts, start) - 1
         return at >= 0 and end <= self._ends[at]
 
     def partly(self, start: int, end: int) -> bool:
-        """At least one character does."""
+        """Whether at least one character from `start` to `end` is covered."""
         at = bisect_left(self._starts, end) - 1
         return at >= 0 and start < self._ends[at]
 
 
-def around(text: str, place: Place, width: int = 48) -> Sequence[str]:
-    """What stands before, in and after a place, on one line; cut at white space if there is some, with an ellipsis."""
-    start, end = place
+def around(text: str, bounds: Bounds, width: int = 48) -> Sequence[str]:
+    """The text before, inside and after the bounds, on one line.
+
+    The context is cut at white space where possible, and an ellipsis marks each cut.
+    """
+    start, end = bounds
     before, after = text[max(0, start - width) : start], text[end : end + width]
     if start > width:
         before = "…" + _from_space(before)
@@ -159,7 +161,7 @@ def around(text: str, place: Place, width: int = 48) -> Sequence[str]:
 
 
 def _from_space(text: str) -> str:
-    """Without the part of a word that it begins with, unless that is most of it."""
+    """The text from its first white space on, unless that would drop more than half of it."""
     at = next((at for at, character in enumerate(text) if character in WHITE_SPACE), 0)
     return text[at:] if at < len(text) // 2 else text
 

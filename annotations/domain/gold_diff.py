@@ -1,4 +1,4 @@
-"""What changed between two gold versions, note by note."""
+"""Differences between two gold versions, note by note."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from annotations.domain.spans import Span
 
 
 class ChangeKind(StrEnum):
-    """added and removed have one side only; moved has new bounds, relabelled a new label, replaced both."""
+    """How a span changed: a moved span has new bounds, a relabeled one a new label, a replaced one both."""
 
     ADDED = "added"
     REMOVED = "removed"
-    RELABELLED = "relabelled"
+    RELABELED = "relabelled"
     MOVED = "moved"
     REPLACED = "replaced"
 
@@ -34,10 +34,10 @@ class Change:
 
 
 def diff(before: Iterable[Span], after: Iterable[Span]) -> list[Change]:
-    """The changes from one set of spans to another, in reading order; what both have is no change.
+    """The changes from one set of spans to another, in text order.
 
-    Of what is left, spans that overlap are paired one to one by `domain.matching`: the same place first, then most
-    pairs, then most overlap. A span that went to a place that it doesn't overlap is removed there and added here.
+    Spans that differ and overlap are paired one to one by `domain.matching`. A span that moved without overlapping its
+    old bounds counts as one removed and one added.
     """
     old, new = set(before), set(after)
     gone, come = sorted(old - new), sorted(new - old)
@@ -51,5 +51,5 @@ def diff(before: Iterable[Span], after: Iterable[Span]) -> list[Change]:
 
 def _kind(before: Span, after: Span) -> ChangeKind:
     if (before.start, before.end) == (after.start, after.end):
-        return ChangeKind.RELABELLED
+        return ChangeKind.RELABELED
     return ChangeKind.MOVED if before.label == after.label else ChangeKind.REPLACED

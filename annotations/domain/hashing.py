@@ -1,4 +1,4 @@
-"""Hashes that name a text and a gold version by what they hold."""
+"""Content hashes of texts and gold versions."""
 
 import hashlib
 import json
@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 
 def text_sha256(text: str) -> str:
-    """The sha256 of the text as UTF-8, in hexadecimal; for an imported note, that of its file."""
+    """The SHA-256 of the text in UTF-8, in hexadecimal; for an imported note the same as that of its file."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def gold_hash(notes: Iterable[tuple[str, str, Iterable[tuple[int, int, str]]]]) -> str:
-    """The sha256 of a gold version: of each note its name, its `text_sha256` and its spans (start, end, label code).
+    """The SHA-256 of a gold version: of each note's name, `text_sha256` and spans (start, end, label code).
 
-    Neither the order of the notes nor that of the spans counts; each note is hashed as JSON by itself, so that a
-    million of them need no more than their hashes in memory.
+    The order of notes and spans doesn't matter. Each note is hashed separately as JSON, so that only one hash per note
+    stays in memory.
     """
     digests = []
     for name, sha256, spans in notes:

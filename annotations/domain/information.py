@@ -1,7 +1,7 @@
-"""How much a reviewer's decisions on a note are expected to tell, in bits, from its proposals' confidences.
+"""Expected information, in bits, of reviewing a note, from the confidences of its suggestions.
 
-A proposal that is right with probability p tells H(p) = -p log2 p - (1-p) log2 (1-p). A string counts once in a note,
-and the less, the more often it was decided on before (diversity): what has been said of it is known.
+A suggestion that is right with probability p gives H(p) = -p log2 p - (1-p) log2 (1-p). A string counts once per note,
+and counts less the more decisions on it there are already, because little new is learned from it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ String = tuple[int, int]
 
 
 def bits(confidence: float | None) -> float:
-    """H of a confidence; one where there is none, since nothing is known."""
+    """H of a confidence; 1 without a confidence, since nothing is known then."""
     if confidence is None:
         return 1.0
     if confidence <= 0.0 or confidence >= 1.0:
@@ -21,11 +21,11 @@ def bits(confidence: float | None) -> float:
 
 
 def expected_bits(
-    proposals: Iterable[tuple[String, float | None]], decided: Mapping[String, int] | None = None
+    suggestions: Iterable[tuple[String, float | None]], decided: Mapping[String, int] | None = None
 ) -> float:
-    """Of a note's proposals; `decided` is how often each string was decided on. More decisions never make it more."""
+    """The expected bits of a note's suggestions; `decided` counts earlier decisions on each string."""
     best: dict[String, float] = {}
-    for string, confidence in proposals:
+    for string, confidence in suggestions:
         best[string] = max(best.get(string, 0.0), bits(confidence))
     known = decided or {}
     return sum(most / (1 + known.get(string, 0)) for string, most in best.items())

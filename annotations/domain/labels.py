@@ -9,10 +9,10 @@ from typing import Any, Final
 from annotations.domain.names import bad_character
 
 RESERVED_HOTKEYS: Final = frozenset("npgfmux?/*")
-"""Keys that the workbench and the review screen keep for themselves."""
+"""Keys that the annotation and review screens reserve for themselves."""
 
 CODE: Final = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z0-9_-]+")
-"""What a code may be: brat's grammar for the name of a type (where a row of hyphens alone is a separator)."""
+"""The form of a code: brat's grammar for type names (in which a name of hyphens alone would be a separator)."""
 
 _KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -23,12 +23,12 @@ _FOREIGN: Final = str.maketrans(
 
 
 class LabelSetError(ValueError):
-    """A label set that can't be taken; the message says what is wrong, where, and what is allowed."""
+    """An invalid label set. The message says where the error is, what is wrong and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelDef:
-    """A label: ASCII code, name, one key (or none), what it is for, and what stands for it in redacted text."""
+    """A label: ASCII code, name, hotkey (may be empty), description, and its placeholder in de-identified text."""
 
     code: str
     name: str
@@ -39,7 +39,7 @@ class LabelDef:
 
 @dataclass(frozen=True, slots=True)
 class CategoryDef:
-    """A group of labels, which share a colour."""
+    """A group of labels, which share a color."""
 
     code: str
     name: str
@@ -48,7 +48,7 @@ class CategoryDef:
 
 @dataclass(frozen=True, slots=True)
 class LabelSetDef:
-    """A label set: its key (a slug), where it comes from, the languages it was made for (none: any), and its labels."""
+    """A label set with its key (a slug), its source, the languages it was made for (none: any) and its labels."""
 
     key: str
     name: str
@@ -58,20 +58,20 @@ class LabelSetDef:
     categories: tuple[CategoryDef, ...]
 
     def labels(self) -> Iterator[LabelDef]:
-        """All labels in order: this order breaks ties wherever one label must win."""
+        """All labels in order. The order breaks ties wherever one label must win."""
         for category in self.categories:
             yield from category.labels
 
     def accepted(self) -> dict[str, str]:
-        """Every name and code by which a file may call a label, to its code; codes first, in label order."""
+        """A map from every name and code that a file may use for a label to its code; codes first, in label order."""
         codes = {label.code: label.code for label in self.labels()}
         return codes | {label.name: label.code for label in self.labels()}
 
 
 def ascii_code(name: str) -> str:
-    """A code for a name in any script: `ETÀ` gives `ETA`, `LUOGO/INDIRIZZO` gives `LUOGO_INDIRIZZO`.
+    """Make a code from a name in any script: `ETÀ` gives `ETA`, `LUOGO/INDIRIZZO` gives `LUOGO_INDIRIZZO`.
 
-    A name without a single ASCII letter or digit is spelt by its code points (`U59D3_U540D`). Two names may give one
+    A name that gives no ASCII letter or digit becomes its code points (`U59D3_U540D`). Two names may give the same
     code. Raises ValueError for a name without any letter or digit.
     """
     plain = unicodedata.normalize("NFKD", name.translate(_FOREIGN))
@@ -81,28 +81,27 @@ def ascii_code(name: str) -> str:
         return code
     code = "_".join(f"U{ord(ch):04X}" for ch in name if ch.isalnum())
     if not code:
-        raise ValueError(f"no code can be made of {name!r}: it has no letter and no digit")
+        raise ValueError(f"No code can be made from the name “{name}”: it has no letter or digit.")
     return code
 
 
 def parse_label_set(data: Mapping[str, Any]) -> LabelSetDef:
-    """A label set from its JSON form, an object with `key name description source languages categories`.
+    """Parse a label set from its JSON form, an object with `key name description source languages categories`.
 
     Each category is an object with `code name labels`, each label one with `code name hotkey description placeholder`.
-
-    `key`, `categories` and each `name` must be there; a code is made from the name where it is missing, and a
-    placeholder is `[name]`. Raises LabelSetError.
+    `key`, `categories` and every `name` are required. A missing code is made from the name, a missing placeholder is
+    `[name]`. Raises LabelSetError.
     """
-    where = "the label set"
+    where = "Label set"
     _check_keys(data, where, ("key", "name", "description", "source", "languages", "categories"))
     key = _text(data, "key", where)
     if not _KEY.fullmatch(key):
-        raise LabelSetError(f"{where}: the key {key!r} must be made of a-z, 0-9 and single hyphens")
-    where = f"label set {key!r}"
+        raise LabelSetError(f"{where}: The key “{key}” may contain only a-z, 0-9 and single hyphens.")
+    where = f"Label set “{key}”"
     languages = _list(data, "languages", where)
     for language in languages:
         if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
-            raise LabelSetError(f"{where}: {language!r} is no language code; write it as 'es' or 'pt-BR'")
+            raise LabelSetError(f"{where}: “{language}” is not a language code. Write it like “es” or “pt-BR”.")
     categories = tuple(
         _category(item, f"{where}, category {number}")
         for number, item in enumerate(_list(data, "categories", where), 1)
@@ -126,7 +125,7 @@ def _category(data: object, where: str) -> CategoryDef:
     where = f"{where} ({name})"
     labels = tuple(_label(item, f"{where}, label {at}") for at, item in enumerate(_list(data, "labels", where), 1))
     if not labels:
-        raise LabelSetError(f"{where}: a category needs at least one label")
+        raise LabelSetError(f"{where}: A category needs at least one label.")
     return CategoryDef(code, name, labels)
 
 
@@ -136,10 +135,10 @@ def _label(data: object, where: str) -> LabelDef:
     where = f"{where} ({name})"
     hotkey = _text(data, "hotkey", where, "")
     if hotkey and (len(hotkey) != 1 or not hotkey.isprintable() or hotkey.isspace()):
-        raise LabelSetError(f"{where}: the hotkey {hotkey!r} must be one printable character")
+        raise LabelSetError(f"{where}: The hotkey “{hotkey}” must be one printable character.")
     if hotkey.casefold() in RESERVED_HOTKEYS:
         taken = " ".join(sorted(RESERVED_HOTKEYS))
-        raise LabelSetError(f"{where}: the hotkey {hotkey!r} is kept for the program, as all of these are: {taken}")
+        raise LabelSetError(f"{where}: The hotkey “{hotkey}” is reserved. Reserved hotkeys: {taken}")
     placeholder = _text(data, "placeholder", where, "") or f"[{name}]"
     return LabelDef(_code(data, name, where), name, hotkey, _text(data, "description", where, ""), placeholder)
 
@@ -152,22 +151,24 @@ def _code(data: Mapping[str, Any], name: str, where: str) -> str:
         except ValueError as error:
             raise LabelSetError(f"{where}: {error}") from None
     if not CODE.fullmatch(code):
-        raise LabelSetError(f"{where}: the code {code!r} must be made of A-Z, a-z, 0-9, '_' and '-'")
+        raise LabelSetError(
+            f"{where}: The code “{code}” may contain only A-Z, a-z, 0-9, “_” and “-”, and needs a letter or digit."
+        )
     return code
 
 
 def _check_whole(label_set: LabelSetDef, where: str) -> None:
-    """Labels must be told apart by name, code (where case doesn't count) and key; categories by name and code."""
+    """Check that labels have distinct names, codes and hotkeys, and categories distinct names and codes."""
     if not label_set.categories:
-        raise LabelSetError(f"{where}: 'categories' needs at least one category")
-    _check_apart(label_set.categories, f"{where}: the categories")
+        raise LabelSetError(f"{where}: “categories” needs at least one category.")
+    _check_apart(label_set.categories, f"{where}: The categories")
     labels = list(label_set.labels())
-    _check_apart(labels, f"{where}: the labels")
+    _check_apart(labels, f"{where}: The labels")
     keys: dict[str, LabelDef] = {}
     for label in labels:
         if label.hotkey and (other := keys.setdefault(label.hotkey, label)) is not label:
             raise LabelSetError(
-                f"{where}: the labels {other.name!r} and {label.name!r} share the hotkey {label.hotkey!r}"
+                f"{where}: The labels “{other.name}” and “{label.name}” have the same hotkey “{label.hotkey}”."
             )
 
 
@@ -176,30 +177,30 @@ def _check_apart(items: Iterable[LabelDef | CategoryDef], where: str) -> None:
     for item in items:
         for word in (item.code, item.name):
             if (other := called.setdefault(word.casefold(), item)) is not item:
-                raise LabelSetError(f"{where} {other.name!r} and {item.name!r} share the name or code {word!r}")
+                raise LabelSetError(f"{where} “{other.name}” and “{item.name}” have the same name or code “{word}”.")
 
 
 def _check_keys(data: object, where: str, allowed: tuple[str, ...]) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
-        raise LabelSetError(f"{where}: must be an object with {', '.join(allowed)}")
+        raise LabelSetError(f"{where}: This must be a JSON object with the keys {', '.join(allowed)}.")
     for key in data:
         if key not in allowed:
-            raise LabelSetError(f"{where}: unknown key {key!r}; known are {', '.join(allowed)}")
+            raise LabelSetError(f"{where}: The key “{key}” is unknown. Known keys: {', '.join(allowed)}.")
     return data
 
 
 def _text(data: Mapping[str, Any], key: str, where: str, default: str | None = None) -> str:
     value = data.get(key, default)
     if value is None:
-        raise LabelSetError(f"{where}: {key!r} is missing")
+        raise LabelSetError(f"{where}: “{key}” is missing.")
     if not isinstance(value, str):
-        raise LabelSetError(f"{where}: {key!r} must be text, not {type(value).__name__}")
+        raise LabelSetError(f"{where}: “{key}” must be text, not {type(value).__name__}.")
     value = value.strip()
     if default is None and not value:
-        raise LabelSetError(f"{where}: {key!r} is empty")
+        raise LabelSetError(f"{where}: “{key}” is empty.")
     if key != "description" and (bad := bad_character(value)):
         raise LabelSetError(
-            f"{where}: {key!r} holds {bad}, a control character or one that turns the direction of text"
+            f"{where}: “{key}” contains {bad}, a control character or one that changes the direction of text."
         )
     return value
 
@@ -207,5 +208,5 @@ def _text(data: Mapping[str, Any], key: str, where: str, default: str | None = N
 def _list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
     value = data.get(key, [])
     if not isinstance(value, list | tuple):
-        raise LabelSetError(f"{where}: {key!r} must be a list, not {type(value).__name__}")
+        raise LabelSetError(f"{where}: “{key}” must be a list, not {type(value).__name__}.")
     return list(value)

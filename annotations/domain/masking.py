@@ -1,4 +1,4 @@
-"""Text in which placeholders stand for labelled stretches. Offsets are code points, end-exclusive."""
+"""Text with placeholders in place of labeled spans. Offsets are code points, end-exclusive."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,7 +6,7 @@ from annotations.domain.spans import Span
 
 
 def stretches(spans: Iterable[Span]) -> list[tuple[int, int, str]]:
-    """Overlapping spans as one stretch, in order, with the label of the longest of them, then of the earliest."""
+    """Join overlapping spans, and give each stretch the label of its longest, then earliest span; in order."""
     found: list[tuple[int, int, str]] = []
     longest = 0
     for span in sorted(spans):
@@ -22,7 +22,7 @@ def stretches(spans: Iterable[Span]) -> list[tuple[int, int, str]]:
 
 
 def masked(text: str, spans: Iterable[Span], placeholder_of: Mapping[str, str]) -> str:
-    """The text as it reads with every stretch replaced by its label's placeholder, and nothing else changed."""
+    """The text with every stretch replaced by its label's placeholder."""
     parts: list[str] = []
     done = 0
     for start, end, label in stretches(spans):

@@ -1,9 +1,9 @@
 """Matching of predicted to gold spans: one to one, exact pairs first, then most pairs, then most overlap.
 
 This is an assignment problem on the pairs that overlap, solved exactly by the shortest augmenting path method of Jonker
-and Volgenant (Computing 38, 1987) on the sparse graph. The gain of a pair is one integer whose tiers can't outweigh
-each other, and a span may stay alone at a gain of 0. A search ends at the nearest free span, so that it stays within
-its own knot of overlapping spans: thousands of spans take milliseconds, unless hundreds of them lie over one another.
+and Volgenant (*Computing* 38, 1987) on the sparse graph. The gain of a pair is one integer with tiers, so that a lower
+tier can't outweigh a higher one; a span may stay unpaired at a gain of 0. A search ends at the nearest free span and so
+stays within its own group of overlapping spans: thousands of spans take milliseconds, unless hundreds overlap.
 """
 
 from collections import defaultdict
@@ -19,12 +19,11 @@ _Edges = list[list[tuple[int, int]]]  # row -> (column, gain)
 def match(
     predicted: Sequence[Span], gold: Sequence[Span], *, compatible: Compatible | None = None
 ) -> list[tuple[int, int]]:
-    """Pairs of indexes (into `predicted`, into `gold`), in order of the first; each index is in one pair at most.
+    """Pairs of indexes (into `predicted`, into `gold`), in order of the first; each index is in at most one pair.
 
-    Only spans that overlap make a pair, and where `compatible` is given only those for which it holds (it must depend
-    on place and label alone). Of all ways to pair them this is one with the most pairs that have the same place and
-    label; among these the most with the same place; then the most pairs at all; then the most code points shared; then
-    the most pairs with the same label.
+    Only overlapping spans are paired, and only those that are `compatible`, if given (it may depend on bounds and label
+    alone). The result has the most pairs with equal bounds and label; among such results, the most pairs with equal
+    bounds; then the most pairs; then the most shared code points; then the most pairs with the same label.
     """
     pairs = list(_settled(predicted, gold, compatible))
     taken_p, taken_g = {p for p, _ in pairs}, {g for _, g in pairs}
@@ -46,21 +45,21 @@ def match(
 
 
 class _Gain:
-    """What a pair is worth: each tier outweighs all that the lower tiers can add up to."""
+    """The gain of a pair: each tier outweighs the sum of everything that lower tiers can add."""
 
     def __init__(self, pairs: int, shared: int) -> None:
-        """At most this many pairs, and this many code points shared by all of them together."""
+        """`pairs`, `shared`: upper bounds on the number of pairs and on the code points that all of them share."""
         self._shared = pairs + 1
         self._pair = self._shared * (shared + 1)
-        self._place = self._pair * (pairs + 1)
-        self._exact = self._place * (pairs + 1)
+        self._bounds = self._pair * (pairs + 1)
+        self._exact = self._bounds * (pairs + 1)
 
     def __call__(self, p: Span, g: Span, shared: int) -> int:
         gain = self._pair + self._shared * shared
         if p.label == g.label:
             gain += 1
         if p.start == g.start and p.end == g.end:
-            gain += self._place
+            gain += self._bounds
             if p.label == g.label:
                 gain += self._exact
         return gain
@@ -69,12 +68,12 @@ class _Gain:
 def _settled(
     predicted: Sequence[Span], gold: Sequence[Span], compatible: Compatible | None
 ) -> Iterator[tuple[int, int]]:
-    """Pairs that a best matching has anyhow: equal spans, then the only ones left of either side in a place."""
+    """Pairs that some best matching contains: equal spans, then spans that alone have certain bounds on both sides."""
     used: tuple[set[int], set[int]] = (set(), set())
     for by_label in (True, False):
-        ours, theirs = _by_place(predicted, used[0], by_label), _by_place(gold, used[1], by_label)
-        for place, ps in ours.items():
-            gs = theirs.get(place, [])
+        ours, theirs = _by_bounds(predicted, used[0], by_label), _by_bounds(gold, used[1], by_label)
+        for bounds, ps in ours.items():
+            gs = theirs.get(bounds, [])
             if not by_label and not len(ps) == len(gs) == 1:
                 continue
             for p, g in zip(ps, gs, strict=False):
@@ -84,17 +83,17 @@ def _settled(
                     yield p, g
 
 
-def _by_place(spans: Sequence[Span], without: set[int], by_label: bool) -> dict[tuple[int, int, str], list[int]]:
-    """Indexes by start and end, and by label where that is asked for."""
-    places: dict[tuple[int, int, str], list[int]] = defaultdict(list)
+def _by_bounds(spans: Sequence[Span], without: set[int], by_label: bool) -> dict[tuple[int, int, str], list[int]]:
+    """Indexes by start and end, and by label if `by_label`."""
+    found: dict[tuple[int, int, str], list[int]] = defaultdict(list)
     for at, span in enumerate(spans):
         if at not in without:
-            places[span.start, span.end, span.label if by_label else ""].append(at)
-    return places
+            found[span.start, span.end, span.label if by_label else ""].append(at)
+    return found
 
 
 def _overlapping(a: Sequence[Span], b: Sequence[Span]) -> Iterator[tuple[int, int]]:
-    """Every pair of indexes whose spans overlap; each span looks back at the open ones of the other side."""
+    """Every pair of indexes whose spans overlap, by a sweep over the starts with the open spans of each side."""
     order = sorted((span.start, side, at) for side, spans in enumerate((a, b)) for at, span in enumerate(spans))
     open_spans: tuple[list[int], list[int]] = ([], [])
     for start, side, at in order:
@@ -116,10 +115,10 @@ def _assign(edges: _Edges) -> list[tuple[int, int]]:
 
 
 class _Assignment:
-    """Rows are inserted one by one, each by the cheapest augmenting path; a cost is the negative of a gain.
+    """Inserts rows one by one, each along the cheapest augmenting path; a cost is the negative of a gain.
 
-    `price` is the dual of each column (never positive, 0 while it is free); under the prices every pair made is the
-    cheapest for its row.
+    `price` is the dual of each column (never positive, 0 while the column is free). Under these prices every row is
+    paired with its cheapest column.
     """
 
     def __init__(self, edges: _Edges) -> None:
@@ -127,12 +126,15 @@ class _Assignment:
         self.row_of: dict[int, int] = {}
         self.column_of: dict[int, int] = {}
         self.price: dict[int, int] = {}
-        self.cost_of: dict[int, int] = {}  # of the pair that a column is in
+        self.cost_of: dict[int, int] = {}  # column -> cost of its pair
 
     def insert(self, row: int) -> None:
-        """Pair the row, or leave alone whichever row of its knot costs least alone (Dijkstra over the columns)."""
+        """Pair the row; leave unpaired the row for which that costs least, which may be another one.
+
+        This is Dijkstra's algorithm over the columns.
+        """
         price, row_of = self.price, self.row_of
-        best, best_row, best_column = 0, row, -1  # the end of the best path; column -1: its row is left alone
+        best, best_row, best_column = 0, row, -1  # the end of the best path; column -1: the row stays unpaired
         distance: dict[int, int] = {}
         came_from: dict[int, tuple[int, int]] = {}  # column -> (row, cost) before it on the path
         done: dict[int, int] = {}
@@ -150,7 +152,7 @@ class _Assignment:
                 else:
                     best, best_row, best_column = reached, row, column
             while heap and heap[0][0] != distance[heap[0][1]]:
-                heappop(heap)  # a shorter way to it was found later
+                heappop(heap)  # This entry is outdated: a shorter path to the column was found.
             if not heap or heap[0][0] >= best:
                 break
             reached, column = heappop(heap)
@@ -164,9 +166,9 @@ class _Assignment:
         self._shift(best_row, best_column, came_from)
 
     def _shift(self, row: int, column: int, came_from: dict[int, tuple[int, int]]) -> None:
-        """Walk the path back from its end to the inserted row, handing each column to the row before it."""
+        """Follow the path back from its end to the inserted row, and pair each column with the row before it."""
         if column < 0:
-            if row not in self.column_of:  # the inserted row itself stays alone
+            if row not in self.column_of:  # the inserted row itself stays unpaired
                 return
             column = self.column_of.pop(row)
         while True:

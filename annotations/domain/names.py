@@ -1,16 +1,16 @@
-"""Names that a person or a file gives: what may be in them. Text of notes is no name."""
+"""Characters that names given by people or files may contain. The text of notes is not restricted in this way."""
 
 import unicodedata
 from typing import Final
 
-# Characters that turn the direction of what stands around them, so that a name reads as another one.
+# Characters that change the direction of the text around them, so that a name can look like another one.
 _TURNING: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-# Control characters, halves of surrogate pairs, line and paragraph separators.
+# General categories of control characters, surrogates, line separators and paragraph separators.
 _FORBIDDEN_KINDS: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
 def unkeepable(text: str) -> bool:
-    """Whether a text holds what no database takes: NUL, or half a surrogate pair."""
+    """Whether a text contains a character that databases reject: NUL or an unpaired surrogate."""
     if text.isascii():
         return "\0" in text
     try:
@@ -21,14 +21,14 @@ def unkeepable(text: str) -> bool:
 
 
 def bad_character(name: str) -> str:
-    """The first character that no name may hold, as `U+202E`; empty for a good name. Letters of any script are good."""
+    """The first forbidden character of a name, written like `U+202E`; empty if there is none."""
     if name.isascii() and name.isprintable():
         return ""
     return next((f"U+{ord(character):04X}" for character in name if _is_bad(character)), "")
 
 
 def shown(name: str) -> str:
-    """A name for a message, with what no name may hold written as an escape."""
+    """The name for use in a message, with forbidden characters written as escapes."""
     return "".join(ascii(character)[1:-1] if _is_bad(character) else character for character in name)
 
 

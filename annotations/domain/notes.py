@@ -1,4 +1,4 @@
-"""A note as it comes out of a file, and what can be wrong with it."""
+"""A note as parsed from a file, and the problems that a file can have."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ NAME_LENGTH: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something to say about a file, and about one line of it where `line` (1-based) is given.
+    """A problem of a file, or of one of its lines if `line` (1-based) is given.
 
-    `code` is a short word for programs. The message is for people; it may hold label names, offsets and file names, and
-    never holds the text of a note.
+    `code` is a short word for programs. The message is a sentence for people; it may contain label names, offsets and
+    file names, but never the text of a note.
     """
 
     file: str
@@ -24,21 +24,21 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        place = self.file if self.line is None else f"{self.file}, line {self.line}"
-        return f"{place}: {self.message}"
+        where = self.file if self.line is None else f"{self.file}, line {self.line}"
+        return f"{where}: {self.message}"
 
 
 class NoteError(Exception):
-    """A note is refused whole; `problems` says why, all of it. Permanent: the same file will be refused again."""
+    """A note can't be read; `problems` lists all reasons. The error is permanent: another try fails in the same way."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems: list[Problem] = list(problems)
-        super().__init__("; ".join(map(str, self.problems)))
+        super().__init__(" ".join(map(str, self.problems)))
 
 
 @dataclass(slots=True)
 class ParsedNote:
-    """A note that was read: its text exactly as in the file, and its spans (None: there was no annotation file)."""
+    """A note from a file: its text exactly as in the file, and its spans (None if there is no annotation file)."""
 
     name: str
     text: str
@@ -48,54 +48,55 @@ class ParsedNote:
 
 
 def check_name(name: str) -> str:
-    """The name itself, if it can name a note: a relative path with `/`, without `..`, that can't lead out of a folder.
-
-    Raises NoteError.
-    """
+    """Return the name if it can name a note: a relative path with `/`, without `..`. Raises NoteError otherwise."""
     fault = _name_fault(name)
     if fault:
         shown = ascii(name if len(name) <= 80 else name[:77] + "...")[1:-1]
-        raise NoteError([Problem(shown, None, "name", f"not a usable name: {fault}")])
+        raise NoteError([Problem(shown, None, "name", fault)])
     return name
 
 
 def _name_fault(name: str) -> str:
     if not name:
-        return "it is empty"
+        return "The name of the note is empty."
     if len(name) > NAME_LENGTH:
-        return f"it has {len(name)} characters, and at most {NAME_LENGTH} are allowed"
+        return f"The name has {len(name)} characters; at most {NAME_LENGTH} are allowed."
     if bad := bad_character(name):
-        return f"it holds {bad}, a control character or one that turns the direction of text"
+        return f"The name contains {bad}, a control character or one that changes the direction of text. Remove it."
     if "\\" in name:
-        return "it holds a backslash; folders are separated by '/'"
+        return "The name contains a backslash. Separate folders with “/”."
     if name.startswith("/"):
-        return "it starts with '/'; names are relative"
+        return "The name starts with “/”. Use a relative path."
     parts = name.split("/")
     if ".." in parts or "." in parts:
-        return "it holds '.' or '..' as a folder"
+        return "The name contains “.” or “..” as a folder. Use a path without them."
     if "" in parts:
-        return "it holds an empty folder name"
+        return "The name contains an empty folder name. Use a single “/” between folders."
     return ""
 
 
 def decode_utf8(data: bytes, file: str) -> str:
-    """The text of a file, nothing dropped: a byte order mark stays. Raises NoteError if it isn't UTF-8 or holds NUL."""
+    """The complete text of a file, with any byte order mark. Raises NoteError if it isn't UTF-8 or contains NUL."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        message = f"not UTF-8: the byte at offset {error.start} (0x{data[error.start]:02x}) can't be read"
+        byte = f"0x{data[error.start]:02x}"
+        message = f"The file is not UTF-8: the byte {byte} at offset {error.start} is not valid. Save it as UTF-8."
         raise NoteError([Problem(file, None, "utf8", message)]) from None
     return check_text(text, file)
 
 
 def check_text(text: str, file: str) -> str:
-    """The text itself, if it can be stored. Raises NoteError for NUL and half a surrogate pair (JSON can bring one)."""
+    """Return the text if it can be stored. Raises NoteError for NUL or an unpaired surrogate (possible in JSON)."""
     at = text.find("\0")
     if at >= 0:
-        raise NoteError([Problem(file, None, "nul", f"holds NUL (character {at}), which can't be stored")])
+        message = f"The text contains NUL (character {at}), which can't be stored. Remove it."
+        raise NoteError([Problem(file, None, "nul", message)])
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        message = f"holds half a surrogate pair (character {error.start}), which can't be stored"
+        message = (
+            f"The text contains an unpaired surrogate (character {error.start}), which can't be stored. Remove it."
+        )
         raise NoteError([Problem(file, None, "surrogate", message)]) from None
     return text

@@ -1,15 +1,15 @@
-"""Whole numbers that came from outside: what a column can hold, and nothing else."""
+"""Whole numbers from requests and files, within the range of a database column."""
 
 from typing import Final, TypeGuard
 
-# Offsets are 32 bit in the database; ids and the rest 64.
+# In the database, offsets have 32 bits and all other numbers 64.
 MAX_OFFSET: Final = 2**31 - 1
 MAX_ID: Final = 2**63 - 1
 _DIGITS: Final = len(str(MAX_ID))
 
 
 def whole(word: str, most: int = MAX_ID) -> int | None:
-    """The number from 0 to `most` that ASCII digits write; None where `word` is anything else."""
+    """The number from 0 to `most` that `word` writes in ASCII digits; None if it is anything else."""
     if not (word.isascii() and word.isdecimal() and len(word) <= _DIGITS):
         return None
     found = int(word)

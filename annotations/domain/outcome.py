@@ -1,4 +1,4 @@
-"""What became of one annotator's spans in the adjudicated reading of the same note."""
+"""How one annotator's spans fared in the adjudicated set of the same note."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from annotations.domain.spans import Span
 
 
 class Fate(StrEnum):
-    """`missed`: in the outcome, and the annotator marked nothing there."""
+    """What happened to a span. `missed`: it is in the adjudicated set, but the annotator didn't mark it."""
 
     KEPT = "kept"
     CHANGED = "changed"
@@ -19,7 +19,7 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fated:
-    """One line: the annotator's span and the outcome's, either of which may be missing."""
+    """One row of the comparison: the annotator's span (`own`) and the adjudicated one (`now`); one may be None."""
 
     fate: Fate
     own: Span | None
@@ -30,7 +30,7 @@ class Fated:
         return (self.own or self.now or Span(0, 0, "")).start
 
     @property
-    def relabelled(self) -> bool:
+    def relabeled(self) -> bool:
         return self.own is not None and self.now is not None and self.own.label != self.now.label
 
     @property
@@ -43,7 +43,7 @@ class Fated:
 
 
 def outcome(own: Sequence[Span], adjudicated: Sequence[Span]) -> list[Fated]:
-    """Every span of both readings once, in order of the text; spans that overlap are matched one to one."""
+    """Every span of both sets once, in text order; overlapping spans are matched one to one."""
     pairs = match(own, adjudicated)
     found = [
         Fated(Fate.KEPT if own[at] == adjudicated[to] else Fate.CHANGED, own[at], adjudicated[to]) for at, to in pairs

@@ -1,20 +1,20 @@
-"""How often proposals are right, from what was decided so far."""
+"""Precision of suggestions, from the review decisions so far."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Fewer decisions than these say little; the pages then say so in words.
+# With fewer decisions than this, pages say that the figure is uncertain.
 FEW = 20
-# 97.5 % point of the normal distribution: a two-sided interval of 95 %.
+# The 97.5 % quantile of the normal distribution gives a two-sided 95 % interval.
 _Z = 1.959963984540054
-# A proposal's own confidence counts as much as this many decisions on proposals like it.
+# The weight of a suggestion's own confidence, in decisions on similar suggestions.
 _PRIOR = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`right` of `decided` proposals were accepted exactly as proposed."""
+    """`right` of `decided` suggestions were accepted exactly as suggested."""
 
     right: int
     decided: int
@@ -29,7 +29,7 @@ class Rate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The score interval of 95 % (Wilson 1927): it holds for few decisions and for shares near 0 and 1 too."""
+        """The 95 % score interval (Wilson 1927), which is valid for few decisions and for shares near 0 and 1, too."""
         if not self.decided:
             return None
         n, share = self.decided, self.right / self.decided
@@ -41,7 +41,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A share over whole notes with its interval of 95 %; None where nothing was counted. `few` notes say little."""
+    """A share over whole notes with its 95 % interval; None if nothing was counted."""
 
     share: float | None
     low: float
@@ -55,10 +55,10 @@ class Estimate:
 
 
 def by_notes(counts: Sequence[tuple[int, int]]) -> Estimate:
-    """Of (right, all) in each note of a sample of notes: the ratio estimate (Cochran 1977, section 2.11).
+    """The ratio estimate (Cochran 1977, section 2.11) over a sample of notes, each given as (right, all).
 
-    What stands in one note is alike, so that the notes are what is counted by; the interval is never narrower than that
-    of as many single decisions (`Rate.interval`), which also holds where every one is right.
+    The notes are the sampling units, because spans in one note resemble each other. The interval is never narrower than
+    `Rate.interval` of the same counts, which is also valid if every decision is right.
     """
     right, counted, notes = sum(r for r, _ in counts), sum(n for _, n in counts), len(counts)
     whole = Rate(right, counted)
@@ -73,22 +73,15 @@ def by_notes(counts: Sequence[tuple[int, int]]) -> Estimate:
 
 
 def likely_right(rate: Rate, confidence: float | None) -> float:
-    """The share of right ones expected, where a proposal's confidence (0.5 where it has none) is the prior."""
+    """The expected share of right suggestions, with a suggestion's confidence (0.5 if it has none) as the prior."""
     prior = 0.5 if confidence is None else confidence
     return (rate.right + _PRIOR * prior) / (rate.decided + _PRIOR)
 
 
 def uncertainty(confidence: float | None) -> float:
-    """From 0 (sure) to 1 (no idea: a confidence of one half). Without a confidence nothing is known: 1."""
+    """The uncertainty from 0 (confidence 0 or 1) to 1 (confidence 0.5, or no confidence)."""
     return 1.0 if confidence is None else 1 - 2 * abs(min(max(confidence, 0.0), 1.0) - 0.5)
 
 
 BANDS = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 1.0))
-"""Bands of confidence: from, inclusive, to, exclusive; the last takes 1 as well."""
-
-
-def band_of(confidence: float | None) -> tuple[float, float] | None:
-    """The band that a confidence lies in; None where there is none."""
-    if confidence is None:
-        return None
-    return next((band for band in BANDS if confidence < band[1]), BANDS[-1])
+"""Bands of confidence: from (inclusive) to (exclusive); the last band includes 1."""

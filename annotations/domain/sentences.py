@@ -1,10 +1,9 @@
-"""Sentences, by one plain rule: for showing a span in its context, and for the leak score's denominator.
+"""Sentences, by one simple rule: for showing a span in its context, and as the denominator of the leak score.
 
-A line break ends a sentence. So does `.`, `!`, `?`, `…` or an ideographic full stop, with the closing quotes and
-brackets behind it, where white space follows and then anything but a lower-case letter; not a full stop behind a
-single letter, a number at the line's beginning, or a usual abbreviation of the notes' languages. It is no tokenizer's
-model of sentences, but it is the same everywhere and has no white space in it to surprise offsets (code points,
-end-exclusive).
+A line break ends a sentence. So does `.`, `!`, `?`, `…` or an ideographic full stop, with any closing quotes and
+brackets after it, if white space follows that is not followed by a lower-case letter. A full stop doesn't end a
+sentence after a single letter, after a number at the start of a line, or after a common abbreviation in the languages
+of the notes. Sentences don't start or end with white space. Offsets are code points, end-exclusive.
 """
 
 import re
@@ -23,11 +22,11 @@ _ABBREVIATIONS: Final = frozenset([
 _LONGEST_WORD: Final = 24
 
 CONTEXT: Final = 160
-"""How many characters of a very long sentence are shown on either side."""
+"""The most characters of context on either side of a span in a very long sentence."""
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Start and end of every sentence that holds anything but white space; none overlaps another."""
+    """Start and end of every sentence that isn't white space only; sentences don't overlap."""
     found: list[tuple[int, int]] = []
     line = 0
     for match in _BREAKS.finditer(text):
@@ -68,7 +67,7 @@ def _ends(text: str, match: "re.Match[str]", start: int, end: int) -> bool:
 
 
 def around(text: str, start: int, end: int) -> tuple[int, int]:
-    """The sentence or sentences that a stretch lies in, cut to CONTEXT characters on either side of it."""
+    """Start and end of the sentence or sentences around `start`-`end`, at most CONTEXT characters on either side."""
     low, high = max(0, start - 4 * CONTEXT), min(len(text), end + 4 * CONTEXT)
     breaks_before = [match.end() for match in BREAK.finditer(text, low, start)]
     after = BREAK.search(text, end, high)

@@ -1,4 +1,4 @@
-"""A labelled span of a note, and the one rule that says when two of them overlap."""
+"""A labeled span of a note, and the one rule for when two spans overlap."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -6,12 +6,15 @@ from typing import Protocol
 
 from annotations.domain.whitespace import trim
 
+Bounds = tuple[int, int]
+"""Start and end, in code points, end-exclusive."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A labelled stretch of a note: `text[start:end]`, in code points, end-exclusive.
+    """A labeled stretch of a note: `text[start:end]`, in code points, end-exclusive.
 
-    `confidence` and `source` belong to proposals; two spans with the same place and label are equal whatever these say.
+    `confidence` and `source` belong to suggestions; they don't count when spans are compared.
     """
 
     start: int
@@ -22,10 +25,10 @@ class Span:
 
 
 class SpanError(ValueError):
-    """A span that can't stand. The message names offsets, never the text of a note.
+    """An invalid span. The message is a sentence that names offsets, never the text of a note.
 
-    `code` is `empty` (start not before end), `outside` (leaves the text), `quote` (the text there is another one) or
-    `white` (nothing but white space).
+    `code` is `empty` (start not before end), `outside` (not inside the text), `quote` (the text there differs from the
+    quote) or `white` (white space only).
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -34,7 +37,7 @@ class SpanError(ValueError):
 
 
 class Stretch(Protocol):
-    """Whatever lies from `start` to `end` (code points, end-exclusive): a span, a token."""
+    """Anything with a `start` and an `end` (code points, end-exclusive), for example a span or a token."""
 
     @property
     def start(self) -> int: ...
@@ -44,42 +47,44 @@ class Stretch(Protocol):
 
 
 def overlaps(a: Stretch, b: Stretch) -> bool:
-    """The one overlap rule: half-open intervals intersect. Touching is not overlapping."""
+    """Whether two half-open intervals share a character. Touching is not overlapping."""
     return a.start < b.end and b.start < a.end
 
 
 def overlap_length(a: Stretch, b: Stretch) -> int:
-    """How many code points two of them share; 0 if they don't overlap."""
+    """How many code points the two share; 0 if they don't overlap."""
     return max(0, min(a.end, b.end) - max(a.start, b.start))
 
 
 def check_bounds(span: Span, length: int) -> None:
-    """Raise SpanError (`empty` or `outside`) unless the span is a stretch of a text of `length` code points."""
+    """Raise SpanError (`empty` or `outside`) unless the span lies inside a text of `length` code points."""
     if span.start >= span.end:
-        raise SpanError("empty", f"the span {span.start}-{span.end} is empty")
+        raise SpanError("empty", f"The span {span.start}-{span.end} is empty.")
     if span.start < 0 or span.end > length:
-        raise SpanError("outside", f"the span {span.start}-{span.end} leaves the text, which has {length} characters")
+        raise SpanError(
+            "outside", f"The span {span.start}-{span.end} is not inside the text, which has {length} characters."
+        )
 
 
 def checked(text: str, span: Span, quote: str | None = None) -> Span:
-    """The span with white space trimmed from its ends, once it is known to fit the text.
+    """Check that the span fits the text, and return it without white space at its ends.
 
-    `quote`, where given, must be `text[start:end]` as it was before trimming. Raises SpanError.
+    `quote`, if given, must be equal to `text[start:end]` before trimming. Raises SpanError.
     """
     check_bounds(span, len(text))
     start, end = span.start, span.end
     if quote is not None and text[start:end] != quote:
-        raise SpanError("quote", f"the text at {start}-{end} is not the text that the span names")
+        raise SpanError("quote", f"The text at {start}-{end} differs from the text of the span. Reload the note.")
     start, end = trim(text, start, end)
     if start == end:
-        raise SpanError("white", f"the span {span.start}-{span.end} holds nothing but white space")
+        raise SpanError("white", f"The span {span.start}-{span.end} contains only white space.")
     if (start, end) == (span.start, span.end):
         return span
     return replace(span, start=start, end=end)
 
 
 def renamed(spans: Iterable[Span], codes: Mapping[str, str]) -> list[Span]:
-    """The spans with the labels that `codes` gives for theirs; those that it doesn't name keep their own."""
+    """The spans with their labels replaced as in `codes`; labels that it doesn't name stay."""
     return [
         replace(span, label=codes[span.label]) if codes.get(span.label, span.label) != span.label else span
         for span in spans

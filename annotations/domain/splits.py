@@ -1,7 +1,7 @@
-"""Train, dev and test: a split by patient, so that no patient stands on both sides.
+"""Splits into train, dev and test by patient, so that all notes of a patient are in one of them.
 
-The same seed, shares and patients give the same split. A patient who has a side in an earlier split with the same seed
-keeps it, so that what was tested on is never trained on later.
+The same seed, shares and patients give the same split. A patient keeps the split from an earlier version with the same
+seed, so that test notes are never trained on later.
 """
 
 import hashlib
@@ -12,81 +12,84 @@ from enum import StrEnum
 from typing import Final
 
 
-class Side(StrEnum):
+class Split(StrEnum):
+    """Which models learn from a note (train), are tuned on it (dev) or are scored on it (test)."""
+
     TRAIN = "train"
     DEV = "dev"
     TEST = "test"
 
 
 class SplitError(ValueError):
-    """Shares that can't be; the message says what is wrong and what is allowed."""
+    """Invalid shares of a split. The message is a sentence that says what is wrong and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """All notes of one patient (a note without a patient is one of its own): how many, and how many gold spans."""
+    """The number of notes and gold spans of one patient. A note without a patient counts as a patient of its own."""
 
     key: str
     notes: int
     spans: int = 0
 
 
-Shares = Mapping[Side, int]
-"""Percent of the notes for each side."""
+Shares = Mapping[Split, int]
+"""The percentage of notes for each split."""
 
-# Whoever ever stood in test stays there, even where two patients turn out to be one.
-_STRICTEST: Final = (Side.TEST, Side.DEV, Side.TRAIN)
+# A patient who was ever in test stays there, even if two patients turn out to be the same person.
+_STRICTEST: Final = (Split.TEST, Split.DEV, Split.TRAIN)
 _ROUNDS: Final = 10_000
 
 
-def check_shares(shares: Mapping[str, int]) -> dict[Side, int]:
-    """The shares by side, all three of them. Raises SplitError unless they are whole percents that make 100."""
-    if unknown := set(shares) - set(Side):
-        raise SplitError(f"there is no side {', '.join(sorted(map(str, unknown)))}; there are: {', '.join(Side)}")
-    found = {side: shares.get(side, 0) for side in Side}
+def check_shares(shares: Mapping[str, int]) -> dict[Split, int]:
+    """The shares of all three splits. Raises SplitError unless they are whole percentages that add up to 100."""
+    if unknown := set(shares) - set(Split):
+        names = ", ".join(f"“{name}”" for name in sorted(map(str, unknown)))
+        raise SplitError(f"The shares name unknown splits: {names}. The splits are {', '.join(Split)}.")
+    found = {split: shares.get(split, 0) for split in Split}
     if any(share < 0 for share in found.values()) or sum(found.values()) != 100:
-        given = ", ".join(f"{side} {share}" for side, share in found.items())
-        raise SplitError(f"the shares must be whole percents that make 100 together, not {given}")
-    if not found[Side.TRAIN]:
-        raise SplitError("the share of train must be above 0")
+        given = ", ".join(f"{split} {share}" for split, share in found.items())
+        raise SplitError(f"The shares must be whole percentages that add up to 100, not {given}.")
+    if not found[Split.TRAIN]:
+        raise SplitError("The share of train must be above 0.")
     return found
 
 
-def strictest(sides: Iterable[Side]) -> Side:
-    """The side for a patient whose notes stood on several: test before dev before train."""
-    given = set(sides)
-    return next(side for side in _STRICTEST if side in given)
+def strictest(splits: Iterable[Split]) -> Split:
+    """The split for a patient whose notes were in several splits: test before dev before train."""
+    given = set(splits)
+    return next(split for split in _STRICTEST if split in given)
 
 
 def split_patients(
-    patients: Iterable[Patient], *, seed: str, shares: Shares, kept: Mapping[str, Side] | None = None
-) -> dict[str, Side]:
-    """A side for every patient, by key. The counts of notes come as near to the shares as whole patients allow.
+    patients: Iterable[Patient], *, seed: str, shares: Shares, kept: Mapping[str, Split] | None = None
+) -> dict[str, Split]:
+    """Assign every patient, by key, to a split, so that the numbers of notes come as near to the shares as possible.
 
-    Patients in `kept` stay where they are. The others are placed the largest first, in an order that the seed gives,
-    each where most notes are wanting (then most spans); then patients move or change places while that brings the
-    counts of notes nearer to the shares.
+    Patients in `kept` keep their split. The others are assigned the largest first, in an order that depends on the
+    seed, each to the split that lacks most notes (then most spans). Then patients are moved or swapped as long as that
+    brings the numbers of notes nearer to the shares.
     """
     given = sorted(patients, key=lambda patient: (-patient.notes, _rank(seed, patient.key)))
     if len({patient.key for patient in given}) != len(given):
-        raise ValueError("a patient is named twice")
-    sides = dict(kept or {})
+        raise ValueError("The list contains a patient twice.")
+    splits = dict(kept or {})
     room = _Room(given, shares)
     free: list[Patient] = []
     for patient in given:
-        if patient.key in sides:
-            room.place(patient, sides[patient.key])
+        if patient.key in splits:
+            room.put(patient, splits[patient.key])
         else:
             free.append(patient)
-    found = {patient.key: sides[patient.key] for patient in given if patient.key in sides}
-    placed: dict[tuple[Side, int], list[Patient]] = defaultdict(list)
+    found = {patient.key: splits[patient.key] for patient in given if patient.key in splits}
+    members_of: dict[tuple[Split, int], list[Patient]] = defaultdict(list)
     for patient in free:
-        side = room.emptiest()
-        room.place(patient, side)
-        placed[side, patient.notes].append(patient)
-    _improve(room, placed)
-    for (side, _), members in placed.items():
-        found.update((patient.key, side) for patient in members)
+        split = room.emptiest()
+        room.put(patient, split)
+        members_of[split, patient.notes].append(patient)
+    _improve(room, members_of)
+    for (split, _), members in members_of.items():
+        found.update((patient.key, split) for patient in members)
     return found
 
 
@@ -95,54 +98,57 @@ def _rank(seed: str, key: str) -> bytes:
 
 
 class _Room:
-    """How many notes and spans each side has, beside how many it should have."""
+    """How many notes and spans each split still lacks."""
 
     def __init__(self, patients: Sequence[Patient], shares: Shares) -> None:
         notes, spans = sum(p.notes for p in patients), sum(p.spans for p in patients)
-        self.sides = [side for side in Side if shares.get(side, 0) > 0]
-        # In hundredths, so that all sums are whole numbers.
-        self.wanting = {side: notes * shares.get(side, 0) for side in Side}
-        self._spans = {side: spans * shares.get(side, 0) for side in Side}
+        self.splits = [split for split in Split if shares.get(split, 0) > 0]
+        # Counted in hundredths of a note, so that all sums are whole numbers.
+        self.wanting = {split: notes * shares.get(split, 0) for split in Split}
+        self._spans = {split: spans * shares.get(split, 0) for split in Split}
 
-    def place(self, patient: Patient, side: Side) -> None:
-        self.wanting[side] -= 100 * patient.notes
-        self._spans[side] -= 100 * patient.spans
+    def put(self, patient: Patient, split: Split) -> None:
+        self.wanting[split] -= 100 * patient.notes
+        self._spans[split] -= 100 * patient.spans
 
-    def emptiest(self) -> Side:
-        return max(self.sides, key=lambda side: (self.wanting[side], self._spans[side]))
+    def emptiest(self) -> Split:
+        return max(self.splits, key=lambda split: (self.wanting[split], self._spans[split]))
 
-    def gain(self, giver: Side, taker: Side, notes: int) -> int:
-        """How much nearer (in squares) both come to their shares if so many notes go from one to the other."""
+    def gain(self, giver: Split, taker: Split, notes: int) -> int:
+        """How much the sum of squared distances from the shares drops if `notes` notes move from giver to taker."""
         moved = 100 * notes
         before = self.wanting[giver] ** 2 + self.wanting[taker] ** 2
         return before - (self.wanting[giver] + moved) ** 2 - (self.wanting[taker] - moved) ** 2
 
 
-def _improve(room: _Room, placed: dict[tuple[Side, int], list[Patient]]) -> None:
-    """Single patients move and pairs change places, always the best of these, until none of them helps."""
+def _improve(room: _Room, members_of: dict[tuple[Split, int], list[Patient]]) -> None:
+    """Make the best move of a patient, or the best swap of two, until neither helps."""
     for _ in range(_ROUNDS):
-        best = max(_steps(room, placed), default=None)
+        best = max(_steps(room, members_of), default=None)
         if best is None or best[0] <= 0:
             return
         _, giver, given, taker, taken = best
-        moving = placed[giver, given].pop()
+        moving = members_of[giver, given].pop()
         if taken:
-            back = placed[taker, taken].pop()
-            room.place(back, giver)
-            room.place(Patient("", -back.notes, -back.spans), taker)
-            placed[giver, taken].append(back)
-        room.place(moving, taker)
-        room.place(Patient("", -moving.notes, -moving.spans), giver)
-        placed[taker, given].append(moving)
+            back = members_of[taker, taken].pop()
+            room.put(back, giver)
+            room.put(Patient("", -back.notes, -back.spans), taker)
+            members_of[giver, taken].append(back)
+        room.put(moving, taker)
+        room.put(Patient("", -moving.notes, -moving.spans), giver)
+        members_of[taker, given].append(moving)
 
 
-def _steps(room: _Room, placed: Mapping[tuple[Side, int], list[Patient]]) -> Iterable[tuple[int, Side, int, Side, int]]:
-    """What could move: gain, from, a patient of how many notes, to, and for one of how many notes (0: for none)."""
+def _steps(
+    room: _Room, members_of: Mapping[tuple[Split, int], list[Patient]]
+) -> Iterable[tuple[int, Split, int, Split, int]]:
+    """All possible moves and swaps: gain, giver, notes of the moving patient, taker, notes of the swapped one or 0."""
     sizes = {
-        side: sorted(size for (where, size), members in placed.items() if where == side and members) for side in Side
+        split: sorted(size for (where, size), members in members_of.items() if where == split and members)
+        for split in Split
     }
-    for giver in room.sides:
-        for taker in room.sides:
+    for giver in room.splits:
+        for taker in room.splits:
             if giver == taker:
                 continue
             for given in sizes[giver]:

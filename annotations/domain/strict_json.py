@@ -1,4 +1,4 @@
-"""JSON from outside: one object of values that a database can hold, or a refusal that says what is wrong."""
+"""Strict parsing of JSON from requests and files, limited to values that a database can store."""
 
 import json
 import math
@@ -12,11 +12,11 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 class JsonError(ValueError):
-    """Why the body is refused, as a sentence. Never quotes it."""
+    """Invalid JSON. The message is a sentence that says what is wrong, and never quotes the input."""
 
 
 def read_object(data: bytes) -> dict[str, Any]:
-    """The object that `data` holds. Raises JsonError, as `read_json` does and for another value at the top."""
+    """Parse a JSON object. Raises JsonError as `read_json` does, and if the value is not an object."""
     found = read_json(data)
     if not isinstance(found, dict):
         raise JsonError("The request must be a JSON object.")
@@ -24,10 +24,10 @@ def read_object(data: bytes) -> dict[str, Any]:
 
 
 def read_json(data: bytes) -> Any:
-    """The value that `data` holds in UTF-8. Raises JsonError.
+    """Parse a JSON value in UTF-8.
 
-    Refused are: a key twice, NaN and Infinity, numbers beyond 64 bits, more than DEEPEST levels, and text with NUL or
-    half a surrogate pair.
+    Raises JsonError for invalid JSON, duplicate keys, NaN and Infinity, numbers beyond 64 bits, more than DEEPEST
+    levels, and text with NUL or an unpaired surrogate.
     """
     try:
         found = json.loads(
@@ -36,9 +36,9 @@ def read_json(data: bytes) -> Any:
     except JsonError:
         raise
     except (ValueError, RecursionError):
-        raise JsonError("The request is no JSON.") from None
+        raise JsonError("The request is not valid JSON.") from None
     if any(unkeepable(text) for text in texts_in(found)):
-        raise JsonError("The request holds a character that can't be kept (NUL or half a surrogate pair).")
+        raise JsonError("The request contains a character that can't be stored (NUL or an unpaired surrogate).")
     return found
 
 
@@ -50,26 +50,26 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _int(word: str) -> int:
-    # A longer number is out of range whatever its digits are, and would take long to read.
+    # A longer number is out of range whatever its digits are, and parsing it would take long.
     value = int(word) if len(word) <= len(str(_LEAST)) else _MOST + 1
     if not _LEAST <= value <= _MOST:
-        raise JsonError("The request holds a number that is out of range.")
+        raise JsonError("The request contains a number that is out of range.")
     return value
 
 
 def _float(word: str) -> float:
     value = float(word)
     if not math.isfinite(value):
-        raise JsonError("The request holds a number that is out of range.")
+        raise JsonError("The request contains a number that is out of range.")
     return value
 
 
 def _constant(word: str) -> float:
-    raise JsonError(f"The request holds {word}, which is no number of JSON.")
+    raise JsonError(f"The request contains {word}, which is not a JSON number.")
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """All keys and texts. Raises JsonError below DEEPEST levels."""
+    """All keys and strings in a JSON value. Raises JsonError if it has more than DEEPEST levels."""
     level = [value]
     for _ in range(DEEPEST):
         below: list[Any] = []

@@ -1,4 +1,4 @@
-"""Names of tags as models of others have them: BIO, IO, BIOES, BILOU, with `-` or `_` between mark and label."""
+"""Tag names of third-party models: BIO, IO, BIOES and BILOU, with `-` or `_` between prefix and label."""
 
 import re
 from collections.abc import Iterable
@@ -10,15 +10,15 @@ _TAG: Final = re.compile(r"(?:([BILUESM])[-_])?(.+)", re.DOTALL)
 
 
 def mark_and_label(name: str) -> tuple[str, str]:
-    """`B-PER` is ("B", "PER"), `PER` ("", "PER"), `O` ("", ""). Raises ValueError for the empty name."""
+    """Split `B-PER` into ("B", "PER"), `PER` into ("", "PER"), `O` into ("", ""). An empty name raises ValueError."""
     if name == OUTSIDE:
         return "", ""
     found = _TAG.fullmatch(name)
     if found is None:
-        raise ValueError("a tag without a name")
+        raise ValueError("A tag of the model has an empty name.")
     return found[1] or "", found[2]
 
 
 def labels_in(names: Iterable[str]) -> tuple[str, ...]:
-    """The labels that tags of these names can give, in order. Raises ValueError for an empty name."""
+    """The labels in these tag names, sorted. Raises ValueError for an empty name."""
     return tuple(sorted({label for _, label in map(mark_and_label, names) if label}))

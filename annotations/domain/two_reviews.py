@@ -1,40 +1,45 @@
-"""Two people's reviews of one note beside each other: what each said of every proposal, and what else is in gold."""
+"""Comparison of two people's reviews of one note: their decisions on suggestions, and the spans that they added."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
-Place = tuple[int, int, int]
+LabeledBounds = tuple[int, int, int]
 """Start, end (code points, end-exclusive) and label id."""
+
+
+class OutcomeData(TypedDict):
+    """An outcome in its JSON form."""
+
+    suggestions: dict[str, list[int] | None]
+    others: list[list[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """By proposal where it stands in gold, None where it was rejected; and the gold spans of no proposal."""
+    """One review: for each suggestion its span in gold (None: rejected), and the gold spans without a suggestion."""
 
-    proposals: Mapping[int, Place | None]
-    others: frozenset[Place] = field(default_factory=frozenset)
-
-    @classmethod
-    def of(cls, state: Mapping[str, Any]) -> "Outcome":
-        """From a review as it stands (review.selectors.state). What is open is in neither."""
-        decided = [proposal for proposal in state["proposals"] if proposal["state"] != "open"]
-        proposals = {one["id"]: _place(one["place"]) for one in decided}
-        gold = {(span["start"], span["end"], span["label"]) for span in state["gold"]}
-        return cls(proposals, frozenset(gold - {place for place in proposals.values() if place}))
-
-    def data(self) -> dict[str, Any]:
-        """As JSON keeps it."""
-        proposals = {str(key): place and list(place) for key, place in self.proposals.items()}
-        return {"proposals": proposals, "others": sorted(map(list, self.others))}
+    suggestions: Mapping[int, LabeledBounds | None]
+    others: frozenset[LabeledBounds] = field(default_factory=frozenset)
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> "Outcome":
-        proposals = {int(key): _place(place) for key, place in data["proposals"].items()}
-        return cls(proposals, frozenset((start, end, label) for start, end, label in data["others"]))
+    def of(cls, suggestions: Mapping[int, LabeledBounds | None], gold: Iterable[LabeledBounds]) -> "Outcome":
+        """Make an outcome from the decided suggestions and all gold spans."""
+        gold = set(gold)
+        return cls(suggestions, frozenset(gold - {bounds for bounds in suggestions.values() if bounds}))
+
+    def data(self) -> OutcomeData:
+        """The outcome in its JSON form."""
+        suggestions = {str(key): bounds and list(bounds) for key, bounds in self.suggestions.items()}
+        return {"suggestions": suggestions, "others": sorted(map(list, self.others))}
+
+    @classmethod
+    def from_data(cls, data: OutcomeData) -> "Outcome":
+        suggestions = {int(key): _bounds(bounds) for key, bounds in data["suggestions"].items()}
+        return cls(suggestions, frozenset((start, end, label) for start, end, label in data["others"]))
 
 
-def _place(values: Iterable[int] | None) -> Place | None:
+def _bounds(values: Iterable[int] | None) -> LabeledBounds | None:
     if values is None:
         return None
     start, end, label = values
@@ -43,26 +48,26 @@ def _place(values: Iterable[int] | None) -> Place | None:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How many proposals and other spans either of the two decided on, and on how many of them they say the same."""
+    """The number of suggestions and other spans that either reviewer decided on, and on how many both agree."""
 
     units: int
-    alike: int
+    equal: int
 
     @property
     def differ(self) -> int:
-        return self.units - self.alike
+        return self.units - self.equal
 
 
-def compare(first: Outcome, second: Outcome, before: Iterable[Place]) -> Compared:
-    """What gold held `before` both, and both left as it was, is no decision of theirs and doesn't count."""
+def compare(first: Outcome, second: Outcome, before: Iterable[LabeledBounds]) -> Compared:
+    """Compare two reviews. Gold spans from `before` that both left unchanged are no decisions and don't count."""
     there = frozenset(before)
-    units = alike = 0
-    for proposal in first.proposals.keys() | second.proposals.keys():
-        one, two = first.proposals.get(proposal), second.proposals.get(proposal)
+    units = equal = 0
+    for suggestion in first.suggestions.keys() | second.suggestions.keys():
+        one, two = first.suggestions.get(suggestion), second.suggestions.get(suggestion)
         if one != two or one not in there:
-            units, alike = units + 1, alike + (one == two)
+            units, equal = units + 1, equal + (one == two)
     for span in first.others | second.others:
         both = span in first.others and span in second.others
         if not (both and span in there):
-            units, alike = units + 1, alike + both
-    return Compared(units, alike)
+            units, equal = units + 1, equal + both
+    return Compared(units, equal)

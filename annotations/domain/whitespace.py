@@ -1,4 +1,4 @@
-"""White space as spans and tokens see it: the same list in Python and in `static/js/text/characters.js`."""
+"""White space for spans and tokens; `static/js/text/characters.js` has the same list."""
 
 from typing import Final
 
@@ -8,16 +8,11 @@ WHITE_SPACE: Final[frozenset[str]] = frozenset(
     "\u2028\u2029\u202f\u205f\u3000"
     "\u200b\ufeff"
 )
-"""Unicode `White_Space` plus U+200B (zero-width space) and U+FEFF (byte order mark). `str.isspace` has another list."""
-
-
-def is_white(ch: str) -> bool:
-    """True for one character of white space."""
-    return ch in WHITE_SPACE
+"""Unicode `White_Space` plus U+200B (zero-width space) and U+FEFF (byte order mark). `str.isspace` differs from it."""
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """Move both ends of `text[start:end]` inwards over white space; may give `start == end`.
+    """Move both ends of `text[start:end]` inwards over white space. The result may have `start == end`.
 
     Offsets are code points, end-exclusive, and must lie inside the text (`0 <= start <= end <= len(text)`).
     """

@@ -1,26 +1,27 @@
-"""What people write beside a note (comments, reasons, what they look for): checked before it is kept."""
+"""Checks of texts that people enter, such as comments, reasons and search texts, before they are stored."""
 
 from annotations.domain.whitespace import WHITE_SPACE
 
 
 class WordingError(ValueError):
-    """Text that can't be kept: blank, too long, or with characters that no database takes. Never quotes it."""
+    """A text that can't be stored: empty, too long or with forbidden characters. The message never quotes the text."""
 
 
 def worded(value: object, longest: int, *, what: str = "text", blank: bool = False) -> str:
-    """`value` with lines that end in LF, without white space around it; at most `longest` code points.
+    """Return the text with LF line breaks and without white space around it, if it can be stored.
 
-    Raises WordingError, which names the limit and the length but never the text.
+    It may have at most `longest` code points, and may be empty only if `blank`. `what` names the text in messages.
+    Raises WordingError.
     """
     if not isinstance(value, str):
-        raise WordingError(f"the {what} must be text")
+        raise WordingError(f"The {what} must be a string.")
     text = value.replace("\r\n", "\n").replace("\r", "\n").strip("".join(WHITE_SPACE))
     if "\0" in text:
-        raise WordingError(f"the {what} holds the character NUL (U+0000), which can't be kept; take it out")
+        raise WordingError(f"The {what} contains the character NUL (U+0000), which can't be stored. Remove it.")
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise WordingError(f"the {what} holds half a character (an unpaired surrogate), which can't be kept")
+        raise WordingError(f"The {what} contains an unpaired surrogate, which can't be stored. Remove it.")
     if not text and not blank:
-        raise WordingError(f"the {what} is empty")
+        raise WordingError(f"The {what} is empty.")
     if len(text) > longest:
-        raise WordingError(f"the {what} has {len(text):,} characters; it may have {longest:,}")
+        raise WordingError(f"The {what} has {len(text):,} characters; at most {longest:,} are allowed.")
     return text

@@ -1,10 +1,10 @@
-"""Open a zip that somebody sent: one with too many entries costs gigabytes before a single one is looked at."""
+"""Safe opening of uploaded zip archives: one with too many entries would take gigabytes of memory to open."""
 
 import zipfile
 from typing import IO, Any, Final
 
 MOST_ENTRIES: Final = 100_000
-# Python reads the whole directory at once; an entry has 46 bytes and its name.
+# Python reads the whole directory at once; an entry takes 46 bytes plus its name.
 BIGGEST_DIRECTORY: Final = 32 * 1024 * 1024
 _ENTRY: Final = b"PK\x01\x02"
 
@@ -14,26 +14,23 @@ class TooManyEntries(Exception):
 
 
 def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
-    """As `zipfile.ZipFile(file)`. Raises TooManyEntries too.
+    """Do what `zipfile.ZipFile(file)` does, but raise TooManyEntries for an archive that is too large.
 
-    The entries are counted in what zipfile reads as the directory, not in what the archive says their number is.
+    The entries are counted in the directory itself; the number that the archive declares may be false.
     """
-    watched = _Watched(file)
-    archive = zipfile.ZipFile(watched)
-    watched.opening = False
+    archive = zipfile.ZipFile(_Watched(file))
+    # The directory has been read, so from here on the archive may read the file without limits.
+    archive.fp = file
     return archive
 
 
 class _Watched:
-    """A file that bounds each read while the archive is being opened."""
+    """A file wrapper that limits each read while the archive is being opened."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self.opening = True
 
     def read(self, size: int = -1) -> bytes:
-        if not self.opening:
-            return self._file.read(size)
         if size > BIGGEST_DIRECTORY:
             raise TooManyEntries
         data = self._file.read(size if size >= 0 else BIGGEST_DIRECTORY)

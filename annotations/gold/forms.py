@@ -3,32 +3,35 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotations.domain.splits import Side
+from annotations.core.fields import WholeField
+from annotations.domain.splits import Split
 from annotations.gold.services.rounds import HOLD_OUT
 from annotations.gold.services.splitting import SEED_LENGTH
 
 
 class FreezeForm(forms.Form):
-    """Why this version is frozen now; shown with it for good."""
+    """The reason for freezing a version, shown with the version permanently."""
 
     reason = forms.CharField(
         label=_("Reason"),
         max_length=300,
         required=False,
-        help_text=_("Shown with the version, for good. No personal data here."),
+        help_text=_("Shown with the version permanently. Don't enter personal data."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 
 
 class HoldOutForm(forms.Form):
-    """How much the first round of the loop holds out; later rounds hold out the same notes."""
+    """The share of notes that the first round of the loop holds out; later rounds hold out the same notes."""
 
-    share = forms.IntegerField(
-        label=_("Hold out, percent of the notes"),
-        min_value=1,
-        max_value=90,
+    share = WholeField(
+        label=_("Hold-out, percent of the notes"),
+        least=1,
+        most=90,
         initial=HOLD_OUT,
-        help_text=_("By patient, and the same notes in every round, so that all models are scored alike."),
+        help_text=_(
+            "Notes are held out by patient. Every round holds out the same notes, so that models can be compared."
+        ),
     )
 
     def clean_share(self) -> int:
@@ -36,26 +39,26 @@ class HoldOutForm(forms.Form):
 
 
 class SplitForm(forms.Form):
-    """Seed and shares of a train/dev/test split; what they may be is the service's to say."""
+    """Seed and shares of a train/dev/test split. The service checks them."""
 
     seed = forms.CharField(
         label=_("Seed"),
         max_length=SEED_LENGTH,
         initial="split-1",
-        help_text=_("Any word. The same seed in a later version keeps every patient on their side."),
+        help_text=_("Any word. The same seed in a later version keeps every patient in the same split."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    train = forms.IntegerField(label=_("Train, percent"), min_value=1, max_value=100, initial=80)
-    dev = forms.IntegerField(label=_("Dev, percent"), min_value=0, max_value=99, initial=10)
-    test = forms.IntegerField(label=_("Test, percent"), min_value=0, max_value=99, initial=10)
+    train = WholeField(label=_("Train, percent"), least=1, most=100, initial=80)
+    dev = WholeField(label=_("Dev, percent"), least=0, most=99, initial=10)
+    test = WholeField(label=_("Test, percent"), least=0, most=99, initial=10)
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
-        shares = [share for side in Side if (share := found.get(side)) is not None]
-        if len(shares) == len(Side) and sum(shares) != 100:
-            raise forms.ValidationError(_("Train, dev and test must make 100 percent together."))
+        shares = [share for split in Split if (share := found.get(split)) is not None]
+        if len(shares) == len(Split) and sum(shares) != 100:
+            raise forms.ValidationError(_("Train, dev and test must add up to 100 percent."))
         return found
 
     @property
     def shares(self) -> dict[str, int]:
-        return {side: self.cleaned_data[side] for side in Side}
+        return {split: self.cleaned_data[split] for split in Split}

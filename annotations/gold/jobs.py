@@ -5,7 +5,7 @@ from annotations.jobs.runner import Claim
 
 
 def run(claim: Claim) -> dict[str, Any]:
-    """Make an author's submitted readings gold. Notes that have gold are left alone, so a repeat is harmless."""
+    """Make an author's submitted annotation sets gold. Notes with gold are skipped, so that the job can be repeated."""
     return make_gold_bulk(
         project_id=claim.project_id,
         author_id=int(claim.params["author_id"]),

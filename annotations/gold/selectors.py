@@ -1,4 +1,4 @@
-"""The gold set as its page shows it: how much there is, what it could be made of, and the frozen versions."""
+"""Counts of the gold standard, the authors that it can be made from, and its frozen versions."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ PAGE = 50
 
 @dataclass(frozen=True)
 class Source:
-    """An author whose submitted readings can become gold; `free` counts those of notes without gold."""
+    """An author whose submitted annotation sets can become gold; `free` counts the sets of notes without gold."""
 
     pk: int
     name: str
@@ -25,7 +25,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Change:
-    """What happened to the gold set after it was last frozen."""
+    """How many gold notes changed, and how many lost their gold, after the last version was frozen."""
 
     touched: int
     removed: int
@@ -44,7 +44,10 @@ class GoldState:
 
 
 def gold_state(project: Project, last: GoldVersion | None, *, annotators: bool = True) -> GoldState:
-    """Exact counts; sources with or without `annotators`. They walk the gold spans: late in a large project."""
+    """Count gold notes and spans, and list the sources; without `annotators`, only sources that are not annotators.
+
+    Slow in a large project, because all gold spans are counted.
+    """
     gold = gold_sets(project)
     return GoldState(
         notes=gold.count(),
@@ -78,9 +81,14 @@ def _sources(project: Project, gold: QuerySet[AnnotationSet]) -> list[Source]:
     return sorted(found, key=lambda source: (source.kind != Author.Kind.ANNOTATOR, source.kind, source.name))
 
 
+def version_rows(project: Project) -> QuerySet[GoldVersion]:
+    """Query the frozen versions, newest first."""
+    return GoldVersion.objects.filter(project=project).select_related("created_by")
+
+
 def versions(project: Project) -> list[GoldVersion]:
-    """The frozen versions, the newest first."""
-    return list(GoldVersion.objects.filter(project=project).select_related("created_by"))
+    """List all frozen versions, newest first, to choose from."""
+    return list(version_rows(project))
 
 
 @dataclass(frozen=True)
@@ -99,7 +107,7 @@ class VersionPage:
 
 
 def version_page(version: GoldVersion, *, after: int | None, before: int | None, size: int = PAGE) -> VersionPage:
-    """Notes of a version after (or before) a note's id."""
+    """Return one page of a version's notes, after or before a note's id."""
     notes = GoldVersionNote.objects.filter(version=version)
     if before is not None:
         notes = notes.filter(document_id__lt=before).order_by("-document_id")
@@ -121,5 +129,8 @@ def version_page(version: GoldVersion, *, after: int | None, before: int | None,
 
 
 def of_kind(project: Project, kind: str) -> str:
-    """How the names of files begin that hold one such author's readings (transfer.services.exporting)."""
+    """Return how the names of exported files with the sets of one author of this kind begin.
+
+    Such files are written by transfer.services.exporting.
+    """
     return f"{project.slug}-{kind}-"

@@ -1,92 +1,95 @@
-"""The gold set, what it can be made of, its frozen versions, their splits and what changed between them."""
+"""Pages of the gold standard: making gold, frozen versions, their splits, and changes between versions."""
 
 import uuid
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.core.access import Access, Can, enter
-from annotations.core.barred import barred_kinds, not_barred
+from annotations.core.access import Access, Can, closed_to, enter, sets_for
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import sentence
-from annotations.core.requests import Request, number
+from annotations.core.requests import Request, number, paged
 from annotations.domain.gold_diff import ChangeKind
 from annotations.gold.forms import FreezeForm, SplitForm
-from annotations.gold.selectors import GoldState, gold_state, version_page, versions
+from annotations.gold.selectors import GoldState, gold_state, version_page, version_rows, versions
 from annotations.gold.services.diffing import version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.gold.services.splitting import patients_on_two_sides, split_table, split_version
+from annotations.gold.services.splitting import patients_in_two_splits, split_table, split_version
 from annotations.gold.services.starting import start_gold
-from annotations.models import AnnotationSet, GoldVersion
+from annotations.jobs.tokens import form_token
+from annotations.models import GoldVersion
 from annotations.notes.selectors.in_context import label_looks, note_names
 from annotations.notes.views.in_context import shown_in_context
 from annotations.notes.views.notes import _after_gold, _for_gold, _gold_version, _note_url
 from annotations.projects.selectors.projects import is_large
 
+VERSIONS = 30
 CHANGES = 25
 LISTED = 200
 CHANGE_KINDS = {
     ChangeKind.ADDED: gettext_lazy("Added"),
     ChangeKind.REMOVED: gettext_lazy("Removed"),
-    ChangeKind.RELABELLED: gettext_lazy("Other label"),
-    ChangeKind.MOVED: gettext_lazy("Other bounds"),
-    ChangeKind.REPLACED: gettext_lazy("Other label and bounds"),
+    ChangeKind.RELABELED: gettext_lazy("Different label"),
+    ChangeKind.MOVED: gettext_lazy("Different bounds"),
+    ChangeKind.REPLACED: gettext_lazy("Different label and bounds"),
 }
 
 
 @require_safe
 def gold(request: Request, slug: str) -> HttpResponse:
-    """The counts of a large project come as a fragment after the page."""
+    """Show the gold standard. The counts of a large project are loaded after the page, as a fragment."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    frozen = versions(access.project)
+    rows = version_rows(access.project)
+    last = rows.first()
     late = not request.htmx and is_large(access.project)
     context = {
         "access": access,
-        "versions": frozen,
-        "last": frozen[0] if frozen else None,
+        "page": paged(request, rows, VERSIONS),
+        "last": last,
         "late": late,
-        "state": None if late else _state(access, frozen),
+        "state": None if late else _state(access, last),
         "form": FreezeForm(),
         "token": uuid.uuid4(),
     }
     return render(request, "gold/counts.html" if request.htmx else "gold/gold.html", context)
 
 
-def _state(access: Access, frozen: list[GoldVersion]) -> GoldState:
-    return gold_state(access.project, frozen[0] if frozen else None, annotators=not access.unnamed)
+def _state(access: Access, last: GoldVersion | None) -> GoldState:
+    return gold_state(access.project, last, annotators=not access.unnamed)
 
 
 @require_POST
 def gold_freeze(request: Request, slug: str) -> HttpResponse:
-    """Freeze the gold set as it stands. Sent twice it is one version: nothing has changed in between."""
+    """Freeze the gold standard in its current state. A repeated request makes no second version."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     form = FreezeForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("The reason is too long: 300 characters at most. Nothing was frozen."))
+        messages.error(request, _("The reason can have at most 300 characters. Nothing was frozen."))
         return redirect("gold", slug)
     try:
         version, made = freeze(project=access.project, actor=access.user, reason=form.cleaned_data["reason"])
     except ServiceError as error:
-        messages.error(request, sentence(error))
+        messages.error(request, str(error))
         return redirect("gold", slug)
     if made:
         messages.success(request, _("Version %(number)s is frozen.") % {"number": version.number})
     else:
         messages.info(
-            request, _("Nothing has changed since version %(number)s; it stands.") % {"number": version.number}
+            request,
+            _("Nothing has changed since version %(number)s, so no new version was frozen.")
+            % {"number": version.number},
         )
     return redirect("gold_version", slug, version.number)
 
 
 @require_safe
 def gold_version(request: Request, slug: str, version: int) -> HttpResponse:
-    """One frozen version and its notes."""
+    """Show one frozen version and its notes."""
     access = enter(request.user, slug, Can.READ_NOTES)
     found = get_object_or_404(GoldVersion.objects.select_related("created_by"), project=access.project, number=version)
     page = version_page(found, after=number(request.GET, "after"), before=number(request.GET, "before"))
@@ -97,7 +100,7 @@ def gold_version(request: Request, slug: str, version: int) -> HttpResponse:
 
 
 def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
-    """The split of a version as its page shows it, and the form for a new one."""
+    """Return a version's split and the form for a new split."""
     table = split_table(version) if version.split_seed else []
     looks = label_looks(access.project)
     used = [look for code, look in looks.items() if any(code in row["labels"] for row in table)]
@@ -108,7 +111,7 @@ def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
     return {
         "split": table,
         "split_labels": [(look, [row["labels"].get(look.code, 0) for row in table]) for look in used],
-        "two_sided": patients_on_two_sides(version) if version.split_seed else 0,
+        "in_two_splits": patients_in_two_splits(version) if version.split_seed else 0,
         "split_form": SplitForm(initial=initial),
         "has_earlier": any(one.number < version.number for one in others),
     }
@@ -116,7 +119,7 @@ def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
 
 @require_POST
 def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
-    """Split a version by patient. Sent twice it is one split."""
+    """Split a version by patient. A repeated request changes nothing."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     found = get_object_or_404(GoldVersion, project=access.project, number=version)
     form = SplitForm(request.POST)
@@ -127,22 +130,22 @@ def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
     try:
         split = split_version(version=found, seed=form.cleaned_data["seed"], shares=form.shares, actor=access.user)
     except ServiceError as error:
-        messages.error(request, sentence(error))
+        messages.error(request, str(error))
         return redirect("gold_version", slug, version)
     if not split.made:
-        messages.info(request, _("The version was split so already; nothing has changed."))
+        messages.info(request, _("The version was already split this way. Nothing was changed."))
     elif split.kept:
         messages.success(
-            request, _("Split. Patients who kept the side that they had by this seed: %(n)s.") % {"n": split.kept}
+            request, _("The version was split. Patients who kept their earlier split: %(n)s.") % {"n": split.kept}
         )
     else:
-        messages.success(request, _("Split: no patient stands on two sides."))
+        messages.success(request, _("The version was split. No patient is in two splits."))
     return redirect("gold_version", slug, version)
 
 
 @require_safe
 def gold_changes(request: Request, slug: str, version: int) -> HttpResponse:
-    """What changed since another version (?since=, else the one before); ?kind= narrows it down."""
+    """Show the changes since another version (?since=, by default the previous one), optionally of one ?kind=."""
     access = enter(request.user, slug, Can.READ_NOTES)
     frozen = versions(access.project)
     found = next((one for one in frozen if one.number == version), None)
@@ -150,7 +153,7 @@ def gold_changes(request: Request, slug: str, version: int) -> HttpResponse:
     wanted = number(request.GET, "since")
     since = next((one for one in others if one.number == (version - 1 if wanted is None else wanted)), None)
     if found is None or (wanted is not None and since is None):
-        raise Http404("no such version")
+        raise Http404("This version does not exist.")
     context: dict[str, Any] = {"access": access, "version": found, "since": since, "others": others}
     if since is not None:
         context |= _changes(request, access, since, found)
@@ -162,7 +165,7 @@ def _changes(request: Request, access: Access, since: GoldVersion, version: Gold
     asked = request.GET.get("kind", "")
     kind = asked if asked in list(ChangeKind) else ""
     rows = [row for row in found["changes"] if kind in ("", row[1])]
-    page = Paginator(rows, CHANGES).get_page(request.GET.get("page", ""))
+    page = paged(request, rows, CHANGES)
     shown = shown_in_context(access, list(page.object_list), "gold changes")
     names = note_names([note for note, _spans in [*found["added"][:LISTED], *found["removed"][:LISTED]]])
     return {
@@ -186,60 +189,61 @@ def _named(notes: list[list[int]], names: dict[int, str]) -> list[tuple[int, str
 
 @require_POST
 def job_start_gold(request: Request, slug: str) -> HttpResponse:
-    """POST `author` (its id)."""
+    """Start the job that makes gold of the annotation sets of `author`, an id."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    not_barred(access, number(request.POST, "author") or 0)
+    author = number(request.POST, "author") or 0
+    if closed_to(access, authors=[author]):
+        raise PermissionDenied("This person may not use these annotation sets.")
     try:
         job = start_gold(
             project=access.project,
-            author_id=number(request.POST, "author") or 0,
+            author_id=author,
             actor=access.user,
-            token=request.POST.get("token", ""),
+            token=form_token(request),
         )
     except ServiceError as error:
-        messages.error(request, sentence(error))
+        messages.error(request, str(error))
         return redirect("gold", slug)
     return redirect("job", slug, job.pk)
 
 
 @require_POST
 def note_gold(request: Request, slug: str, pk: int) -> HttpResponse:
-    """Make a reading gold. Refused where the page is older than the reading or than the gold it would replace."""
+    """Make an annotation set gold, unless the set, or the gold to replace, changed after the page was opened."""
     access, document = _for_gold(request, slug, pk)
-    sets = AnnotationSet.objects.filter(document_id=document.pk).select_related("author")
-    sets = sets.exclude(author__kind__in=barred_kinds(access))
-    reading = get_object_or_404(sets, pk=number(request.POST, "set"))
+    sets = sets_for(access).filter(document_id=document.pk).select_related("author")
+    annotation_set = get_object_or_404(sets, pk=number(request.POST, "set"))
     replace = request.POST.get("replace") == "1"
-    if number(request.POST, "version") != reading.version:
+    if number(request.POST, "version") != annotation_set.version:
         messages.warning(
-            request, _("This reading was changed after you opened it. Look at it again; nothing was done.")
+            request, _("These annotations changed after you opened the page. Nothing was done. Check them again.")
         )
     elif replace and number(request.POST, "gold_version") != _gold_version(document):
-        messages.warning(request, _("The gold was changed after you opened it. Look at both again; nothing was done."))
+        messages.warning(request, _("The gold changed after you opened the page. Nothing was done. Check both again."))
     else:
         try:
-            gold = make_gold(document=document, annotation_set=reading, actor=access.user, replace=replace)
+            gold = make_gold(document=document, annotation_set=annotation_set, actor=access.user, replace=replace)
         except ServiceError as error:
-            messages.error(request, _("Nothing was changed: %(error)s.") % {"error": error})
+            messages.error(request, _("Nothing was changed. %(error)s") % {"error": str(error)})
         else:
-            told = _("The reading by %(author)s is gold.") % {"author": reading.author.name}
-            messages.success(request, told)
+            success = _("The annotations of %(author)s are now gold.") % {"author": annotation_set.author.name}
+            messages.success(request, success)
             return redirect(_after_gold(request, access, pk, gold.pk))
-    return redirect(_note_url(slug, pk, set=reading.pk, state=request.POST.get("state")))
+    return redirect(_note_url(slug, pk, set=annotation_set.pk, state=request.POST.get("state")))
 
 
 @require_POST
 def note_gold_withdraw(request: Request, slug: str, pk: int) -> HttpResponse:
-    """Take a note's gold back, unless it is no longer the gold that the page showed."""
+    """Remove the gold of a note, unless the gold changed after the page was opened."""
     access, document = _for_gold(request, slug, pk)
     state = request.POST.get("state")
     if (version := _gold_version(document)) is not None and number(request.POST, "gold_version") != version:
-        messages.warning(request, _("The gold was changed after you opened it. Look at it again; nothing was done."))
+        messages.warning(request, _("The gold changed after you opened the page. Nothing was done. Check it again."))
         return redirect(_note_url(slug, pk, state=state))
     try:
         withdraw_gold(document=document, actor=access.user)
     except ServiceError as error:
-        messages.info(request, _("Nothing was changed: %(error)s.") % {"error": error})
+        messages.info(request, _("Nothing was changed. %(error)s") % {"error": error})
     else:
-        messages.success(request, _("The gold of this note was taken back. Frozen versions keep theirs."))
+        messages.success(request, _("The gold of this note was removed. Frozen versions keep their copy."))
     return redirect(_note_url(slug, pk, state=state))

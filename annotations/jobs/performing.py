@@ -1,8 +1,8 @@
-"""What workers run. RQ knows only `perform` and an id: no parameter of a job, and no note text, ever reaches Redis."""
+"""The function that workers run. Redis gets only a job's id: neither its parameters nor note text."""
 
 
 def perform(job_id: int) -> None:
-    """The worker's one way in. Raises nothing of the job's own."""
+    """Run the job in a worker. Errors of the job are caught and stored in its row."""
     from annotations.jobs.runner import run
 
     run(job_id)

@@ -1,4 +1,4 @@
-"""What kinds of long work there are. Each feature registers its own in its AppConfig.ready()."""
+"""The registry of job kinds. Each feature registers its own in its AppConfig.ready()."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from annotations.core.access import Can
 
 @dataclass(frozen=True)
 class JobKind:
-    """One kind of job. Paths are dotted, so that naming a kind costs no import.
+    """One kind of job. Functions are dotted paths, so that registering a kind imports nothing.
 
-    `handler(claim) -> dict` does the work and returns what the job's page shows. It may be started again after a crash,
-    so it is either safe to repeat or picks up where its rows say it stopped.
-    `undo(params, state)` takes back what an unfinished job wrote; `state` is "cancelled" or "failed". It runs in one
-    transaction with the job's last state and must be safe to repeat. It returns None, or the result where the work
-    turns out to be complete, so that nothing is left to take back.
-    `redo(params)` makes ready what starting a failed or cancelled job again needs, in the same transaction. It raises
-    ServiceError where that can't be.
-    `shared`: several workers may be at one such job; its handler goes from share to share (runner.shares).
-    `result`: the template that shows what `handler` returned, as `result`.
+    `handler(claim) -> dict` does the work and returns the result for the job's page. It may run again after a crash, so
+    it must be safe to repeat or continue from the rows that it has written.
+    `undo(params, state)` removes what an unfinished job wrote; `state` is "cancelled" or "failed". It runs in one
+    transaction with the job's last state and must be safe to repeat. It returns None, or the result if the work turns
+    out to be complete and is kept.
+    `redo(params)` prepares the restart of a failed or canceled job, in the same transaction. It raises ServiceError
+    where the job can't be restarted.
+    `shared`: several workers may work on one such job; its handler works share by share (runner.shares).
+    `result`: the template that shows the result, which it gets as `result`.
     """
 
     title: str
@@ -42,19 +42,19 @@ JOBS: dict[str, JobKind] = {}
 
 
 def register(kinds: dict[str, JobKind]) -> None:
-    """Kinds of a feature, by their names. Called in its AppConfig.ready()."""
+    """Register the kinds of a feature by name. Call it in AppConfig.ready()."""
     JOBS.update(kinds)
 
 
 def kind_of(name: str) -> JobKind:
-    """The kind called `name`. Raises LookupError naming the choices."""
+    """Return the kind with this name. Raises LookupError with a message that lists the kinds."""
     try:
         return JOBS[name]
     except KeyError:
-        raise LookupError(f"unknown kind of job {name!r}; there are: {', '.join(sorted(JOBS))}") from None
+        raise LookupError(f"Unknown kind of job “{name}”. Kinds: {', '.join(sorted(JOBS))}.") from None
 
 
 def load(path: str) -> Callable[..., Any]:
-    """The function at a dotted path of this registry."""
+    """Import the function at a dotted path of this registry."""
     found: Callable[..., Any] = import_string(path)
     return found

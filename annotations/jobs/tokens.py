@@ -1,11 +1,17 @@
-"""The idempotency key of a form: sent twice, it asks for one thing."""
+"""The idempotency key of a form, so that a form sent twice starts one job."""
 
 import uuid
 
+from django.http import HttpRequest
+
 from annotations.core.access import Access
-from annotations.core.requests import Request
 
 
-def form_key(request: Request, access: Access) -> str:
-    """Made of the project, the person and the form's `token`; without a token it is new each time."""
-    return f"{access.project.pk}-{access.user.pk}-{request.POST.get('token', '')[:36] or uuid.uuid4()}"
+def form_token(request: HttpRequest) -> str:
+    """Return the token of the form that was sent; empty without one."""
+    return request.POST.get("token", "")[:36]
+
+
+def form_key(request: HttpRequest, access: Access) -> str:
+    """Return a key made from the project, the person and the form's `token`; without a token it is new each time."""
+    return f"{access.project.pk}-{access.user.pk}-{form_token(request) or uuid.uuid4()}"

@@ -1,4 +1,4 @@
-"""Commands that stay until their job is over."""
+"""Waiting for a job in a command."""
 
 import time
 
@@ -12,12 +12,12 @@ LOOK_EVERY = 0.3
 
 
 def wait_for(job: Job, *, tell: OutputWrapper | None) -> None:
-    """Stay to the end of the job, and do the work here if no worker lives; `tell`, where given, is told so."""
+    """Wait until the job ends. Without a running worker, run the job here and say so on `tell`."""
     job.refresh_from_db()
     while job.state in (Job.State.QUEUED, Job.State.RUNNING):
         if job.state == Job.State.QUEUED and not workers_alive(job.queue):
             if tell is not None:
-                tell.write("no worker is alive: this command does the work itself")
+                tell.write("No worker is running, so this command runs the job itself.")
             work(job.pk)
         else:
             time.sleep(LOOK_EVERY)

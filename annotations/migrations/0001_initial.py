@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('code', models.CharField(max_length=60)),
                 ('name', models.CharField(max_length=80)),
-                ('hue', models.PositiveSmallIntegerField(help_text='0-11, a step on the OKLCH wheel.')),
+                ('hue', models.PositiveSmallIntegerField(help_text="0 to 11, a step on the OKLCH color wheel.")),
                 ('position', models.PositiveSmallIntegerField()),
             ],
             options={
@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
             name='LabelSet',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(help_text='The shipped set it was begun from.', max_length=40)),
+                ('key', models.CharField(help_text="The shipped label set that it was copied from.", max_length=40)),
                 ('name', models.CharField(max_length=80)),
                 ('source', models.CharField(blank=True, max_length=300)),
             ],
@@ -53,7 +53,7 @@ class Migration(migrations.Migration):
                 ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
                 ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
                 ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
-                ('reduced_chips', models.BooleanField(default=False, help_text="Show a span's label chip on focus only.")),
+                ('reduced_chips', models.BooleanField(default=False, help_text="Show the label chip of a span only on focus.")),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
@@ -84,11 +84,23 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('format', models.CharField(max_length=10)),
-                ('written_as', models.CharField(blank=True, help_text='gold, annotator:NAME, run:NAME or empty.', max_length=170)),
+                ('written_as', models.CharField(
+                blank=True, help_text="gold, annotator:NAME or run:NAME; empty without annotations.", max_length=170
+            )),
                 ('language', models.CharField(blank=True, max_length=8)),
-                ('take_duplicates', models.BooleanField(default=False, help_text='Take a text that is there under another name.')),
-                ('state', models.CharField(choices=[('staged', 'Waiting for your go-ahead'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed; nothing was kept'), ('cancelled', 'Cancelled; nothing was kept')], default='staged', max_length=10)),
-                ('notes_done', models.PositiveIntegerField(default=0, help_text='How far a resumed import may skip.')),
+                ('take_duplicates', models.BooleanField(default=False, help_text="Import texts that exist under another name.")),
+                ('state', models.CharField(
+                choices=[
+                    ("staged", "Waiting for confirmation"),
+                    ("running", "Running"),
+                    ("done", "Done"),
+                    ("failed", "Failed; nothing was imported"),
+                    ("cancelled", "Canceled; nothing was imported"),
+                ],
+                default="staged",
+                max_length=10,
+            )),
+                ('notes_done', models.PositiveIntegerField(default=0, help_text="Notes that a resumed import may skip.")),
                 ('report', models.JSONField(default=dict)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('finished_at', models.DateTimeField(null=True)),
@@ -121,8 +133,10 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('state', models.CharField(choices=[('draft', 'Draft'), ('submitted', 'Submitted'), ('withdrawn', 'Withdrawn')], default='draft', max_length=10)),
                 ('version', models.PositiveIntegerField(default=0)),
-                ('blind', models.BooleanField(default=True, help_text="False where the author could see others' spans.")),
-                ('seeded', models.BooleanField(default=False, help_text="The first pass was a model's.")),
+                ('blind', models.BooleanField(
+                default=True, help_text="False where the author could see other annotators' spans."
+            )),
+                ('seeded', models.BooleanField(default=False, help_text="The annotator began from a model's spans.")),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('submitted_at', models.DateTimeField(null=True)),
@@ -142,7 +156,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=80)),
                 ('hotkey', models.CharField(blank=True, max_length=1)),
                 ('description', models.TextField(blank=True)),
-                ('placeholder', models.CharField(help_text='Stands for the span in redacted text.', max_length=60)),
+                ('placeholder', models.CharField(help_text="Replaces the span in redacted text.", max_length=60)),
                 ('position', models.PositiveSmallIntegerField()),
                 ('category', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='labels', to='annotations.category')),
                 ('merged_into', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='merged_from', to='annotations.label')),
@@ -163,11 +177,23 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('slug', models.SlugField(max_length=60, unique=True)),
                 ('name', models.CharField(max_length=120)),
-                ('language', models.CharField(blank=True, help_text='Default for notes that name none.', max_length=8)),
-                ('guidelines', models.TextField(blank=True, help_text='Markdown; annotators see it beside the note.')),
+                ('language', models.CharField(
+                blank=True, help_text="The language of notes that are imported without one.", max_length=8
+            )),
+                ('guidelines', models.TextField(blank=True, help_text="Markdown, shown to annotators beside the note.")),
                 ('guidelines_version', models.PositiveIntegerField(default=0)),
-                ('distribution', models.CharField(choices=[('everyone', 'Every annotator reads every note'), ('some', 'Some annotators read each note'), ('list', 'I choose who reads what')], default='everyone', max_length=10)),
-                ('readers_per_note', models.PositiveSmallIntegerField(default=2, help_text='Used when some annotators read each note.')),
+                ('distribution', models.CharField(
+                choices=[
+                    ("everyone", "Every annotator annotates every note"),
+                    ("some", "Some annotators annotate each note"),
+                    ("list", "I assign notes by hand"),
+                ],
+                default="everyone",
+                max_length=10,
+            )),
+                ('readers_per_note', models.PositiveSmallIntegerField(
+                default=2, help_text="Used when some annotators annotate each note."
+            )),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
@@ -208,7 +234,7 @@ class Migration(migrations.Migration):
                 ('content_hash', models.CharField(max_length=64)),
                 ('note_count', models.PositiveIntegerField()),
                 ('span_count', models.PositiveIntegerField()),
-                ('erased_count', models.PositiveIntegerField(default=0, help_text="Notes erased since, at a patient's request.")),
+                ('erased_count', models.PositiveIntegerField(default=0, help_text="Notes erased since then at a patient's request.")),
                 ('reason', models.CharField(blank=True, max_length=300)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),

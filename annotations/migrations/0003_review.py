@@ -17,7 +17,9 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('closed_at', models.DateTimeField(null=True)),
-                ('found_empty', models.BooleanField(default=False, help_text='Read to the end, and nothing personal was in it.')),
+                ('found_empty', models.BooleanField(
+                default=False, help_text="The reviewer read the note to its end and found no personal data."
+            )),
                 ('author', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='reviews', to='annotations.author')),
                 ('closed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('document', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='reviews', to='annotations.document')),

@@ -16,37 +16,48 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='goldversion',
             name='split_seed',
-            field=models.CharField(blank=True, help_text='Seed of the patient-wise split; empty: none.', max_length=40),
+            field=models.CharField(
+                blank=True, help_text="Seed of the split by patient; empty without a split.", max_length=40
+            ),
         ),
         migrations.AddField(
             model_name='goldversion',
             name='split_shares',
-            field=models.JSONField(help_text='Percent of the notes: {train, dev, test}.', null=True),
+            field=models.JSONField(help_text="Percent of the notes by split: train, dev, test.", null=True),
         ),
         migrations.AddField(
             model_name='goldversionnote',
             name='split',
-            field=models.CharField(blank=True, help_text="train, dev or test; one patient's notes share it.", max_length=5),
+            field=models.CharField(
+                blank=True, help_text="train, dev or test, the same for all notes of a patient.", max_length=5
+            ),
         ),
         migrations.AddField(
             model_name='project',
             name='anonymous_adjudication',
-            field=models.BooleanField(default=False, help_text="Adjudicators don't see who said what."),
+            field=models.BooleanField(default=False, help_text="Adjudicators don't see the names of annotators."),
         ),
         migrations.AddField(
             model_name='project',
             name='seed_from',
-            field=models.ForeignKey(blank=True, help_text='The run whose spans annotators begin from; none: they read blind.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotations.author'),
+            field=models.ForeignKey(
+                blank=True,
+                help_text="The run whose spans annotators begin from; without one they annotate blind.",
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to="annotations.author",
+            ),
         ),
         migrations.AddField(
             model_name='project',
             name='show_outcome',
-            field=models.BooleanField(default=True, help_text='Annotators see what became of their spans once a note is adjudicated.'),
+            field=models.BooleanField(default=True, help_text="Annotators see the adjudicated result of their notes."),
         ),
         migrations.AddField(
             model_name='project',
             name='unanimous_passes',
-            field=models.BooleanField(default=False, help_text='What all annotators of a note said needs no adjudicator.'),
+            field=models.BooleanField(default=False, help_text="Unanimous annotations need no adjudicator."),
         ),
         migrations.CreateModel(
             name='Search',
@@ -105,7 +116,9 @@ class Migration(migrations.Migration):
                 ('start', models.PositiveIntegerField(null=True)),
                 ('end', models.PositiveIntegerField(null=True)),
                 ('text', models.TextField(max_length=4000)),
-                ('change_id', models.UUIDField(help_text='From the client: a replay makes no second comment.', null=True)),
+                ('change_id', models.UUIDField(
+                help_text="From the client, so that a repeated request adds no second comment.", null=True
+            )),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('edited_at', models.DateTimeField(null=True)),
                 ('resolved_at', models.DateTimeField(null=True)),
@@ -140,7 +153,17 @@ class Migration(migrations.Migration):
             name='Flag',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('reason', models.CharField(choices=[('unsure', 'I am not sure how to label it'), ('text', 'The text is damaged or incomplete'), ('language', "It is in a language I don't read"), ('not_a_note', 'It is not a note of the kind wanted'), ('sensitive', 'It holds something unusually sensitive'), ('other', 'Something else')], max_length=12)),
+                ('reason', models.CharField(
+                choices=[
+                    ("unsure", "I am not sure how to label it"),
+                    ("text", "The text is damaged or incomplete"),
+                    ("language", "It is in a language I don't read"),
+                    ("not_a_note", "It is the wrong type of note"),
+                    ("sensitive", "It contains unusually sensitive information"),
+                    ("other", "Something else"),
+                ],
+                max_length=12,
+            )),
                 ('text', models.CharField(blank=True, max_length=500)),
                 ('raised_at', models.DateTimeField(auto_now_add=True)),
                 ('cleared_at', models.DateTimeField(null=True)),
@@ -174,7 +197,7 @@ class Migration(migrations.Migration):
                 ('start', models.PositiveIntegerField()),
                 ('end', models.PositiveIntegerField()),
                 ('choice', models.CharField(choices=[('majority', "The majority's version"), ('unanimous', 'What all said'), ('reader', "One annotator's version"), ('own', "The adjudicator's own version"), ('nothing', 'Nothing personal')], max_length=10)),
-                ('reader', models.BigIntegerField(help_text='The author whose version was taken.', null=True)),
+                ('reader', models.BigIntegerField(help_text="The author whose version was chosen.", null=True)),
                 ('spans', models.JSONField(help_text='The outcome: a sorted list of [start, end, label id].')),
                 ('inputs', models.CharField(max_length=64)),
                 ('at', models.DateTimeField(auto_now=True)),

@@ -38,7 +38,17 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='resolution',
             name='choice',
-            field=models.CharField(choices=[('majority', "The majority's version"), ('unanimous', 'What all said'), ('reader', "One annotator's version"), ('own', "The adjudicator's own version"), ('nothing', 'Nothing personal'), ('rule', "What all said, by the project's rule")], max_length=10),
+            field=models.CharField(
+                choices=[
+                    ("majority", "The majority's version"),
+                    ("unanimous", "Unanimous version"),
+                    ("reader", "One annotator's version"),
+                    ("own", "The adjudicator's own version"),
+                    ("nothing", "No personal data"),
+                    ("rule", "Unanimous version, by the project's rule"),
+                ],
+                max_length=10,
+            ),
         ),
         migrations.CreateModel(
             name='Adjudication',
@@ -58,12 +68,14 @@ class Migration(migrations.Migration):
             fields=[
                 ('document', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='comparison', serialize=False, to='annotations.document')),
                 ('readers', models.PositiveSmallIntegerField()),
-                ('blind_readers', models.PositiveSmallIntegerField(help_text='Those whose readings count in agreement figures.')),
-                ('disputed', models.PositiveIntegerField(help_text='Places where they differ, all readers counted.')),
-                ('agreed', models.PositiveIntegerField(help_text='Places where all say the same.')),
-                ('agreement', models.FloatField(help_text='Observed agreement over the marked tokens; none: nothing is.', null=True)),
-                ('heard', models.CharField(help_text='A hash of the readings.', max_length=64)),
-                ('last_at', models.DateTimeField(help_text='When the last of the blind readings was handed in.', null=True)),
+                ('blind_readers', models.PositiveSmallIntegerField(help_text="Annotators whose sets count in agreement figures.")),
+                ('disputed', models.PositiveIntegerField(help_text="Locations where any annotators differ.")),
+                ('agreed', models.PositiveIntegerField(help_text="Locations where all annotators agree.")),
+                ('agreement', models.FloatField(
+                help_text="Observed agreement over marked tokens; null without marked tokens.", null=True
+            )),
+                ('heard', models.CharField(help_text="A hash of the annotation sets.", max_length=64)),
+                ('last_at', models.DateTimeField(help_text="When the last blind annotation set was submitted.", null=True)),
                 ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotations.project')),
             ],
             options={
@@ -77,9 +89,13 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('start', models.PositiveIntegerField()),
                 ('end', models.PositiveIntegerField()),
-                ('scope', models.PositiveSmallIntegerField(choices=[(1, 'Blind readings'), (2, 'All submitted readings'), (3, 'Both')])),
+                ('scope', models.PositiveSmallIntegerField(
+                choices=[(1, "Blind annotation sets"), (2, "All submitted annotation sets"), (3, "Both")]
+            )),
                 ('kinds', models.CharField(max_length=40)),
-                ('tokens', models.BooleanField(help_text='Whether any token has other labels, and not only spans other ends.')),
+                ('tokens', models.BooleanField(
+                help_text="Whether the labels of any token differ, not only the bounds of spans."
+            )),
                 ('labels', models.TextField()),
                 ('pairs', models.TextField()),
                 ('document', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='differences', to='annotations.document')),

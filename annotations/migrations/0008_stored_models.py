@@ -13,7 +13,9 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='storedfile',
             name='expires_at',
-            field=models.DateTimeField(db_index=True, help_text='Null: kept until somebody deletes it.', null=True),
+            field=models.DateTimeField(
+                db_index=True, help_text="Null: the file is kept until a person deletes it.", null=True
+            ),
         ),
         migrations.AlterField(
             model_name='storedfile',

@@ -13,6 +13,8 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='span',
             name='raw_confidence',
-            field=models.FloatField(help_text='As the backend gave it, where `confidence` is calibrated.', null=True),
+            field=models.FloatField(
+                help_text="The backend's own confidence, where `confidence` is calibrated.", null=True
+            ),
         ),
     ]

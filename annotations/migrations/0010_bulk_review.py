@@ -20,31 +20,31 @@ class Migration(migrations.Migration):
                 (
                     "state",
                     models.CharField(
-                        choices=[
-                            ("planned", "Planned"),
-                            ("working", "At work"),
-                            ("done", "Done"),
-                            ("undoing", "Being taken back"),
-                            ("undone", "Taken back"),
-                        ],
-                        default="planned",
-                        max_length=8,
-                    ),
+                choices=[
+                    ("planned", "Planned"),
+                    ("working", "Running"),
+                    ("done", "Done"),
+                    ("undoing", "Being undone"),
+                    ("undone", "Undone"),
+                ],
+                default="planned",
+                max_length=8,
+            ),
                 ),
                 ("planned", models.PositiveIntegerField(default=0)),
                 ("decided", models.PositiveIntegerField(default=0)),
                 (
                     "left",
                     models.PositiveIntegerField(
-                        default=0, help_text="Somebody else was first, or the note's review was closed."
-                    ),
+                default=0, help_text="Decided by somebody else first, or in a finished review."
+            ),
                 ),
                 ("taken_back", models.PositiveIntegerField(default=0)),
                 (
                     "kept",
                     models.PositiveIntegerField(
-                        default=0, help_text="Not taken back: decided otherwise or closed since."
-                    ),
+                default=0, help_text="Not undone because they were decided again or finished since."
+            ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("ended_at", models.DateTimeField(null=True)),
@@ -76,8 +76,8 @@ class Migration(migrations.Migration):
                 ("string_key", models.BigIntegerField()),
                 ("label_id", models.BigIntegerField()),
                 ("count", models.IntegerField(default=0)),
-                ("open", models.IntegerField(default=0, help_text="Not decided by a person.")),
-                ("scored", models.IntegerField(default=0, help_text="How many have a confidence.")),
+                ("open", models.IntegerField(default=0, help_text="Suggestions without a decision.")),
+                ("scored", models.IntegerField(default=0, help_text="Suggestions with a confidence.")),
                 ("confidence_sum", models.FloatField(default=0.0)),
                 ("uncertainty", models.FloatField(default=1.0)),
                 ("sample", models.BigIntegerField()),

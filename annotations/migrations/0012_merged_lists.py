@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
             model_name="bulkact",
             name="beside",
             field=models.PositiveIntegerField(
-                default=0, help_text="Rivals of what was accepted, rejected in the same act."
+                default=0, help_text="Suggestions in conflict with accepted ones, rejected by the same act."
             ),
         ),
         migrations.AlterField(

@@ -13,9 +13,9 @@ class Migration(migrations.Migration):
             name="drawn",
             field=models.CharField(
                 blank=True,
-                choices=[("information", "For what it tells"), ("chance", "By chance")],
+                choices=[("information", "By expected information"), ("chance", "At random")],
                 default="",
-                help_text="How the note was chosen; empty: by the order of the notes.",
+                help_text="How the note was chosen; empty: in the order of the notes.",
                 max_length=11,
             ),
             preserve_default=False,
@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("information", models.FloatField()),
-                ("place", models.FloatField(help_text="From 0 to 1, by chance.")),
+                ("place", models.FloatField(help_text="A random number from 0 to 1.")),
                 (
                     "author",
                     models.ForeignKey(

@@ -20,18 +20,35 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='review',
             name='planted_share',
-            field=models.PositiveSmallIntegerField(help_text="The project's share when the note was drawn for planted leaks; 0: begun before that.", null=True),
+            field=models.PositiveSmallIntegerField(
+                help_text="The project's share when planted leaks were drawn; 0: the review began before.", null=True
+            ),
         ),
         migrations.CreateModel(
             name='PlantedLeak',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('known', models.CharField(choices=[('people', 'People accepted the same words as the same label in other notes, and nobody otherwise'), ('runs', 'Most runs that have read the note propose exactly it')], max_length=6)),
-                ('result', models.CharField(blank=True, choices=[('found', 'Marked by the reading'), ('partly', 'Marked in part'), ('missed', 'Not marked'), ('elsewhere', 'In gold by other means, so it says nothing')], max_length=9)),
+                ('result', models.CharField(
+                blank=True,
+                choices=[
+                    ("found", "Marked by the reviewer"),
+                    ("partly", "Marked in part"),
+                    ("missed", "Not marked"),
+                    ("elsewhere", "Already in gold; not counted"),
+                ],
+                max_length=9,
+            )),
                 ('drawn_at', models.DateTimeField(auto_now_add=True)),
                 ('revealed_at', models.DateTimeField(null=True)),
                 ('proposal', models.OneToOneField(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='planted', to='annotations.span')),
-                ('reader', models.ForeignKey(help_text='Who marked it, or closed the note without.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('reader', models.ForeignKey(
+                help_text="Who marked it, or finished the note without marking it.",
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            )),
                 ('review', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='planted', to='annotations.review')),
             ],
             options={

@@ -8,18 +8,18 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="bulkact",
             name="skipped",
-            field=models.PositiveIntegerField(default=0, help_text="Open, in notes that already have gold."),
+            field=models.PositiveIntegerField(default=0, help_text="Open suggestions in notes that already have gold."),
         ),
         migrations.AddField(
             model_name="bulkact",
             name="skipped_notes",
-            field=models.PositiveIntegerField(default=0, help_text="The notes where `skipped` lie."),
+            field=models.PositiveIntegerField(default=0, help_text="The notes with skipped suggestions."),
         ),
         migrations.AddField(
             model_name="bulkact",
             name="conflicts",
             field=models.PositiveIntegerField(
-                default=0, help_text="Left open: they overlap gold, or each other, with other ends."
+                default=0, help_text="Left open because they overlap gold or each other with different bounds."
             ),
         ),
     ]

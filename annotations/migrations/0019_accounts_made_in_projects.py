@@ -27,12 +27,24 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="user",
             name="created_in",
-            field=models.ForeignKey(blank=True, help_text="The project whose manager made the account.", null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to="annotations.project"),
+            field=models.ForeignKey(
+                blank=True,
+                help_text="The project whose manager created the account.",
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to="annotations.project",
+            ),
         ),
         migrations.AddField(
             model_name="user",
             name="password_set_at",
-            field=models.DateTimeField(blank=True, editable=False, help_text="Wrong passwords from before no longer count.", null=True),
+            field=models.DateTimeField(
+                blank=True,
+                editable=False,
+                help_text="Wrong passwords from before this time no longer count.",
+                null=True,
+            ),
         ),
         migrations.RunPython(find_projects, migrations.RunPython.noop),
     ]

@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
             model_name="membership",
             name="read_others_until",
             field=models.DateTimeField(
-                null=True, help_text="When this person last gave up a role that reads every note."
+                help_text="When this person last lost a role that may read every note.", null=True
             ),
         ),
         migrations.RunPython(look_back, migrations.RunPython.noop),

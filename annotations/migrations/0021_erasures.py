@@ -98,7 +98,9 @@ class Migration(migrations.Migration):
         migrations.AddField(
             "project",
             "erasures",
-            models.PositiveIntegerField(default=0, help_text="How many times a patient was erased here."),
+            models.PositiveIntegerField(
+                default=0, help_text="How many times a patient was erased in this project."
+            ),
         ),
         migrations.AddField(
             "search",

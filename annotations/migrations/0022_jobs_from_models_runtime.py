@@ -21,9 +21,22 @@ class Migration(migrations.Migration):
                         ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                         ('kind', models.CharField(help_text='One of the registered kinds (annotations.jobs.registry).', max_length=40)),
                         ('params', models.JSONField(default=dict)),
-                        ('key', models.CharField(help_text='Idempotency: a second request with it is the same job.', max_length=120, unique=True)),
+                        ('key', models.CharField(
+                help_text="Idempotency key: a second request with it returns the same job.", max_length=120, unique=True
+            )),
                         ('queue', models.CharField(choices=[('cpu', 'cpu'), ('gpu', 'gpu'), ('llm', 'llm')], default='cpu', max_length=4)),
-                        ('state', models.CharField(choices=[('queued', 'Waiting for a worker'), ('running', 'Running'), ('paused', 'Paused'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=10)),
+                        ('state', models.CharField(
+                choices=[
+                    ("queued", "Waiting for a worker"),
+                    ("running", "Running"),
+                    ("paused", "Paused"),
+                    ("done", "Done"),
+                    ("failed", "Failed"),
+                    ("cancelled", "Canceled"),
+                ],
+                default="queued",
+                max_length=10,
+            )),
                         ('done', models.PositiveIntegerField(default=0)),
                         ('total', models.PositiveIntegerField(default=0)),
                         ('attempt', models.PositiveSmallIntegerField(default=0)),
@@ -32,14 +45,16 @@ class Migration(migrations.Migration):
                         ('pushed_at', models.DateTimeField(null=True)),
                         ('cancel_requested', models.BooleanField(default=False)),
                         ('pause_requested', models.BooleanField(default=False)),
-                        ('error', models.TextField(blank=True, help_text='In plain words, without note text.')),
+                        ('error', models.TextField(blank=True, help_text="A sentence for people, without note text.")),
                         ('result', models.JSONField(default=dict)),
                         ('created_at', models.DateTimeField(auto_now_add=True)),
                         ('started_at', models.DateTimeField(null=True)),
-                        ('claimed_at', models.DateTimeField(help_text='Since when these workers are at it; with the next, the rate.', null=True)),
-                        ('claimed_done', models.PositiveIntegerField(default=0, help_text='How much was done by then.')),
+                        ('claimed_at', models.DateTimeField(
+                help_text="When the present workers began. With `claimed_done` it gives the rate.", null=True
+            )),
+                        ('claimed_done', models.PositiveIntegerField(default=0, help_text="How much was done at `claimed_at`.")),
                         ('finished_at', models.DateTimeField(null=True)),
-                        ('no_help_until', models.DateTimeField(help_text='A helper failed at it: no other joins before.', null=True)),
+                        ('no_help_until', models.DateTimeField(help_text="A helper failed; no other helper joins before this time.", null=True)),
                         ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                         ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='jobs', to='annotations.project')),
                     ],
@@ -53,7 +68,9 @@ class Migration(migrations.Migration):
                     name='Share',
                     fields=[
                         ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                        ('token', models.UUIDField(help_text="The worker's; of the one that has the job, the job's own.", unique=True)),
+                        ('token', models.UUIDField(
+                help_text="The worker's token; for the leading worker, that of the job.", unique=True
+            )),
                         ('first', models.BigIntegerField()),
                         ('last', models.BigIntegerField()),
                         ('lease_until', models.DateTimeField()),

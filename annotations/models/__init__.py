@@ -1,4 +1,4 @@
-"""What people do with notes, as rows. One file per noun."""
+"""The database models of `annotations`, one subject per module."""
 
 from annotations.models.adjudication import Adjudication, Amendment, Cause, Figures, Resolution
 from annotations.models.assignment import Assignment
@@ -14,7 +14,7 @@ from annotations.models.label import Category, Label, LabelSet
 from annotations.models.personal import PersonalKey, Search
 from annotations.models.planted import PlantedLeak
 from annotations.models.project import Membership, Project, Role
-from annotations.models.review import BulkAct, Decision, ProposedLabel, ProposedNote, ProposedString, Review
+from annotations.models.review import BulkAct, Decision, Review, SuggestedLabel, SuggestedNote, SuggestedString
 from annotations.models.sets import AnnotationSet, Span
 from annotations.models.share import Share
 from annotations.models.stored_file import StoredChunk, StoredFile
@@ -49,9 +49,6 @@ __all__ = [
     "PersonalKey",
     "PlantedLeak",
     "Project",
-    "ProposedLabel",
-    "ProposedNote",
-    "ProposedString",
     "Resolution",
     "Review",
     "Role",
@@ -61,6 +58,9 @@ __all__ = [
     "Stale",
     "StoredChunk",
     "StoredFile",
+    "SuggestedLabel",
+    "SuggestedNote",
+    "SuggestedString",
     "User",
     "Verb",
 ]

@@ -7,26 +7,26 @@ from annotations.models.project import Project
 
 
 class Resolution(models.Model):
-    """What an adjudicator decided for one place of a note where its annotators differ (or all agree).
+    """An adjudicator's decision on one location of a note, where annotators differ or all agree.
 
-    The adjudicated spans themselves are an annotation set of the author kind `adjudicated`; this row says which place
-    (code points, end-exclusive) is decided, how, and what the annotators said there at that moment (`heard`): after a
-    reading was reopened, the decision stays, and is shown again where an annotator now says something else.
+    The adjudicated spans are in an annotation set of the author kind `adjudicated`. This row holds the location (code
+    points, end-exclusive), the choice, and the annotators' spans at that moment (`heard`). If an annotator reopens the
+    note and changes spans there, the decision stays, and the location is shown again.
     """
 
     class Choice(models.TextChoices):
         MAJORITY = "majority", _("The majority's version")
-        UNANIMOUS = "unanimous", _("What all said")
-        READER = "reader", _("One annotator's version")
+        UNANIMOUS = "unanimous", _("Unanimous version")
+        ANNOTATOR = "annotator", _("One annotator's version")
         OWN = "own", _("The adjudicator's own version")
-        NOTHING = "nothing", _("Nothing personal")
-        RULE = "rule", _("What all said, by the project's rule")
+        NOTHING = "nothing", _("No personal data")
+        RULE = "rule", _("Unanimous version, by the project's rule")
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="resolutions", db_index=False)
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
     choice = models.CharField(max_length=10, choices=Choice)
-    reader = models.BigIntegerField(null=True, help_text="The author whose version was taken.")
+    author = models.BigIntegerField(null=True, help_text="The author whose version was chosen.")
     spans = models.JSONField(help_text="The outcome: a sorted list of [start, end, label id].")
     heard = models.JSONField(default=dict, help_text="Sorted lists of [start, end, label id] by author id.")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
@@ -41,9 +41,9 @@ class Resolution(models.Model):
 
 
 class Adjudication(models.Model):
-    """A note whose adjudication was ended: nothing was open then.
+    """A note whose adjudication is finished: every disagreement was decided.
 
-    `heard` is the hash of the readings it was ended on (Comparison.heard), empty while labels of them are being merged.
+    `heard` is the hash of the annotation sets at that moment (Comparison.heard); empty while their labels are merged.
     """
 
     document = models.OneToOneField(Document, models.CASCADE, related_name="adjudication")
@@ -59,7 +59,7 @@ class Adjudication(models.Model):
 
 
 class Cause(models.Model):
-    """Why annotators differ at a place: 002, table 3.4's categories."""
+    """Why annotators differ at a location, by the categories of Catelli 2021, table 3.4."""
 
     class Kind(models.TextChoices):
         ABBREVIATION = "AB", _("Abbreviation")
@@ -83,7 +83,7 @@ class Cause(models.Model):
 
 
 class Amendment(models.Model):
-    """A rule added to the guidelines on a day; readings handed in after it are the next round."""
+    """A rule added to the guidelines. Annotation sets submitted after it belong to the next round."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="amendments", db_index=False)
     number = models.PositiveIntegerField()
@@ -104,7 +104,7 @@ class Amendment(models.Model):
 
 
 class Figures(models.Model):
-    """Figures that took long to compute. `key` is a hash of all that went in, so that they are never stale."""
+    """Cached figures that take long to compute. `key` is a hash of all inputs, so that they are never out of date."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="figures", db_index=False)
     kind = models.CharField(max_length=30)

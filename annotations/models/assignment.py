@@ -7,7 +7,7 @@ from annotations.models.project import Project
 
 
 class Assignment(models.Model):
-    """Who is to read which note. A released row keeps the history; the work stays in the annotation set."""
+    """A note assigned to an annotator. A released row keeps the history; the work stays in the annotation set."""
 
     class State(models.TextChoices):
         OPEN = "open", _("To do")
@@ -25,7 +25,7 @@ class Assignment(models.Model):
         constraints = [models.UniqueConstraint(fields=["document", "user"], name="assigned_once")]
         indexes = [
             models.Index(fields=["project", "user", "state", "document"], name="assignment_work_list"),
-            # SET_NULL, PROTECT and joins by person need the person first.
+            # Deletion checks and joins by person need an index that begins with the person.
             models.Index(fields=["user"], name="assignment_by_user"),
         ]
 

@@ -7,7 +7,7 @@ from annotations.models.project import Project
 
 
 class Author(models.Model):
-    """Whoever wrote annotation sets in a project: a person, a model run, a refiner, an adjudicator, gold."""
+    """The author of annotation sets in a project: a person, a model run, a refiner, an adjudicator or gold."""
 
     class Kind(models.TextChoices):
         ANNOTATOR = "annotator", _("Annotator")
@@ -16,14 +16,14 @@ class Author(models.Model):
         ADJUDICATED = "adjudicated", _("Adjudicated")
         GOLD = "gold", _("Gold")
 
-    # Kinds that no person read for.
+    # Kinds whose annotation sets no person has checked.
     MODELS = (Kind.RUN, Kind.REFINED)
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="authors", db_index=False)
     kind = models.CharField(max_length=12, choices=Kind)
     name = models.CharField(max_length=150)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="authors")
-    merged_from = models.JSONField(null=True, help_text="A merged list of proposals: the authors of its runs, by id.")
+    merged_from = models.JSONField(null=True, help_text="For merged suggestions: the author ids of the merged runs.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -41,5 +41,5 @@ class Author(models.Model):
         return self.name
 
 
-# Whose readings don't become gold many at a time: gold itself, and what no person has read.
+# Kinds whose annotation sets can't become gold in bulk: gold itself, and sets that no person has checked.
 NOT_IN_BULK = (Author.Kind.GOLD, *Author.MODELS)

@@ -1,7 +1,7 @@
-"""What comparing a note's readings gave, kept so that a page over ten thousand notes needs no comparing.
+"""Stored comparisons of notes' annotation sets, so that a page over ten thousand notes need not compare them.
 
-A trigger (migration 0007) adds a `Stale` row in the very transaction that changes a submitted reading; who needs the
-comparisons brings those notes up to date first (agreement.services.comparing). So they are never out of date unseen.
+A trigger (migration 0007) adds a `Stale` row in the transaction that changes a submitted annotation set. Code that
+reads comparisons updates stale notes first (agreement.services.comparing), so that it never sees outdated ones.
 """
 
 from django.db import models
@@ -12,7 +12,7 @@ from annotations.models.project import Project
 
 
 class Stale(models.Model):
-    """A note whose submitted readings changed since they were compared. No foreign key: a trigger writes these."""
+    """A note whose submitted annotation sets changed since their comparison. A trigger adds rows: no foreign key."""
 
     document_id = models.BigIntegerField(primary_key=True)
 
@@ -24,17 +24,19 @@ class Stale(models.Model):
 
 
 class Comparison(models.Model):
-    """One note's submitted readings by annotators, compared."""
+    """The comparison of one note's submitted annotation sets by annotators."""
 
     document = models.OneToOneField(Document, models.CASCADE, primary_key=True, related_name="comparison")
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
-    readers = models.PositiveSmallIntegerField()
-    blind_readers = models.PositiveSmallIntegerField(help_text="Those whose readings count in agreement figures.")
-    disputed = models.PositiveIntegerField(help_text="Places where they differ, all readers counted.")
-    agreed = models.PositiveIntegerField(help_text="Places where all say the same.")
-    agreement = models.FloatField(null=True, help_text="Observed agreement over the marked tokens; none: nothing is.")
-    heard = models.CharField(max_length=64, help_text="A hash of the readings.")
-    last_at = models.DateTimeField(null=True, help_text="When the last of the blind readings was handed in.")
+    annotators = models.PositiveSmallIntegerField()
+    blind_annotators = models.PositiveSmallIntegerField(help_text="Annotators whose sets count in agreement figures.")
+    disputed = models.PositiveIntegerField(help_text="Locations where any annotators differ.")
+    agreed = models.PositiveIntegerField(help_text="Locations where all annotators agree.")
+    agreement = models.FloatField(
+        null=True, help_text="Observed agreement over marked tokens; null without marked tokens."
+    )
+    heard = models.CharField(max_length=64, help_text="A hash of the annotation sets.")
+    last_at = models.DateTimeField(null=True, help_text="When the last blind annotation set was submitted.")
 
     class Meta:
         ordering = ["document"]
@@ -48,15 +50,15 @@ class Comparison(models.Model):
 
 
 class Difference(models.Model):
-    """A place (code points, end-exclusive) where annotators differ.
+    """A location (code points, end-exclusive) where annotators differ.
 
-    `kinds` and `labels` are words and label ids between commas, `pairs` author ids as `,3-5,3-5:missed,`, so that a
-    filter is one LIKE. `scope` says among whom: blind readings, all submitted ones, or both alike.
+    `kinds` and `labels` hold words and label ids between commas, `pairs` author ids as `,3-5,3-5:missed,`, so that each
+    filter is one LIKE. `scope`: whether blind annotation sets differ here, all submitted ones, or both.
     """
 
     class Scope(models.IntegerChoices):
-        BLIND = 1, _("Blind readings")
-        ALL = 2, _("All submitted readings")
+        BLIND = 1, _("Blind annotation sets")
+        ALL = 2, _("All submitted annotation sets")
         EITHER = 3, _("Both")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
@@ -65,7 +67,7 @@ class Difference(models.Model):
     end = models.PositiveIntegerField()
     scope = models.PositiveSmallIntegerField(choices=Scope)
     kinds = models.CharField(max_length=40)
-    tokens = models.BooleanField(help_text="Whether any token has other labels, and not only spans other ends.")
+    tokens = models.BooleanField(help_text="Whether the labels of any token differ, not only the bounds of spans.")
     labels = models.TextField()
     pairs = models.TextField()
 

@@ -5,9 +5,9 @@ from annotations.models.project import Project
 
 
 class Document(models.Model):
-    """A note. `text` is exactly what was imported and never changes; `length` counts code points.
+    """A note. `text` is stored exactly as imported and never changes; `length` counts code points.
 
-    `text` is the last column, so that SQLite need not walk its overflow pages to read the others.
+    `text` is the last column, so that SQLite reads the other columns without its overflow pages.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="documents", db_index=False)

@@ -6,16 +6,18 @@ from annotations.models.project import Project
 
 
 class GoldVersion(models.Model):
-    """A frozen snapshot of the gold set. `content_hash` is over names, text hashes and spans (domain.hashing)."""
+    """A frozen snapshot of the gold standard. `content_hash` covers names, text hashes and spans (domain.hashing)."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="gold_versions", db_index=False)
     number = models.PositiveIntegerField()
     content_hash = models.CharField(max_length=64)
     note_count = models.PositiveIntegerField()
     span_count = models.PositiveIntegerField()
-    erased_count = models.PositiveIntegerField(default=0, help_text="Notes erased since, at a patient's request.")
-    split_seed = models.CharField(max_length=40, blank=True, help_text="Seed of the patient-wise split; empty: none.")
-    split_shares = models.JSONField(null=True, help_text="Percent of the notes: {train, dev, test}.")
+    erased_count = models.PositiveIntegerField(default=0, help_text="Notes erased since then at a patient's request.")
+    split_seed = models.CharField(
+        max_length=40, blank=True, help_text="Seed of the split by patient; empty without a split."
+    )
+    split_shares = models.JSONField(null=True, help_text="Percent of the notes by split: train, dev, test.")
     reason = models.CharField(max_length=300, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -34,7 +36,9 @@ class GoldVersionNote(models.Model):
     version = models.ForeignKey(GoldVersion, models.CASCADE, related_name="notes", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="+")
     spans = models.JSONField()
-    split = models.CharField(max_length=5, blank=True, help_text="train, dev or test; one patient's notes share it.")
+    split = models.CharField(
+        max_length=5, blank=True, help_text="train, dev or test, the same for all notes of a patient."
+    )
 
     class Meta:
         ordering = ["document"]

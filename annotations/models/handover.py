@@ -7,35 +7,37 @@ from annotations.models.review import Review
 
 
 class Handover(models.Model):
-    """A note's review between two people: the first has closed it, a second one reviews it again (the two-person rule).
+    """A review passed from the first reviewer, who has finished it, to a second one (the two-person rule).
 
-    `outcome` is what the first said: `{proposals: {id: [start, end, label] or null where rejected}, others: [places]}`.
-    `kept` is what a blind second must not see, to be put back where the first takes the note back.
+    `outcome` holds the first reviewer's decisions: `{suggestions: {id: [start, end, label], null if rejected}, others:
+    [bounds]}`. `kept` holds what a blind second reviewer must not see; it is restored if the first reviewer continues.
     """
 
     class State(models.TextChoices):
-        WAITING = "waiting", _("Waits for the second reviewer")
-        SETTLING = "settling", _("The two differ; the second settles it")
-        DONE = "done", _("Closed by both")
-        BACK = "back", _("Taken back by the first")
+        WAITING = "waiting", _("Waiting for the second reviewer")
+        SETTLING = "settling", _("The second reviewer resolves differences")
+        DONE = "done", _("Finished by both reviewers")
+        BACK = "back", _("Continued by the first reviewer")
 
     ACTIVE = (State.WAITING, State.SETTLING)
 
     review = models.ForeignKey(Review, models.CASCADE, related_name="handovers", db_index=False)
     state = models.CharField(max_length=8, choices=State, default=State.WAITING)
-    blind = models.BooleanField(help_text="The second sees nothing of what the first decided, until both have.")
+    blind = models.BooleanField(
+        help_text="The second reviewer doesn't see the first one's decisions until both have finished."
+    )
     first = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", db_index=False)
     first_at = models.DateTimeField(auto_now_add=True)
     people = models.ManyToManyField(
-        settings.AUTH_USER_MODEL, related_name="+", help_text="Whoever had a hand in the first review."
+        settings.AUTH_USER_MODEL, related_name="+", help_text="Everybody who took part in the first review."
     )
     outcome = models.JSONField()
     kept = models.JSONField(null=True)
     second = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", db_index=False)
     second_at = models.DateTimeField(null=True)
-    # Of the second's own review, before anything was settled: proposals and other spans, and how many are alike.
+    # Counts from the second review before differences were resolved: items compared, and items decided equally.
     compared = models.PositiveIntegerField(default=0)
-    alike = models.PositiveIntegerField(default=0)
+    equal = models.PositiveIntegerField(default=0)
 
     class Meta:
         ordering = ["id"]

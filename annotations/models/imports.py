@@ -7,23 +7,25 @@ from annotations.models.stored_file import StoredFile
 
 
 class Import(models.Model):
-    """One act of bringing notes in, with its report. What it added can be taken back as long as it runs."""
+    """One import of notes, with its report. While it runs, it can be canceled, which removes what it has added."""
 
     class State(models.TextChoices):
-        STAGED = "staged", _("Waiting for your go-ahead")
+        STAGED = "staged", _("Waiting for confirmation")
         RUNNING = "running", _("Running")
         DONE = "done", _("Done")
-        FAILED = "failed", _("Failed; nothing was kept")
-        CANCELLED = "cancelled", _("Cancelled; nothing was kept")
+        FAILED = "failed", _("Failed; nothing was imported")
+        CANCELLED = "cancelled", _("Canceled; nothing was imported")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="imports")
     stored_file = models.ForeignKey(StoredFile, models.SET_NULL, null=True, related_name="+")
     format = models.CharField(max_length=10)
-    written_as = models.CharField(max_length=170, blank=True, help_text="gold, annotator:NAME, run:NAME or empty.")
+    written_as = models.CharField(
+        max_length=170, blank=True, help_text="gold, annotator:NAME or run:NAME; empty without annotations."
+    )
     language = models.CharField(max_length=8, blank=True)
-    take_duplicates = models.BooleanField(default=False, help_text="Take a text that is there under another name.")
+    take_duplicates = models.BooleanField(default=False, help_text="Import texts that exist under another name.")
     state = models.CharField(max_length=10, choices=State, default=State.STAGED)
-    notes_done = models.PositiveIntegerField(default=0, help_text="How far a resumed import may skip.")
+    notes_done = models.PositiveIntegerField(default=0, help_text="Notes that a resumed import may skip.")
     report = models.JSONField(default=dict)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

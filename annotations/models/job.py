@@ -7,10 +7,10 @@ from annotations.models.project import Project
 
 
 class Job(models.Model):
-    """Long work. The row is the truth; Redis only rings the bell (docs/architecture.md).
+    """A job. The row is the truth; Redis only notifies workers (docs/architecture.md).
 
-    A worker claims the row by a conditional update and holds it by a lease; `lease_token` fences off a worker that was
-    frozen past its lease. `params` holds ids, never note text.
+    A worker claims the row by a conditional update and holds it by a lease; `lease_token` keeps a worker whose
+    lease has expired from writing. `params` holds ids, never note text.
     """
 
     class State(models.TextChoices):
@@ -19,7 +19,7 @@ class Job(models.Model):
         PAUSED = "paused", _("Paused")
         DONE = "done", _("Done")
         FAILED = "failed", _("Failed")
-        CANCELLED = "cancelled", _("Cancelled")
+        CANCELLED = "cancelled", _("Canceled")
 
     class Queue(models.TextChoices):
         CPU = "cpu", "cpu"
@@ -30,7 +30,7 @@ class Job(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="jobs", db_index=False)
     params = models.JSONField(default=dict)
     key = models.CharField(
-        max_length=120, unique=True, help_text="Idempotency: a second request with it is the same job."
+        max_length=120, unique=True, help_text="Idempotency key: a second request with it returns the same job."
     )
     queue = models.CharField(max_length=4, choices=Queue, default=Queue.CPU)
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
@@ -42,20 +42,22 @@ class Job(models.Model):
     pushed_at = models.DateTimeField(null=True)
     cancel_requested = models.BooleanField(default=False)
     pause_requested = models.BooleanField(default=False)
-    error = models.TextField(blank=True, help_text="In plain words, without note text.")
+    error = models.TextField(blank=True, help_text="A sentence for people, without note text.")
     result = models.JSONField(default=dict)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     claimed_at = models.DateTimeField(
-        null=True, help_text="Since when these workers are at it; with the next, the rate."
+        null=True, help_text="When the present workers began. With `claimed_done` it gives the rate."
     )
-    claimed_done = models.PositiveIntegerField(default=0, help_text="How much was done by then.")
+    claimed_done = models.PositiveIntegerField(default=0, help_text="How much was done at `claimed_at`.")
     finished_at = models.DateTimeField(null=True)
-    no_help_until = models.DateTimeField(null=True, help_text="A helper failed at it: no other joins before.")
+    no_help_until = models.DateTimeField(
+        null=True, help_text="A helper failed; no other helper joins before this time."
+    )
 
     class Meta:
-        # The table is older than this place for it.
+        # The table was created when the model belonged to another app.
         db_table = "models_runtime_job"
         ordering = ["-id"]
         indexes = [

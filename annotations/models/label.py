@@ -5,10 +5,10 @@ from annotations.models.project import Project
 
 
 class LabelSet(models.Model):
-    """The labels one project uses; begun from a shipped fixture, edited freely afterwards."""
+    """The labels of one project, copied from a shipped label set and edited afterwards."""
 
     project = models.OneToOneField(Project, models.CASCADE, related_name="label_set")
-    key = models.CharField(max_length=40, help_text="The shipped set it was begun from.")
+    key = models.CharField(max_length=40, help_text="The shipped label set that it was copied from.")
     name = models.CharField(max_length=80)
     source = models.CharField(max_length=300, blank=True)
 
@@ -17,12 +17,12 @@ class LabelSet(models.Model):
 
 
 class Category(models.Model):
-    """Parent of labels; carries the hue and underline style that all of its labels share."""
+    """A group of labels, which share its hue and underline style."""
 
     label_set = models.ForeignKey(LabelSet, models.CASCADE, related_name="categories")
     code = models.CharField(max_length=60)
     name = models.CharField(max_length=80)
-    hue = models.PositiveSmallIntegerField(help_text="0-11, a step on the OKLCH wheel.")
+    hue = models.PositiveSmallIntegerField(help_text="0 to 11, a step on the OKLCH color wheel.")
     position = models.PositiveSmallIntegerField()
 
     class Meta:
@@ -34,7 +34,7 @@ class Category(models.Model):
 
 
 class Label(models.Model):
-    """A subcategory of personal data. `code` is ASCII (brat's type grammar), `name` is what people read."""
+    """A type of personal data. `code` is ASCII (brat's grammar for types); people see `name`."""
 
     label_set = models.ForeignKey(LabelSet, models.CASCADE, related_name="labels")
     category = models.ForeignKey(Category, models.PROTECT, related_name="labels")
@@ -42,7 +42,7 @@ class Label(models.Model):
     name = models.CharField(max_length=80)
     hotkey = models.CharField(max_length=1, blank=True)
     description = models.TextField(blank=True)
-    placeholder = models.CharField(max_length=60, help_text="Stands for the span in redacted text.")
+    placeholder = models.CharField(max_length=60, help_text="Replaces the span in redacted text.")
     position = models.PositiveSmallIntegerField()
     merged_into = models.ForeignKey("self", models.CASCADE, null=True, related_name="merged_from")
 

@@ -9,7 +9,7 @@ from annotations.models.project import Project
 
 
 class PersonalKey(models.Model):
-    """The key that one person uses for a label instead of the project's; empty: none."""
+    """A person's own keyboard shortcut for a label, instead of the project's; empty: no shortcut."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     label = models.ForeignKey(Label, models.CASCADE, related_name="personal_keys")
@@ -24,8 +24,9 @@ class PersonalKey(models.Model):
 
 
 class Search(models.Model):
-    """What a person looked for in a project's notes, or in their names. The page's address holds only the id: what is
-    sought may be a patient's name, which erasing a patient deletes from here.
+    """A person's search in a project's notes or in their names.
+
+    The URL of the page holds only the id, because `text` may be a patient's name. Erasing a patient deletes it here.
     """
 
     class Kind(models.TextChoices):

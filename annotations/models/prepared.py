@@ -1,7 +1,7 @@
-"""Statements that the ORM writes once: what runs at every key stroke needs no new SQL every time.
+"""Prepared statements: the ORM writes the SQL once, and later calls only fill in values.
 
-Building a query costs Django several times what the database needs to answer it. Here the ORM still writes the SQL, so
-that it follows the models and fits both databases; it is kept, and later calls only fill in their values.
+For queries that run at every keystroke, building the SQL takes Django several times as long as the database needs to
+answer. The ORM still writes the SQL, so that it follows the models and fits both databases.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models import sql
 
 Model = TypeVar("Model", bound=models.Model)
-# Stand for the values while the SQL is written: not found in any query by chance, and small enough for every column.
+# Placeholders for the values while the SQL is written: unlikely in any query, and small enough for every column.
 _MARKS: dict[type, Callable[[int], "Value"]] = {
     int: lambda at: 1_900_000_000 + at,
     str: lambda at: f"value-{at}-of-a-prepared-statement",
@@ -22,17 +22,17 @@ Value = int | str | datetime
 
 
 def columns_of(model: type[models.Model], *, without: Sequence[str] = ()) -> list[str]:
-    """The model's columns for `values_list`, to become objects by `object_of`."""
+    """Return the model's columns for `values_list`; `object_of` makes objects from such rows."""
     return [field.attname for field in model._meta.concrete_fields if field.attname not in without]
 
 
 def object_of(model: type[Model], columns: Sequence[str], row: Sequence[Any]) -> Model:
-    """An object of a row that was read by `columns_of`; the columns left out there are read when they are asked for."""
+    """Make an object from a row of `columns_of`. Columns that were left out are loaded on access."""
     return model.from_db(DEFAULT_DB_ALIAS, columns, row)
 
 
 class _Statement:
-    """`kinds` are the types of the values (int, str, datetime) as `build` and the calls take them, in order."""
+    """A prepared statement. `kinds` are the types of the values (int, str, datetime) that each call takes."""
 
     def __init__(self, build: Callable[..., Any], *kinds: type) -> None:
         self._build = build
@@ -50,7 +50,7 @@ class _Statement:
             missing = [mark for mark in marks if mark not in parameters]
             if missing:
                 raise TypeError(f"{self._build} does not use the values {missing}")
-            # For every parameter: which value it takes, or the constant that it is.
+            # Each parameter is either the index of a value or a constant.
             slots = [(marks.index(each) if each in marks else None, each) for each in parameters]
             written = self._written[database.vendor] = (statement, slots)
         statement, slots = written
@@ -58,19 +58,19 @@ class _Statement:
 
 
 def _database() -> Any:
-    """This thread's connection itself: through Django's proxy every look at it costs a search."""
+    """Return this thread's connection itself, which is faster than Django's proxy."""
     return connections[DEFAULT_DB_ALIAS]
 
 
 def _adapted(database: Any, value: Value) -> Any:
-    """As the database takes it: SQLite has no type for points in time."""
+    """Convert a value for the database: SQLite has no type for points in time."""
     return database.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
 
 
 class PreparedRead(_Statement):
-    """`PreparedRead(lambda pk: Note.objects.filter(pk=pk).values_list("name"), int)`: a queryset of plain columns.
+    """A query of plain columns: `PreparedRead(lambda pk: Note.objects.filter(pk=pk).values_list("name"), int)`.
 
-    Rows come as the database gives them: for numbers, text and booleans that is what the ORM gives, for others not.
+    Values come as the database gives them. Numbers, text and booleans equal those of the ORM; others may differ.
     """
 
     def _write(self, build: "models.QuerySet[Any, Any]") -> tuple[str, Sequence[Any]]:
@@ -78,7 +78,7 @@ class PreparedRead(_Statement):
         return statement, parameters
 
     def first(self, *values: Value) -> tuple[Any, ...] | None:
-        """The first row; the queryset's own limit and order decide which."""
+        """Return the first row, by the queryset's own limit and order."""
         database = _database()
         with database.cursor() as cursor:
             cursor.execute(*self._filled(database, values))
@@ -93,7 +93,7 @@ class PreparedRead(_Statement):
 
 
 class PreparedUpdate(_Statement):
-    """`PreparedUpdate(lambda pk: (Note.objects.filter(pk=pk), {"name": ""}), int)`: rows, and their new values."""
+    """An update: `PreparedUpdate(lambda pk: (Note.objects.filter(pk=pk), {"name": ""}), int)`."""
 
     def _write(self, build: "tuple[models.QuerySet[Any, Any], dict[str, Any]]") -> tuple[str, Sequence[Any]]:
         rows, changes = build
@@ -103,44 +103,8 @@ class PreparedUpdate(_Statement):
         return statement, parameters
 
     def run(self, *values: Value) -> int:
-        """How many rows were changed."""
+        """Run the update and return the number of changed rows."""
         database = _database()
         with database.cursor() as cursor:
             cursor.execute(*self._filled(database, values))
             return int(cursor.rowcount)
-
-
-# Fields whose values a driver takes as they are, if they are of these types.
-_PLAIN = (models.IntegerField, models.CharField, models.TextField, models.FloatField, models.ForeignKey)
-_AS_IT_IS = frozenset({int, str, float, type(None)})
-
-
-class PreparedInsert:
-    """`PreparedInsert(Event).run(Event(...))`: one new row, without the signals of `save`."""
-
-    def __init__(self, model: type[models.Model]) -> None:
-        fields = [field for field in model._meta.concrete_fields if not field.primary_key]
-        self._fields = [(field, field.attname, isinstance(field, _PLAIN)) for field in fields]
-        name = _database().ops.quote_name
-        meta = model._meta
-        columns = ", ".join(name(str(field.column)) for field in fields)
-        marks = ", ".join(["%s"] * len(fields))
-        # All names are the model's own. Both databases quote them alike.
-        self._statement = (
-            f"INSERT INTO {name(meta.db_table)} ({columns}) VALUES ({marks}) RETURNING {name(str(meta.pk.column))}"  # noqa: S608
-        )
-
-    def run(self, made: Model) -> Model:
-        """Its key is set, as `save` would."""
-        database = _database()
-        values = []
-        for field, name, plain in self._fields:
-            value = getattr(made, name)
-            if not plain or type(value) not in _AS_IT_IS:
-                value = field.get_db_prep_save(field.pre_save(made, True), database)
-            values.append(value)
-        with database.cursor() as cursor:
-            cursor.execute(self._statement, values)
-            (made.pk,) = cursor.fetchone()
-        made._state.adding, made._state.db = False, DEFAULT_DB_ALIAS
-        return made

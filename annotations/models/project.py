@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Role(models.TextChoices):
-    """What a member may do; the table of rights is in annotations.core.access."""
+    """A member's role. The rights of each role are in annotations.core.access."""
 
     MANAGER = "manager", _("Manager")
     REVIEWER = "reviewer", _("Reviewer")
@@ -13,15 +13,15 @@ class Role(models.TextChoices):
 
 
 class SecondReview(models.TextChoices):
-    """Whether a note whose proposals a person reviewed needs a second one before it is gold."""
+    """Whether a reviewed note needs a second reviewer before it becomes gold."""
 
     OFF = "off", _("One reviewer is enough")
-    OPEN = "open", _("A second reviewer looks through the first one's decisions")
+    OPEN = "open", _("A second reviewer checks the first one's decisions")
     BLIND = "blind", _("A second reviewer decides without seeing the first one's decisions")
 
 
 class PlantedShare(models.IntegerChoices):
-    """In how many of the notes under review a known identifier is left out of the proposals, in percent."""
+    """The percentage of notes under review that get a planted leak."""
 
     OFF = 0, _("In no note")
     FIVE = 5, _("In about 1 note of 20")
@@ -30,21 +30,23 @@ class PlantedShare(models.IntegerChoices):
 
 
 class Project(models.Model):
-    """One gold standard in the making: notes, a label set, people, guidelines."""
+    """A project builds one gold standard: notes, a label set, members, guidelines."""
 
     class Distribution(models.TextChoices):
-        EVERYONE = "everyone", _("Every annotator reads every note")
-        SOME = "some", _("Some annotators read each note")
-        LIST = "list", _("I choose who reads what")
+        EVERYONE = "everyone", _("Every annotator annotates every note")
+        SOME = "some", _("Some annotators annotate each note")
+        LIST = "list", _("I assign notes by hand")
 
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=120)
-    language = models.CharField(max_length=8, blank=True, help_text="Default for notes that name none.")
-    guidelines = models.TextField(blank=True, help_text="Markdown; annotators see it beside the note.")
+    language = models.CharField(
+        max_length=8, blank=True, help_text="The language of notes that are imported without one."
+    )
+    guidelines = models.TextField(blank=True, help_text="Markdown, shown to annotators beside the note.")
     guidelines_version = models.PositiveIntegerField(default=0)
     distribution = models.CharField(max_length=10, choices=Distribution, default=Distribution.EVERYONE)
-    readers_per_note = models.PositiveSmallIntegerField(
-        default=2, help_text="Used when some annotators read each note."
+    annotators_per_note = models.PositiveSmallIntegerField(
+        default=2, help_text="Used when some annotators annotate each note."
     )
     seed_from = models.ForeignKey(
         "annotations.Author",
@@ -52,20 +54,18 @@ class Project(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text="The run whose spans annotators begin from; none: they read blind.",
+        help_text="The run whose spans annotators begin from; without one they annotate blind.",
     )
-    unanimous_passes = models.BooleanField(
-        default=False, help_text="What all annotators of a note said needs no adjudicator."
+    unanimous_passes = models.BooleanField(default=False, help_text="Unanimous annotations need no adjudicator.")
+    anonymous_adjudication = models.BooleanField(
+        default=False, help_text="Adjudicators don't see the names of annotators."
     )
-    anonymous_adjudication = models.BooleanField(default=False, help_text="Adjudicators don't see who said what.")
-    show_outcome = models.BooleanField(
-        default=True, help_text="Annotators see what became of their spans once a note is adjudicated."
-    )
+    show_outcome = models.BooleanField(default=True, help_text="Annotators see the adjudicated result of their notes.")
     second_review = models.CharField(max_length=5, choices=SecondReview, default=SecondReview.OFF)
     planted_share = models.PositiveSmallIntegerField(
         choices=PlantedShare, default=PlantedShare.OFF, help_text="Percent of the notes under review."
     )
-    erasures = models.PositiveIntegerField(default=0, help_text="How many times a patient was erased here.")
+    erasures = models.PositiveIntegerField(default=0, help_text="How many times a patient was erased in this project.")
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
 
@@ -77,7 +77,7 @@ class Project(models.Model):
 
 
 class Membership(models.Model):
-    """A person's role in one project. A removed member keeps the row: their work names them."""
+    """A person's role in one project. The row of a removed member is kept, because their work refers to them."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="memberships")
@@ -86,7 +86,7 @@ class Membership(models.Model):
     joined_at = models.DateTimeField(auto_now_add=True)
     removed_at = models.DateTimeField(null=True)
     read_others_until = models.DateTimeField(
-        null=True, help_text="When this person last gave up a role that reads every note."
+        null=True, help_text="When this person last lost a role that may read every note."
     )
 
     class Meta:

@@ -11,24 +11,27 @@ from annotations.models.sets import Span
 
 
 class Review(models.Model):
-    """A run's reading of one note under review. Closed: no proposal is open, and a person has read the note."""
+    """The review of a run's suggestions on one note. Closed: no suggestion is open, and a person has read the note."""
 
     class Drawn(models.TextChoices):
-        INFORMATION = "information", _("For what it tells")
-        CHANCE = "chance", _("By chance")
+        INFORMATION = "information", _("By expected information")
+        CHANCE = "chance", _("At random")
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="reviews", db_index=False)
     author = models.ForeignKey(Author, models.CASCADE, related_name="reviews", db_index=False)
     closed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     closed_at = models.DateTimeField(null=True)
-    found_empty = models.BooleanField(default=False, help_text="Read to the end, and nothing personal was in it.")
+    found_empty = models.BooleanField(
+        default=False, help_text="The reviewer read the note to its end and found no personal data."
+    )
     drawn = models.CharField(
-        max_length=11, choices=Drawn, blank=True, help_text="How the note was chosen; empty: by the order of the notes."
+        max_length=11, choices=Drawn, blank=True, help_text="How the note was chosen; empty: in the order of the notes."
     )
-    # The note is drawn for planted leaks once, when it is first opened while the project has the option on.
+    # Planted leaks are drawn once per note, when the run's suggestions are stored while the option is on.
     planted_share = models.PositiveSmallIntegerField(
-        null=True, help_text="The project's share when the note was drawn for planted leaks; 0: begun before that."
+        null=True, help_text="The project's share when planted leaks were drawn; 0: the review began before."
     )
+    ahead = models.BooleanField(null=True, help_text="Created with the suggestions, before anybody began the review.")
 
     class Meta:
         ordering = ["id"]
@@ -40,11 +43,11 @@ class Review(models.Model):
 
 
 class BulkAct(models.Model):
-    """Many decisions as one act, by one rule, to be undone as one. It decides what is open and nothing else, and skips
-    notes that already have gold unless the rule says otherwise.
+    """Many decisions by one rule, undone together. It decides only open suggestions, and skips notes that already have
+    gold unless the rule includes them.
 
-    `rule` says which proposals (review.selectors.bulk_rules); counts are written as the work goes on. Its key is its
-    address.
+    `rule` selects the suggestions (review.selectors.bulk_rules). The counts grow while the job runs. The primary key is
+    part of the URL.
     """
 
     class Act(models.TextChoices):
@@ -53,10 +56,10 @@ class BulkAct(models.Model):
 
     class State(models.TextChoices):
         PLANNED = "planned", _("Planned")
-        WORKING = "working", _("At work")
+        WORKING = "working", _("Running")
         DONE = "done", _("Done")
-        UNDOING = "undoing", _("Being taken back")
-        UNDONE = "undone", _("Taken back")
+        UNDOING = "undoing", _("Being undone")
+        UNDONE = "undone", _("Undone")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
@@ -66,15 +69,19 @@ class BulkAct(models.Model):
     state = models.CharField(max_length=8, choices=State, default=State.PLANNED)
     planned = models.PositiveIntegerField(default=0)
     decided = models.PositiveIntegerField(default=0)
-    left = models.PositiveIntegerField(default=0, help_text="Somebody else was first, or the note's review was closed.")
-    beside = models.PositiveIntegerField(default=0, help_text="Rivals of what was accepted, rejected in the same act.")
-    skipped = models.PositiveIntegerField(default=0, help_text="Open, in notes that already have gold.")
-    skipped_notes = models.PositiveIntegerField(default=0, help_text="The notes where `skipped` lie.")
+    left = models.PositiveIntegerField(default=0, help_text="Decided by somebody else first, or in a finished review.")
+    beside = models.PositiveIntegerField(
+        default=0, help_text="Suggestions in conflict with accepted ones, rejected by the same act."
+    )
+    skipped = models.PositiveIntegerField(default=0, help_text="Open suggestions in notes that already have gold.")
+    skipped_notes = models.PositiveIntegerField(default=0, help_text="The notes with skipped suggestions.")
     conflicts = models.PositiveIntegerField(
-        default=0, help_text="Left open: they overlap gold, or each other, with other ends."
+        default=0, help_text="Left open because they overlap gold or each other with different bounds."
     )
     taken_back = models.PositiveIntegerField(default=0)
-    kept = models.PositiveIntegerField(default=0, help_text="Not taken back: decided otherwise or closed since.")
+    kept = models.PositiveIntegerField(
+        default=0, help_text="Not undone because they were decided again or finished since."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 
@@ -86,18 +93,18 @@ class BulkAct(models.Model):
         return f"bulk act {self.pk}: {self.state}"
 
 
-class ProposedString(models.Model):
-    """One string that a run proposes as one label: how often, and how much of it is open. Kept by the run's writes.
+class SuggestedString(models.Model):
+    """A string that a run suggests with one label, with counts that every write to suggestions updates.
 
-    `uncertainty` is that of its mean confidence. `sample` is a span that shows the text, which is stored nowhere else.
+    `uncertainty` is that of the mean confidence. `sample` is the id of a span with the text, which isn't stored here.
     """
 
     author = models.ForeignKey(Author, models.CASCADE, related_name="+", db_index=False)
     string_key = models.BigIntegerField()
     label_id = models.BigIntegerField()
     count = models.IntegerField(default=0)
-    open = models.IntegerField(default=0, help_text="Not decided by a person.")
-    scored = models.IntegerField(default=0, help_text="How many have a confidence.")
+    open = models.IntegerField(default=0, help_text="Suggestions without a decision.")
+    scored = models.IntegerField(default=0, help_text="Suggestions with a confidence.")
     confidence_sum = models.FloatField(default=0.0)
     uncertainty = models.FloatField(default=1.0)
     sample = models.BigIntegerField()
@@ -111,34 +118,34 @@ class ProposedString(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"proposed string {self.pk}"
+        return f"suggested string {self.pk}"
 
 
-class ProposedNote(models.Model):
-    """A note that a run has read: how much its review was to tell, in bits, and its place in an order by chance."""
+class SuggestedNote(models.Model):
+    """A note of a run: the information expected from its review, in bits, and `random_order`, for orders by chance."""
 
     author = models.ForeignKey(Author, models.CASCADE, related_name="+", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="+")
     information = models.FloatField()
-    place = models.FloatField(help_text="From 0 to 1, by chance.")
+    random_order = models.FloatField(help_text="A random number from 0 to 1.")
 
     class Meta:
         ordering = ["id"]
-        constraints = [models.UniqueConstraint(fields=["author", "document"], name="proposed_note_once")]
+        constraints = [models.UniqueConstraint(fields=["author", "document"], name="suggested_note_once")]
         indexes = [
             models.Index(fields=["author", "-information", "id"], name="note_by_information"),
-            models.Index(fields=["author", "place", "id"], name="note_by_chance"),
+            models.Index(fields=["author", "random_order", "id"], name="note_by_chance"),
         ]
 
     def __str__(self) -> str:
-        return f"proposed note {self.pk}"
+        return f"suggested note {self.pk}"
 
 
-class ProposedLabel(models.Model):
-    """A label that a run proposes in a note from one source: the confidence of its least sure proposal, and how near to
-    one half the most doubtful one is. None counts as one half.
+class SuggestedLabel(models.Model):
+    """A label that a run suggests in a note from one source: its lowest confidence, and the smallest distance of a
+    confidence from one half. No confidence counts as one half.
 
-    Of all proposals, decided or not: an open one is never less sure, nor more doubtful. Orders of review begin here.
+    They cover all suggestions, decided or not, so they are bounds for the open ones. Review orders begin with them.
     """
 
     author = models.ForeignKey(Author, models.CASCADE, related_name="+", db_index=False)
@@ -158,26 +165,26 @@ class ProposedLabel(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"proposed label {self.pk}"
+        return f"suggested label {self.pk}"
 
 
 class Decision(models.Model):
-    """What a person decided on one proposal (a run's span). The gold span it led to carries the provenance."""
+    """A person's decision on one suggestion (a run's span). The resulting gold span holds the provenance."""
 
     class Verdict(models.TextChoices):
         ACCEPTED = "accepted", _("Accepted")
         REJECTED = "rejected", _("Rejected")
 
-    # Not known to the database: a key there would make every deletion of a span, reviewed or not, look here first.
-    proposal = models.OneToOneField(Span, models.DO_NOTHING, db_constraint=False, related_name="decision")
+    # No database constraint: with one, every deletion of a span would have to check this table.
+    suggestion = models.OneToOneField(Span, models.DO_NOTHING, db_constraint=False, related_name="decision")
     review = models.ForeignKey(Review, models.CASCADE, related_name="decisions")
     verdict = models.CharField(max_length=8, choices=Verdict)
-    # Where the accepted span stands in gold; differs from the proposal where it was corrected.
+    # The accepted span in gold. It differs from the suggestion where a person corrected it.
     start = models.PositiveIntegerField(null=True)
     end = models.PositiveIntegerField(null=True)
     label_id = models.BigIntegerField(null=True)
     reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
-    # The bulk act that it came from; none where a person decided on this very proposal.
+    # The bulk act that made the decision; null for a decision on this suggestion alone.
     cause = models.ForeignKey(BulkAct, models.CASCADE, null=True, related_name="decisions")
     at = models.DateTimeField(auto_now=True)
 

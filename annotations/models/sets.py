@@ -9,10 +9,10 @@ from annotations.models.label import Label
 
 
 class AnnotationSet(models.Model):
-    """One author's reading of one note.
+    """One author's spans on one note.
 
-    A submitted set that says nothing about a token says O; a draft or withdrawn one is missing (DOMAIN, section 10).
-    `version` counts the changes, so that a stale page notices that it is stale.
+    In agreement, an unmarked token of a submitted set counts as O; a draft or withdrawn set counts as missing.
+    `version` counts the changes, so that an outdated page is noticed.
     """
 
     class State(models.TextChoices):
@@ -24,8 +24,8 @@ class AnnotationSet(models.Model):
     author = models.ForeignKey(Author, models.CASCADE, related_name="annotation_sets", db_index=False)
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     version = models.PositiveIntegerField(default=0)
-    blind = models.BooleanField(default=True, help_text="False where the author could see others' spans.")
-    seeded = models.BooleanField(default=False, help_text="The first pass was a model's.")
+    blind = models.BooleanField(default=True, help_text="False where the author could see other annotators' spans.")
+    seeded = models.BooleanField(default=False, help_text="The annotator began from a model's spans.")
     imported_by = models.ForeignKey(Import, models.SET_NULL, null=True, related_name="annotation_sets")
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -36,7 +36,7 @@ class AnnotationSet(models.Model):
         constraints = [models.UniqueConstraint(fields=["document", "author"], name="one_set_per_author")]
         indexes = [
             models.Index(fields=["author", "state", "document"], name="set_by_author"),
-            # How many notes somebody submitted today.
+            # For the number of notes that a person submitted today.
             models.Index(fields=["author", "submitted_at"], name="set_by_submission"),
         ]
 
@@ -45,17 +45,21 @@ class AnnotationSet(models.Model):
 
 
 class Span(models.Model):
-    """A labelled stretch of the note: code points, end-exclusive, never empty, never past the text's end."""
+    """A labeled stretch of the note: code points, end-exclusive, never empty, within the text."""
 
     annotation_set = models.ForeignKey(AnnotationSet, models.CASCADE, related_name="spans", db_index=False)
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
     label = models.ForeignKey(Label, models.PROTECT, related_name="spans")
     confidence = models.FloatField(null=True)
-    raw_confidence = models.FloatField(null=True, help_text="As the backend gave it, where `confidence` is calibrated.")
+    raw_confidence = models.FloatField(
+        null=True, help_text="The backend's own confidence, where `confidence` is calibrated."
+    )
     source = models.CharField(max_length=80, blank=True, help_text="Rule id, model pass or prompt version.")
-    provenance = models.JSONField(null=True, help_text="Gold: who proposed, who decided. Merged proposals: their runs.")
-    string_key = models.BigIntegerField(null=True, help_text="Proposals: a number that equal strings share.")
+    provenance = models.JSONField(
+        null=True, help_text="For gold: who suggested and who decided. For merged suggestions: their runs."
+    )
+    string_key = models.BigIntegerField(null=True, help_text="For suggestions: a hash of the string.")
 
     class Meta:
         ordering = ["start", "end", "id"]

@@ -4,20 +4,20 @@ from annotations.models.job import Job
 
 
 class Share(models.Model):
-    """What one worker has in hand of a job that several work on: of the job's rows those with ids `first` to `last`.
+    """The part of a shared job that one worker works on: the job's rows with ids from `first` to `last`.
 
-    A worker has one at a time, and keeps it by a lease as it keeps a job. Shares that live never overlap; what a dead
-    worker had goes to the others when its lease has run out.
+    A worker has one share at a time and holds it by a lease, like a job. Live shares never overlap. The share of a dead
+    worker goes to the others when its lease expires.
     """
 
     job = models.ForeignKey(Job, models.CASCADE, related_name="shares")
-    token = models.UUIDField(unique=True, help_text="The worker's; of the one that has the job, the job's own.")
+    token = models.UUIDField(unique=True, help_text="The worker's token; for the leading worker, that of the job.")
     first = models.BigIntegerField()
     last = models.BigIntegerField()
     lease_until = models.DateTimeField()
 
     class Meta:
-        # The table is older than this place for it.
+        # The table was created when the model belonged to another app.
         db_table = "models_runtime_share"
         ordering = ["id"]
 

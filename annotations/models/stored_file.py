@@ -6,9 +6,9 @@ from annotations.models.project import Project
 
 
 class StoredFile(models.Model):
-    """An upload waiting to be imported, an export waiting to be fetched, or a trained model.
+    """An upload to be imported, an export to be downloaded, or a trained model.
 
-    In the database rather than on a disk, so that workers on other machines reach it with nothing else shared.
+    Stored in the database, not on disk, so that workers on other machines need no shared file system.
     """
 
     class Kind(models.TextChoices):
@@ -23,7 +23,9 @@ class StoredFile(models.Model):
     sha256 = models.CharField(max_length=64, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField(null=True, db_index=True, help_text="Null: kept until somebody deletes it.")
+    expires_at = models.DateTimeField(
+        null=True, db_index=True, help_text="Null: the file is kept until a person deletes it."
+    )
 
     class Meta:
         ordering = ["-id"]

@@ -7,24 +7,26 @@ from annotations.models.document import Document
 
 
 class Comment(models.Model):
-    """What somebody says about a note, a span or a disagreement. Never an annotation, and never counted as one.
+    """A comment on a note, a span or a disagreement. It is not an annotation and never counts as one.
 
-    `reader` is the annotator whose reading it is about: they and whoever may read every note see it, so that readings
-    stay blind to each other. Without a reader it is about the note itself, for those who may see everyone's spans, and
-    for each of its annotators once it is adjudicated and they have submitted. The place (code points, end-exclusive)
-    stays when a span goes.
+    `annotator` is the annotator whose annotation set the comment is about. Only that annotator and people who may read
+    every note see it, so that annotators stay blind to each other. A comment without `annotator` is about the note
+    itself: people who may see everyone's spans see it, and each annotator once the note is adjudicated and they have
+    submitted. The bounds (code points, end-exclusive) stay when the span is deleted.
     """
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="comments", db_index=False)
-    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", db_index=False)
-    # No foreign key: an undo brings a deleted span back under its id, and its comments with it.
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", db_index=False)
+    # No foreign key: an undo restores a deleted span under the same id, with its comments.
     span_id = models.BigIntegerField(null=True)
     start = models.PositiveIntegerField(null=True)
     end = models.PositiveIntegerField(null=True)
     answers = models.ForeignKey("self", models.CASCADE, null=True, related_name="answered_by")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     text = models.TextField(max_length=4000)
-    change_id = models.UUIDField(null=True, help_text="From the client: a replay makes no second comment.")
+    change_id = models.UUIDField(
+        null=True, help_text="From the client, so that a repeated request adds no second comment."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     edited_at = models.DateTimeField(null=True)
     resolved_at = models.DateTimeField(null=True)
@@ -37,21 +39,21 @@ class Comment(models.Model):
                 fields=["document", "change_id"], condition=Q(change_id__isnull=False), name="comment_once"
             )
         ]
-        indexes = [models.Index(fields=["document", "reader", "id"], name="comment_by_note")]
+        indexes = [models.Index(fields=["document", "annotator", "id"], name="comment_by_note")]
 
     def __str__(self) -> str:
         return f"comment {self.pk}"
 
 
 class Flag(models.Model):
-    """A note that one person wants looked at, and why. One open flag for each person and note."""
+    """A person's request to have a note checked, with a reason. One open flag for each person and note."""
 
     class Reason(models.TextChoices):
         UNSURE = "unsure", _("I am not sure how to label it")
         TEXT = "text", _("The text is damaged or incomplete")
         LANGUAGE = "language", _("It is in a language I don't read")
-        NOT_A_NOTE = "not_a_note", _("It is not a note of the kind wanted")
-        SENSITIVE = "sensitive", _("It holds something unusually sensitive")
+        NOT_A_NOTE = "not_a_note", _("It is the wrong type of note")
+        SENSITIVE = "sensitive", _("It contains unusually sensitive information")
         OTHER = "other", _("Something else")
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="flags", db_index=False)

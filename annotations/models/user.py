@@ -6,19 +6,19 @@ from django.utils import timezone
 
 
 class User(AbstractUser):
-    """A person who signs in. What they may do is decided per project (Membership), never here."""
+    """A person who signs in. Membership, not the account, decides what they may do in a project."""
 
-    reduced_chips = models.BooleanField(default=False, help_text="Show a span's label chip on focus only.")
+    reduced_chips = models.BooleanField(default=False, help_text="Show the label chip of a span only on focus.")
     created_in = models.ForeignKey(
         "annotations.Project",
         models.SET_NULL,
         null=True,
         blank=True,
         related_name="+",
-        help_text="The project whose manager made the account.",
+        help_text="The project whose manager created the account.",
     )
     password_set_at = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text="Wrong passwords from before no longer count."
+        null=True, blank=True, editable=False, help_text="Wrong passwords from before this time no longer count."
     )
 
     class Meta(AbstractUser.Meta):

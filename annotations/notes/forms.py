@@ -1,4 +1,4 @@
-"""Searching the notes of a project."""
+"""Form to search the notes of a project."""
 
 from typing import Any
 
@@ -14,36 +14,36 @@ from annotations.notes.services.searching import LONGEST
 
 
 class SearchForm(forms.Form):
-    """What to look for, and how. Sent by POST alone: what is sought is often a name."""
+    """Search text and options. Sent only by POST, since the search text is often a name."""
 
     text = forms.CharField(
-        label=_("Look for"),
+        label=_("Search for"),
         max_length=LONGEST,
         widget=forms.TextInput(
             attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false", "dir": "auto"}
         ),
     )
     word = forms.BooleanField(label=_("Whole words only"), required=False)
-    case = forms.BooleanField(label=_("Same upper and lower case"), required=False)
+    case = forms.BooleanField(label=_("Match case"), required=False)
     loose = forms.BooleanField(
-        label=_("Accents don't matter"), required=False, help_text=_("Then jose also finds José and JOSÉ.")
+        label=_("Ignore accents"), required=False, help_text=_("“jose” then also finds “José” and “JOSÉ”.")
     )
-    where = forms.ChoiceField(label=_("Where"), required=False)
+    where = forms.ChoiceField(label=_("Search in"), required=False)
     label = forms.TypedChoiceField(label=_("Label"), required=False, coerce=int, empty_value=None)
-    reading = forms.ChoiceField(label=_("Whose spans"), required=False)
+    annotation_set = forms.ChoiceField(label=_("Annotations"), required=False)
 
     def __init__(self, *args: Any, access: Access, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._choose("where", [
             ("all", _("Everywhere")),
-            ("unlabelled", _("Only what no span covers")),
-            ("label", _("Only inside spans of a label")),
+            ("unlabelled", _("Only unmarked text")),
+            ("label", _("Only spans with a label")),
         ])  # fmt: skip
         names = [(label["id"], label["name"]) for label in labels_of(access.project.pk)]
         self._choose("label", [("", _("Choose a label")), *names])
-        self._choose("reading", [("own", _("My own")), ("gold", _("Gold"))])
+        self._choose("annotation_set", [("own", _("My own")), ("gold", _("Gold"))])
         if not access.can(Can.READ_NOTES):
-            del self.fields["reading"]
+            del self.fields["annotation_set"]
 
     def _choose(self, field: str, choices: list[tuple[Any, Any]]) -> None:
         offer(self, field, choices)
@@ -51,7 +51,7 @@ class SearchForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if cleaned.get("where") == "label" and not cleaned.get("label"):
-            raise ValidationError({"label": _("Choose the label to look in.")})
+            raise ValidationError({"label": _("Choose the label to search in.")})
         return cleaned
 
     @property
@@ -64,12 +64,12 @@ class SearchForm(forms.Form):
             word=data["word"],
             where=where,
             label=data["label"] if where == "label" else None,
-            reading=data.get("reading") or "own",
+            annotation_set=data.get("annotation_set") or "own",
         )
 
 
 def initial_of(text: str, options: Options) -> dict[str, Any]:
-    """The form as it was for a search."""
+    """Initial values of the form for an earlier search."""
     return {
         "text": text,
         "word": options.word,
@@ -77,5 +77,5 @@ def initial_of(text: str, options: Options) -> dict[str, Any]:
         "loose": not options.accents,
         "where": options.where,
         "label": options.label or "",
-        "reading": options.reading,
+        "annotation_set": options.annotation_set,
     }

@@ -1,4 +1,4 @@
-"""Patients: whose notes are erased, and whose note a note is."""
+"""Forms for erasing a patient's notes and for setting patient ids."""
 
 from typing import Any
 
@@ -14,22 +14,22 @@ CSV_BYTES = 20 * 1024 * 1024
 
 
 class PatientForm(forms.Form):
-    """Which patient. Sent by POST alone, so that the id stands in no address and no log."""
+    """Choose a patient. Sent by POST only, so that the id appears in no address and no log."""
 
     patient_id = forms.CharField(
-        label=_("Patient id"),
+        label=_("Patient ID"),
         max_length=80,
-        help_text=_("Exactly as it came with the notes. It is not kept in any address, log or event."),
+        help_text=_("Exactly as imported with the notes. The ID is not stored in addresses, logs or events."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
     )
 
 
 class EraseForm(forms.Form):
-    """The same id, typed once more."""
+    """Confirm an erasure by typing the patient id again."""
 
     patient_id = forms.CharField(max_length=80, widget=forms.HiddenInput)
     again = forms.CharField(
-        label=_("Type the patient id once more"),
+        label=_("Repeat the patient ID"),
         max_length=80,
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
     )
@@ -37,24 +37,24 @@ class EraseForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if "again" in cleaned and cleaned["again"] != cleaned.get("patient_id"):
-            self.add_error("again", _("This is not the id that you looked at. Nothing was erased."))
+            self.add_error("again", _("This is not the patient ID of the preview. Nothing was erased."))
         return cleaned
 
 
 class PatientsFileForm(forms.Form):
-    """A CSV with the columns name and patient_id; cleans to ids by note name."""
+    """Upload a CSV file with the columns name and patient_id. The cleaned value maps note names to ids."""
 
     file = forms.FileField(
         label=_("CSV file"),
-        help_text=_("Columns name and patient_id, in UTF-8. A row without an id changes nothing."),
+        help_text=_("UTF-8, with columns name and patient_id. Rows without an ID are ignored."),
         widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
     )
 
     def clean_file(self) -> dict[str, str]:
         file: UploadedFile[Any] = self.cleaned_data["file"]
         if (file.size or 0) > CSV_BYTES:
-            raise ValidationError(_("This file has more than 20 MB. Split it. Nothing was changed."))
+            raise ValidationError(_("This file is larger than 20 MB. Split the file. Nothing was changed."))
         try:
             return parse_patients(file.read(), str(_("The file")))
         except ServiceError as error:
-            raise ValidationError(f"{error}.") from error
+            raise ValidationError(str(error)) from error

@@ -1,4 +1,4 @@
-"""Patients: setting whose note a note is, and erasing one patient's notes."""
+"""The page “Patients”: set patient ids, and erase one patient's notes."""
 
 from datetime import datetime
 from typing import Any
@@ -22,11 +22,11 @@ from annotations.ops.services.patients import set_patient_ids
 SHOWN = 50
 
 
-@takes_uploads
+@takes_uploads(Can.MANAGE)
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def patients(request: Request, slug: str) -> HttpResponse:
-    """Both forms; a POST says by `do` what it wants: preview, erase, ids. The id is never in an address."""
+    """Show both forms. A POST names its action in `do`: preview, erase or ids. No address contains a patient id."""
     access = enter(request.user, slug, Can.MANAGE)
     context: dict[str, Any] = {"access": access, "form": PatientForm(), "file_form": PatientsFileForm()}
     if request.method == "POST":
@@ -46,7 +46,7 @@ def patients(request: Request, slug: str) -> HttpResponse:
 
 
 def _preview(request: Request, access: Access) -> dict[str, Any]:
-    """What an erasure would take, with the form that asks for the id once more."""
+    """Count what an erasure would delete, and ask for the id again."""
     form = PatientForm(request.POST)
     if not form.is_valid():
         return {"form": form}

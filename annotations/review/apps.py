@@ -17,26 +17,24 @@ class ReviewConfig(AppConfig):
                     handler="annotations.review.jobs.run",
                     right=Can.MAKE_GOLD,
                     result="review/bulk_result.html",
-                    unit=_("proposals"),
+                    unit=_("suggestions"),
                     can_pause=True,
                 ),
                 "bulk_undo": JobKind(
-                    title=_("Taking a bulk review back"),
-                    handler="annotations.review.jobs.take_back",
+                    title=_("Undo of a bulk review"),
+                    handler="annotations.review.jobs.undo",
                     right=Can.MAKE_GOLD,
                     result="review/bulk_undo_result.html",
-                    unit=_("proposals"),
+                    unit=_("suggestions"),
                     can_pause=True,
                 ),
             }
         )
         from annotations.core import hiding
-        from annotations.core.hooks import gold_replaced
-        from annotations.review.selectors.planted import hidden_in_set, without_hidden
-        from annotations.review.services.planting import give_up_leaks
+        from annotations.review.selectors.planted import hidden_in_set, withheld, without_hidden
+        from annotations.review.services.planting import draw_leaks
 
-        hiding.register(without_hidden, hidden_in_set)
-        gold_replaced.add(give_up_leaks)
+        hiding.register(without_hidden, hidden_in_set, withheld, draw_leaks)
 
         from annotations.core import navigation
 

@@ -1,4 +1,4 @@
-"""Planning a bulk act: which runs, by which rule, accept or reject."""
+"""The form that plans a bulk act: runs, rule, and whether to accept or to reject."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access
+from annotations.core.fields import WholeField
 from annotations.core.labels import labels_of
 from annotations.core.offering import offer
 from annotations.models import Author, BulkAct
@@ -17,31 +18,31 @@ SOURCE_LENGTH = 80
 
 
 class BulkForm(forms.Form):
-    """By rule: what several runs agree on, or what a run is sure of."""
+    """Select suggestions by a minimum confidence, or by the agreement of several runs."""
 
     runs = forms.TypedMultipleChoiceField(label=_("Runs"), coerce=int, widget=forms.CheckboxSelectMultiple)
     kind = forms.ChoiceField(
-        label=_("Which proposals"),
+        label=_("Suggestions"),
         choices=[
-            ("threshold", _("Those with at least this confidence")),
-            ("agreed", _("Those that several runs agree on: the same place and label")),
+            ("threshold", _("Minimum confidence")),
+            ("agreed", _("Agreement of several runs (same bounds and label)")),
         ],
         widget=forms.RadioSelect,
         initial="threshold",
     )
     least = forms.FloatField(
-        label=_("Confidence, at least, in percent"), min_value=0, max_value=100, required=False, initial=90
+        label=_("Minimum confidence in percent"), min_value=0, max_value=100, required=False, initial=90
     )
-    agree = forms.IntegerField(label=_("Runs that agree, at least"), min_value=2, required=False, initial=2)
+    agree = WholeField(label=_("Minimum number of agreeing runs"), least=2, required=False, initial=2)
     label = forms.TypedChoiceField(label=_("Label"), required=False, coerce=int, empty_value=None)
     source = forms.CharField(
         label=_("Source"),
         max_length=SOURCE_LENGTH,
         required=False,
-        help_text=_("A rule's or a model's own name for where it came from; empty for any."),
+        help_text=_("Name of the rule or model that made the suggestion. Leave empty for any source."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    act = forms.ChoiceField(label=_("What to do"), choices=BulkAct.Act.choices, initial=BulkAct.Act.ACCEPT)
+    act = forms.ChoiceField(label=_("Action"), choices=BulkAct.Act.choices, initial=BulkAct.Act.ACCEPT)
 
     def __init__(self, *args: Any, access: Access, runs: Sequence[Author], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -61,7 +62,7 @@ class BulkForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if cleaned.get("kind") == "threshold" and cleaned.get("least") is None and "least" not in self.errors:
-            raise ValidationError({"least": _("Say how sure the run must be.")})
+            raise ValidationError({"least": _("Enter a minimum confidence.")})
         if cleaned.get("kind") == "agreed" and "runs" in cleaned:
             self._check_agreeing(cleaned["runs"], cleaned.get("agree") or 2)
         return cleaned
@@ -69,10 +70,13 @@ class BulkForm(forms.Form):
     def _check_agreeing(self, runs: Sequence[int], wanted: int) -> None:
         merged = [self._merged[run] for run in runs if run in self._merged]
         if merged and len(merged) < len(runs):
-            words = _("A merged list holds what its runs propose: choose merged lists alone, or runs alone.")
-            raise ValidationError({"runs": words})
+            message = _(
+                "Choose either merged lists or single runs, not both. "
+                "A merged list already contains the suggestions of its runs."
+            )
+            raise ValidationError({"runs": message})
         if (max(merged) if merged else len(runs)) < wanted:
-            raise ValidationError({"runs": _("Choose at least as many runs as are to agree.")})
+            raise ValidationError({"runs": _("Choose at least as many runs as must agree.")})
 
     @property
     def rule(self) -> Rule:

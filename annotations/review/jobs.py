@@ -1,3 +1,5 @@
+"""Job handlers for bulk acts."""
+
 from typing import Any
 
 from annotations.jobs.runner import Claim
@@ -6,12 +8,15 @@ from annotations.review.services.bulk import run_bulk, undo_bulk
 
 
 def run(claim: Claim) -> dict[str, Any]:
-    """Decide what a bulk act is about. If it is stopped, what is done stays; it goes on or is taken back as a whole."""
+    """Decide the suggestions of a bulk act.
+
+    If the job stops, the decisions made so far are kept. The job can then resume, or the whole act can be undone.
+    """
     return run_bulk(bulk=_bulk(claim), progress=claim.progress, fence=claim.fence)
 
 
-def take_back(claim: Claim) -> dict[str, Any]:
-    """Take a bulk act back; goes on where it stopped."""
+def undo(claim: Claim) -> dict[str, Any]:
+    """Undo a bulk act, resuming where an earlier attempt stopped."""
     return undo_bulk(bulk=_bulk(claim), progress=claim.progress, fence=claim.fence)
 
 

@@ -1,4 +1,4 @@
-"""What scoring reads: which notes of gold and of an author are compared, and their texts and spans."""
+"""Input of scores: the notes of an author that are compared with gold, and their texts and spans."""
 
 import hashlib
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ SUBMITTED = AnnotationSet.State.SUBMITTED
 
 @dataclass(frozen=True)
 class Reference:
-    """The gold that is scored against: a frozen version, or (None) the gold as it stands now."""
+    """The gold that is scored against: a frozen version, or the current gold if `version` is None."""
 
     project: Project
     version: GoldVersion | None = None
 
     @property
     def number(self) -> int:
-        """The version's number; 0 for the gold as it stands now."""
+        """The version's number; 0 for the current gold."""
         return self.version.number if self.version else 0
 
     @property
@@ -35,13 +35,14 @@ class Reference:
 
 @dataclass(frozen=True)
 class Compared:
-    """The notes that count, by id with the ids of the author's and (current gold) the gold's sets, and who is left out.
+    """The notes that are scored, and the number of notes that are not.
 
-    `drafts` and `unread` are gold notes that the author has not submitted; `no_gold` are notes that the author
-    submitted and that have no gold in the reference.
+    `annotation_sets` maps notes to the author's sets; `golds` maps them to the gold sets, for the current gold only.
+    `drafts` and `unread` count gold notes that the author has not submitted or has no set for. `no_gold` counts notes
+    that the author submitted and that have no gold in the reference.
     """
 
-    readings: dict[int, int]
+    annotation_sets: dict[int, int]
     golds: dict[int, int]
     drafts: int
     unread: int
@@ -50,49 +51,50 @@ class Compared:
 
     @property
     def notes(self) -> list[int]:
-        return sorted(self.readings)
+        return sorted(self.annotation_sets)
 
 
-def scorable_authors(project: Project) -> QuerySet[Author]:
-    """Everybody whose readings can be scored: all but gold itself."""
-    return Author.objects.filter(project=project).exclude(kind=Author.Kind.GOLD)
+def scorable_authors(project: Project, among: QuerySet[Author] | None = None) -> QuerySet[Author]:
+    """Query the authors that can be scored, optionally `among` some: all except gold."""
+    authors = Author.objects.all() if among is None else among
+    return authors.filter(project=project).exclude(kind=Author.Kind.GOLD)
 
 
 def compared(reference: Reference, author: Author, *, split: str = "") -> Compared:
-    """Which notes count: those with gold in the reference and a submitted reading by the author.
+    """Find the notes with gold in the reference and a submitted annotation set by the author.
 
-    `key` is a hash of all that a score of them depends on, besides the label set.
+    `key` is a hash of everything that their score depends on, except the label set.
     """
     gold = _gold_notes(reference, split)
     sets = AnnotationSet.objects.filter(author=author).values_list("document_id", "pk", "version", "state")
     stamp = hashlib.sha256()
-    readings: dict[int, int] = {}
+    annotation_sets: dict[int, int] = {}
     drafts = no_gold = 0
     for note, pk, version, state in sets.order_by("document_id"):
         if state != SUBMITTED:
             drafts += note in gold
         elif note in gold:
-            readings[note] = pk
+            annotation_sets[note] = pk
             stamp.update(f"{note} {pk} {version} {gold[note]}\n".encode())
         else:
             no_gold += 1
-    stamp.update(repr(_weight(author)).encode())
+    stamp.update(repr(_checksums(author)).encode())
     if reference.version:
         stamp.update(f"gold {reference.version.pk} {reference.version.content_hash}".encode())
     else:
-        stamp.update(repr([_weight(one) for one in _gold_authors(reference.project)]).encode())
+        stamp.update(repr([_checksums(one) for one in _gold_authors(reference.project)]).encode())
     return Compared(
-        readings=readings,
-        golds={} if reference.version else {note: int(gold[note].split()[0]) for note in readings},
+        annotation_sets=annotation_sets,
+        golds={} if reference.version else {note: int(gold[note].split()[0]) for note in annotation_sets},
         drafts=drafts,
-        unread=len(gold) - len(readings) - drafts,
+        unread=len(gold) - len(annotation_sets) - drafts,
         no_gold=no_gold,
         key=stamp.hexdigest(),
     )
 
 
 def _gold_notes(reference: Reference, split: str) -> dict[int, str]:
-    """Gold notes by id, each with what its gold is known by."""
+    """Return the gold notes by id, each with a string that identifies the state of its gold."""
     if reference.version is None:
         rows = gold_sets(reference.project).values_list("document_id", "pk", "version")
         return {note: f"{pk} {version}" for note, pk, version in rows}
@@ -106,18 +108,18 @@ def _gold_authors(project: Project) -> QuerySet[Author]:
     return Author.objects.filter(project=project, kind=Author.Kind.GOLD)
 
 
-def _weight(author: Author) -> tuple[Any, ...]:
-    """Sums over the author's spans: should spans ever change without their set's version, the key changes with them."""
+def _checksums(author: Author) -> tuple[Any, ...]:
+    """Return sums over the author's spans, so that the key changes even if spans change without their set's version."""
     sums = Span.objects.filter(annotation_set__author=author).aggregate(
         count=Count("pk"), last=Max("pk"), starts=Sum("start"), ends=Sum("end"), labels=Sum("label_id"),
-        places=Sum(F("start") * F("label_id")),
+        products=Sum(F("start") * F("label_id")),
     )  # fmt: skip
     return tuple(sums.values())
 
 
 def characters(compared: Compared) -> int:
-    """How much text a score reads."""
-    sizes = (_lengths(compared.notes[at : at + 900]) for at in range(0, len(compared.readings), 900))
+    """Count the characters of the compared notes, which is the cost of a score."""
+    sizes = (_lengths(compared.notes[at : at + 900]) for at in range(0, len(compared.annotation_sets), 900))
     return sum(sizes)
 
 
@@ -127,7 +129,7 @@ def _lengths(notes: list[int]) -> int:
 
 @dataclass(frozen=True)
 class NotePair:
-    """A note to be scored; labels are codes. `own` gold spans were taken over from the author who is scored."""
+    """A note to score; labels are codes. `own` counts gold spans that were copied from the scored author."""
 
     pk: int
     text: str
@@ -137,16 +139,16 @@ class NotePair:
 
 
 def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iterator[NotePair]:
-    """The compared notes with both sides' spans, BATCH at a time."""
+    """Yield the compared notes with gold and predicted spans, reading BATCH notes at a time."""
     own = f"{author.kind}:{author.name}"
     notes = compared.notes
     for at in range(0, len(notes), BATCH):
         batch = notes[at : at + BATCH]
         texts = dict(Document.objects.filter(pk__in=batch).values_list("pk", "text"))
-        predicted = spans_by_note({compared.readings[note]: note for note in batch})
+        predicted = spans_by_note({compared.annotation_sets[note]: note for note in batch})
         gold = _gold_spans(reference, compared, batch)
         for note in batch:
-            if note in texts:  # erased meanwhile
+            if note in texts:  # The note is missing if it was erased meanwhile.
                 yield NotePair(
                     pk=note,
                     text=texts[note],
@@ -160,7 +162,7 @@ GoldSpan = tuple[int, int, str, dict[str, Any] | None]
 
 
 def _gold_spans(reference: Reference, compared: Compared, batch: list[int]) -> dict[int, list[GoldSpan]]:
-    """Gold spans with their provenance, by note."""
+    """Return the gold spans with their provenance, by note."""
     if reference.version:
         rows = GoldVersionNote.objects.filter(version=reference.version, document__in=batch)
         return dict(rows.values_list("document_id", "spans"))
@@ -175,7 +177,7 @@ def _gold_spans(reference: Reference, compared: Compared, batch: list[int]) -> d
 
 
 def spans_by_note(note_of: dict[int, int]) -> dict[int, list[DomainSpan]]:
-    """The spans of annotation sets, by the note that each set is given with."""
+    """Return the spans of annotation sets by note; `note_of` maps sets to notes."""
     found: dict[int, list[DomainSpan]] = {}
     rows = Span.objects.filter(annotation_set__in=list(note_of)).order_by()
     for pk, start, end, code in rows.values_list("annotation_set_id", "start", "end", "label__code"):
@@ -185,7 +187,7 @@ def spans_by_note(note_of: dict[int, int]) -> dict[int, list[DomainSpan]]:
 
 @dataclass(frozen=True)
 class LabelWords:
-    """The project's labels for scoring: those in use with categories and placeholders, and what merged codes became."""
+    """The project's labels in order, their categories and placeholders; `merged` maps merged codes to new codes."""
 
     order: list[str]
     category_of: dict[str, str]
@@ -211,29 +213,29 @@ def label_words(project: Project) -> LabelWords:
 
 
 @dataclass(frozen=True)
-class Reader:
-    """An author with how many notes they submitted that have gold in a reference."""
+class AuthorNotes:
+    """An author with the number of submitted notes, and how many of these have gold in a reference."""
 
     author: Author
     submitted: int
     shared: int
 
 
-def readers_of(reference: Reference) -> list[Reader]:
-    """People first, then adjudicators and models; those who submitted nothing are left out."""
+def authors_with_notes(reference: Reference, among: QuerySet[Author] | None = None) -> list[AuthorNotes]:
+    """List the authors with submitted annotations, optionally `among` some: annotators, adjudication, then models."""
     gold: Any = gold_sets(reference.project).order_by().values("document_id")
     if reference.version:
         gold = GoldVersionNote.objects.filter(version=reference.version).values("document_id")
-    authors = {author.pk: author for author in scorable_authors(reference.project)}
+    authors = {author.pk: author for author in scorable_authors(reference.project, among)}
     sets = AnnotationSet.objects.filter(author__in=list(authors), state=SUBMITTED).order_by().values_list("author")
     submitted: dict[int, int] = dict(sets.annotate(n=Count("pk")))
     shared: dict[int, int] = dict(sets.filter(document_id__in=gold).annotate(n=Count("pk")))
     order = [Author.Kind.ANNOTATOR, Author.Kind.ADJUDICATED, Author.Kind.REFINED, Author.Kind.RUN]
-    found = [Reader(authors[pk], n, shared.get(pk, 0)) for pk, n in submitted.items()]
-    return sorted(found, key=lambda reader: (order.index(Author.Kind(reader.author.kind)), reader.author.name))
+    found = [AuthorNotes(authors[pk], n, shared.get(pk, 0)) for pk, n in submitted.items()]
+    return sorted(found, key=lambda one: (order.index(Author.Kind(one.author.kind)), one.author.name))
 
 
-def reading_ids(author: Author, notes: set[int]) -> dict[int, int]:
-    """The author's annotation sets of these notes, by note."""
+def annotation_set_ids(author: Author, notes: set[int]) -> dict[int, int]:
+    """Return the author's annotation sets of these notes, by note."""
     sets = AnnotationSet.objects.filter(author=author, document__in=notes)
     return dict(sets.values_list("document_id", "pk"))

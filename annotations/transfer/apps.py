@@ -21,7 +21,7 @@ class TransferConfig(AppConfig):
                     result="transfer/import_result.html",
                     undo="annotations.transfer.jobs.importing.undo",
                     can_pause=True,
-                    # Taking an import back deletes its upload as well.
+                    # A canceled or failed import deletes its upload, so that there is nothing left to import.
                     can_retry=False,
                 ),
                 "export": JobKind(

@@ -1,1 +1,1 @@
-"""`make run`: one light process that starts, watches and stops all the others. It never imports Django."""
+"""`make run`: a small supervisor process that starts, watches and stops all the others. It never imports Django."""

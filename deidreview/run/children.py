@@ -1,4 +1,4 @@
-"""Processes that the supervisor starts: they die with it, and are started again when they end too early."""
+"""Processes that the supervisor starts. They die with the supervisor, and are started again if they end too early."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ from deidreview.run.environment import ROOT, StartError
 PR_SET_PDEATHSIG = 1
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
-# One that ran this long was well: its next end is a new story.
+# A process that ran this long started successfully, so its next end counts as the first failure again.
 SETTLED_SECONDS = 60.0
 
 Process = subprocess.Popen[bytes]
@@ -24,14 +24,14 @@ def spawn(
 ) -> Process:
     """Start a process that gets SIGTERM when the supervisor dies, even by kill -9.
 
-    It has a session of its own, so that a Ctrl-C reaches the supervisor alone, which then stops all in order.
-    `keep` are descriptors handed on (the folder's lock, the listening socket).
+    The process has its own session, so that a Ctrl-C reaches only the supervisor, which then stops all processes in
+    order. The process inherits the descriptors in `keep` (the folder's lock, the listening socket).
     """
     parent = os.getpid()
 
     def in_child() -> None:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # died between fork and prctl
+        if os.getppid() != parent:  # the supervisor died between fork and prctl
             os._exit(1)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
@@ -48,14 +48,14 @@ def spawn(
             stderr=log,
             pass_fds=keep,
             start_new_session=True,
-            preexec_fn=in_child,  # safe: this process has one thread
+            preexec_fn=in_child,  # This is safe, because this process has one thread.
         )
     except OSError as error:
-        raise StartError(f"{command[0]} cannot be started ({error.strerror})") from error
+        raise StartError(f"{command[0]} cannot be started ({error.strerror}).") from error
 
 
 def outcome(status: int) -> str:
-    """How a process ended, for people: 'exit status 1', 'killed by SIGKILL'."""
+    """Describe how a process ended: 'exit status 1', 'killed by SIGKILL'."""
     if status >= 0:
         return f"exit status {status}"
     try:
@@ -65,7 +65,7 @@ def outcome(status: int) -> str:
 
 
 def end(process: Process, seconds: float, hurry: Callable[[], bool] = lambda: False) -> bool:
-    """Ask a process to stop, then insist. True when it stopped by itself in time (and nobody was in a hurry)."""
+    """Terminate a process, and kill it after `seconds` or when `hurry()` is true. Return whether it ended in time."""
     if process.poll() is not None:
         return True
     process.terminate()
@@ -82,7 +82,7 @@ def end(process: Process, seconds: float, hurry: Callable[[], bool] = lambda: Fa
 
 
 class Child:
-    """One long-running process and its story: started, ended, started again after a pause that grows."""
+    """A long-running process that is started again after it ends, with a growing pause."""
 
     def __init__(self, name: str, start: Callable[[], Process], *, grace: float) -> None:
         self.name = name
@@ -98,7 +98,7 @@ class Child:
         self._started = time.monotonic()
 
     def watch(self) -> str | None:
-        """Look after it. Gives a line when there is something to say."""
+        """Check the process, and start it again when its pause is over. Return a line to print, if there is one."""
         now = time.monotonic()
         if self.process is None:
             if now >= self._next:
@@ -111,8 +111,8 @@ class Child:
         self.failures = 1 if now - self._started > SETTLED_SECONDS else self.failures + 1
         pause = min(FIRST_PAUSE * 2 ** (self.failures - 1), LONGEST_PAUSE)
         self._next = now + pause
-        return f"The {self.name} process ended ({outcome(status)}); starting it again in {pause:g} s"
+        return f"The {self.name} process ended ({outcome(status)}). It starts again in {pause:g} s."
 
     def stop(self, hurry: Callable[[], bool]) -> bool:
-        """True when it ended by itself within its grace time."""
+        """Stop the process. Return whether it ended within its grace time."""
         return self.process is None or end(self.process, self.grace, hurry)

@@ -1,33 +1,27 @@
-"""The one-shot step before the servers: `manage.py prepare`, with every failure as one line for the terminal."""
+"""The database step before the servers start: `manage.py prepare`, with each failure as one line on the terminal."""
 
-import os
 import sys
+from collections.abc import Sequence
 
 
-def main() -> int:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "deidreview.settings")
-    import django
+def prepare(arguments: Sequence[str]) -> int:
+    """Run `prepare` after Django was set up. Return the exit status."""
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import CommandError, call_command
     from django.db import Error
 
     try:
-        django.setup()
-        call_command("prepare", *sys.argv[1:])
+        call_command("prepare", *arguments)
     except (ImproperlyConfigured, CommandError) as error:
-        return _fail(str(error))
+        return fail(str(error))
     except Error as error:
         # The first line names the host or file; data never gets into a connection or schema error's first line.
-        return _fail(f"The database does not answer: {str(error).splitlines()[0]}")
+        return fail(f"The database does not answer: {str(error).splitlines()[0]}")
     except OSError as error:
-        return _fail(f"{error.filename or 'the data folder'} cannot be written ({error.strerror})")
+        return fail(f"{error.filename or 'The data folder'} cannot be written ({error.strerror}).")
     return 0
 
 
-def _fail(line: str) -> int:
+def fail(line: str) -> int:
     print(f"deidreview: {line}", file=sys.stderr, flush=True)
     return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

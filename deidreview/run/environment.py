@@ -1,4 +1,4 @@
-"""What the run command reads from the environment, checked before anything starts."""
+"""Environment variables of the run command, checked before anything starts."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ NO = {"0", "false", "off", "no", "n", ""}
 
 
 class StartError(Exception):
-    """Why the product cannot start: one line for the person at the terminal."""
+    """The reason why the app can't start, as one line for the terminal."""
 
 
 class Options(NamedTuple):
@@ -24,13 +24,13 @@ class Options(NamedTuple):
 
     @property
     def address(self) -> str:
-        """Where a browser on this machine finds the product."""
+        """The URL of the app for a browser on this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - compared, not bound
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
 
 def read(environ: Mapping[str, str]) -> Options:
-    """Raises StartError with one line that names the variable, its value and what it takes."""
+    """Read the options. Raise StartError with one line that names the variable, its value and the valid values."""
     options = Options(
         host=environ.get("HOST", "").strip() or "127.0.0.1",
         port=_port(environ.get("PORT", "").strip() or "8000"),
@@ -40,20 +40,20 @@ def read(environ: Mapping[str, str]) -> Options:
     )
     if options.demo and not is_loopback(options.host):
         raise StartError(
-            f"HOST: {options.host} can be reached from other machines and the demo's passwords are public; "
-            "set DEIDREVIEW_DEMO=0, or leave HOST at 127.0.0.1"
+            f"HOST: Other machines can reach {options.host}, and the demo's passwords are public. "
+            "Set DEIDREVIEW_DEMO=0, or leave HOST at 127.0.0.1."
         )
     return options
 
 
 def _port(value: str) -> int:
     if not (value.isascii() and value.isdigit() and 1 <= int(value) <= 65535):
-        raise StartError(f"PORT: {value!r} is not a number from 1 to 65535")
+        raise StartError(f"PORT: “{value}” is not a number from 1 to 65535.")
     return int(value)
 
 
 def data_folder(environ: Mapping[str, str]) -> Path:
-    """Settings read the variable the same way; an empty one means the default."""
+    """Return the data folder, read in the same way as the settings do. An empty value means the default."""
     value = environ.get("DEIDREVIEW_DATA", "")
     return Path(os.path.abspath(Path(value).expanduser() if value else ROOT / "var"))  # noqa: PTH100 - keeps symlinks
 
@@ -61,7 +61,7 @@ def data_folder(environ: Mapping[str, str]) -> Path:
 def _switch(name: str, value: str) -> bool:
     word = value.strip().lower()
     if word not in YES | NO:
-        raise StartError(f"{name}: {value!r} is not 1 or 0")
+        raise StartError(f"{name}: “{value}” is not valid. Set it to 1 or 0.")
     return word in YES
 
 
@@ -69,19 +69,19 @@ def _addresses(host: str, port: int) -> list[tuple[int, tuple[object, ...]]]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
-        raise StartError(f"HOST: {host!r} is not an address of this machine") from error
+        raise StartError(f"HOST: “{host}” is not an address of this machine.") from error
     return [(family, address) for family, _, _, _, address in found]
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
+    """Say whether only this machine can reach the address."""
     return all(str(address[0]).startswith("127.") or address[0] == "::1" for _, address in _addresses(host, 0))
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """The listening socket, bound here once so that a restarted web server loses no connection.
+    """Bind and return the listening socket. The supervisor holds it, so a restarted web server loses no connection.
 
-    Raises StartError when the port is taken, needs root, or the host is not ours.
+    Raise StartError if the port is in use or needs root, or if the host is not an address of this machine.
     """
     family, address = _addresses(host, port)[0]
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -90,10 +90,10 @@ def listen(host: str, port: int) -> socket.socket:
         listener.bind(address)
         listener.listen(512)
     except PermissionError as error:
-        raise StartError(f"PORT: {port} needs root; choose one above 1023, such as PORT=8000") from error
+        raise StartError(f"PORT: Port {port} needs root. Choose a port above 1023, such as PORT=8000.") from error
     except OSError as error:
         if error.errno == 98:  # EADDRINUSE
             other = port + 1 if port < 65535 else 8000
-            raise StartError(f"PORT: {port} on {host} is in use by another program; try PORT={other}") from error
-        raise StartError(f"HOST: {host} is not an address of this machine ({error.strerror})") from error
+            raise StartError(f"PORT: Port {port} on {host} is in use by another program. Try PORT={other}.") from error
+        raise StartError(f"HOST: “{host}” is not an address of this machine ({error.strerror}).") from error
     return listener

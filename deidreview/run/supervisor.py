@@ -1,6 +1,7 @@
-"""Start Redis, the database step, the web server, the relay and a worker; watch them; stop them in order."""
+"""The supervisor: starts, watches and stops Redis, the web server with the database step, the relay and a worker."""
 
 import os
+import select
 import signal
 import sys
 import time
@@ -12,12 +13,12 @@ from deidreview.run.environment import Options, StartError
 from deidreview.run.page import FirstPage
 from deidreview.run.redis_server import PrivateRedis
 
-# Blocked, and taken one by one where the supervisor is ready for them: no handler runs in the middle of anything.
+# These signals are blocked and taken with sigtimedwait, so that no handler interrupts the supervisor.
 SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD}
 LOOK_AGAIN_SECONDS = 1.0
-# A web server that ends so often before its first page will not get better by itself.
+# After this many failures before the first page, the start fails.
 HOPELESS = 3
-# Where a person lands first; asking for it also warms the templates.
+# The page that people see first. Requesting it also loads its templates.
 FIRST_PAGE = "/accounts/login/"
 
 
@@ -30,7 +31,7 @@ def warn(line: str) -> None:
 
 
 class Stop(Exception):
-    """Somebody asked for the end (Ctrl-C, SIGTERM)."""
+    """A request to stop (Ctrl-C, SIGTERM)."""
 
 
 class Supervisor:
@@ -42,7 +43,7 @@ class Supervisor:
         self.greeted = False
 
     def run(self) -> int:
-        """Until asked to stop. Gives the exit status; raises StartError when the start fails."""
+        """Run until a signal to stop and return the exit status. Raise StartError if the start fails."""
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         self.lock = folder.prepare(self.options.data, say)
         self.listener = environment.listen(self.options.host, self.options.port)
@@ -60,27 +61,28 @@ class Supervisor:
     # ── Start ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _environ(self) -> dict[str, str]:
+        # Without bytecode every start would compile the app again. PYTHONPYCACHEPREFIX can name another folder for it.
+        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         return {
-            **os.environ,
+            **inherited,
             "DEIDREVIEW_DATA": str(self.options.data),
             "DEIDREVIEW_DEMO": "1" if self.options.demo else "0",
             "DJANGO_SETTINGS_MODULE": "deidreview.settings",
             "PYTHONUNBUFFERED": "1",
-            # Threads share two heaps instead of growing one for each.
+            # All threads share two heaps; a heap for each thread would take more memory.
             "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
         }
 
     def _start(self) -> None:
         redis = self._start_redis()
-        self._database_step()
+        web = self._start_web()
         if redis and self.redis:
             note = self.redis.wait(redis, self.pause)
             if note:
                 warn(note)
-        web = self._python("web", "gunicorn", "-c", "python:deidreview.gunicorn", "deidreview.wsgi", grace=15)
         self._first_page(web)
-        self._python("relay", "manage", "relay", grace=10)
-        self._python("worker", "manage", "work", grace=30)
+        self._python("relay", "relay", grace=10)
+        self._python("worker", "work", grace=30)
         self._greet()
 
     def _start_redis(self) -> Child | None:
@@ -90,34 +92,38 @@ class Supervisor:
         self.environ["REDIS_URL"] = self.redis.url
         return self._add("Redis", self.redis.start, grace=20)
 
-    def _database_step(self) -> None:
-        """Its own words say what is wrong; here only whether it went well."""
-        reading, writing = os.pipe()
-        words = ["--greeting-fd", str(writing)]
-        if not environment.is_loopback(self.options.host):
-            words.append("--public")
-        step = children.spawn(
-            [sys.executable, "-m", "deidreview.run.database", *words], self.environ, [self.lock, writing]
-        )
-        os.close(writing)
-        try:
-            while step.poll() is None:
-                self.pause(LOOK_AGAIN_SECONDS)
-        finally:
-            children.end(step, 30)
-        if step.returncode:
-            raise StartError("")
-        with os.fdopen(reading, encoding="utf-8") as pipe:
-            self.greeting = pipe.read()
+    def _start_web(self) -> Child:
+        """Start the web server, which runs the database step first. Raise StartError if the step fails.
 
-    def _python(self, name: str, module: str, *words: str, grace: float) -> Child:
-        environ = (
-            {**self.environ, "DEIDREVIEW_LISTEN_FD": str(self.listener.fileno())} if name == "web" else self.environ
-        )
-        keep = [self.lock, self.listener.fileno()] if name == "web" else [self.lock]
-        return self._add(
-            name, lambda: children.spawn([sys.executable, "-m", module, *words], environ, keep), grace=grace
-        )
+        The step has printed its error by then, so the StartError is empty.
+        """
+        reading, writing = os.pipe()
+        step = ["--greeting-fd", str(writing)]
+        if not environment.is_loopback(self.options.host):
+            step.append("--public")
+        environ = {**self.environ, "DEIDREVIEW_LISTEN_FD": str(self.listener.fileno())}
+        gunicorn = ["--", "-c", "python:deidreview.gunicorn", "deidreview.wsgi"]
+
+        def start() -> children.Process:
+            # A web server that is started again needs no database step.
+            arguments, keep = [*step, *gunicorn], [self.lock, self.listener.fileno(), *([writing] if step else [])]
+            step.clear()
+            return children.spawn([sys.executable, "-m", "deidreview.run.web", *arguments], environ, keep)
+
+        web = self._add("web", start, grace=15)
+        os.close(writing)
+        with os.fdopen(reading, encoding="utf-8") as pipe:
+            while not select.select([pipe], [], [], 0)[0]:
+                self.pause(0.02)
+            greeting = pipe.read()
+        if not greeting:
+            raise StartError("")
+        self.greeting = greeting.strip()
+        return web
+
+    def _python(self, name: str, *arguments: str, grace: float) -> Child:
+        command = [sys.executable, "-m", "manage", *arguments]
+        return self._add(name, lambda: children.spawn(command, self.environ, [self.lock]), grace=grace)
 
     def _add(self, name: str, start: Callable[[], children.Process], *, grace: float) -> Child:
         child = Child(name, start, grace=grace)
@@ -133,9 +139,9 @@ class Supervisor:
                 self.pause(0)
                 self._watch()
                 if web.failures >= HOPELESS:
-                    raise StartError("The web server does not start; its own words are above")
+                    raise StartError("The web server does not start. Its messages are above.")
                 if page.failures >= HOPELESS:
-                    raise StartError("The web server fails at its first page; its own words are above")
+                    raise StartError("The web server fails to show its first page. Its messages are above.")
         finally:
             page.forget()
 
@@ -145,12 +151,14 @@ class Supervisor:
         if self.greeting:
             say(self.greeting)
         if not environment.is_loopback(self.options.host) and not os.environ.get("DEIDREVIEW_HOSTS"):
-            warn("other machines are refused until DEIDREVIEW_HOSTS lists the names they call this one by")
+            warn(
+                "DEIDREVIEW_HOSTS: Requests of other machines are refused until it lists the host names that they use."
+            )
 
     # ── Watch and stop ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def pause(self, seconds: float) -> None:
-        """Sleep until the time is over or a child ended. Raises Stop when somebody asked for the end."""
+        """Sleep until the time is over or a child ended. Raise Stop at a signal to stop."""
         if self._taken(seconds):
             raise Stop
 
@@ -165,7 +173,7 @@ class Supervisor:
                 warn(line)
 
     def _stop(self) -> None:
-        """The web server first, so that nothing new comes in; Redis last, when nobody needs it any more."""
+        """Stop the web server first, so that no new request arrives, and Redis last, when no process needs it."""
         order = {"web": 0, "worker": 1, "relay": 2, "Redis": 3}
         if self.greeted:
             say("Stopping")
@@ -173,7 +181,7 @@ class Supervisor:
         hurry = False
 
         def hurried() -> bool:
-            # A second Ctrl-C: no more patience, but Redis still writes its file.
+            # A second Ctrl-C ends the waiting, but Redis still writes its file.
             nonlocal hurry
             hurry = hurry or self._taken(0)
             return hurry
@@ -181,12 +189,12 @@ class Supervisor:
         for child in sorted(self.children, key=lambda child: order[child.name]):
             patient = (lambda: False) if child.name == "Redis" else hurried
             if not child.stop(patient) and not hurry:
-                warn(f"The {child.name} process did not end within {child.grace:g} s and was killed")
+                warn(f"The {child.name} process did not end within {child.grace:g} s and was killed.")
         if self.redis:
             self.redis.clean()
         self.listener.close()
         if self.greeted:
-            say(f"Stopped in {time.monotonic() - began:.1f} s; everything is saved")
+            say(f"Stopped in {time.monotonic() - began:.1f} s. Everything is saved.")
 
 
 def main() -> int:

@@ -1,1 +1,1 @@
-"""Django's SQLite, with a queue for writers."""
+"""Django's SQLite backend with a queue for writers."""

@@ -1,10 +1,10 @@
-"""Django's SQLite backend, with a queue for those who want to write.
+"""Django's SQLite backend with a queue for writers.
 
-SQLite lets one connection write at a time and has the others sleep and look again, 1 ms at first and up to 100 ms: with
-eight people at work most of that time nobody writes, and who comes last may wait longest. Here a transaction that will
-write first takes a lock on a file beside the database, on which the kernel wakes the next one at once. SQLite's own
-locks stay what protects the data: whoever does not queue (a backup, a shell) is as safe as ever. And a transaction
-waits for the disk after it has let the next one in (see `log`).
+SQLite lets one connection write at a time; the others sleep and look again, after 1 ms at first and up to 100 ms. With
+eight people at work nobody writes during most of that time, and some connections wait very long. Here a writing
+transaction first takes a lock on a file beside the database; the kernel wakes the next waiting one at once. SQLite's
+own locks still protect the data, so connections that don't queue (a backup, a shell) are safe. A transaction
+waits for the disk only after it has let the next writer in (see `log`).
 """
 
 import fcntl
@@ -23,14 +23,14 @@ from deidreview.sqlite3.log import Log
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 # PRAGMA synchronous: at these levels a commit waits for the disk.
 WAITS = {2: "FULL", 3: "EXTRA"}
-# Inside a process people queue here, by database file, so that one thread at most waits in the kernel without a limit.
+# The threads of a process queue here, by database file, so that at most one thread waits in the kernel without a limit.
 _turns: dict[str, threading.Lock] = defaultdict(threading.Lock)
-# A child of a fork has none of the threads that held them.
+# After a fork the child has none of the threads that held these locks.
 os.register_at_fork(after_in_child=_turns.clear)
 
 
 class Cursor(base.SQLiteCursorWrapper):
-    """Queues for a write of its own, outside a transaction; remembers statements in SQLite's own style."""
+    """A cursor that queues for writes outside a transaction, and caches statements converted to SQLite's style."""
 
     queue: "Queue | None" = None
     _in_turn = False
@@ -45,7 +45,7 @@ class Cursor(base.SQLiteCursorWrapper):
         except BaseException:
             queue.leave()
             raise
-        # One that returns rows is only written when they have been taken.
+        # A statement that returns rows is only committed after the rows were fetched.
         self._in_turn = self.description is not None
         if not self._in_turn:
             queue.leave()
@@ -71,7 +71,7 @@ def _in_sqlites_style(query: str) -> str:
 
 
 class Queue:
-    """One connection's place in the queue of a database file. Never waits for itself."""
+    """One connection's position in the queue of a database file. A connection that holds the lock may enter again."""
 
     def __init__(self, file: str, seconds: float) -> None:
         self._seconds = seconds
@@ -110,13 +110,12 @@ class Queue:
 
 
 def _make_private(file: str | os.PathLike[str]) -> None:
-    """A new database is its owner's alone, whatever the umask of the command that makes it; SQLite's own side files
-    take its mode."""
-    with suppress(OSError):  # it is there, or it can't be made: SQLite will say so
+    """Create a new database file with mode 0600, whatever the umask is. SQLite's side files take the same mode."""
+    with suppress(OSError):  # the file exists, or it can't be created and SQLite will report that
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
-# django-stubs know little of a backend's inside.
+# django-stubs don't describe the internals of a database backend.
 Original: Any = base.DatabaseWrapper
 
 
@@ -134,8 +133,8 @@ class DatabaseWrapper(Original):  # type: ignore[misc]  # its class has no types
             _make_private(conn_params["database"])
         connection = super().get_new_connection(conn_params)
         if not self.is_in_memory_db():
-            with suppress(OSError):  # a folder that can't be written: then nobody writes here
-                file = os.path.abspath(conn_params["database"])  # noqa: PTH100 - as text, links as they are given
+            with suppress(OSError):  # If the folder can't be written, no writes need a queue.
+                file = os.path.abspath(conn_params["database"])  # noqa: PTH100 - keeps symlinks
                 self.queue = Queue(file, conn_params.get("timeout", 5))
                 self._level = WAITS.get(connection.execute("PRAGMA synchronous").fetchone()[0], "")
                 self.log = Log(file) if self._level and _has_log(connection) else None
@@ -161,12 +160,12 @@ class DatabaseWrapper(Original):  # type: ignore[misc]  # its class has no types
 
     def _commit(self) -> None:
         super()._commit()
-        # Not where it failed: the rollback that follows ends the transaction.
+        # If the commit failed, this is not reached: the rollback that follows leaves the queue.
         if self._leave() and self.log is not None:
             try:
                 self.log.flush()
             except OSError as error:
-                raise OperationalError("disk I/O error") from error  # as SQLite says it
+                raise OperationalError("disk I/O error") from error  # SQLite's own message
 
     def _rollback(self) -> None:
         try:
@@ -184,12 +183,12 @@ class DatabaseWrapper(Original):  # type: ignore[misc]  # its class has no types
             self.queue = self.log = None
 
     def _leave(self) -> bool:
-        """Let the next one write. Whether this one was in the queue."""
+        """Let the next writer in. Return whether this connection was in the queue."""
         if self.queue is None or not self.queue.holds:
             return False
         try:
             if self.log is not None and self.connection is not None and not self.connection.in_transaction:
-                # Whatever writes outside a transaction waits for the disk by itself.
+                # A write outside a transaction must wait for the disk itself.
                 self.connection.execute(f"PRAGMA synchronous={self._level}")
         finally:
             self.queue.leave()

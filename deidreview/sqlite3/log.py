@@ -1,10 +1,10 @@
-"""Putting commits on disk: by one call for all who wait, and without keeping the next writer out meanwhile.
+"""Flushing commits to disk: one call for all waiting transactions, while the next writer already writes.
 
-With synchronous=FULL SQLite waits for the disk at every commit while nobody else may write. With NORMAL it only hands
-the commit to the kernel, in the write-ahead log (a file that grows at its end, so that what is on disk is always a
-prefix of it). Here a transaction commits as with NORMAL, lets the next writer in, and then waits until the log is on
-disk: its own pages and those of all who committed before it. Only then is anything acknowledged, so that an answer
-means what it means with FULL. PostgreSQL does the same, and calls it group commit.
+With synchronous=FULL SQLite waits for the disk at every commit, and nobody else can write meanwhile. With NORMAL it
+only passes the commit to the kernel, in the write-ahead log (a file that grows at its end, so that the part on disk is
+always a prefix of it). Here a transaction commits as with NORMAL, lets the next writer in, and then waits until the log
+is on disk, with its own pages and those of all earlier commits. The commit is acknowledged only then, as with FULL.
+PostgreSQL does the same and calls it group commit.
 """
 
 import os
@@ -12,12 +12,12 @@ import threading
 from collections import defaultdict
 from contextlib import suppress
 
-# Not on every system; what SQLite itself uses where it is there.
+# fdatasync does not exist on every system. SQLite itself uses it if it exists.
 _to_disk = getattr(os, "fdatasync", os.fsync)
 
 
 class _Shared:
-    """What the threads of a process share of one log: numbers of commits, and up to which they are on disk."""
+    """State of one log, shared by the threads of a process: the number of commits, and how many are on disk."""
 
     def __init__(self) -> None:
         self.count = threading.Lock()
@@ -27,15 +27,15 @@ class _Shared:
 
 
 _shared: dict[str, _Shared] = defaultdict(_Shared)
-# A child of a fork has none of the threads that held the locks.
+# After a fork the child has none of the threads that held these locks.
 os.register_at_fork(after_in_child=_shared.clear)
 
 
 class Log:
     """One connection's view of the write-ahead log. SQLite keeps the file as long as the connection is open.
 
-    It is safe to open and close it beside SQLite: the locks lie on other files. When a checkpoint has begun the log
-    anew meanwhile, it has put the pages on disk before.
+    Opening and closing the file beside SQLite is safe, since SQLite's locks are on other files. If a checkpoint has
+    restarted the log meanwhile, it has put the pages on disk before.
     """
 
     def __init__(self, database: str) -> None:
@@ -44,14 +44,14 @@ class Log:
         self._shared = _shared[database]
 
     def flush(self) -> None:
-        """Returns when everything is on disk that this process has committed. Raises OSError where the disk refuses."""
+        """Return when all commits of this process are on disk. Raise OSError if the disk reports an error."""
         shared = self._shared
         with shared.count:
             shared.committed += 1
             mine = shared.committed
         with shared.turn:
             if shared.on_disk >= mine:
-                return  # whoever was before has waited for this commit too
+                return  # an earlier flush included this commit
             with shared.count:
                 upto = shared.committed
             if self._file < 0:

@@ -1,4 +1,4 @@
-"""Model backends: each turns texts into spans. They know neither Django nor the queue."""
+"""Model backends: each turns texts into spans. They import neither Django nor the queue."""
 
 from models_runtime.backends.base import Backend, BackendError, load
 

@@ -1,6 +1,6 @@
-"""What every backend is: a small Protocol, its one error, and loading by dotted path.
+"""The Protocol of all backends, their error, and loading by dotted path.
 
-A backend turns texts into spans. It knows neither Django nor the queue, so it can be tried, tested and timed alone.
+A backend turns texts into spans. It imports neither Django nor the queue, so it can be tested and timed alone.
 """
 
 import importlib
@@ -14,9 +14,9 @@ from annotations.domain.spans import Span
 
 
 class BackendError(Exception):
-    """A backend can't do what it was asked. `permanent`: trying the same again can't help.
+    """A backend failed. `permanent`: trying again can't help.
 
-    The message is for people and logs: it names settings and choices, never text of a note.
+    The message is shown to people and written to logs. It names settings and choices, never text of a note.
     """
 
     def __init__(self, message: str, *, permanent: bool) -> None:
@@ -26,9 +26,9 @@ class BackendError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much a backend takes at once: a batch ends at so many notes or estimated tokens, and has one note at least.
+    """The largest batch for a backend, in notes and in estimated tokens. A batch has at least one note.
 
-    Memory stays flat by it, and a worker that is lost takes little with it.
+    The limits bound memory, and the work that is lost with a worker.
     """
 
     notes: int = 64
@@ -37,22 +37,22 @@ class Budget:
 
 @runtime_checkable
 class Backend(Protocol):
-    """Proposes spans for texts.
+    """Finds spans in texts.
 
-    Offsets are code points, end-exclusive. The spans of a text are sorted, distinct, inside the text and free of white
-    space at their ends; each carries its source (a rule id, a model's name) and a confidence from 0 to 1, or None.
-    The same texts always give the same spans, in the order of the texts, without a network (but for a server that the
-    administrator listed). Raises BackendError.
-    A backend that takes more or less at once than others has a `budget` (Budget).
+    Offsets are code points, end-exclusive. The spans of a text are sorted, distinct, inside the text and without white
+    space at their ends. Each span has a source (a rule id, a model's name) and a confidence from 0 to 1, or None.
+    The same texts always give the same spans, in the order of the texts. A backend uses no network, except for a server
+    that the administrator listed. A backend with other batch limits than the default has a `budget` (Budget).
+    Raises BackendError.
     """
 
     @property
     def name(self) -> str:
-        """A short word for the kind of backend: `rules`."""
+        """A short name of the backend, such as `rules`."""
 
     @property
     def revision(self) -> str:
-        """Changes whenever the output for some text could change: version, rules or weights, and parameters."""
+        """A string that changes whenever the output can change: version, rules or weights, and parameters."""
 
     @property
     def label_set(self) -> str:
@@ -60,82 +60,82 @@ class Backend(Protocol):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The codes of all labels that a span may carry, sorted."""
+        """The codes of all labels that a span may have, sorted."""
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
         """The spans of each text."""
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The same, one text at a time as they come, for long runs; never reads far ahead."""
+        """The spans of each text, one text at a time. Reads only a bounded number of texts ahead."""
 
 
 def not_installed(error: ImportError) -> BackendError:
-    """What to say, and to do, where a library is missing."""
-    library = (error.name or "a library").partition(".")[0]
-    return BackendError(
-        f"{library} is not installed on this worker; install it with: make setup-models", permanent=True
-    )
+    """The error for a missing library."""
+    library = (error.name or "").partition(".")[0]
+    missing = f"The library “{library}”" if library else "A library"
+    return BackendError(f"{missing} is not installed on this worker. Run “make setup-models” there.", permanent=True)
 
 
 @runtime_checkable
-class Apart(Protocol):
-    """A backend whose notes fail apart from each other, without being read again one by one."""
+class PredictsEach(Protocol):
+    """A backend that returns an error per failed text, so that a failed batch need not be repeated note by note."""
 
     def predict_each(
         self, texts: Sequence[str], check: Callable[[], None] = lambda: None
     ) -> list[list[Span] | BackendError]:
-        """The spans of each text, or what went wrong with it. Raises BackendError where none would fare better.
+        """The spans of each text, or its error. Raises BackendError where every text would fail.
 
-        `check` is called about every second; what it raises ends the reading, and comes out.
+        `check` is called about every second. An exception from it ends the work and is passed on.
         """
 
 
-class Place(Protocol):
-    """Where a network computes. `words` are for people."""
+class Device(Protocol):
+    """The device that a network computes on. `description` is a text for people."""
 
     @property
-    def words(self) -> str: ...
+    def description(self) -> str: ...
 
     def memory(self) -> int:
-        """Bytes at most so far: on a GPU of its tensors, on a CPU of the whole process."""
+        """Peak memory in bytes: of the tensors on a GPU, of the whole process on a CPU."""
 
 
 @runtime_checkable
 class OnDevice(Protocol):
-    """A backend that computes on a GPU where there is one."""
+    """A backend that computes on a GPU, if there is one."""
 
     @property
-    def device(self) -> Place: ...
+    def device(self) -> Device: ...
 
 
 def budget_of(*backends: object) -> Budget:
-    """What these take at once: what each says, or what most do; of several the least."""
+    """The smallest budget of these backends; the default for a backend without one."""
     budgets: list[Budget] = [getattr(backend, "budget", Budget()) for backend in backends]
     return Budget(min(budget.notes for budget in budgets), min(budget.tokens for budget in budgets))
 
 
 def load(dotted_path: str, **params: Any) -> Backend:
-    """The backend that `package.module.Class(**params)` makes, imported on first use; the same one for the same words.
+    """The backend `package.module.Class(**params)`, imported on first use; one object per path and parameters.
 
-    `params` are plain JSON values. Raises BackendError (permanent) for a path or parameters that can't be used.
+    `params` are plain JSON values. Raises BackendError (permanent) for an unusable path or parameters.
     """
     try:
-        words = json.dumps(params, sort_keys=True)
+        encoded = json.dumps(params, sort_keys=True)
     except TypeError:
-        raise BackendError(f"the parameters of {dotted_path} must be plain JSON values", permanent=True) from None
-    return _load(dotted_path, words)
+        raise BackendError(f"The parameters of {dotted_path} must be plain JSON values.", permanent=True) from None
+    return _load(dotted_path, encoded)
 
 
 @cache
-def _load(dotted_path: str, words: str) -> Backend:
+def _load(dotted_path: str, encoded: str) -> Backend:
     module, _, attribute = dotted_path.rpartition(".")
     try:
         factory = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         if isinstance(error, ImportError) and not module.startswith(error.name or module):
             raise not_installed(error) from None
-        raise BackendError(f"there is no backend {dotted_path!r} ({error})", permanent=True) from None
+        raise BackendError(f"There is no backend “{dotted_path}” ({error}).", permanent=True) from None
     try:
-        return cast(Backend, factory(**json.loads(words)))
+        # The type is only known at run time. The registry names classes that follow the Protocol.
+        return cast(Backend, factory(**json.loads(encoded)))
     except TypeError as error:
-        raise BackendError(f"{dotted_path} doesn't take these parameters: {error}", permanent=True) from None
+        raise BackendError(f"{dotted_path} doesn't accept these parameters ({error}).", permanent=True) from None

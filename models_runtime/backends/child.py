@@ -1,6 +1,6 @@
 """`python -m models_runtime.backends.child PARENT train MODULE FILE` or `… check FORMAT=MODULE … FILE`.
 
-The other side of models_runtime.backends.children. A MODULE holds a `LEARNER`.
+The child process that models_runtime.backends.children starts. A MODULE contains a `LEARNER`.
 """
 
 import ctypes
@@ -19,10 +19,10 @@ from typing import Any, Final
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError, not_installed
 from models_runtime.backends.files import format_of
-from models_runtime.backends.learner import Learner, Lesson, Step
+from models_runtime.backends.learner import Learner, Step, TrainingTask
 
 _PR_SET_PDEATHSIG: Final = 1
-# What a file from outside may take to be opened.
+# Limits for opening an uploaded file: address space in bytes, processor time in seconds.
 MOST_MEMORY: Final = 4 << 30
 MOST_SECONDS: Final = 25
 
@@ -30,12 +30,12 @@ Say = Callable[[dict[str, Any]], None]
 
 
 def main(parent: int, act: str, modules: Sequence[str], path: Path) -> None:
-    """Do it and say it in lines of JSON; the last one is the outcome."""
+    """Run the action `act` and write lines of JSON to the parent process; the last line is the result."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before that
+    if os.getppid() != parent:  # the parent died before prctl was called
         return
-    say = _mouth()
+    say = _open_output()
     try:
         say(_learned(modules[0], path, say) if act == "train" else _checked(modules, path))
     except BackendError as error:
@@ -50,8 +50,8 @@ def _learner(module: str) -> Learner:
     return found
 
 
-def _mouth() -> Say:
-    """Says on the pipe that was our output; what a library prints goes nowhere."""
+def _open_output() -> Say:
+    """Keep the pipe to the parent for messages; send what libraries print to stderr, which is discarded."""
     pipe = os.dup(1)
     os.dup2(2, 1)
 
@@ -62,34 +62,34 @@ def _mouth() -> Say:
 
 
 def _learned(module: str, path: Path, say: Say) -> dict[str, Any]:
-    wanted: list[int] = []
-    signal.signal(signal.SIGUSR1, lambda signum, frame: wanted.append(signum))
+    stops: list[int] = []
+    signal.signal(signal.SIGUSR1, lambda signum, frame: stops.append(signum))
     learner = _learner(module)
-    given = map(json.loads, sys.stdin.buffer)
-    options = next(given)
-    notes, unlabelled, held_out = (list(_until_null(given)) for _ in range(3))
+    received = map(json.loads, sys.stdin.buffer)
+    options = next(received)
+    notes, unlabeled, held_out = (list(_until_null(received)) for _ in range(3))
 
-    begun: list[Step] = []
+    sent: list[Step] = []
 
     def report(step: Step) -> None:
-        """Step 0 says how many there are at most; a trainer may report it many times."""
-        if step.iteration or not begun:
-            begun.append(step)
+        """Send a step. Step 0 only says how many steps there are; it is sent once, however often it is reported."""
+        if step.iteration or not sent:
+            sent.append(step)
             say(asdict(step))
 
     checkpoint = options.pop("checkpoint", None)
-    lesson = Lesson(
+    task = TrainingTask(
         notes=list(map(_note, notes)),
-        unlabelled=unlabelled,
+        unlabeled=unlabeled,
         held_out=list(map(_note, held_out)),
         checkpoint=Path(checkpoint) if checkpoint else None,
         report=report,
-        enough=lambda: bool(wanted),
+        should_stop=lambda: bool(stops),
         **options,
     )
-    sha256 = learner.learn(lesson, path)
-    place = learner.place() if learner.place else None
-    return {"sha256": sha256} | ({"device": place.words, "memory": place.memory()} if place else {})
+    sha256 = learner.learn(task, path)
+    device = learner.device() if learner.device else None
+    return {"sha256": sha256} | ({"device": device.description, "memory": device.memory()} if device else {})
 
 
 def _note(value: Any) -> tuple[str, list[Span]]:
@@ -97,9 +97,9 @@ def _note(value: Any) -> tuple[str, list[Span]]:
     return text, [Span(*span) for span in spans]
 
 
-def _until_null(given: Iterator[Any]) -> Iterator[Any]:
-    """The values up to the null that ends them; without one, whoever sent them is gone."""
-    for value in given:
+def _until_null(received: Iterator[Any]) -> Iterator[Any]:
+    """The values up to the null that ends them. Without a null, the parent died: exit."""
+    for value in received:
         if value is None:
             return
         yield value
@@ -107,13 +107,15 @@ def _until_null(given: Iterator[Any]) -> Iterator[Any]:
 
 
 def _checked(modules: Sequence[str], path: Path) -> dict[str, Any]:
-    """The card as its learner reads it, and the format that the file says it has."""
+    """The file's card as read by its learner, with the file's format."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
     known = dict(word.split("=") for word in modules)
     found = format_of(path)
     if found not in known:
-        raise BackendError(f"this file is none of the models that are taken: {', '.join(known)}", permanent=True)
+        raise BackendError(
+            f"This file has no supported model format. Supported formats: {', '.join(known)}.", permanent=True
+        )
     return _learner(known[found]).check(path) | {"format": found}
 
 

@@ -1,7 +1,7 @@
-"""Work of a learned backend in a process of its own: training, and the first look at a file from outside.
+"""Training, and checking uploaded model files, in a child process.
 
-So the process that asks stays free to say it is alive, can stop the work at any moment, and outlives a crash in a
-library's C code. Texts and spans go through a pipe, never onto a command line or into a file.
+The parent process can keep its lease alive, stop the work at any time, and survive a crash in a library's C code. Texts
+and spans go through a pipe, never onto a command line or into a file.
 """
 
 import json
@@ -20,22 +20,23 @@ from annotations.domain.names import bad_character, shown
 from annotations.domain.spans import Span
 from annotations.domain.strict_json import JsonError, read_json, texts_in
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.learner import Outline, TrainingResult
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-# How often the asking process is called back while the child says nothing (seconds).
+# Interval of the callbacks while the child sends nothing (seconds).
 EVERY: Final = 0.5
 CHECK_SECONDS: Final = 30
 CHILD: Final = "models_runtime.backends.child"
-# Which GPU, and where its libraries lie.
+# Variables that select the GPU and its libraries.
 OF_GPUS: Final = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
 STEADY: Final = {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0", "CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
-# Sums in one order, whatever the machine: the same notes give the same weights.
+# With one thread, sums are computed in one order: the same notes give the same weights on every machine.
 ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS")
 
-Told = Callable[[dict[str, Any] | None], bool | None]
-"""Called with each step of a training (a learner.Step's fields), and with None every EVERY seconds between.
+OnStep = Callable[[dict[str, Any] | None], bool | None]
+"""Called with each training step (the fields of a learner.Step), and with None every EVERY seconds between steps.
 
-True: it is enough, the training is to end with what it has learned. What it raises stops the child and comes out.
+Return True to end the training early and keep what it has learned. An exception stops the child and is passed on.
 """
 Notes = Iterable[tuple[str, Sequence[Span]]]
 
@@ -46,30 +47,35 @@ def train(
     path: Path,
     *,
     options: dict[str, Any],
-    unlabelled: Iterable[str],
-    told: Told,
+    unlabeled: Iterable[str],
+    on_step: OnStep,
     held_out: Notes = (),
-) -> dict[str, Any]:
-    """Have the learner of `module` learn from `notes` and write `path`; returns the file's `sha256`.
+) -> TrainingResult:
+    """Train with the learner of `module` on `notes`, write the model to `path`, and return its `sha256`.
 
-    Beside it, for one that may learn on a GPU, `device` in words and `memory` in bytes. `options` are a Lesson's plain
-    fields. Raises BackendError: permanent where it says so itself, else where the child was lost.
+    For a learner that can use a GPU, the result also has `device` (a description) and `memory` (bytes). `options` are
+    the plain fields of a TrainingTask. Raises BackendError, not permanent if the child process was lost.
     """
     with _child("train", module, str(path)) as process:
-        parts = ([options], map(_line, notes), [None], unlabelled, [None], map(_line, held_out), [None])
-        with suppress(BrokenPipeError):  # it has ended; what it said tells why
-            _feed(process.stdin, *parts, told)
-        begun = False
-        for said in _said(process):
-            if said is not None and "error" in said:
-                raise BackendError(str(said["error"]), permanent=bool(said.get("permanent")))
-            if said is not None and "sha256" in said:
-                return said
-            begun = begun or said is not None
-            if told(said) and begun:
+        parts = ([options], map(_line, notes), [None], unlabeled, [None], map(_line, held_out), [None])
+        with suppress(BrokenPipeError):  # the child has ended; its last message says why
+            _feed(process.stdin, *parts, on_step)
+        started = False
+        for message in _messages(process):
+            if message is not None and "error" in message:
+                raise BackendError(str(message["error"]), permanent=bool(message.get("permanent")))
+            if message is not None and "sha256" in message:
+                result = TrainingResult(sha256=str(message["sha256"]))
+                if "device" in message:
+                    result |= {"device": str(message["device"]), "memory": int(message["memory"])}
+                return result
+            started = started or message is not None
+            if on_step(message) and started:
                 process.send_signal(signal.SIGUSR1)
-        told(None)
-        raise BackendError(f"the training process was lost ({_ending(process)})", permanent=False)
+        on_step(None)
+        raise BackendError(
+            f"The training process was lost ({_ending(process)}). Start training again.", permanent=False
+        )
 
 
 def _line(note: tuple[str, Sequence[Span]]) -> Any:
@@ -77,50 +83,57 @@ def _line(note: tuple[str, Sequence[Span]]) -> Any:
     return text, [[span.start, span.end, span.label] for span in spans]
 
 
-def check(modules: Mapping[str, str], path: Path) -> dict[str, Any]:
-    """Have a child open the file with the learner of its format and read a text with it; returns the file's own card.
+def check(modules: Mapping[str, str], path: Path) -> Outline:
+    """Let a child process load a model file and predict a text with it; returns the outline of its card.
 
-    `modules` are the learners by format; the card's `format` says which one it was. Raises BackendError (permanent) for
-    a file that is refused, takes too long, or takes the child down.
+    `modules` gives the learner's module for each format. Raises BackendError (permanent) for a file that is invalid,
+    takes too long to open, or crashes the child.
     """
     with _child("check", *(f"{format}={module}" for format, module in modules.items()), str(path)) as process:
         try:
             out, _ = process.communicate(timeout=CHECK_SECONDS)
         except subprocess.TimeoutExpired:
-            raise BackendError("this file is refused: opening it took too long", permanent=True) from None
+            raise BackendError("This file can't be used: opening it took too long.", permanent=True) from None
         try:
-            said = read_json(out.splitlines()[-1])
+            answer = read_json(out.splitlines()[-1])
         except (IndexError, JsonError):
-            said = None
-        if not process.returncode and said is None:
-            raise BackendError("this file is refused: its card holds what can't be kept", permanent=True)
-        if process.returncode or not isinstance(said, dict):
+            answer = None
+        if not process.returncode and answer is None:
+            raise BackendError("This file can't be used: its card has values that can't be stored.", permanent=True)
+        if process.returncode or not isinstance(answer, dict):
             ending = _ending(process)
-            raise BackendError(f"this file is refused: it is damaged, opening it crashes ({ending})", permanent=True)
-    if "error" in said:
-        raise BackendError(shown(str(said["error"])), permanent=True)
-    # Labels, algorithms, languages: all of a card's texts are names.
-    if bad := next(filter(None, map(bad_character, texts_in(said))), ""):
+            raise BackendError(f"This file can't be used: opening it crashes ({ending}).", permanent=True)
+    if "error" in answer:
+        raise BackendError(shown(str(answer["error"])), permanent=True)
+    # All texts of a card (labels, algorithms, languages) are names, so no special characters are allowed.
+    if bad := next(filter(None, map(bad_character, texts_in(answer))), ""):
         raise BackendError(
-            f"this file is refused: its card holds {bad}, a control character or one that turns the direction of text",
+            f"This file can't be used: its card contains {bad}, a control or text direction character.",
             permanent=True,
         )
-    return said
+    return Outline(
+        label_set=answer["label_set"],
+        algorithm=answer["algorithm"],
+        labels=answer["labels"],
+        notes=answer["notes"],
+        iterations=answer["iterations"],
+        format=answer["format"],
+    )
 
 
 @contextmanager
-def _child(act: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """The child, which is gone afterwards. It gets none of our environment, which holds secrets."""
+def _child(act: str, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start the child process and kill it afterwards. It doesn't inherit the environment, which holds secrets."""
     env = {name: os.environ[name] for name in ("PATH", "TMPDIR", *OF_GPUS) if name in os.environ}
     env |= STEADY | dict.fromkeys(ONE_THREAD, "1")
-    process = subprocess.Popen(  # noqa: S603 - our own module, and paths of ours
-        [sys.executable, "-m", CHILD, str(os.getpid()), act, *words],
+    process = subprocess.Popen(  # noqa: S603 - our own module and paths
+        [sys.executable, "-m", CHILD, str(os.getpid()), act, *arguments],
         cwd=ROOT,
         env=env,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        # Signals to our process group are for us; this child is stopped below, or by our death.
+        # The child must not get signals to our process group: it is killed below, or when this process dies.
         start_new_session=True,
     )
     try:
@@ -129,13 +142,13 @@ def _child(act: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
         process.kill()
         process.wait()
         for pipe in (process.stdin, process.stdout):
-            with suppress(OSError):  # what was still to be written has nobody to read it
+            with suppress(OSError):  # flushing fails if the child no longer reads
                 pipe.close() if pipe else None
 
 
 def _feed(pipe: IO[bytes] | None, *parts: Any) -> None:
-    """One JSON value a line; the asker is told now and then, since reading the notes takes a while as well."""
-    *values, told = parts
+    """Write one JSON value per line, with a callback every 50 values, because reading the notes takes time."""
+    *values, on_step = parts
     assert pipe is not None
     at = 0
     for part in values:
@@ -143,12 +156,12 @@ def _feed(pipe: IO[bytes] | None, *parts: Any) -> None:
             pipe.write(json.dumps(value).encode() + b"\n")
             at += 1
             if at % 50 == 0:
-                told(None)
+                on_step(None)
     pipe.close()
 
 
-def _said(process: "subprocess.Popen[bytes]") -> Iterator[dict[str, Any] | None]:
-    """What the child says, line by line; None whenever it has been silent for a while."""
+def _messages(process: "subprocess.Popen[bytes]") -> Iterator[dict[str, Any] | None]:
+    """The child's messages; None after each EVERY seconds without one."""
     assert process.stdout is not None
     pipe, rest = process.stdout.fileno(), b""
     while True:
@@ -170,9 +183,9 @@ def _ending(process: "subprocess.Popen[bytes]") -> str:
 
 @contextmanager
 def on_disk(chunks: Iterable[bytes]) -> Iterator[Path]:
-    """A file with this content, for as long as it is needed."""
+    """A temporary file with this content."""
     with tempfile.TemporaryDirectory(prefix="deidreview-model-") as folder:
-        path = Path(folder) / "this file"  # as a refusal names it to whoever sent it
+        path = Path(folder) / "This file"  # error messages begin with the file's name
         with path.open("wb") as file:
             for data in chunks:
                 file.write(data)

@@ -1,7 +1,7 @@
-"""Trained models on disk: one zip of our own making, read without running anything that is in it.
+"""Trained models on disk: a zip file that is read without running any code from it.
 
-`card.json` says what it is (its `format` first of all), `lexicon.json` holds what was learned from notes without
-labels, and one more member the weights, in a format that can hold nothing but numbers. Never a pickle.
+`card.json` describes the model, first of all its `format`. `lexicon.json` contains what was learned from notes without
+labels. A third member contains the weights, in a format that holds only numbers, never a pickle.
 """
 
 import hashlib
@@ -18,12 +18,12 @@ CARD: Final = "card.json"
 LEXICON: Final = "lexicon.json"
 BIGGEST: Final = 1 << 30
 BIGGEST_CARD: Final = 1 << 20
-# Notes or iterations: what is more nobody has.
+# Upper limit of the counts of notes and iterations.
 MOST: Final = 10**9
 
 
 def pack(path: Path, members: Mapping[str, bytes]) -> str:
-    """Write a model; returns the sha256 of the file. The same members give the same file."""
+    """Write a model and return the sha256 of its file. The same members give the same file."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
@@ -40,61 +40,64 @@ def digest(path: Path) -> str:
 
 
 def unpack(path: Path, format: str, weights: str) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], bytes]:
-    """The card, the lexicon and the weights (a member's name). Raises BackendError (permanent)."""
+    """The card, the lexicon and the content of the member `weights`. Raises BackendError (permanent)."""
     members = (CARD, LEXICON, weights)
     try:
         with path.open("rb") as file, open_zip(file) as archive:
             sizes = {member.filename: member.file_size for member in archive.infolist()}
             if set(sizes) != set(members):
-                raise refused(path, format, f"it must hold exactly {', '.join(members)}")
+                raise refused(path, format, f"it must contain exactly {', '.join(members)}")
             if sum(sizes.values()) > BIGGEST:
                 raise refused(path, format, "it is larger than 1 GiB when unpacked")
             card, lexicon = (json.loads(archive.read(name)) for name in members[:2])
             content = archive.read(weights)
     except FileNotFoundError:
-        raise BackendError(f"the model {path.name} is not there", permanent=True) from None
+        raise BackendError(f"The model “{path.name}” doesn't exist.", permanent=True) from None
     except TooManyEntries:
-        raise refused(path, format, f"it must hold exactly {', '.join(members)}") from None
+        raise refused(path, format, f"it must contain exactly {', '.join(members)}") from None
     except (OSError, zipfile.BadZipFile, ValueError, RecursionError) as error:
         raise refused(path, format, f"it can't be read ({type(error).__name__})") from None
     if not isinstance(card, dict) or card.get("format") != format:
-        raise refused(path, format, f"its card must say {format}")
+        raise refused(path, format, "its card has another format")
     return card, _lexicon(path, format, lexicon), content
 
 
 def format_of(path: Path) -> str:
-    """What the card says the file is; empty where it says nothing. Raises BackendError (permanent) without a card."""
+    """The format in the file's card; empty if the card has none. Raises BackendError (permanent) without a card."""
     why = "it can't be read"
     try:
         with path.open("rb") as file, open_zip(file) as archive:
-            why = f"it holds no {CARD}"
+            why = f"it contains no {CARD}"
             size = archive.getinfo(CARD).file_size
             why = "its card can't be read"
             card = json.loads(archive.read(CARD)) if size <= BIGGEST_CARD else None
     except (OSError, zipfile.BadZipFile, TooManyEntries, ValueError, RecursionError, KeyError):
-        raise BackendError(f"this file is no model of deidreview: {why}", permanent=True) from None
+        raise BackendError(f"This file is not a deidreview model: {why}.", permanent=True) from None
     return str(card.get("format", ""))[:80] if isinstance(card, dict) else ""
 
 
 def refused(path: Path, format: str, why: str) -> BackendError:
-    return BackendError(f"{path.name} is no {format} model: {why}", permanent=True)
+    """The error for an invalid file. `why` is a clause without a full stop."""
+    return BackendError(f"{path.name} is not a {format} model: {why}.", permanent=True)
 
 
 def check_words(path: Path, format: str, words: Sequence[object], labels: Sequence[object]) -> None:
-    """Raises BackendError unless all are words, and the labels in order and distinct."""
+    """Raise BackendError unless all are strings, and the labels are sorted and distinct."""
     if not all(isinstance(word, str) for word in (*words, *labels)) or list(labels) != sorted(set(map(str, labels))):
-        raise refused(path, format, "its card's labels must be words in order")
+        raise refused(path, format, "names in its card must be texts, labels sorted and distinct")
 
 
 def _lexicon(path: Path, format: str, data: object) -> dict[str, tuple[str, ...]]:
     if not isinstance(data, dict) or not all(isinstance(fields, list) for fields in data.values()):
-        raise refused(path, format, "its lexicon must be words with their fields")
+        raise refused(path, format, "its lexicon must map words to lists of fields")
     return {word: tuple(map(str, fields)) for word, fields in data.items()}
 
 
 def outline(card: Mapping[str, Any]) -> dict[str, Any]:
-    """What a checked file tells of itself: the card's fields that all kinds have. Raises BackendError (permanent)."""
+    """The fields of a card that all formats share. Raises BackendError (permanent) for impossible counts."""
     if not all(type(card[name]) is int and 0 <= card[name] < MOST for name in ("notes", "iterations")):
-        raise BackendError("this file is refused: its card's counts must be whole numbers from 0", permanent=True)
-    words = {name: card[name][:40] for name in ("label_set", "algorithm")}
-    return words | {name: card[name] for name in ("labels", "notes", "iterations")}
+        raise BackendError(
+            "This file can't be used: the counts in its card must be whole numbers from 0.", permanent=True
+        )
+    shortened = {name: card[name][:40] for name in ("label_set", "algorithm")}
+    return shortened | {name: card[name] for name in ("labels", "notes", "iterations")}

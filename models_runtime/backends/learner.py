@@ -1,26 +1,45 @@
-"""What a learned backend's own process can do: learn a lesson, and look at a file from outside."""
+"""What the child process of a trainable backend does: train a model, and check an uploaded file."""
 
 import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NotRequired, TypedDict
 
 from annotations.domain.spans import Span
-from models_runtime.backends.base import Place
+from models_runtime.backends.base import Device
 
-# Read with a model that comes from outside, so that weights that crash the reader do it in the child.
+# Predicted with an uploaded model, so that weights that crash the backend do so in the child process.
 SAMPLE: Final = "Name: Anna Bianchi\nNHC: 2748903. Ingreso: 12/03/2021.\nIl dott. Rossi, a Torino: 54 anni.\n" * 3
 
 Note = tuple[str, Sequence[Span]]
 
 
+class TrainingResult(TypedDict):
+    """Result of a training: hash of the model file, description of the device, peak memory in bytes."""
+
+    sha256: str
+    device: NotRequired[str]
+    memory: NotRequired[int]
+
+
+class Outline(TypedDict):
+    """The fields of a model file's card that all formats share."""
+
+    label_set: str
+    algorithm: str
+    labels: list[str]
+    notes: int
+    iterations: int
+    format: str
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One iteration of `most`: its loss, and the F1 of exact spans on the notes held out, where it is known by then.
+    """One of `most` iterations: its loss, and the F1 of exact spans on the held-out notes, if it was computed.
 
-    `adapting`: it is an epoch of learning the language of the notes, before any label; counted apart.
+    `adapting`: an epoch of language pre-training, before any label is learned. These epochs are counted separately.
     """
 
     iteration: int
@@ -31,19 +50,19 @@ class Step:
 
 
 Report = Callable[[Step], None]
-"""Told of every step. What it raises stops the training, and nothing is written."""
+"""Called with every step. An exception stops the training, and nothing is written."""
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """What there is to learn from, and how.
+class TrainingTask:
+    """What to learn from, and how.
 
-    `unlabelled` are the project's other notes; `held_out` are only ever scored on. `checkpoint` is a file of the
-    learner's own: what it leaves there, a later attempt at the same lesson goes on from. `enough()` turns true when
-    somebody wants the training to end with what it has learned so far. `base` is what a learner that needs some begins
-    with: a folder of weights, or a model of its own kind. `adapt`: for so many epochs it learns the language of the
-    texts first, those without labels included. `grouping`: so many sentences are one sequence, for a learner that
-    reads by sentences; 0: its own choice.
+    `unlabeled`: the project's other notes. `held_out`: notes that are only used for scoring. `checkpoint`: a file in
+    which the learner keeps its progress; a later attempt at the same task continues from it. `should_stop()`: true as
+    soon as somebody wants to end the training with what it has learned. `base`: starting weights, for learners that
+    need them: a folder of weights, or a model of the same format. `adapt`: number of epochs of language pre-training,
+    which also uses the unlabeled notes. `grouping`: number of sentences in one sequence, for learners that group
+    sentences; 0 is the learner's default.
     """
 
     notes: Sequence[Note]
@@ -54,43 +73,43 @@ class Lesson:
     base: str = ""
     adapt: int = 0
     grouping: int = 0
-    unlabelled: Sequence[str] = ()
+    unlabeled: Sequence[str] = ()
     held_out: Sequence[Note] = ()
     checkpoint: Path | None = None
     report: Report = field(default=lambda step: None)
-    enough: Callable[[], bool] = field(default=lambda: False)
+    should_stop: Callable[[], bool] = field(default=lambda: False)
 
 
-def lesson_key(lesson: Lesson, *more: str) -> str:
-    """A sha256 over everything that a training depends on: another lesson never goes on from this one's checkpoint.
+def task_key(task: TrainingTask, *more: str) -> str:
+    """A sha256 over everything that a training depends on, so that a checkpoint is only used for the same task.
 
-    `more`: what the learner adds, such as its settings and the versions of its libraries.
+    `more`: what the learner adds, such as its hyperparameters and the versions of its libraries.
     """
     notes = [
-        [[text, [[span.start, span.end, span.label] for span in spans]] for text, spans in side]
-        for side in (lesson.notes, lesson.held_out)
+        [[text, [[span.start, span.end, span.label] for span in spans]] for text, spans in part]
+        for part in (task.notes, task.held_out)
     ]
-    said = [
+    parts = [
         *notes,
-        list(lesson.unlabelled),
-        lesson.label_set,
-        lesson.algorithm,
-        lesson.language,
-        lesson.base,
-        lesson.adapt,
-        lesson.grouping,
+        list(task.unlabeled),
+        task.label_set,
+        task.algorithm,
+        task.language,
+        task.base,
+        task.adapt,
+        task.grouping,
         *more,
     ]
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Learner:
-    """`learn(lesson, path)` writes the model and returns its sha256; `check(path)` opens one and returns its card.
+    """`learn(task, path)` writes the model and returns its sha256. `check(path)` loads a model and returns its card.
 
-    Both raise BackendError. `place()`: where it learned, for one that may do so on a GPU.
+    Both raise BackendError. `device()`: the device that it trains on, for a learner that can use a GPU.
     """
 
-    learn: Callable[[Lesson, Path], str]
+    learn: Callable[[TrainingTask, Path], str]
     check: Callable[[Path], dict[str, Any]]
-    place: Callable[[], Place] | None = None
+    device: Callable[[], Device] | None = None

@@ -1,4 +1,4 @@
-"""Calibrating a backend: how often its spans are right at each confidence, by a gold version. Read note by note."""
+"""Calibrate a backend: measure with a gold version how often its spans are correct at each confidence."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,20 +14,20 @@ from annotations.core.events import record
 from annotations.core.progress import Progress, silent
 from annotations.domain.calibration import Curves, Outcomes, TooFew, fitted, fold_of
 from annotations.domain.spans import Span as DomainSpan
-from annotations.domain.splits import Side
+from annotations.domain.splits import Split
 from annotations.gold.services.splitting import patient_key
 from annotations.jobs.runner import Claim
 from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote, Project, Span, User, Verb
 from annotations.scores.selectors import label_words
 from models_runtime.core.combining import models_behind
-from models_runtime.core.gold_notes import sides_of
+from models_runtime.core.gold_notes import training_notes
 from models_runtime.models import Calibration, Run, TrainedModel
 
 BATCH = 250
 
 
 def run(claim: Claim) -> dict[str, Any]:
-    """Calibrate by a run. Repeating is safe: nothing stands before the last transaction."""
+    """Calibrate with a run. Safe to repeat, because only the last transaction stores results."""
     row = Run.objects.select_related("project", "author", "model").get(pk=claim.params["run_id"])
     begun = erasures_of(row.project_id)
     version = GoldVersion.objects.get(project=row.project, number=claim.params["gold"])
@@ -43,30 +43,35 @@ def run(claim: Claim) -> dict[str, Any]:
 
 
 def calibration_by(run: Run, version: GoldVersion, *, progress: Progress = silent) -> Calibration:
-    """What a run's spans say beside a gold version, not kept yet. Raises ServiceError where they are too few."""
-    reading = _Reading(run, version)
-    for done, total in reading.all():
+    """Calibrate with a run and a gold version, without storing the result. Raises ServiceError `notes` or `spans`."""
+    counting = _Counting(run, version)
+    for done, total in counting.count_all():
         progress(done, total)
-    if not reading.notes:
+    if not counting.notes:
         raise ServiceError(
             gettext(
-                "no note of gold version %(number)s counts: the run has read none of them, or its "
-                "model learned from them, or they are its test side"
+                "No note of gold version %(number)s can be used. The run has not processed them, its model was "
+                "trained on them, or they are in the test split. Choose another version."
             )
             % {"number": version.number},
             code="notes",
         )
     made = calibration_of(
-        reading.outcomes, version, backend=run.backend, revision=run.revision, model=run.model, notes=reading.notes
+        counting.outcomes,
+        version,
+        backend=run.backend,
+        revision=run.revision,
+        model=run.model,
+        notes=counting.notes,
     )
-    made.run, made.own_spans, made.left_out = run, reading.own, dict(reading.left_out)
+    made.run, made.own_spans, made.left_out = run, counting.own, dict(counting.left_out)
     return made
 
 
 def calibration_of(
     outcomes: Outcomes, version: GoldVersion, *, backend: str, revision: str, model: TrainedModel | None, notes: int
 ) -> Calibration:
-    """A calibration that is not kept yet. Raises ServiceError where there are too few spans."""
+    """Fit a calibration, without storing it. Raises ServiceError `spans` if there are too few spans."""
     try:
         found = fitted(outcomes)
     except TooFew as error:
@@ -86,7 +91,7 @@ def calibration_of(
 
 
 def keep(made: Calibration, actor: User | None) -> None:
-    """In the caller's transaction; runs of this backend and revision that start from now on go by it."""
+    """Store a calibration in the caller's transaction. New runs of the same backend and revision use it."""
     made.created_by = actor
     made.save(force_insert=True)
     record(
@@ -98,7 +103,7 @@ def keep(made: Calibration, actor: User | None) -> None:
 
 
 def newest(project: Project, backend: str, revision: str) -> Calibration | None:
-    """The calibration that runs of this backend and revision go by."""
+    """Return the calibration that new runs of this backend and revision use."""
     rows = Calibration.objects.filter(project=project, backend=backend, revision=revision, withdrawn_at=None)
     return rows.order_by("-pk").first()
 
@@ -108,8 +113,8 @@ def curves_of(row: Calibration | None) -> Curves | None:
 
 
 @dataclass
-class _Reading:
-    """The run's spans counted, a batch of notes at a time. `own` gold spans were taken over from the run."""
+class _Counting:
+    """Counts the run's correct and incorrect spans. `own` counts gold spans that were copied from the run."""
 
     run: Run
     version: GoldVersion
@@ -118,8 +123,8 @@ class _Reading:
     own: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def all(self) -> Iterator[tuple[int, int]]:
-        """Counts; says after each batch how many notes of how many are done."""
+    def count_all(self) -> Iterator[tuple[int, int]]:
+        """Count all notes. After each batch, yield the number of counted notes and of all notes."""
         learned = {note for model in models_behind(self.run) for note in learned_from(model)}
         self._merged = label_words(self.version.project).merged
         total = GoldVersionNote.objects.filter(version=self.version).count()
@@ -129,13 +134,13 @@ class _Reading:
             batch = list(rows.values_list("document_id", "split", "document__patient_id", "document__name")[:BATCH])
             if not batch:
                 return
-            self.left_out["test"] += sum(split == Side.TEST for _, split, *_ in batch)
-            self.left_out["learned"] += sum(pk in learned and split != Side.TEST for pk, split, *_ in batch)
+            self.left_out["test"] += sum(split == Split.TEST for _, split, *_ in batch)
+            self.left_out["learned"] += sum(pk in learned and split != Split.TEST for pk, split, *_ in batch)
             self._count(
                 {
                     pk: fold_of(patient_key(patient, name))
                     for pk, split, patient, name in batch
-                    if split != Side.TEST and pk not in learned
+                    if split != Split.TEST and pk not in learned
                 }
             )
             done, last = done + len(batch), batch[-1][0]
@@ -154,42 +159,41 @@ class _Reading:
         ):
             label = self._merged.get(code, code)
             right = (start, end, label) in gold[note_of[pk]]
-            said = confidence if raw is None else raw
-            self.outcomes.add(label, said, right=right, fold=folds[note_of[pk]])
+            self.outcomes.add(label, confidence if raw is None else raw, right=right, fold=folds[note_of[pk]])
 
     def _gold(self, notes: list[int]) -> dict[int, set[tuple[int, int, str]]]:
         found: dict[int, set[tuple[int, int, str]]] = {}
-        word = f"{self.run.author.kind}:{self.run.author.name}"
+        own = f"{self.run.author.kind}:{self.run.author.name}"
         rows = GoldVersionNote.objects.filter(version=self.version, document__in=notes)
         for note, spans in rows.values_list("document_id", "spans"):
             found[note] = {(start, end, self._merged.get(code, code)) for start, end, code, _ in spans}
-            self.own += sum((made or {}).get("from") == word for *_, made in spans)
+            self.own += sum((provenance or {}).get("from") == own for *_, provenance in spans)
         return found
 
 
 class HeldOut:
-    """Hears what a model says of the notes that its training held out, in the order of their ids."""
+    """Counts a model's correct and incorrect spans in the hold-out of its training, in the order of note ids."""
 
     def __init__(self, documents: Sequence[int]) -> None:
         self.outcomes = Outcomes()
         rows = Document.objects.filter(pk__in=documents).values_list("pk", "patient_id", "name")
-        whose = {pk: patient_key(patient, name) for pk, patient, name in rows}
-        self._folds = [fold_of(whose[pk]) for pk in documents if pk in whose]
+        patient_of = {pk: patient_key(patient, name) for pk, patient, name in rows}
+        self._folds = [fold_of(patient_of[pk]) for pk in documents if pk in patient_of]
 
-    def __call__(self, at: int, found: Iterable[DomainSpan], gold: Iterable[DomainSpan]) -> None:
-        """The note at place `at`: spans found and gold spans."""
-        there = {(span.start, span.end, span.label) for span in gold}
+    def __call__(self, index: int, found: Iterable[DomainSpan], gold: Iterable[DomainSpan]) -> None:
+        """Count the predicted spans of the note at `index`."""
+        in_gold = {(span.start, span.end, span.label) for span in gold}
         for span in found:
-            right = (span.start, span.end, span.label) in there
-            self.outcomes.add(span.label, span.confidence, right=right, fold=self._folds[at])
+            right = (span.start, span.end, span.label) in in_gold
+            self.outcomes.add(span.label, span.confidence, right=right, fold=self._folds[index])
 
 
 def learned_from(model: TrainedModel | None) -> set[int]:
-    """The notes that a model is known to have learned from: how sure it is there says nothing about other notes."""
+    """Return the notes that a model was trained on. Its confidence there says nothing about other notes."""
     if model is None or model.gold_version is None:
         return set()
     held_out = model.card.get("held_out_notes")
     if held_out is None:
-        return set(sides_of(model.gold_version).train)
-    rows = GoldVersionNote.objects.filter(version=model.gold_version).exclude(split=Side.TEST)
+        return set(training_notes(model.gold_version).train)
+    rows = GoldVersionNote.objects.filter(version=model.gold_version).exclude(split=Split.TEST)
     return set(rows.values_list("document_id", flat=True)) - set(held_out)

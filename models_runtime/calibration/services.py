@@ -1,4 +1,4 @@
-"""Calibrations: asked for, found, described, taken out of use. The work itself is models_runtime.calibration.jobs."""
+"""Start, find, describe and withdraw calibrations. The work itself is in models_runtime.calibration.jobs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,35 +13,41 @@ from annotations.core.progress import Progress, silent
 from annotations.domain.calibration import Curve
 from annotations.jobs.services.starting import once
 from annotations.models import Author, GoldVersion, Job, Project, User, Verb
-from annotations.scores.services.scoring import asked
+from annotations.scores.services.scoring import score_request
 from models_runtime.calibration.jobs import calibration_by, keep
 from models_runtime.models import Calibration, Run
 
-# A curve as points: from so many raw confidences.
+# The number of points by which commands print a curve.
 POINTS = 21
 
 
-def calibration_wish(
+def run_and_gold(
     project: Project, *, gold: int, author_id: int | None = None, name: str = ""
 ) -> tuple[Run, GoldVersion]:
-    """The run (by its author, or by its name) and the version. Raises ServiceError with the choices."""
-    wish = asked(project, version=gold, author_id=author_id, author=f"{Author.Kind.RUN}:{name}" if name else "")
-    run = Run.objects.filter(author=wish.author).select_related("project", "author", "model").first()
+    """Find the run, by author or name, and the gold version. Raises ServiceError, with the choices in its message."""
+    wanted = score_request(
+        project, version=gold, author_id=author_id, author=f"{Author.Kind.RUN}:{name}" if name else ""
+    )
+    run = Run.objects.filter(author=wanted.author).select_related("project", "author", "model").first()
     if run is None:
         raise ServiceError(
-            _("%(name)s was not read by a backend here, so there is nothing to calibrate") % {"name": wish.author.name},
+            _("%(name)s is not a run of a backend in this project, so it can't be calibrated. Choose a run.")
+            % {"name": wanted.author.name},
             code="run",
         )
     if not run.revision:
-        raise ServiceError(_("the run %(name)s has not read a note yet") % {"name": run.author.name}, code="run")
-    if wish.reference.version is None:
-        raise ServiceError(_("confidences are calibrated by a frozen gold version: name its number"), code="version")
-    return run, wish.reference.version
+        raise ServiceError(
+            _("The run “%(name)s” has not processed any note yet. Wait until it has.") % {"name": run.author.name},
+            code="run",
+        )
+    if wanted.reference.version is None:
+        raise ServiceError(_("Calibration needs a frozen gold version. Enter its number."), code="version")
+    return run, wanted.reference.version
 
 
 def calibrate(*, project: Project, run: str, gold: int, actor: User | None, progress: Progress = silent) -> Calibration:
-    """Calibrate here and now. Raises ServiceError, where there are too few spans as well."""
-    row, version = calibration_wish(project, gold=gold, name=run)
+    """Calibrate in this process. Raises ServiceError, also if there are too few spans."""
+    row, version = run_and_gold(project, gold=gold, name=run)
     made = calibration_by(row, version, progress=progress)
     with transaction.atomic():
         keep(made, actor)
@@ -49,22 +55,22 @@ def calibrate(*, project: Project, run: str, gold: int, actor: User | None, prog
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A backend's calibration in use; `applies`: it is of this very revision, so that the next run goes by it."""
+class CalibrationInUse:
+    """A backend's newest calibration. `applies` tells whether it is for the current revision, so that runs use it."""
 
     row: Calibration
     applies: bool
 
 
-def standing(project: Project, backend: str, revision: str) -> Standing | None:
-    """The calibration for this revision; else the newest of another one, which isn't applied; None without any."""
+def calibration_in_use(project: Project, backend: str, revision: str) -> CalibrationInUse | None:
+    """Return the calibration for this revision, else the newest for another revision, which is not applied."""
     rows = Calibration.objects.filter(project=project, backend=backend, withdrawn_at=None).select_related("run__author")
     row = rows.filter(revision=revision).order_by("-pk").first() or rows.order_by("-pk").first()
-    return Standing(row, row.revision == revision) if row else None
+    return CalibrationInUse(row, row.revision == revision) if row else None
 
 
 def withdraw(*, calibration: Calibration, actor: User | None) -> None:
-    """Take it out of use: the one before it, or none, is gone by. Runs that went by it keep their confidences."""
+    """Withdraw a calibration. New runs use the previous one, if any. Existing runs keep their confidence."""
     with transaction.atomic():
         changed = Calibration.objects.filter(pk=calibration.pk, withdrawn_at=None).update(withdrawn_at=timezone.now())
         if changed:
@@ -77,7 +83,7 @@ def withdraw(*, calibration: Calibration, actor: User | None) -> None:
 
 
 def summary(row: Calibration) -> dict[str, Any]:
-    """What commands print of a calibration."""
+    """Return a calibration as commands print it."""
     before, after = row.figures["before"], row.figures["after"]
     curves = {"": row.curves["pool"]} | row.curves["labels"]
     return {
@@ -104,12 +110,12 @@ def summary(row: Calibration) -> dict[str, Any]:
 
 
 def _points(values: list[float]) -> list[list[float]]:
-    """The curve of these parameters as [raw, calibrated]; that of all labels stands under the empty name."""
+    """Return the curve with these parameters as points [raw, calibrated]."""
     curve, steps = Curve(*values), POINTS - 1
     return [[at / steps, round(curve(at / steps), 4)] for at in range(POINTS)]
 
 
 def start_calibration(*, project: Project, author_id: int, gold: int, actor: User, token: str = "") -> Job:
-    """Start calibrating a backend by a run of it and a gold version. Raises ServiceError."""
-    run, version = calibration_wish(project, gold=gold, author_id=author_id)
+    """Start the job that calibrates a backend with a run and a gold version. Raises ServiceError."""
+    run, version = run_and_gold(project, gold=gold, author_id=author_id)
     return once("calibrate", project, {"run_id": run.pk, "gold": version.number}, actor, token)

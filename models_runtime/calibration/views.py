@@ -1,4 +1,4 @@
-"""Calibrations: how far a backend's confidences can be taken at their word, and the buttons that make and end one."""
+"""Pages of calibrations: one calibration, starting and withdrawing it."""
 
 from itertools import zip_longest
 from typing import Any
@@ -11,17 +11,19 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import sentence
-from annotations.core.requests import Request, number
+from annotations.core.refusals import reasons, refuse
+from annotations.core.requests import Request
+from annotations.jobs.tokens import form_token
 from annotations.models import Author
 from annotations.notes.selectors.in_context import LabelLook, label_looks
+from models_runtime.calibration.forms import CalibrationForm
 from models_runtime.calibration.services import start_calibration, withdraw
 from models_runtime.models import Calibration, Run
 
 
 @require_safe
 def calibration(request: Request, slug: str, pk: int) -> HttpResponse:
-    """One calibration: the reliability plot, its groups, and label by label."""
+    """Show one calibration: the reliability diagram, its groups, and figures by label."""
     access = enter(request.user, slug, Can.READ_NOTES)
     row = _calibration_of(access, pk)
     looks = label_looks(access.project)
@@ -41,31 +43,36 @@ def _look(looks: dict[str, LabelLook], line: dict[str, Any]) -> LabelLook:
 
 @require_POST
 def calibration_start(request: Request, slug: str) -> HttpResponse:
-    """POST `author` (the run's), `gold` (a version's number) and a `token` that marks the form."""
+    """Start the job. POST `author` (of the run), `gold` (number of a version) and a `token` of the form."""
     access = enter(request.user, slug, Can.MANAGE)
-    author = number(request.POST, "author") or 0
-    try:
-        job = start_calibration(
-            project=access.project,
-            author_id=author,
-            gold=number(request.POST, "gold") or 0,
-            actor=access.user,
-            token=request.POST.get("token", "")[:36],
-        )
-    except ServiceError as error:
-        messages.error(request, sentence(error))
-        run = Run.objects.filter(project=access.project, author=author, author__kind=Author.Kind.RUN).first()
-        return redirect("run", slug, run.pk) if run else redirect("runs", slug)
-    return redirect("job", slug, job.pk)
+    form = CalibrationForm(request.POST)
+    if form.is_valid():
+        try:
+            job = start_calibration(
+                project=access.project,
+                author_id=form.cleaned_data["author"],
+                gold=form.cleaned_data["gold"],
+                actor=access.user,
+                token=form_token(request),
+            )
+            return redirect("job", slug, job.pk)
+        except ServiceError as error:
+            refuse(form, error, {"version": "gold"})
+    # The form is on a run's page, which belongs to a higher feature. So errors are shown as messages on that page.
+    for reason in reasons(form):
+        messages.error(request, reason)
+    author = form.cleaned_data.get("author")
+    run = Run.objects.filter(project=access.project, author=author, author__kind=Author.Kind.RUN).first()
+    return redirect("run", slug, run.pk) if run else redirect("runs", slug)
 
 
 @require_POST
 def calibration_withdraw(request: Request, slug: str, pk: int) -> HttpResponse:
-    """Out of use: runs from now on go by the one before it, or by none."""
+    """Withdraw a calibration. New runs use the previous one, if any."""
     access = enter(request.user, slug, Can.MANAGE)
     row = _calibration_of(access, pk)
     withdraw(calibration=row, actor=access.user)
-    messages.success(request, _("The calibration is out of use."))
+    messages.success(request, _("The calibration was withdrawn."))
     return redirect("calibration", slug, row.pk)
 
 

@@ -22,5 +22,5 @@ class ComparingConfig(AppConfig):
         )
         from annotations.core import navigation, offers
 
-        navigation.extend("runs", "runs_compare", "compare_places")
+        navigation.extend("runs", "runs_compare", "compare_spans")
         offers.offer("scores.actions", "comparing/offers/scores.html", position=10)

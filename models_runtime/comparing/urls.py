@@ -5,5 +5,5 @@ from models_runtime.comparing import views
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/runs/compare/", views.runs_compare, name="runs_compare"),
     path("projects/<slug:slug>/runs/compare/start", views.compare_start, name="compare_start"),
-    path("projects/<slug:slug>/runs/compare/places", views.compare_places, name="compare_places"),
+    path("projects/<slug:slug>/runs/compare/spans", views.compare_spans, name="compare_spans"),
 ]

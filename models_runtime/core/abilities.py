@@ -1,6 +1,6 @@
-"""What a machine lacks for a backend. Workers say it with every heartbeat: they may have what the web process lacks.
+"""The libraries and weights that a machine lacks for a backend. No library is imported, and no weights are opened.
 
-It is looked for, never loaded: no library is imported, no weights are opened.
+Workers report this with every heartbeat, because their machines may have other libraries than the web process.
 """
 
 import json
@@ -15,11 +15,11 @@ from models_runtime.core.registry import BACKENDS, SET_UP, TRAINABLE, BackendKin
 
 LIBRARY, WEIGHTS = "library", "weights"
 Lacks = dict[str, str]
-"""What is lacking, by a backend's or a trainable kind's key: LIBRARY or WEIGHTS."""
+"""LIBRARY or WEIGHTS by the key of a backend or trainable kind."""
 
 
 def lacking(kind: BackendKind | TrainableKind) -> str:
-    """LIBRARY, WEIGHTS, or empty where this machine has all of it."""
+    """Return LIBRARY or WEIGHTS, or an empty string if this machine has both."""
     if not installed(kind):
         return LIBRARY
     if isinstance(kind, BackendKind) and kind.weights:
@@ -30,7 +30,7 @@ def lacking(kind: BackendKind | TrainableKind) -> str:
 
 
 def lacks_here() -> Lacks:
-    """Of every kind that lacks something on this machine."""
+    """Return what this machine lacks, for every kind that lacks something."""
     kinds: dict[str, BackendKind | TrainableKind] = {**BACKENDS, **SET_UP, **TRAINABLE}
     return {key: lack for key, kind in kinds.items() if (lack := lacking(kind))}
 
@@ -41,15 +41,15 @@ def _at_start() -> str:
 
 
 def report(redis: Any, worker_key: str, *, seconds: int) -> None:
-    """For a worker's heartbeat: what its machine lacked when it started. `redis` is a connection or a pipeline."""
+    """Report with a worker's heartbeat what its machine lacked at the start. `redis` is a connection or a pipeline."""
     redis.set(_name(worker_key), _at_start(), ex=seconds)
 
 
 def reports(queue: str) -> list[Lacks]:
-    """What the living workers of a queue lack, one entry each. Raises RedisError."""
+    """Return what each living worker of a queue lacks. Raises RedisError."""
     keys = [_name(key) for key in worker_keys(queue)]
     found: list[Any] = list(connection().mget(keys)) if keys else []
-    return [json.loads(said) for said in found if said]
+    return [json.loads(text) for text in found if text]
 
 
 def _name(worker_key: str) -> str:
@@ -57,7 +57,8 @@ def _name(worker_key: str) -> str:
 
 
 def remedy(kind: BackendKind | TrainableKind, lack: str) -> str:
-    """What to do about it, in plain words."""
+    """Say what is missing and what to do."""
     if lack == WEIGHTS and isinstance(kind, BackendKind):
-        return _("Weights missing: put them in %(folder)s") % {"folder": settings.DATA_DIR / "weights" / kind.weights}
-    return _("It needs the library %(name)s: make setup-models") % {"name": kind.needs}
+        folder = settings.DATA_DIR / "weights" / kind.weights
+        return _("The weights are missing. Copy them to %(folder)s.") % {"folder": folder}
+    return _("The library %(name)s is missing. Install it with “make setup-models”.") % {"name": kind.needs}

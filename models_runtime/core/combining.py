@@ -1,6 +1,6 @@
-"""An ensemble at work: members that are backends read the notes, those that are runs have read them already.
+"""Execute ensembles: members that are backends annotate the notes, members that are runs have annotated them already.
 
-So does a merged list of runs, which is no vote: its members are runs alone.
+A merged list of runs is executed in the same way. It is not a vote, and all its members are runs.
 """
 
 import hashlib
@@ -24,66 +24,66 @@ from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.core.registry import ENSEMBLE, MERGED
 from models_runtime.models import OF_MODEL, Run, TrainedModel
 
-Read = Callable[[Sequence[Document]], list[list[DomainSpan]]]
+Predict = Callable[[Sequence[Document]], list[list[DomainSpan]]]
 
 
 class Combined:
-    """An ensemble with members that are runs: each of `readers` gives its member's reading of a batch of notes."""
+    """An ensemble with members that are runs. Each of `predictors` returns one member's spans for a batch of notes."""
 
-    def __init__(self, votes: "Votes | Merging", readers: Sequence[Read], budget: Budget) -> None:
-        self._votes, self._readers, self.budget = votes, readers, budget
+    def __init__(self, votes: "Votes | Merging", predictors: Sequence[Predict], budget: Budget) -> None:
+        self._votes, self._predictors, self.budget = votes, predictors, budget
         self.revision = votes.revision
 
-    def read(self, notes: Sequence[Document]) -> list[list[DomainSpan]]:
-        """The outcome for each note."""
-        return self._votes.outcomes([read(notes) for read in self._readers])
+    def predict(self, notes: Sequence[Document]) -> list[list[DomainSpan]]:
+        """Return the ensemble's spans for each note."""
+        return self._votes.outcomes([predict(notes) for predict in self._predictors])
 
 
 def combined(row: Run) -> EnsembleBackend | Combined:
-    """The ensemble that a run's row describes, with each member's revision noted in `row.params`.
+    """Make the ensemble of a run, and store each member's revision in `row.params`.
 
-    Raises ServiceError, LookupError and BackendError as its members do.
+    Raises ServiceError, LookupError and BackendError, as loading its members does.
     """
-    project, asked = row.project, row.params["members"]
+    project, wanted = row.project, row.params["members"]
     codes, _ = accepted_labels(project)
-    sources = [_author(project, each) if "author" in each else _backend(project, each["backend"]) for each in asked]
+    sources = [_author(project, each) if "author" in each else _backend(project, each["backend"]) for each in wanted]
     revisions = [_revision(source) for source in sources]
-    row.params |= {"members": [each | {"revision": said} for each, said in zip(asked, revisions, strict=True)]}
+    row.params |= {"members": [each | {"revision": one} for each, one in zip(wanted, revisions, strict=True)]}
     if row.params["method"] == MERGED:
         return _merged(sources, revisions, codes)
     method = Method(row.params["method"])
-    members = [Member(each["name"], float(each.get("weight", 1.0))) for each in asked]
+    members = [Member(each["name"], float(each.get("weight", 1.0))) for each in wanted]
     backends = [source for source in sources if not isinstance(source, Author)]
     if len(backends) == len(sources):
         return EnsembleBackend(members, backends, method=method, label_set=project.label_set.key, codes=codes)
     votes = Votes(members, revisions, method=method, codes=codes)
-    return Combined(votes, [_reader(source) for source in sources], budget_of(*sources))
+    return Combined(votes, [_predictor(source) for source in sources], budget_of(*sources))
 
 
 class Merging:
-    """Makes one list of what the runs called `names` propose, each span with who proposed it."""
+    """Merges the suggestions of the runs `names` into one list; each span names the runs that suggested it."""
 
     def __init__(self, names: Sequence[str], revisions: Sequence[str], codes: Mapping[str, str]) -> None:
         self._names, self._codes = list(names), codes
-        said = json.dumps([list(pair) for pair in zip(names, revisions, strict=True)])
-        self.revision = f"1-{MERGED}-{hashlib.sha256(said.encode()).hexdigest()[:16]}"
+        members = json.dumps([list(pair) for pair in zip(names, revisions, strict=True)])
+        self.revision = f"1-{MERGED}-{hashlib.sha256(members.encode()).hexdigest()[:16]}"
 
     def outcomes(self, columns: Sequence[Sequence[Sequence[DomainSpan]]]) -> list[list[DomainSpan]]:
-        """The list for each note; `columns[i]` holds what the i-th run proposes in each."""
+        """Return the merged list for each note; `columns[i]` has the suggestions of the i-th run for each note."""
         return [
-            [*merge(self._names, [renamed(reading, self._codes) for reading in readings])]
-            for readings in zip(*columns, strict=True)
+            [*merge(self._names, [renamed(annotation_set, self._codes) for annotation_set in annotation_sets])]
+            for annotation_sets in zip(*columns, strict=True)
         ]
 
 
 def _merged(sources: Sequence[Backend | Author], revisions: Sequence[str], codes: Mapping[str, str]) -> Combined:
     authors = [source for source in sources if isinstance(source, Author)]
     merging = Merging([author.name for author in authors], revisions, codes)
-    return Combined(merging, [_reader(author) for author in authors], budget_of(*authors))
+    return Combined(merging, [_predictor(author) for author in authors], budget_of(*authors))
 
 
 def models_behind(run: Run) -> list[TrainedModel]:
-    """The trained models that a run's proposals come from: its own, or those of an ensemble's members, through runs."""
+    """List the trained models that a run's suggestions come from: its own model, or those of its members."""
     if run.model is not None:
         return [run.model]
     members = run.params.get("members", []) if run.backend == ENSEMBLE else []
@@ -102,9 +102,9 @@ def _revision(source: Backend | Author) -> str:
     return f"run-{source.pk}" + (f"-{run.revision}" if run else "")
 
 
-def _reader(source: Backend | Author) -> Read:
+def _predictor(source: Backend | Author) -> Predict:
     if isinstance(source, Author):
-        return lambda notes: _kept(source, notes)
+        return lambda notes: _stored(source, notes)
     return lambda notes: source.predict([note.text for note in notes])
 
 
@@ -114,21 +114,21 @@ def _backend(project: Project, key: str) -> Backend:
     rows = TrainedModel.objects.filter(project=project, pk=key.removeprefix(OF_MODEL))
     model = rows.select_related("project__label_set").first()
     if model is None:
-        raise ServiceError(gettext("a member of this ensemble is gone; start a new run without it"), code="model")
+        raise ServiceError(
+            gettext("A model of this ensemble no longer exists. Start a new run without this model."), code="model"
+        )
     return load_model(model)
 
 
 def _author(project: Project, params: dict[str, Any]) -> Author:
     author = Author.objects.filter(project=project, pk=params["author"]).first()
     if author is None:
-        raise ServiceError(
-            gettext("a run that is a member of this ensemble is gone; start a new one without it"), code="run"
-        )
+        raise ServiceError(gettext("A run of this ensemble no longer exists. Start a new run without it."), code="run")
     return author
 
 
-def _kept(author: Author, notes: Sequence[Document]) -> list[list[DomainSpan]]:
-    """What the run's readings of these notes say, by one query."""
+def _stored(author: Author, notes: Sequence[Document]) -> list[list[DomainSpan]]:
+    """Return the run's stored spans for these notes, by one query."""
     found: defaultdict[int, list[DomainSpan]] = defaultdict(list)
     rows = Span.objects.filter(
         annotation_set__author=author,

@@ -1,4 +1,4 @@
-"""What a training reads: the notes to learn from, the notes held out to score with, the project's other notes."""
+"""Input of a training: the notes to learn from, the hold-out for scoring, and the project's other notes."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,16 +8,16 @@ from typing import Final
 from django.db.models import Count
 
 from annotations.domain.spans import Span
-from annotations.domain.splits import Patient, Side, split_patients
+from annotations.domain.splits import Patient, Split, split_patients
 from annotations.gold.services.splitting import patient_key
 from annotations.models import Document, GoldVersion, GoldVersionNote
 from annotations.scores.selectors import label_words
 
-# A version without a split of its own: always the same one, so that two models of it can be compared.
+# The split of a version that is not split itself: always the same, so that two models of it can be compared.
 SEED: Final = "hold-out"
-SHARES: Final = {Side.TRAIN: 80, Side.DEV: 20, Side.TEST: 0}
+SHARES: Final = {Split.TRAIN: 80, Split.DEV: 20, Split.TEST: 0}
 BATCH: Final = 200
-# Header words are learned from so many other notes and characters at most.
+# Header words are learned from at most this many other notes and characters.
 OTHERS: Final = 5_000
 OTHERS_CHARACTERS: Final = 20_000_000
 
@@ -25,8 +25,11 @@ Note = tuple[str, list[Span]]
 
 
 @dataclass(frozen=True)
-class Sides:
-    """Document ids. `seed` is what split them; `of_version`: the version's own split, whose test side is in neither."""
+class TrainingNotes:
+    """Document ids of the training notes and the hold-out. `seed` is the seed of their split.
+
+    `of_version` tells whether this is the version's own split; its test notes are in neither list.
+    """
 
     train: list[int]
     hold_out: list[int]
@@ -34,41 +37,43 @@ class Sides:
     of_version: bool
 
 
-def sides_of(version: GoldVersion, language: str = "") -> Sides:
-    """The version's train and dev side; without a split (or a dev side), one fifth is held out by patient.
+def training_notes(version: GoldVersion, language: str = "") -> TrainingNotes:
+    """Return the version's train and dev notes. Without dev notes or a split, hold out one fifth by patient.
 
-    With a `language`, the notes in it on either side: nobody changes sides by it.
+    With a `language`, only notes in it are returned; the split of the others does not change.
     """
-    sides = _sides(version)
+    notes = _training_notes(version)
     if not language:
-        return sides
-    spoken = _speaking(version, language)
-    train, hold_out = ([pk for pk in side if pk in spoken] for side in (sides.train, sides.hold_out))
-    return replace(sides, train=train, hold_out=hold_out)
+        return notes
+    in_language = _notes_in(version, language)
+    train, hold_out = ([pk for pk in ids if pk in in_language] for ids in (notes.train, notes.hold_out))
+    return replace(notes, train=train, hold_out=hold_out)
 
 
-def _sides(version: GoldVersion) -> Sides:
+def _training_notes(version: GoldVersion) -> TrainingNotes:
     rows = list(
         GoldVersionNote.objects.filter(version=version)
         .order_by("document_id")
         .values_list("document_id", "document__patient_id", "document__name", "split")
     )
     if version.split_seed:
-        rows = [row for row in rows if row[3] in (Side.TRAIN, Side.DEV)]
-        if any(side == Side.DEV for *_, side in rows):
-            train, dev = ([pk for pk, *_, side in rows if side == wanted] for wanted in (Side.TRAIN, Side.DEV))
-            return Sides(train, dev, version.split_seed, of_version=True)
-    whose = {pk: patient_key(patient_id, name) for pk, patient_id, name, _ in rows}
+        rows = [row for row in rows if row[3] in (Split.TRAIN, Split.DEV)]
+        if any(split == Split.DEV for *_, split in rows):
+            train, dev = ([pk for pk, *_, split in rows if split == wanted] for wanted in (Split.TRAIN, Split.DEV))
+            return TrainingNotes(train, dev, version.split_seed, of_version=True)
+    patient_of = {pk: patient_key(patient_id, name) for pk, patient_id, name, _ in rows}
     counts: dict[str, int] = {}
-    for key in whose.values():
+    for key in patient_of.values():
         counts[key] = counts.get(key, 0) + 1
     chosen = split_patients([Patient(key, notes) for key, notes in counts.items()], seed=SEED, shares=SHARES)
-    train, dev = ([pk for pk, key in whose.items() if chosen[key] is wanted] for wanted in (Side.TRAIN, Side.DEV))
-    return Sides(train, dev, SEED, of_version=False)
+    train, dev = (
+        [pk for pk, key in patient_of.items() if chosen[key] is wanted] for wanted in (Split.TRAIN, Split.DEV)
+    )
+    return TrainingNotes(train, dev, SEED, of_version=False)
 
 
 def gold_notes(version: GoldVersion, documents: Sequence[int]) -> Iterator[Note]:
-    """Texts with their gold spans, by growing id; merged labels as what they became."""
+    """Yield texts with their gold spans, by ascending id. Merged labels are replaced by the labels they became."""
     merged = label_words(version.project).merged
     for at in range(0, len(documents), BATCH):
         notes = GoldVersionNote.objects.filter(version=version, document__in=documents[at : at + BATCH])
@@ -77,13 +82,16 @@ def gold_notes(version: GoldVersion, documents: Sequence[int]) -> Iterator[Note]
 
 
 def language_of(version: GoldVersion) -> str:
-    """The language of most of the version's notes (`it`); of those that name none, the project's. May be empty."""
+    """Return the language of most of the version's notes, such as `it`. May be empty.
+
+    Notes without a language count as notes in the project's language.
+    """
     counted = languages_of(version)
     return max(sorted(counted), key=lambda language: counted[language], default="")
 
 
 def languages_of(version: GoldVersion) -> dict[str, int]:
-    """How many of the version's notes are in each language; those that name none are in the project's."""
+    """Count the version's notes by language. Notes without a language count as notes in the project's language."""
     rows = GoldVersionNote.objects.filter(version=version).order_by().values_list("document__language")
     counted: Counter[str] = Counter()
     for language, count in rows.annotate(count=Count("id")):
@@ -91,16 +99,17 @@ def languages_of(version: GoldVersion) -> dict[str, int]:
     return dict(counted)
 
 
-def _speaking(version: GoldVersion, language: str) -> set[int]:
+def _notes_in(version: GoldVersion, language: str) -> set[int]:
     rows = GoldVersionNote.objects.filter(version=version)
     named = ["", language] if language == version.project.language else [language]
     return set(rows.filter(document__language__in=named).values_list("document_id", flat=True))
 
 
 def other_notes(version: GoldVersion, newest: int) -> Iterator[str]:
-    """Texts of the project's notes that are not in the version: up to OTHERS of those that were there at the start.
+    """Yield texts of up to OTHERS notes of the project that are not in the version.
 
-    `newest` is the highest id then, so that a training which begins again reads the same.
+    Only notes up to the id `newest` are read: the highest id when the training started, so that a repeated training
+    reads the same notes.
     """
     inside = GoldVersionNote.objects.filter(version=version).values("document")
     rows = Document.objects.filter(project=version.project_id, pk__lte=newest).exclude(pk__in=inside)

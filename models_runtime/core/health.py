@@ -1,4 +1,4 @@
-"""Whether a backend could read a note now: a worker alive on its queue, with the library and the weights it takes."""
+"""Whether a backend can run now: whether a worker of its queue is alive and has the library and the weights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Health:
-    """`words` say what is missing and what to do; empty where it is ready."""
+    """The state of a backend. `message` says what is missing and what to do; empty if the backend is ready."""
 
     state: State
-    words: str = ""
+    message: str = ""
 
     @property
     def name(self) -> str:
-        """The state in a word or two."""
+        """The name of the state."""
         return {
             State.READY: _("Ready"),
             State.LIBRARY: _("Library missing"),
@@ -39,18 +39,18 @@ class Health:
             State.LABELS: _("Labels missing"),
             State.NO_SERVER: _("No server"),
             State.NO_WORKER: _("No worker"),
-            State.UNKNOWN: _("Not known"),
+            State.UNKNOWN: _("Unknown"),
         }[self.state]
 
 
 class Workers:
-    """The workers of each queue, asked once for a page or a command."""
+    """The workers of each queue, queried once for a page or a command."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[Lacks] | None] = {}
 
     def of(self, queue: str) -> Sequence[Lacks] | None:
-        """What each living worker lacks; None where Redis does not answer."""
+        """Return what each living worker lacks, or None if Redis doesn't answer."""
         if queue not in self._known:
             try:
                 self._known[queue] = reports(queue)
@@ -59,19 +59,19 @@ class Workers:
         return self._known[queue]
 
     def health(self, key: str, kind: BackendKind | TrainableKind, queue: str) -> Health:
-        """Of the backend or trainable kind `key`. One worker that has all of it is enough."""
+        """Return the state of the backend or trainable kind `key`. One worker that has everything is enough."""
         alive = self.of(queue)
         here = lacking(kind)
         if alive is None:
-            words = _("The queue (Redis) does not answer, so it is not known whether a worker could run it.")
-            return Health(State.UNKNOWN, _joined(words, remedy(kind, here) if here else ""))
+            unknown = _("The queue (Redis) does not answer, so it is unknown whether a worker can run this backend.")
+            return Health(State.UNKNOWN, _joined(unknown, remedy(kind, here) if here else ""))
         if not alive:
             return Health(State.NO_WORKER, _joined(missing(queue), remedy(kind, here) if here else ""))
-        lacks = [said.get(key, "") for said in alive]
+        lacks = [report.get(key, "") for report in alive]
         if "" in lacks:
             return Health(State.READY)
-        words = _("A worker sees it when it starts again.")
-        return Health(State.WEIGHTS if WEIGHTS in lacks else State.LIBRARY, _joined(remedy(kind, lacks[0]), words))
+        restart = _("Then restart the worker.")
+        return Health(State.WEIGHTS if WEIGHTS in lacks else State.LIBRARY, _joined(remedy(kind, lacks[0]), restart))
 
 
 def _joined(*sentences: str) -> str:

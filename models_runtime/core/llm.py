@@ -1,4 +1,4 @@
-"""Language models for jobs: the backend of a run, the answers kept for it, and what it cost."""
+"""Language models for jobs: the backend of a run, stored answers, and costs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,13 +17,13 @@ from models_runtime.backends.llm.params import Params, read_params
 from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.llm.servers import Server
 from models_runtime.core.registry import LLM, backend_kind
-from models_runtime.core.rooms import SharedRoom
+from models_runtime.core.server_capacity import SharedCapacity
 from models_runtime.core.usage import Bill
 from models_runtime.models import LlmAnswer, Run
 
 
 def llm_backend(row: Run) -> Backend:
-    """The backend that a run was asked for: its prompt and labels are those of the run's start. Raises ServiceError."""
+    """Make the backend of a run, with the prompt and labels from when the run was started. Raises ServiceError."""
     params, server = asked_for(row.params)
     bill = Bill(row, server.price)
     backend: Backend = load(backend_kind(LLM).factory)(
@@ -33,23 +33,28 @@ def llm_backend(row: Run) -> Backend:
         params=params,
         prompt=row.params["prompt"],
         answers=KeptAnswers(row.project, bill),
-        room=room_of(server),
+        capacity=capacity_of(server),
         meter=bill,
     )
     return backend
 
 
-def room_of(server: Server) -> SharedRoom | None:
-    """What workers share of a server; a folder is read in each worker's own process, one note at a time."""
-    return None if server.folder else SharedRoom(server)
+def capacity_of(server: Server) -> SharedCapacity | None:
+    """Return the request limit that workers share for a server, or None for a model in a folder.
+
+    Each worker loads a model from a folder itself and annotates one note at a time with it.
+    """
+    return None if server.folder else SharedCapacity(server)
 
 
 def asked_for(given: dict[str, Any]) -> tuple[Params, Server]:
-    """Parameters as they stand on this machine. Raises ServiceError where its server is listed no more."""
+    """Return the parameters and the server. Raises ServiceError `server` if the server is no longer listed."""
     try:
         params = read_params(given, settings.LLM_SERVERS)
     except ValueError as error:
-        raise ServiceError(_("this worker can't ask for it: %(error)s") % {"error": error}, code="server") from error
+        raise ServiceError(
+            _("This worker can't use the language model. %(error)s") % {"error": error}, code="server"
+        ) from error
     return params, settings.LLM_SERVERS[params.server]
 
 
@@ -58,7 +63,7 @@ def label_words(rows: Sequence[Sequence[str]]) -> list[LabelWord]:
 
 
 class _Kept:
-    """What models answered, kept in the database for a project, under hashes; together with what it cost."""
+    """Answers of models, stored in the database for a project under hashes, together with their costs."""
 
     def __init__(self, project: Project, bill: Bill) -> None:
         self._project = project
@@ -69,10 +74,10 @@ class _Kept:
         return rows.values_list("found", flat=True).first()
 
     def _keep(self, key: str, text: str, found: Any) -> None:
-        """Under the note that has this text. One that was erased in the meantime keeps nothing; its answer cost."""
+        """Store an answer with the note that has this text. If the note was erased meanwhile, only record the cost."""
         notes = Document.objects.filter(project=self._project, sha256=text_sha256(text))
         with transaction.atomic():
-            # Held, so that the note can't be erased before the answer is there to go with it.
+            # The lock keeps the note from being erased before its answer is stored; an erasure then deletes both.
             hold(self._project.pk)
             note = notes.values_list("pk", flat=True).first()
             if note is not None:
@@ -83,7 +88,7 @@ class _Kept:
 
 
 class KeptAnswers(_Kept):
-    """Places that were found (models_runtime.backends.llm.kept.Answers)."""
+    """Stored spans (models_runtime.backends.llm.cache.AnswerCache)."""
 
     def find(self, key: str) -> list[tuple[int, int, str]] | None:
         found = self._found(key)
@@ -94,7 +99,7 @@ class KeptAnswers(_Kept):
 
 
 class KeptVerdicts(_Kept):
-    """Verdicts by number."""
+    """Stored verdicts of judges, by number of the question."""
 
     def find(self, key: str) -> dict[str, str] | None:
         found: dict[str, str] | None = self._found(key)

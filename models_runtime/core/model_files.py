@@ -1,4 +1,4 @@
-"""Trained models as files for a worker: out of the database into a cache, checked by their sha256, and loaded."""
+"""Load trained models for a worker: copy their files from the database to a cache and check their SHA-256."""
 
 import hashlib
 import os
@@ -18,23 +18,23 @@ from annotations.models import Project
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.backends.base import Backend, BackendError, load
 from models_runtime.core import pipelines, weights
-from models_runtime.core.foreign import foreign_named
-from models_runtime.core.registry import FOREIGN, PIPELINE, TAGGER, backend_kind, trainable_kind
+from models_runtime.core.external import external_model_named
+from models_runtime.core.registry import EXTERNAL, PIPELINE, TAGGER, backend_kind, trainable_kind
 from models_runtime.models import TrainedModel
 
-# What a killed worker left half-written goes after this long (seconds).
+# Incomplete files of killed workers are deleted after this time (seconds).
 LEFT = 3600
-# In a run's params: which of the models of others it is.
+# The parameter of a run that names its external model.
 NAMED_BY = {PIPELINE: "pipeline", TAGGER: "folder"}
 HOMES = {PIPELINE: lambda: pipelines.home(), TAGGER: lambda: weights.home()}
 
 
 def load_model(model: TrainedModel) -> Backend:
-    """The backend that a ready model is. Raises ServiceError where it can't run in its project, and BackendError."""
+    """Load a trained model as a backend. Raises ServiceError if its project can't run it, and BackendError."""
     backend = load(trainable_kind(model.backend).factory, path=str(cached(model)))
     if missing := missing_labels(model, backend.labels):
         raise ServiceError(
-            gettext("the model %(name)s has labels that this project lacks: %(missing)s")
+            gettext("The model “%(name)s” has labels that this project doesn't have: %(missing)s.")
             % {"name": model.name, "missing": missing},
             code="labels",
         )
@@ -42,36 +42,41 @@ def load_model(model: TrainedModel) -> Backend:
 
 
 def load_backend(key: str, project: Project, params: dict[str, Any]) -> Backend:
-    """A backend that needs no model of the project's. Raises LookupError, BackendError."""
-    if key in FOREIGN:
-        return _foreign(key, project, params)
+    """Load a backend that needs no trained model of the project. Raises LookupError and BackendError."""
+    if key in EXTERNAL:
+        return _external(key, project, params)
     backend: Backend = load_factory(backend_kind(key).factory)(label_set=project.label_set.key, **params)
     return backend
 
 
-def _foreign(key: str, project: Project, params: dict[str, Any]) -> Backend:
+def _external(key: str, project: Project, params: dict[str, Any]) -> Backend:
     name = params[NAMED_BY[key]]
-    found = foreign_named(key, name)
+    found = external_model_named(key, name)
     if found is None:
         home = HOMES[key]()
-        raise BackendError(f"this worker's machine has no {NAMED_BY[key]} {name}; put it in {home}", permanent=True)
+        raise BackendError(
+            f"The worker's machine has no {NAMED_BY[key]} “{name}”. Copy it to {home} there.", permanent=True
+        )
     labels, label_set = params["labels"], project.label_set.key
     return load(backend_kind(key).factory, path=found.path, labels=labels, label_set=label_set)
 
 
 def missing_labels(model: TrainedModel, labels: tuple[str, ...] | list[str]) -> str:
-    """The model's labels that its project lacks, in words; empty where it lacks none."""
+    """List the labels that the model's project doesn't have, separated by commas. Empty if it has all."""
     accepted, _ = accepted_labels(model.project)
     return ", ".join(label for label in labels if label not in accepted)
 
 
 def cached(model: TrainedModel) -> Path:
-    """The model's file on this machine. Raises ServiceError where there is none any more."""
+    """Return the model's file on this machine, copied from the database if necessary.
+
+    Raises ServiceError `model` if the model is not ready or its file is damaged.
+    """
     stored = model.stored_file
     if model.state != TrainedModel.State.READY or stored is None:
         raise ServiceError(
-            gettext("the model %(name)s can't be run; it is: %(get_state_display)s")
-            % {"name": model.name, "get_state_display": model.get_state_display().lower()},
+            gettext("The model “%(name)s” can't be run. Its state is: %(state)s.")
+            % {"name": model.name, "state": model.get_state_display().lower()},
             code="model",
         )
     folder = settings.DATA_DIR / "models"
@@ -88,7 +93,9 @@ def cached(model: TrainedModel) -> Path:
                 file.write(data)
         if _sha256(written) != stored.sha256:
             raise ServiceError(
-                gettext("the stored file of the model %(name)s is damaged") % {"name": model.name}, code="model"
+                gettext("The stored file of the model “%(name)s” is damaged. Train the model again.")
+                % {"name": model.name},
+                code="model",
             )
         written.replace(path)
     finally:
@@ -102,11 +109,11 @@ def _sha256(path: Path) -> str:
 
 
 def _prune(folder: Path) -> None:
-    """Weights of retired models go from here too."""
+    """Delete incomplete files, and files of models that are no longer ready, from the cache."""
     ready = TrainedModel.objects.filter(state=TrainedModel.State.READY)
     kept = set(ready.values_list("stored_file__sha256", flat=True))
     for path in folder.iterdir():
         with suppress(OSError):
-            left = path.name.startswith("part-") and path.stat().st_mtime < time.time() - LEFT
-            if left or (path.suffix == ".zip" and path.stem not in kept):
+            incomplete = path.name.startswith("part-") and path.stat().st_mtime < time.time() - LEFT
+            if incomplete or (path.suffix == ".zip" and path.stem not in kept):
                 path.unlink()

@@ -1,4 +1,4 @@
-"""What a trained model may be called."""
+"""Names of trained models."""
 
 from django.utils.translation import gettext as _
 
@@ -12,19 +12,21 @@ LONGEST = 80
 
 
 def good_model_name(name: str) -> str:
-    """The name without white space around it. Raises ServiceError for one that can't be, or that means a backend."""
+    """Return the name without surrounding white space. Raises ServiceError if it is invalid or reserved."""
     name = good_name(name)
     if not name or len(name) > LONGEST:
-        raise ServiceError(_("a model's name has 1 to %(longest)s characters") % {"longest": LONGEST}, code="name")
+        raise ServiceError(
+            _("The name of a model must have 1 to %(longest)s characters.") % {"longest": LONGEST}, code="name"
+        )
     if name in (*BACKENDS, ENSEMBLE, *SET_UP) or name.startswith(("model:", "run:")):
         raise ServiceError(
-            _("%(name)s already means a backend; choose another name") % {"name": repr(name)}, code="name"
+            _("“%(name)s” is reserved for a backend or a run. Choose another name.") % {"name": name}, code="name"
         )
     return name
 
 
 def free_name(project: Project, stem: str) -> str:
-    """`stem-1`, or the next number that no model of the project has, be it in use or not."""
+    """Return `stem-1`, or `stem` with the next number that no model of the project has, retired models included."""
     used = set(TrainedModel.objects.filter(project=project).values_list("name", flat=True))
     number = 1
     while f"{stem}-{number}" in used:
@@ -34,5 +36,5 @@ def free_name(project: Project, stem: str) -> str:
 
 def taken(name: str) -> ServiceError:
     return ServiceError(
-        _("a model of the name %(name)s exists already; choose another") % {"name": repr(name)}, code="exists"
+        _("A model with the name “%(name)s” already exists. Choose another name.") % {"name": name}, code="exists"
     )

@@ -1,6 +1,6 @@
-"""What reads notes and what learns here: one line each, the code behind it loaded on first use.
+"""Registry of backends and of trainable kinds of models. Their code is imported on first use.
 
-Words are marked here and translated where they are shown.
+Texts are marked for translation here and translated where they are shown.
 """
 
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from django.utils.translation import gettext_noop as _
 
 @dataclass(frozen=True)
 class BackendKind:
-    """One backend. `factory(label_set=KEY, **params)` makes it; the path is imported by workers, on first use.
+    """One backend. `factory(label_set=KEY, **params)` makes it; workers import this path on first use.
 
-    `needs` is the library that workers must have for it, as a module's name; empty where every install has it.
-    `weights` is the folder that must hold its weights, below DEIDREVIEW_DATA/weights; empty where it has none.
-    `queue`: of which kind of worker its runs are: cpu, gpu, llm.
+    `needs` is the module of a library that workers need for it; empty if every installation has it.
+    `weights` is the folder of its weights in DEIDREVIEW_DATA/weights; empty if it has none.
+    `queue` is the queue of its runs: cpu, gpu or llm.
     """
 
     title: str
@@ -35,85 +35,87 @@ BACKENDS: dict[str, BackendKind] = {
 }
 
 
-# Not in the list: it is made of members, so it can't be run by its name alone (models_runtime.runs.services.ensembles).
+# Not in BACKENDS: an ensemble needs a choice of members (models_runtime.runs.services.ensembles).
 ENSEMBLE = "ensemble"
 
 
-# The one method of an ensemble that is no vote: all that its members, finished runs, propose (domain.merging).
+# The only method of an ensemble that is not a vote: the suggestions of all its members, finished runs (domain.merging).
 MERGED = "merged"
 
 
-# Nor this: it is a pipeline of this machine, and a map of its labels (models_runtime.runs.services.foreign).
+# Not in BACKENDS: a pipeline on this machine needs a mapping of its labels (models_runtime.runs.services.external).
 PIPELINE = "spacy-pipeline"
 
 
 PIPELINE_KIND = BackendKind(
     title=_("spaCy pipelines"),
     factory="models_runtime.backends.spacy_pipeline.backend.PipelineBackend",
-    description=_("Pipelines of others: installed packages, and folders in DEIDREVIEW_DATA/pipelines."),
+    description=_("Pipelines trained elsewhere: installed packages, and folders in DEIDREVIEW_DATA/pipelines."),
     needs="spacy",
 )
 
 
-# Nor this: a transformer of somebody else's in a folder of this machine, and a map of its labels.
+# Not in BACKENDS: a transformer in a folder of this machine needs a mapping of its labels.
 TAGGER = "token-classification"
 
 
 TAGGER_KIND = BackendKind(
     title=_("Transformers"),
     factory="models_runtime.backends.token_classification.backend.TokenClassificationBackend",
-    description=_("Models of others that label tokens: folders in DEIDREVIEW_DATA/weights, safetensors only."),
+    description=_("Token classifiers trained elsewhere: folders in DEIDREVIEW_DATA/weights, safetensors only."),
     queue="gpu",
     needs="transformers",
 )
 
 
-# Not in the list either: it wants a server and a model, so it has a form of its own (models_runtime.runs.services.llm).
+# Not in BACKENDS: a language model needs a server and a model, so it has its own form (runs.services.llm).
 LLM = "llm"
 
 
 LLM_KIND = BackendKind(
     title=_("Language model"),
     factory="models_runtime.backends.llm.backend.LlmBackend",
-    description=_("A model on a server that the administrator listed, or in a folder of a worker's machine."),
+    description=_("A model on a server that the administrator listed, or in a folder on a worker's machine."),
     queue="llm",
     needs="openai",
 )
 
 
-# No backends, as they read nothing: language models that judge what others made of a note, and what they are shown.
+# Language models that judge the spans of others, and the questions that they are asked. These are not backends.
 JUDGE = "models_runtime.backends.llm.judging.LlmJudge"
 
 
 CASE = "models_runtime.backends.llm.judging.Case"
 
 
-# Backends that are set up on pages of their own.
+# Backends with their own start page.
 SET_UP = {LLM: LLM_KIND, PIPELINE: PIPELINE_KIND, TAGGER: TAGGER_KIND}
 
 
-# Of these: what others made, with labels of their own.
-FOREIGN = (PIPELINE, TAGGER)
+# Backends that run models which were trained elsewhere, with other labels.
+EXTERNAL = (PIPELINE, TAGGER)
 
 
 def backend_kind(name: str) -> BackendKind:
-    """The backend called `name`. Raises LookupError naming the choices."""
+    """Return the backend with this name. Raises LookupError, with the choices in its message."""
     try:
         return SET_UP[name] if name in SET_UP else BACKENDS[name]
     except KeyError:
-        raise LookupError(f"unknown backend {name!r}; there are: {', '.join(sorted(BACKENDS))}") from None
+        raise LookupError(f"There is no backend “{name}”. Choose one of: {', '.join(sorted(BACKENDS))}.") from None
 
 
 @dataclass(frozen=True)
 class TrainableKind:
-    """A kind of model that learns here. `factory(path=FILE)` loads a trained one; `child` is run with `python -m`.
+    """A kind of model that can be trained. `factory(path=FILE)` loads a trained model; `child` is run with `python -m`.
 
-    `algorithms` by key, the default first. `format` is what its files say they are. `needs`: as a BackendKind's.
-    `by_epoch`: it is scored after each, goes on from the last one after a kill, and can end early with what it has;
-    the others begin again after a kill, which gives the same model.
-    `queue`: of its trainings, and of its models' runs. `based`: it begins with a folder of DATA_DIR/weights, or with a
-    model of its kind. `adapts`: how it can learn the notes' language first, labels aside; empty where it can't.
-    `grouped`: it reads up to 32 sentences as one (002).
+    `algorithms` maps keys to names, the default first. `format` is the name of its file format. `needs` is as for
+    BackendKind. `queue` is the queue of its trainings and of its models' runs.
+
+    `by_epoch`: the model is scored after each epoch, continues from the last epoch after a kill, and can stop early.
+    Other kinds start again after a kill, which gives the same model.
+    `based`: the training starts from a folder in DATA_DIR/weights, or from a model of the same kind.
+    `adapts`: how the model can first learn the language of the notes without labels; empty if it can't.
+    `grouped`: up to 32 sentences are read as one sequence (Catelli 2021).
     """
 
     title: str
@@ -136,8 +138,8 @@ TRAINABLE: dict[str, TrainableKind] = {
         child="models_runtime.backends.crf.child",
         format="deidreview-crf-1",
         algorithms={
-            "lbfgs": _("L-BFGS: the best model, in minutes"),
-            "ap": _("Averaged perceptron: nearly as good, in a fraction of the time"),
+            "lbfgs": _("L-BFGS: best model, takes minutes"),
+            "ap": _("Averaged perceptron: almost as good, much faster"),
         },
     ),
     "spacy": TrainableKind(
@@ -146,8 +148,8 @@ TRAINABLE: dict[str, TrainableKind] = {
         child="models_runtime.backends.spacy_ner.child",
         format="deidreview-spacy-1",
         algorithms={
-            "cnn": _("Convolution over tokens: a second opinion of another kind, in some ten minutes"),
-            "quick": _("The same in fewer epochs: nearly as good, in less than half the time"),
+            "cnn": _("Convolutional network: takes about ten minutes"),
+            "quick": _("Convolutional network, fewer epochs: almost as good, in less than half the time"),
         },
         needs="spacy",
         by_epoch=True,
@@ -158,13 +160,13 @@ TRAINABLE: dict[str, TrainableKind] = {
         child="models_runtime.backends.bilstm_crf.child",
         format="deidreview-bilstm-crf-1",
         algorithms={
-            "bilstm": _("Recurrent network with a CRF: a third opinion; half an hour on a CPU, minutes on a GPU"),
-            "quick": _("The same in fewer epochs"),
+            "bilstm": _("Recurrent network with a CRF: takes half an hour on a CPU, minutes on a GPU"),
+            "quick": _("Recurrent network with a CRF, fewer epochs"),
         },
         needs="torch",
         by_epoch=True,
         queue="gpu",
-        adapts=_("guessing the next character"),
+        adapts=_("predicting the next character"),
         grouped=True,
     ),
     "transformer": TrainableKind(
@@ -173,27 +175,30 @@ TRAINABLE: dict[str, TrainableKind] = {
         child="models_runtime.backends.token_classification.child",
         format="deidreview-transformer-1",
         algorithms={
-            "weighted": _("Fine-tuned from weights at hand, rare labels weighing more; wants a GPU"),
-            "plain": _("The same, every token weighing alike"),
-            "fresh": _("For small weights that know nothing yet: a high rate, many epochs"),
+            "weighted": _("Fine-tuning with more weight on rare labels; needs a GPU"),
+            "plain": _("Fine-tuning with equal weight on every token; needs a GPU"),
+            "fresh": _("Small untrained weights: high learning rate, many epochs"),
         },
         needs="transformers",
         by_epoch=True,
         queue="gpu",
         based=True,
-        adapts=_("filling gaps"),
+        adapts=_("predicting masked tokens"),
     ),
 }
 
 
 def trainable_kind(name: str) -> TrainableKind:
-    """The trainable kind called `name`. Raises LookupError naming the choices."""
+    """Return the trainable kind with this name. Raises LookupError, with the choices in its message."""
     try:
         return TRAINABLE[name]
     except KeyError:
-        raise LookupError(f"unknown kind of model {name!r}; there are: {', '.join(TRAINABLE)}") from None
+        raise LookupError(f"There is no type of model “{name}”. Choose one of: {', '.join(TRAINABLE)}.") from None
 
 
 def installed(kind: BackendKind | TrainableKind) -> bool:
-    """Whether this machine has what the kind needs; looked for, never imported. A worker elsewhere may have it."""
+    """Return whether this machine has the library that the kind needs, without importing it.
+
+    A worker on another machine may have the library even if this machine doesn't.
+    """
     return not kind.needs or find_spec(kind.needs) is not None

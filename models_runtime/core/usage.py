@@ -1,4 +1,4 @@
-"""What is asked of language models, written down with every answer: a worker that is killed takes no cost with it."""
+"""Requests and costs of language models, recorded with every answer, so that a killed worker loses no costs."""
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
@@ -9,15 +9,18 @@ from models_runtime.models import Judge, LlmUsage, Run
 
 
 class Bill(Meter):
-    """The meter of a run or a judge. No lease guards it: what was asked was asked, whoever has the job by now."""
+    """The meter of a run or a judge. It needs no lease: every request counts, even if another worker has the job now.
+
+    `payer` is the run or judge, `price` the price of its model.
+    """
 
     def __init__(self, payer: Run | Judge, price: Price | None) -> None:
         super().__init__()
-        self._whose = {"run" if isinstance(payer, Run) else "judge": payer}
+        self._payer = {"run" if isinstance(payer, Run) else "judge": payer}
         self._price = price
 
     def record(self) -> None:
-        """Add the counts to the payer's row. What can't be written is counted on, for the next time."""
+        """Add the counts to the payer's row. If that fails, keep them for the next call."""
         counts = self.take()
         if not counts:
             return
@@ -30,7 +33,7 @@ class Bill(Meter):
 
     def _add(self, counts: dict[str, int]) -> None:
         price = self._price
-        row = self._whose | {"currency": price.currency if price else ""}
+        row = self._payer | {"currency": price.currency if price else ""}
         cost = price.of(counts.get("tokens_in", 0), counts.get("tokens_out", 0)) if price else None
         known = {name: counts[name] for name in LlmUsage.COUNTS if name in counts}
         more = {name: F(name) + count for name, count in known.items()} | (
@@ -40,5 +43,5 @@ class Bill(Meter):
             if not LlmUsage.objects.filter(**row).update(**more):
                 with transaction.atomic():
                     LlmUsage.objects.create(**row, **known, cost=cost)
-        except IntegrityError:  # another worker's first answer was a moment faster
+        except IntegrityError:  # Another worker has just created the row.
             LlmUsage.objects.filter(**row).update(**more)

@@ -1,8 +1,8 @@
-"""Folders of transformers' weights under DATA_DIR/weights: looked at from outside, no library imported.
+"""Find the folders with weights of transformers in DATA_DIR/weights. No library is imported.
 
-A training begins with any of them; one that labels tokens already can be run as it is. What the Hugging Face Hub's own
-client fetched into there (`hf download ORG/NAME --cache-dir DATA_DIR/weights`) is called by its id; nothing is fetched
-from here.
+A training can start from any of them. Weights that already label tokens can also be run without training. A folder
+that the client of the Hugging Face Hub made (`hf download ORG/NAME --cache-dir DATA_DIR/weights`) has the name
+ORG/NAME. deidreview downloads nothing itself.
 """
 
 import json
@@ -16,22 +16,22 @@ from django.conf import settings
 
 from annotations.domain.names import bad_character
 from annotations.domain.tag_names import labels_in
-from models_runtime.core.foreign_model import Foreign
+from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import TAGGER
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
-# How the Hub's client lays a repository out: its snapshots by commit, and which of them a branch is.
+# The client of the Hub stores snapshots by commit, and for each branch its commit.
 OF_HUB = re.compile(r"models--(?:([A-Za-z0-9][A-Za-z0-9_.-]*?)--)?([A-Za-z0-9][A-Za-z0-9_.-]*)")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 NEEDED = ("config.json", "tokenizer.json")
 LARGEST = 10 << 20
-# How the library names architectures that label tokens: BertForTokenClassification.
+# The suffix of architectures that label tokens, such as BertForTokenClassification.
 TAGS = "ForTokenClassification"
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A folder that can be begun with. `labels` are empty where it labels nothing yet."""
+    """A folder that a training can start from. `labels` is empty if the weights don't label tokens."""
 
     name: str
     path: Path
@@ -40,12 +40,12 @@ class Weights:
 
 
 def home() -> Path:
-    """Where folders are put."""
+    """Return the folder in which an operator puts weights."""
     return Path(settings.DATA_DIR / "weights")
 
 
 def weights() -> list[Weights]:
-    """All that have a configuration, a tokenizer and safetensors, by name."""
+    """List all folders with a configuration, a tokenizer and safetensors, by name."""
     return list(_found()) if home().is_dir() else []
 
 
@@ -53,10 +53,10 @@ def weights_named(name: str) -> Weights | None:
     return next((row for row in weights() if row.name == name), None)
 
 
-def taggers() -> list[Foreign]:
-    """Those that label tokens already."""
+def taggers() -> list[ExternalModel]:
+    """List the weights that already label tokens."""
     return [
-        Foreign(TAGGER, row.name, str(row.path), row.labels, told=f"{row.kind}, {len(row.labels)} labels")
+        ExternalModel(TAGGER, row.name, str(row.path), row.labels, description=f"{row.kind}, {len(row.labels)} labels")
         for row in weights()
         if row.labels
     ]
@@ -82,12 +82,12 @@ def _folders() -> Iterator[tuple[str, Path]]:
 
 
 def _snapshot(folder: Path) -> Path | None:
-    """What the main branch was when it was fetched last; of one fetched by its commit alone, the only one there is."""
+    """Return the snapshot of the branch main, or the only snapshot if the branch is unknown."""
     try:
         commit = (folder / "refs" / "main").read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
-        there = [path.name for path in (folder / "snapshots").glob("*")]
-        commit = there[0] if len(there) == 1 else ""
+        snapshots = [path.name for path in (folder / "snapshots").glob("*")]
+        commit = snapshots[0] if len(snapshots) == 1 else ""
     return folder / "snapshots" / commit if COMMIT.fullmatch(commit) else None
 
 

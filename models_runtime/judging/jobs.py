@@ -1,7 +1,7 @@
-"""Judges at work: what is asked about is settled first, then the judges go through the notes.
+"""Execute a judging: first store the notes and entities to judge, then ask the judges about each note.
 
-Those of different servers side by side, each with as many notes at once as its server takes. Those of one server one
-after the other: a machine that holds one model at a time then loads each of them once, and its limit is reached anyway.
+Judges on different servers work at the same time, each with as many simultaneous requests as its server allows.
+Judges on the same server work one after the other, so that a machine that can load only one model loads each once.
 """
 
 import logging
@@ -28,11 +28,11 @@ from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim, HandBack
 from annotations.models import Document
 from annotations.scores.selectors import Compared, NotePair, Reference, compared, label_words, note_pairs
-from annotations.scores.services.scoring import Asked, Words
+from annotations.scores.services.scoring import LabelMapper, ScoreRequest
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.llm.driver import AllOfIt, Line, converse
+from models_runtime.backends.llm.driver import FixedCapacity, ServerQueue, converse
 from models_runtime.backends.llm.servers import Server
-from models_runtime.core.llm import KeptVerdicts, room_of
+from models_runtime.core.llm import KeptVerdicts, capacity_of
 from models_runtime.core.registry import CASE, JUDGE
 from models_runtime.core.usage import Bill
 from models_runtime.models import Judge, JudgedNote, Judgement, Judging
@@ -42,7 +42,7 @@ BATCH = 100
 
 
 def run(claim: Claim) -> dict[str, Any]:
-    """Ask for what no judge has answered yet. What was answered before a kill is kept."""
+    """Ask for all missing verdicts. Verdicts from before a kill are kept."""
     judging = Judging.objects.select_related("project", "author", "gold_version").get(pk=claim.params["judging_id"])
     if judging.frozen_at is None:
         _freeze(claim, judging)
@@ -55,7 +55,7 @@ def run(claim: Claim) -> dict[str, Any]:
 
 
 def ready_again(params: dict[str, Any]) -> None:
-    """What failed is asked again, and judges that were stopped are asked too. In the caller's transaction."""
+    """Delete failed verdicts and restart stopped judges, in the caller's transaction."""
     judges = Judge.objects.filter(judging=params["judging_id"])
     Judgement.objects.filter(judge__in=judges, verdicts__isnull=True).delete()
     judges.update(stopped="")
@@ -68,7 +68,7 @@ def _result(claim: Claim, judging: Judging, judges: list[Judge]) -> dict[str, An
     if not answers and (stopped or failed):
         first = found.filter(verdicts__isnull=True).values_list("error", flat=True).first()
         raise ServiceError(
-            gettext("no judge answered. %(value)s") % {"value": "; ".join(stopped) or first}, code="judges"
+            gettext("No judge answered. %(value)s") % {"value": "; ".join(stopped) or first}, code="judges"
         )
     claim.done = claim.total
     result = {"judging_id": judging.pk, "author": judging.author.name, "gold": judging.gold_version.number}
@@ -76,19 +76,22 @@ def _result(claim: Claim, judging: Judging, judges: list[Judge]) -> dict[str, An
 
 
 def _freeze(claim: Claim, judging: Judging) -> None:
-    """Settle what is asked about: a reading that changes later changes nothing here. What a kill left is kept."""
-    wish = Asked(Reference(judging.project, judging.gold_version), judging.author, judging.split)
-    words = Words(wish, label_words(judging.project))
-    notes = _drawn(judging, compared(wish.reference, wish.author, split=wish.split))
-    there = set(JudgedNote.objects.filter(judging=judging).values_list("document_id", flat=True))
-    left = replace(notes, readings={pk: found for pk, found in notes.readings.items() if pk not in there})
+    """Store the notes and entities to judge, so that later changes of annotations don't affect the judging.
+
+    Notes stored before a kill are kept.
+    """
+    wanted = ScoreRequest(Reference(judging.project, judging.gold_version), judging.author, judging.split)
+    mapper = LabelMapper(wanted, label_words(judging.project))
+    notes = _drawn(judging, compared(wanted.reference, wanted.author, split=wanted.split))
+    stored = set(JudgedNote.objects.filter(judging=judging).values_list("document_id", flat=True))
+    missing = {pk: found for pk, found in notes.annotation_sets.items() if pk not in stored}
     rows: list[JudgedNote] = []
-    for pair in note_pairs(wish.reference, wish.author, left):
-        rows.append(_judged_note(judging, pair, words))
+    for pair in note_pairs(wanted.reference, wanted.author, replace(notes, annotation_sets=missing)):
+        rows.append(_judged_note(judging, pair, mapper))
         if len(rows) == BATCH:
-            _keep_notes(claim, rows)
+            _store_notes(claim, rows)
             rows = []
-    _keep_notes(claim, rows)
+    _store_notes(claim, rows)
     with transaction.atomic():
         claim.fence()
         judging.frozen_at = timezone.now()
@@ -96,68 +99,68 @@ def _freeze(claim: Claim, judging: Judging) -> None:
 
 
 def _drawn(judging: Judging, notes: Compared) -> Compared:
-    """At most so many notes, the same ones for whoever is judged by this version."""
-    if judging.most_notes is None or judging.most_notes >= len(notes.readings):
+    """Draw at most `most_notes` notes, the same ones for all judgings of this gold version."""
+    if judging.most_notes is None or judging.most_notes >= len(notes.annotation_sets):
         return notes
-    drawn = sorted(notes.readings, key=lambda pk: key_of(judging.gold_version.content_hash, pk))
-    return replace(notes, readings={pk: notes.readings[pk] for pk in drawn[: judging.most_notes]})
+    drawn = sorted(notes.annotation_sets, key=lambda pk: key_of(judging.gold_version.content_hash, pk))
+    return replace(notes, annotation_sets={pk: notes.annotation_sets[pk] for pk in drawn[: judging.most_notes]})
 
 
-def _keep_notes(claim: Claim, rows: list[JudgedNote]) -> None:
+def _store_notes(claim: Claim, rows: list[JudgedNote]) -> None:
     claim.check()
     with transaction.atomic():
         claim.fence()
-        # An erased note has nothing to be judged.
+        # Notes that were erased meanwhile are not judged.
         hold(claim.project_id)
-        there = set(Document.objects.filter(pk__in=[row.document_id for row in rows]).values_list("pk", flat=True))
-        JudgedNote.objects.bulk_create([row for row in rows if row.document_id in there])
+        present = set(Document.objects.filter(pk__in=[row.document_id for row in rows]).values_list("pk", flat=True))
+        JudgedNote.objects.bulk_create([row for row in rows if row.document_id in present])
 
 
-def _judged_note(judging: Judging, pair: NotePair, words: Words) -> JudgedNote:
-    gold, predicted = words(pair.gold), words(pair.predicted)
-    tags = words.placeholder_of
+def _judged_note(judging: Judging, pair: NotePair, mapper: LabelMapper) -> JudgedNote:
+    gold, predicted = mapper(pair.gold), mapper(pair.predicted)
+    tags = mapper.placeholder_of
     counted = counts_of(pair.text, masked(pair.text, predicted, tags), gold, tags)
-    ours, theirs = ({(span.start, span.end, span.label) for span in side} for side in (gold, predicted))
+    in_gold, in_prediction = ({(span.start, span.end, span.label) for span in spans} for spans in (gold, predicted))
     spans: dict[str, list[int]] = {}
-    for at, places in enumerate((ours & theirs, ours - theirs, theirs - ours)):
-        for *_, label in places:
-            spans.setdefault(label, [0, 0, 0])[at] += 1
+    for index, found in enumerate((in_gold & in_prediction, in_gold - in_prediction, in_prediction - in_gold)):
+        for *_, label in found:
+            spans.setdefault(label, [0, 0, 0])[index] += 1
     return JudgedNote(
         judging=judging,
         document_id=pair.pk,
         entities=[list(entity) for entity in entities_of(gold, predicted)],
         hidden=sorted([span.start, span.end, span.label] for span in predicted),
         beside={
-            "rewritten": {label: [one.gone, one.left, one.excess] for label, one in counted.items()},
+            "rewritten": {label: [one.removed, one.remaining, one.extra] for label, one in counted.items()},
             "spans": spans,
         },
     )
 
 
 @dataclass
-class _Asked:
-    """A judge, with what answers for it once its turn has come, and what is not written yet."""
+class _Member:
+    """A judge of the panel, its model once it is loaded, and its answers that are not stored yet."""
 
     judge: Judge
-    asker: Any = None
-    said: list[tuple[JudgedNote, Any]] = field(default_factory=list)
+    model: Any = None
+    answers: list[tuple[JudgedNote, Any]] = field(default_factory=list)
     stopped: str = ""
 
 
 class _Panel:
-    """All the judges over the notes that each has not judged."""
+    """All judges of a judging, with the notes that each has not judged yet."""
 
     def __init__(self, claim: Claim, judging: Judging, judges: list[Judge]) -> None:
         self._claim, self._judging = claim, judging
-        self._all = [_Asked(judge) for judge in judges]
+        self._members = [_Member(judge) for judge in judges]
 
     def ask(self) -> None:
-        """Verdicts are written every second. Where a judge can't go on, that is written, and the others go on."""
+        """Ask all judges and store their verdicts every second. If a judge stops, the other judges continue."""
         try:
             with closing(converse(self._lines(), self._tick)) as results:
-                for (asked, note), found in results:
-                    self._hear(asked, note, found)
-        except (Cancelled, HandBack):  # what was said until then counts
+                for (member, note), found in results:
+                    self._receive(member, note, found)
+        except (Cancelled, HandBack):  # Verdicts received before the stop count.
             self._write()
             raise
         finally:
@@ -165,88 +168,88 @@ class _Panel:
         self._write()
 
     def _tick(self) -> None:
-        if any(asked.said for asked in self._all):
+        if any(member.answers for member in self._members):
             self._write()
         self._claim.check()
 
-    def _lines(self) -> list[Line[tuple[_Asked, JudgedNote], Any]]:
-        """One for each server; one for all models that are read in this process, which is to hold one at a time."""
+    def _lines(self) -> list[ServerQueue[tuple[_Member, JudgedNote], Any]]:
+        """Make one line per server, and one for all models in folders, because this process loads one at a time."""
         listed: dict[str, Server] = settings.LLM_SERVERS
-        of_line: dict[str, list[_Asked]] = {}
-        for asked in self._all:
-            server = listed.get(asked.judge.server)
-            of_line.setdefault("" if server and server.folder else asked.judge.server, []).append(asked)
+        of_line: dict[str, list[_Member]] = {}
+        for member in self._members:
+            server = listed.get(member.judge.server)
+            of_line.setdefault("" if server and server.folder else member.judge.server, []).append(member)
         lines = []
-        for name, panel in of_line.items():
+        for name, members in of_line.items():
             server = listed.get(name)
             at_once = server.at_once if server else 1
-            room = room_of(server) if server else None
-            lines.append(Line(self._talks(panel), at_once, room or AllOfIt(at_once)))
+            capacity = capacity_of(server) if server else None
+            lines.append(ServerQueue(self._talks(members), at_once, capacity or FixedCapacity(at_once)))
         return lines
 
-    def _talks(self, panel: list[_Asked]) -> Iterator[tuple[tuple[_Asked, JudgedNote], Any, Any]]:
-        for asked in panel:
-            rows = JudgedNote.objects.filter(judging=self._judging).exclude(judgements__judge=asked.judge)
+    def _talks(self, members: list[_Member]) -> Iterator[tuple[tuple[_Member, JudgedNote], Any, Any]]:
+        for member in members:
+            rows = JudgedNote.objects.filter(judging=self._judging).exclude(judgements__judge=member.judge)
             for note in _by_id(rows.select_related("document")):
-                if asked.stopped or not self._ready(asked):
+                if member.stopped or not self._ready(member):
                     break
-                yield (asked, note), asked.asker.completion, asked.asker.judge(_case(note))
+                yield (member, note), member.model.completion, member.model.judge(_case(note))
 
-    def _ready(self, asked: _Asked) -> bool:
-        if asked.asker is None:
+    def _ready(self, member: _Member) -> bool:
+        if member.model is None:
             try:
-                asked.asker = _asker(self._judging, asked.judge)
+                member.model = _model(self._judging, member.judge)
             except BackendError as error:
-                self._stop(asked, error)
-        return asked.asker is not None
+                self._stop(member, error)
+        return member.model is not None
 
-    def _hear(self, asked: _Asked, note: JudgedNote, found: Any) -> None:
-        """What a judge that was stopped leaves open is not held against its notes: it may be asked again."""
-        if isinstance(found, BackendError) and (found.permanent or asked.stopped):
-            self._stop(asked, found)
+    def _receive(self, member: _Member, note: JudgedNote, found: Any) -> None:
+        """Collect an answer. If the judge has stopped, its open notes don't count as failed, so they can be retried."""
+        if isinstance(found, BackendError) and (found.permanent or member.stopped):
+            self._stop(member, found)
         else:
-            asked.said.append((note, found))
+            member.answers.append((note, found))
 
-    def _stop(self, asked: _Asked, error: BackendError) -> None:
-        if not asked.stopped:
-            logger.warning("judge %s of judging %s stopped", asked.judge.position, self._judging.pk)
-            asked.stopped = str(error)[:300]
+    def _stop(self, member: _Member, error: BackendError) -> None:
+        if not member.stopped:
+            logger.warning("Judge %s of judging %s stopped", member.judge.position, self._judging.pk)
+            member.stopped = str(error)[:300]
 
     def _record(self) -> None:
-        """What was counted beside the answers: those kept from before."""
-        for asked in self._all:
-            if asked.asker is not None:
-                asked.asker.meter.record()
+        """Record usage without new answers, such as answers from the cache."""
+        for member in self._members:
+            if member.model is not None:
+                member.model.meter.record()
 
     def _write(self) -> None:
-        """All that was said since the last time."""
+        """Store all answers since the last call."""
         self._record()
         claim = self._claim
         with transaction.atomic():
             claim.fence()
             hold(claim.project_id)
-            for asked in self._all:
-                _write(asked.judge, asked.said)
-                if asked.stopped != asked.judge.stopped:
-                    asked.judge.stopped = asked.stopped
-                    asked.judge.save(update_fields=["stopped"])
-            claim.advance(sum(len(asked.said) for asked in self._all))
-        for asked in self._all:
-            asked.said = []
+            for member in self._members:
+                _write(member.judge, member.answers)
+                if member.stopped != member.judge.stopped:
+                    member.judge.stopped = member.stopped
+                    member.judge.save(update_fields=["stopped"])
+            claim.advance(sum(len(member.answers) for member in self._members))
+        for member in self._members:
+            member.answers = []
 
 
 def _by_id(rows: QuerySet[JudgedNote]) -> Iterator[JudgedNote]:
-    """Some at a time, each read when it is needed: notes may be long, and many."""
+    """Yield rows by id, reading BATCH at a time, because notes may be long and many."""
     last = 0
-    while some := list(rows.filter(pk__gt=last).order_by("pk")[:BATCH]):
-        yield from some
-        last = some[-1].pk
+    while batch := list(rows.filter(pk__gt=last).order_by("pk")[:BATCH]):
+        yield from batch
+        last = batch[-1].pk
 
 
-def _asker(judging: Judging, judge: Judge) -> Any:
+def _model(judging: Judging, judge: Judge) -> Any:
     server = settings.LLM_SERVERS.get(judge.server)
     if server is None or judge.model not in server.models:
-        raise BackendError(f"{judge.name} is not listed on this worker any more", permanent=True)
+        raise BackendError(f"{judge.name} is no longer configured on this worker.", permanent=True)
     bill = Bill(judge, server.price)
     return load(JUDGE)(
         server=server,
@@ -261,18 +264,18 @@ def _asker(judging: Judging, judge: Judge) -> Any:
 def _case(note: JudgedNote) -> Any:
     return load(CASE)(
         text=note.document.text,
-        hidden=[DomainSpan(*place) for place in note.hidden],
+        hidden=[DomainSpan(*bounds) for bounds in note.hidden],
         entities=[Entity(*entity) for entity in note.entities],
     )
 
 
-def _write(judge: Judge, said: list[tuple[JudgedNote, Any]]) -> None:
-    """A judge's verdicts, in the caller's fenced transaction. A note that was erased meanwhile has none."""
-    there = set(JudgedNote.objects.filter(pk__in=[note.pk for note, _ in said]).values_list("pk", flat=True))
+def _write(judge: Judge, answers: list[tuple[JudgedNote, Any]]) -> None:
+    """Store a judge's verdicts in the caller's fenced transaction, except for notes that were erased meanwhile."""
+    present = set(JudgedNote.objects.filter(pk__in=[note.pk for note, _ in answers]).values_list("pk", flat=True))
     Judgement.objects.bulk_create(
         Judgement(judge=judge, note=note, verdicts=None, error=str(one)[:300])
         if isinstance(one, BackendError)
         else Judgement(judge=judge, note=note, verdicts=one)
-        for note, one in said
-        if note.pk in there
+        for note, one in answers
+        if note.pk in present
     )

@@ -1,106 +1,106 @@
-"""Judges: the list, the form that asks them, what they said, and the places behind the figures."""
+"""Pages of judges: the list of judgings, the form that starts one, its figures, and the entities behind them."""
 
 import uuid
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotations.core.access import Access, Can, enter
-from annotations.core.barred import barred_kinds, is_barred
+from annotations.core.access import Access, Can, authors_for, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import sentence
-from annotations.core.requests import Request, number
-from annotations.domain.scoring.judging import THRESHOLD
-from annotations.domain.splits import Side
+from annotations.core.refusals import refuse
+from annotations.core.requests import Request, number, one_of, paged
 from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of
-from annotations.jobs.tokens import form_key
+from annotations.jobs.tokens import form_key, form_token
 from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks
 from annotations.notes.views.in_context import shown_in_context
-from annotations.scores.selectors import Reference, readers_of
-from models_runtime.judging.services.asking import MOST_JUDGES, judge_again, start_judging
-from models_runtime.judging.services.results import KINDS, Place, places_of, result_of
+from annotations.scores.selectors import Reference, authors_with_notes
+from models_runtime.backends.llm.prompts import VERSION
+from models_runtime.judging.forms import REFUSED_AT, JudgeForm
+from models_runtime.judging.services.asking import judge_again, start_judging
+from models_runtime.judging.services.results import KINDS, JudgedEntity, judged_entities, result_of
 from models_runtime.models import Judging
-from models_runtime.runs.services.llm import form_choices, prompts_of
+from models_runtime.runs.services.llm import leaving, prompts_of, servers
 
 ROWS, PAGE = 30, 25
-FIELDS = ("gold", "author", "split", "language", "threshold", "notes")
 KIND_NAMES = {
-    "discarded": gettext_lazy("Discarded: no verdict that enough agree on"),
+    "discarded": gettext_lazy("Discarded: too few judges agree"),
     "FN": gettext_lazy("Still readable (FN)"),
-    "FP": gettext_lazy("Hidden without need (FP)"),
-    "beyond": gettext_lazy("Rightly hidden, though gold has nothing there"),
-    "TP": gettext_lazy("Rightly hidden (TP)"),
+    "FP": gettext_lazy("Hidden unnecessarily (FP)"),
+    "beyond": gettext_lazy("Correctly hidden, but not in gold"),
+    "TP": gettext_lazy("Correctly hidden (TP)"),
 }
 
 
 @require_safe
 def judgings(request: Request, slug: str) -> HttpResponse:
-    """The project's judgings, newest first."""
+    """List the project's judgings, newest first."""
     access = enter(request.user, slug, Can.READ_NOTES)
     rows = Judging.objects.filter(project=access.project).select_related("author", "gold_version", "job", "created_by")
-    rows = rows.exclude(author__kind__in=barred_kinds(access))
-    page = Paginator(rows.prefetch_related("judges"), ROWS).get_page(number(request.GET, "page"))
+    rows = rows.filter(author__in=authors_for(access))
+    page = paged(request, rows.prefetch_related("judges"), ROWS)
     shown = [(row, status_of(row.job, access) if row.job else None) for row in page]
     return render(request, "judging/judgings.html", {"access": access, "page": page, "rows": shown})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def judge(request: Request, slug: str) -> HttpResponse:
-    """POST `gold`, `author`, `judge` (each "server model"), `threshold`, `language`, `split`, `notes`, `may_leave`."""
+    """Show the form, with ?author= and ?gold= chosen, or start a judging. After an error, the form keeps its values."""
     access = enter(request.user, slug, Can.MANAGE)
-    if request.method != "POST":
-        return _form(request, access)
-    try:
-        row = start_judging(
-            project=access.project,
-            gold=number(request.POST, "gold") or 0,
-            author_id=number(request.POST, "author") or 0,
-            judges=request.POST.getlist("judge")[: MOST_JUDGES + 1],
-            may_leave=request.POST.get("may_leave") == "yes",
-            actor=access.user,
-            key=form_key(request, access),
-            split=request.POST.get("split", "")[:10],
-            language=request.POST.get("language", "")[:8],
-            threshold=request.POST.get("threshold", "")[:20],
-            most_notes=request.POST.get("notes", "")[:20],
-        )
-    except ServiceError as error:
-        return _form(request, access, refused=sentence(error))
-    return redirect("judging", slug, row.pk)
-
-
-def _form(request: Request, access: Access, refused: str = "") -> HttpResponse:
-    """The form, with what was filled in where it was refused; ?author= and ?gold= choose beforehand."""
-    given = request.POST if refused else request.GET
+    sent = request.method == "POST"
     frozen = [version for version in versions(access.project) if version.note_count]
-    chosen = next((one for one in frozen if str(one.number) == given.get("gold")), frozen[0] if frozen else None)
-    context = form_choices() | {
+    wanted = number(request.POST if sent else request.GET, "gold")
+    chosen = next((one for one in frozen if one.number == wanted), frozen[0] if frozen else None)
+    authors = authors_with_notes(Reference(access.project, chosen)) if chosen else []
+    form = JudgeForm(
+        request.POST if sent else None,
+        auto_id="judge-%s",
+        initial={"gold": chosen.number if chosen else None, "author": number(request.GET, "author")},
+        authors=authors,
+        versions=frozen,
+        servers=servers(),
+    )
+    if sent and form.is_valid():
+        cleaned = form.cleaned_data
+        try:
+            row = start_judging(
+                project=access.project,
+                gold=cleaned["gold"],
+                author_id=cleaned["author"],
+                judges=cleaned["judge"],
+                may_leave=cleaned["may_leave"],
+                actor=access.user,
+                key=form_key(request, access),
+                split=cleaned["split"],
+                language=cleaned["language"],
+                threshold=cleaned["threshold"],
+                most_notes=cleaned["notes"],
+            )
+            return redirect("judging", slug, row.pk)
+        except ServiceError as error:
+            refuse(form, error, REFUSED_AT)
+    context = {
         "access": access,
-        "refused": refused,
-        "filled": {"threshold": THRESHOLD, "language": "en"}
-        | {name: given[name][:80] for name in FIELDS if name in given},
-        "judges": request.POST.getlist("judge"),
+        "form": form,
+        "servers": servers(),
+        "leaving": leaving(),
         "versions": frozen,
-        "chosen": chosen,
-        "readers": readers_of(Reference(access.project, chosen)) if chosen else [],
-        "sides": list(Side) if any(version.split_seed for version in frozen) else [],
-        "most": MOST_JUDGES,
-        "token": request.POST.get("token", "")[:36] or uuid.uuid4(),
+        "authors": authors,
+        "token": form_token(request) or uuid.uuid4(),
         "prompts": prompts_of(access.project, {"judge": "Judge"}),
+        "prompt_version": VERSION,
     }
-    return render(request, "judging/new.html", context, status=422 if refused else 200)
+    return render(request, "judging/new.html", context, status=422 if sent else 200)
 
 
 @require_safe
 def judging(request: Request, slug: str, pk: int) -> HttpResponse:
-    """What the judges said: the page, or for htmx the part of it that changes while they are at work."""
+    """Show the verdicts: the whole page, or for htmx the part that changes while the judges work."""
     access = enter(request.user, slug, Can.READ_NOTES)
     row = _judging_of(access, pk)
     status = status_of(row.job, access) if row.job else None
@@ -137,7 +137,7 @@ def _figures(access: Access, result: dict[str, Any]) -> dict[str, Any]:
     names = [found["judge"] for found in result["judges"]]
     pairs = [pair | {"names": [names[at] for at in pair["judges"]]} for pair in result["agreement"]["pairs"]]
     counts = result["majority"]["micro"]
-    places = {
+    sizes = {
         "discarded": result["discarded"], "FN": counts["fn"], "FP": counts["fp"], "beyond": result["beyond_gold"],
         "TP": counts["tp"],
     }  # fmt: skip
@@ -145,7 +145,7 @@ def _figures(access: Access, result: dict[str, Any]) -> dict[str, Any]:
         "result": result,
         "labels": labels,
         "pairs": pairs,
-        "kinds": [(kind, KIND_NAMES[kind], places[kind]) for kind in KINDS],
+        "kinds": [(kind, KIND_NAMES[kind], sizes[kind]) for kind in KINDS],
         "unfinished": any(found["stopped"] or found["failed_notes"] for found in result["judges"])
         or any(found["notes"] < result["notes"] + result["unjudged_notes"] for found in result["judges"])
         or not result["notes"],
@@ -153,14 +153,12 @@ def _figures(access: Access, result: dict[str, Any]) -> dict[str, Any]:
 
 
 @require_safe
-def judging_places(request: Request, slug: str, pk: int) -> HttpResponse:
-    """The entities behind a count (?kind=), in their sentences, with what each judge said."""
+def judging_entities(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Show the entities behind a count (?kind=) in their sentences, with each judge's verdict."""
     access = enter(request.user, slug, Can.READ_NOTES)
     row = _judging_of(access, pk)
-    kind = request.GET.get("kind", KINDS[0])
-    if kind not in KINDS:
-        raise Http404("no such kind")
-    page = Paginator(places_of(row, kind), PAGE).get_page(number(request.GET, "page"))
+    kind = one_of(request, "kind", KINDS)
+    page = paged(request, judged_entities(row, kind), PAGE)
     shown = _in_context(access, row, list(page.object_list))
     context = {
         "access": access,
@@ -168,39 +166,36 @@ def judging_places(request: Request, slug: str, pk: int) -> HttpResponse:
         "page": page,
         "entries": shown,
         "kind": kind,
-        "kind_names": {name: str(words) for name, words in KIND_NAMES.items()},
+        "kind_names": {kind: str(name) for kind, name in KIND_NAMES.items()},
         "kinds": [(name, KIND_NAMES[name]) for name in KINDS],
     }
-    return render(request, "judging/places.html", context)
+    return render(request, "judging/entities.html", context)
 
 
 def _in_context(
-    access: Access, row: Judging, places: list[Place]
+    access: Access, row: Judging, judged: list[JudgedEntity]
 ) -> list[tuple[Entry, list[tuple[str, str | None]], bool]]:
-    """Each place in its sentence, with the judges' verdicts by name, and whether gold has it."""
+    """Return each entity in its sentence, with the verdicts by judge, and whether it is in gold."""
     names = [one.name for one in row.judges.all()]
-    rows = [[place.document, str(at), list(place.entity[:3]), None] for at, place in enumerate(places)]
+    rows = [[one.document, str(index), list(one.entity[:3]), None] for index, one in enumerate(judged)]
     return [
-        (entry, list(zip(names, places[int(entry.kind)].said, strict=True)), places[int(entry.kind)].entity.gold)
+        (entry, list(zip(names, judged[int(entry.kind)].verdicts, strict=True)), judged[int(entry.kind)].entity.gold)
         for entry in shown_in_context(access, rows, "judges")
     ]
 
 
 @require_POST
 def judging_again(request: Request, slug: str, pk: int) -> HttpResponse:
-    """Ask what no judge has answered yet, and what failed."""
+    """Ask for missing and failed verdicts."""
     access = enter(request.user, slug, Can.MANAGE)
     row = _judging_of(access, pk)
     try:
         judge_again(judging=row, actor=access.user)
     except ServiceError as error:
-        messages.error(request, sentence(error))
+        messages.error(request, str(error))
     return redirect("judging", slug, row.pk)
 
 
 def _judging_of(access: Access, pk: int) -> Judging:
     rows = Judging.objects.select_related("author", "gold_version", "job__created_by", "created_by")
-    row = get_object_or_404(rows, project=access.project, pk=pk)
-    if is_barred(access, row.author_id):
-        raise Http404("not for this person to know")
-    return row
+    return get_object_or_404(rows, project=access.project, author__in=authors_for(access), pk=pk)

@@ -1,4 +1,4 @@
-"""The loop: rounds of freezing, training, running and reviewing, with the way to the next step."""
+"""The page of the loop: its rounds, and the next step among freezing, training, running and reviewing."""
 
 import uuid
 from collections.abc import Sequence
@@ -12,7 +12,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import sentence
 from annotations.core.requests import Request
 from annotations.core.templatetags.plots import Point, nice_top
 from annotations.gold.forms import HoldOutForm
@@ -24,7 +23,11 @@ from models_runtime.loop.services.rounds import Round, rounds
 
 @require_safe
 def loop(request: Request, slug: str) -> HttpResponse:
-    access = enter(request.user, slug, Can.READ_NOTES)
+    return _loop(request, enter(request.user, slug, Can.READ_NOTES), HoldOutForm())
+
+
+def _loop(request: Request, access: Access, form: HoldOutForm) -> HttpResponse:
+    """Render the loop with the form that begins a round."""
     state = loop_of(access.project)
     found = rounds(access.project)
     kind, first = next(iter(TRAINABLE.items()))
@@ -36,69 +39,70 @@ def loop(request: Request, slug: str) -> HttpResponse:
         "same": sum(each.comparable for each in found),
         "held_out": next((each.held_out for each in reversed(found) if each.comparable), 0),
         "plots": _plots(found),
-        "form": HoldOutForm(),
+        "form": form,
         "algorithm": f"{kind}:{next(iter(first.algorithms))}",
         "may": _may(access),
         "token": uuid.uuid4(),
     }
-    return render(request, "loop/loop.html", context)
+    return render(request, "loop/loop.html", context, status=422 if form.errors else 200)
 
 
 def _may(access: Access) -> dict[str, bool]:
-    """Which steps this person may take."""
+    """Return which steps this person may take."""
     manages, decides = access.can(Can.MANAGE), access.can(Can.MAKE_GOLD)
     return {"freeze": decides, "train": manages, "run": manages, "review": decides}
 
 
 def _plots(found: Sequence[Round]) -> list[dict[str, Any]]:
-    """A plot for each figure that at least one round has."""
+    """Return a plot for each figure that at least one round has."""
     versions = [each for each in found if each.version]
-    f1 = _("F1 on the notes held out")
+    f1 = _("F1 on held-out notes")
     plots: list[tuple[str, int, list[tuple[Round, float | None, str]]]] = [
         (_("Gold spans"), 0, [(each, each.version.span_count, "") for each in found if each.version]),
-        (f1, 3, [(each, each.f1 if each.comparable else None, _why(each)) for each in versions]),
-        (_("Acts per span"), 2, [(each, each.effort.acts_per_span, "") for each in found]),
+        (f1, 3, [(each, each.f1 if each.comparable else None, _reason(each)) for each in versions]),
+        (_("Actions per span"), 2, [(each, each.effort.acts_per_span, "") for each in found]),
         (_("Seconds per note"), 0, [(each, each.effort.seconds_per_note, "") for each in found]),
     ]
     return [
         {
             "title": title,
             "digits": digits,
-            "points": [Point(str(each.number), value, words=words) for each, value, words in rows],
-            "top": 1.0 if title == f1 else nice_top([value for _each, value, _words in rows if value]),
+            "points": [Point(str(each.number), value, detail=reason) for each, value, reason in rows],
+            "top": 1.0 if title == f1 else nice_top([value for _each, value, _reason in rows if value]),
         }
         for title, digits, rows in plots
-        if any(value is not None for _each, value, _words in rows)
+        if any(value is not None for _each, value, _reason in rows)
     ]
 
 
-def _why(each: Round) -> str:
-    """Why a round has no score beside the others."""
+def _reason(each: Round) -> str:
+    """Return why a round has no score in the plot."""
     if each.model is None:
         return _("no model")
     if each.f1 is None:
-        return _("nothing held out")
+        return _("no held-out notes")
     return "" if each.comparable else _("other notes")
 
 
 @require_POST
 def loop_freeze(request: Request, slug: str) -> HttpResponse:
-    """Begin the next round: POST `share`, the percent held out where nothing is yet. Twice is once."""
+    """Begin the next round. POST `share`, the hold-out of the first round in percent. Safe to repeat."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     form = HoldOutForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("Hold out 1 to 90 percent of the notes. Nothing was frozen."))
-        return redirect("loop", slug)
+        return _loop(request, access, form)
     try:
         begun = begin_round(project=access.project, actor=access.user, share=form.cleaned_data["share"])
     except ServiceError as error:
-        messages.error(request, sentence(error))
+        messages.error(request, str(error))
         return redirect("loop", slug)
     number = {"number": begun.version.number}
     if begun.made:
-        messages.success(request, _("Version %(number)s is frozen: a round begins.") % number)
+        messages.success(request, _("Version %(number)s was frozen. A new round begins.") % number)
     elif begun.split:
-        messages.success(request, _("Notes of version %(number)s are held out: a round begins.") % number)
+        messages.success(request, _("Notes of version %(number)s were held out. A new round begins.") % number)
     else:
-        messages.info(request, _("Nothing has changed since version %(number)s; it stands.") % number)
+        messages.info(
+            request, _("Gold has not changed since version %(number)s, so no new version was frozen.") % number
+        )
     return redirect("loop", slug)

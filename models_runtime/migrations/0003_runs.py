@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("attempt", models.PositiveSmallIntegerField(default=0)),
-                ("error", models.CharField(blank=True, help_text="In plain words, without note text.", max_length=300)),
+                ("error", models.CharField(blank=True, help_text="A sentence for people, without note text.", max_length=300)),
                 ("finished_at", models.DateTimeField(null=True)),
                 (
                     "document",

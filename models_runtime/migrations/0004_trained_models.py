@@ -21,9 +21,11 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=80)),
                 ('backend', models.CharField(help_text='A key of models_runtime.registry.TRAINABLE.', max_length=40)),
                 ('state', models.CharField(choices=[('training', 'In training'), ('ready', 'Ready'), ('failed', 'Failed'), ('retired', 'Retired')], default='training', max_length=8)),
-                ('params', models.JSONField(default=dict, help_text='What the training was asked for: algorithm, iterations.')),
+                ('params', models.JSONField(
+                default=dict, help_text="The requested parameters: algorithm, iterations and others."
+            )),
                 ('card', models.JSONField(default=dict)),
-                ('losses', models.JSONField(default=list, help_text='One per iteration so far.')),
+                ('losses', models.JSONField(default=list, help_text="The loss of each iteration so far.")),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('retired_at', models.DateTimeField(null=True)),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),

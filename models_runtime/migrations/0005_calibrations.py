@@ -24,10 +24,12 @@ class Migration(migrations.Migration):
                 ('gold_number', models.PositiveIntegerField()),
                 ('gold_hash', models.CharField(max_length=64)),
                 ('notes', models.PositiveIntegerField()),
-                ('own_spans', models.PositiveIntegerField(default=0, help_text='Gold spans that were taken over from the run.')),
-                ('left_out', models.JSONField(default=dict, help_text="Notes that don't count: learned from, held back as test.")),
-                ('curves', models.JSONField(help_text='Parameters: of all labels, and by label.')),
-                ('figures', models.JSONField(help_text='Reliability before and after, over all labels and by label.')),
+                ('own_spans', models.PositiveIntegerField(default=0, help_text="Gold spans that came from the run.")),
+                ('left_out', models.JSONField(
+                default=dict, help_text="Numbers of notes left out: used in training, or held back as test."
+            )),
+                ('curves', models.JSONField(help_text="Parameters for all labels and by label.")),
+                ('figures', models.JSONField(help_text="Reliability before and after calibration, for all labels and by label.")),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('withdrawn_at', models.DateTimeField(null=True)),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),

@@ -8,11 +8,15 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="trainedmodel",
             name="hold_out",
-            field=models.JSONField(default=list, help_text="F1 of exact spans on the notes held out, one per epoch so far."),
+            field=models.JSONField(
+                default=list, help_text="F1 of exact spans on the held-out notes after each epoch so far."
+            ),
         ),
         migrations.AddField(
             model_name="trainedmodel",
             name="enough",
-            field=models.BooleanField(default=False, help_text="Somebody asked to end the training with what it has learned."),
+            field=models.BooleanField(
+                default=False, help_text="A person asked to end the training early and keep the model."
+            ),
         ),
     ]

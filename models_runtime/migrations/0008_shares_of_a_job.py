@@ -19,7 +19,9 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='run',
             name='spans_without_label',
-            field=models.PositiveIntegerField(default=0, help_text='Left out: the project has no such label.'),
+            field=models.PositiveIntegerField(
+                default=0, help_text="Spans left out because the project lacks their label."
+            ),
         ),
         migrations.AlterField(
             model_name='job',

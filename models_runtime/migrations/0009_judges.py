@@ -24,13 +24,15 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('split', models.CharField(blank=True, max_length=10)),
-                ('most_notes', models.PositiveIntegerField(help_text='Only so many, drawn by hash; None: all.', null=True)),
+                ('most_notes', models.PositiveIntegerField(
+                help_text="At most this many notes, drawn by hash; null: all.", null=True
+            )),
                 ('threshold', models.FloatField(help_text='An entity counts where more than this share of the judges agree.')),
                 ('language', models.CharField(max_length=8)),
                 ('prompt', models.TextField()),
                 ('prompt_version', models.CharField(max_length=20)),
                 ('labels', models.JSONField(default=list)),
-                ('frozen_at', models.DateTimeField(help_text='Since when it is settled what is asked about.', null=True)),
+                ('frozen_at', models.DateTimeField(help_text="When the judged notes and entities were fixed.", null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('author', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='judgings', to='annotations.author')),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -87,7 +89,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('verdicts', models.JSONField(null=True)),
-                ('error', models.CharField(blank=True, help_text='In plain words, without note text.', max_length=300)),
+                ('error', models.CharField(blank=True, help_text="A sentence for people, without note text.", max_length=300)),
                 ('judge', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='judgements', to='models_runtime.judge')),
                 ('note', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='judgements', to='models_runtime.judgednote')),
             ],

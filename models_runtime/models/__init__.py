@@ -1,8 +1,8 @@
-"""What machines do with notes, as rows."""
+"""The database models of `models_runtime`."""
 
 from models_runtime.models.calibration import Calibration
 from models_runtime.models.judging import Judge, JudgedNote, Judgement, Judging
-from models_runtime.models.llm import LlmAnswer, LlmUsage, ServerRoom
+from models_runtime.models.llm import LlmAnswer, LlmUsage, ServerCapacity
 from models_runtime.models.run import Run, RunItem
 from models_runtime.models.trained import OF_MODEL, TrainedModel
 
@@ -17,6 +17,6 @@ __all__ = [
     "LlmUsage",
     "Run",
     "RunItem",
-    "ServerRoom",
+    "ServerCapacity",
     "TrainedModel",
 ]

@@ -9,10 +9,10 @@ from models_runtime.models.trained import TrainedModel
 
 
 class Calibration(models.Model):
-    """How the confidences of one revision of a backend are to be read, learned from gold (domain.calibration).
+    """A calibration of the confidences of one backend revision, fitted to gold (domain.calibration).
 
-    `held_out`: from the notes that a model's training held out; else from a run's notes. Runs that start while it is
-    the newest of their backend and revision have their confidences calibrated by it. It holds counts, never note text.
+    `held_out`: fitted to the notes that a model's training held out; otherwise to the notes of a run. New runs use the
+    newest calibration of their backend and revision. It holds counts, never note text.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="calibrations", db_index=False)
@@ -25,10 +25,12 @@ class Calibration(models.Model):
     gold_number = models.PositiveIntegerField()
     gold_hash = models.CharField(max_length=64)
     notes = models.PositiveIntegerField()
-    own_spans = models.PositiveIntegerField(default=0, help_text="Gold spans that were taken over from the run.")
-    left_out = models.JSONField(default=dict, help_text="Notes that don't count: learned from, held back as test.")
-    curves = models.JSONField(help_text="Parameters: of all labels, and by label.")
-    figures = models.JSONField(help_text="Reliability before and after, over all labels and by label.")
+    own_spans = models.PositiveIntegerField(default=0, help_text="Gold spans that came from the run.")
+    left_out = models.JSONField(
+        default=dict, help_text="Numbers of notes left out: used in training, or held back as test."
+    )
+    curves = models.JSONField(help_text="Parameters for all labels and by label.")
+    figures = models.JSONField(help_text="Reliability before and after calibration, for all labels and by label.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     withdrawn_at = models.DateTimeField(null=True)
@@ -42,5 +44,5 @@ class Calibration(models.Model):
 
     @property
     def word(self) -> str:
-        """How a run's revision names it: the same curves, the same word."""
+        """The name of the calibration in a run's revision, a hash of its curves."""
         return f"cal-{hashlib.sha256(json.dumps(self.curves, sort_keys=True).encode()).hexdigest()[:8]}"

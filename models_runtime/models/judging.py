@@ -6,23 +6,23 @@ from annotations.models.job import Job
 
 
 class Judging(models.Model):
-    """Language models judge an author's readings against a gold version. `job` is its present job.
+    """A judging of an author's annotation sets by language models against a gold version. `job` is the current job.
 
-    `prompt` and `labels` ([code, placeholder]) are those of its start. What is stored is offsets, verdicts and counts,
-    never note text.
+    `prompt` and `labels` ([code, placeholder]) are copied at the start. It stores offsets, verdicts and counts, never
+    note text.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="judgings")
     author = models.ForeignKey(Author, models.CASCADE, related_name="judgings")
     gold_version = models.ForeignKey(GoldVersion, models.CASCADE, related_name="judgings")
     split = models.CharField(max_length=10, blank=True)
-    most_notes = models.PositiveIntegerField(null=True, help_text="Only so many, drawn by hash; None: all.")
+    most_notes = models.PositiveIntegerField(null=True, help_text="At most this many notes, drawn by hash; null: all.")
     threshold = models.FloatField(help_text="An entity counts where more than this share of the judges agree.")
     language = models.CharField(max_length=8)
     prompt = models.TextField()
     prompt_version = models.CharField(max_length=20)
     labels = models.JSONField(default=list)
-    frozen_at = models.DateTimeField(null=True, help_text="Since when it is settled what is asked about.")
+    frozen_at = models.DateTimeField(null=True, help_text="When the judged notes and entities were fixed.")
     job = models.OneToOneField(Job, models.CASCADE, null=True, related_name="judging")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -39,7 +39,7 @@ class Judging(models.Model):
 
 
 class Judge(models.Model):
-    """One model of a judging. `stopped`: why it was asked no more, in plain words."""
+    """One model of a judging. `stopped`: why it gets no more requests, as a sentence."""
 
     judging = models.ForeignKey(Judging, models.CASCADE, related_name="judges")
     position = models.PositiveSmallIntegerField()
@@ -60,10 +60,10 @@ class Judge(models.Model):
 
 
 class JudgedNote(models.Model):
-    """A note of a judging. It goes with its note, and the verdicts on it with it.
+    """A note of a judging. Deleting the note deletes this row and its verdicts.
 
-    `entities` are [start, end, label, gold], `hidden` the spans that its de-identified form has placeholders for.
-    `beside` holds the note's counts of the deterministic scores, by label: right, missed, too many.
+    `entities` are [start, end, label, gold]; `hidden` are the spans replaced by placeholders in the de-identified text.
+    `beside` holds the counts of the deterministic scores by label: correct, missed, spurious.
     """
 
     judging = models.ForeignKey(Judging, models.CASCADE, related_name="notes", db_index=False)
@@ -81,12 +81,12 @@ class JudgedNote(models.Model):
 
 
 class Judgement(models.Model):
-    """What one judge says of one note: a verdict or null for each entity; null and the reason where it failed."""
+    """One judge's verdicts on one note: a verdict or null for each entity; null with an error if the judge failed."""
 
     judge = models.ForeignKey(Judge, models.CASCADE, related_name="judgements", db_index=False)
     note = models.ForeignKey(JudgedNote, models.CASCADE, related_name="judgements")
     verdicts = models.JSONField(null=True)
-    error = models.CharField(max_length=300, blank=True, help_text="In plain words, without note text.")
+    error = models.CharField(max_length=300, blank=True, help_text="A sentence for people, without note text.")
 
     class Meta:
         ordering = ["id"]

@@ -6,9 +6,10 @@ from models_runtime.models.run import Run
 
 
 class LlmAnswer(models.Model):
-    """What a language model was once found to say of a piece of a note: offsets and labels, or verdicts; never text.
+    """A cached answer of a language model about a piece of a note: offsets and labels, or verdicts; never text.
 
-    `key` is a hash of server, model, prompt and piece. The row goes with its note, so an erased patient's goes too.
+    `key` is a hash of server, model, prompt and piece. Deleting the note deletes the row, so that erasing a patient
+    does too.
     """
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="+", db_index=False)
@@ -26,40 +27,45 @@ class LlmAnswer(models.Model):
         return f"answer {self.pk}"
 
 
-class ServerRoom(models.Model):
-    """Who asks a listed server at present, by the name of the server: what workers share, they share by this row.
+class ServerCapacity(models.Model):
+    """The workers that currently use a listed server, by its name, so that they share its limit of requests.
 
-    `seats`: by a worker's token how many requests it may have under way, and until when it counts (seconds of the
-    database's clock since 1970), should the worker be lost.
+    `seats`: by worker token, how many requests the worker may have under way, and when the entry expires (seconds of
+    the database's clock since 1970) if the worker is lost.
     """
 
     server = models.CharField(max_length=40, unique=True)
     seats = models.JSONField(default=dict)
 
+    class Meta:
+        db_table = "models_runtime_serverroom"
+
     def __str__(self) -> str:
-        return f"room of {self.server}"
+        return f"capacity of {self.server}"
 
 
 class LlmUsage(models.Model):
-    """What a run, or a judge, has asked of a language model, and what was wrong with the answers.
+    """A run's or a judge's use of a language model, with counts of the errors in its answers.
 
-    It grows with every answer. One row for each currency that was paid in; an empty one: no price was known.
+    It grows with every answer. There is one row per currency; an empty currency means that no price is known.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="usage", db_index=False)
     judge = models.ForeignKey("Judge", models.CASCADE, null=True, related_name="usage", db_index=False)
     requests = models.PositiveIntegerField(default=0)
     retries = models.PositiveIntegerField(default=0)
-    kept = models.PositiveIntegerField(default=0, help_text="Answers that were kept from before.")
+    kept = models.PositiveIntegerField(default=0, help_text="Answers taken from the cache.")
     tokens_in = models.PositiveBigIntegerField(default=0)
     tokens_out = models.PositiveBigIntegerField(default=0)
-    hallucinated = models.PositiveIntegerField(default=0, help_text="Mentions of what was not in the text, or asked.")
-    ambiguous = models.PositiveIntegerField(default=0, help_text="Mentions of which the place, or verdict, is unclear.")
+    hallucinated = models.PositiveIntegerField(
+        default=0, help_text="Mentions that are not in the text, or were not asked about."
+    )
+    ambiguous = models.PositiveIntegerField(default=0, help_text="Mentions whose position or verdict is unclear.")
     broken = models.PositiveIntegerField(default=0, help_text="Entries that could not be read.")
-    unknown = models.PositiveIntegerField(default=0, help_text="Types, or verdicts, that were not asked for.")
-    too_long = models.PositiveIntegerField(default=0, help_text="Mentions that are no entity but a stretch of text.")
-    cut = models.PositiveIntegerField(default=0, help_text="Answers that ended in the middle.")
-    cost = models.DecimalField(max_digits=14, decimal_places=6, null=True, help_text="None: no price is known.")
+    unknown = models.PositiveIntegerField(default=0, help_text="Types or verdicts that were not requested.")
+    too_long = models.PositiveIntegerField(default=0, help_text="Mentions that are too long for an entity.")
+    cut = models.PositiveIntegerField(default=0, help_text="Answers that were cut off.")
+    cost = models.DecimalField(max_digits=14, decimal_places=6, null=True, help_text="Null: no price is known.")
     currency = models.CharField(max_length=3, blank=True)
 
     WRONG = ("hallucinated", "ambiguous", "broken", "unknown", "too_long", "cut")

@@ -8,10 +8,10 @@ from models_runtime.models.trained import TrainedModel
 
 
 class Run(models.Model):
-    """One backend over a set of notes. Its readings are the annotation sets of `author`; `job` is its present job.
+    """One execution of a backend over notes. It writes the annotation sets of `author`; `job` is the current job.
 
-    `revision` is the backend's own word for what its output depends on; `params` are what it was made with.
-    `calibration` is what its confidences went through; None: they are as the backend gave them.
+    `revision` is the backend's own name for everything that its output depends on; `params` are its parameters.
+    `calibration` was applied to its confidences; None: they are the backend's own.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="runs")
@@ -22,7 +22,9 @@ class Run(models.Model):
     params = models.JSONField(default=dict)
     calibration = models.ForeignKey("Calibration", models.SET_NULL, null=True, related_name="runs")
     job = models.OneToOneField(Job, models.CASCADE, null=True, related_name="run")
-    spans_without_label = models.PositiveIntegerField(default=0, help_text="Left out: the project has no such label.")
+    spans_without_label = models.PositiveIntegerField(
+        default=0, help_text="Spans left out because the project lacks their label."
+    )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -34,7 +36,7 @@ class Run(models.Model):
 
     @property
     def full_revision(self) -> str:
-        """The backend's revision and, where its confidences are calibrated, by what."""
+        """The backend's revision and the name of the calibration, if there is one."""
         return f"{self.revision}+{self.calibration.word}" if self.calibration else self.revision
 
 
@@ -48,16 +50,15 @@ class RunItem(models.Model):
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="items", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="+")
-    pass_number = models.PositiveSmallIntegerField(default=1)
     state = models.CharField(max_length=8, choices=State, default=State.PENDING)
     attempt = models.PositiveSmallIntegerField(default=0)
-    error = models.CharField(max_length=300, blank=True, help_text="In plain words, without note text.")
+    error = models.CharField(max_length=300, blank=True, help_text="A sentence for people, without note text.")
     finished_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["run", "document", "pass_number"], name="run_item_once"),
+            models.UniqueConstraint(fields=["run", "document"], name="run_item_once"),
         ]
         indexes = [models.Index(fields=["run", "state", "id"], name="run_item_by_state")]
 

@@ -5,16 +5,17 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models import GoldVersion, Project, StoredFile
 from annotations.models.job import Job
+from models_runtime.models.cards import ModelCard, TrainingParams
 
 # How runs and commands name a model as their backend: `model:ID`.
 OF_MODEL = "model:"
 
 
 class TrainedModel(models.Model):
-    """A model that learned from this project's gold, or was brought in as a file.
+    """A model trained on this project's gold, or uploaded as a file.
 
-    Ready, it is a backend for runs. `card` says what it learned from and how well it did; `losses` grow while it is
-    being trained. Retired, it keeps its card and its runs; its weights are gone.
+    A ready model can be the backend of runs. `card` describes its training data and scores; `losses` grow during
+    training. A retired model keeps its card and its runs, but its weights are deleted.
     """
 
     class State(models.TextChoices):
@@ -29,14 +30,18 @@ class TrainedModel(models.Model):
     name = models.CharField(max_length=80)
     backend = models.CharField(max_length=40, help_text="A key of models_runtime.core.registry.TRAINABLE.")
     state = models.CharField(max_length=8, choices=State, default=State.TRAINING)
-    params = models.JSONField(default=dict, help_text="What the training was asked for: algorithm, iterations.")
-    card = models.JSONField(default=dict)
-    losses = models.JSONField(default=list, help_text="One per iteration so far.")
-    hold_out = models.JSONField(
-        default=list, help_text="F1 of exact spans on the notes held out, one per epoch so far."
+    params: "models.JSONField[TrainingParams, TrainingParams]" = models.JSONField(
+        default=dict, help_text="The requested parameters: algorithm, iterations and others."
+    )
+    card: "models.JSONField[ModelCard, ModelCard]" = models.JSONField(default=dict)
+    losses: "models.JSONField[list[float], list[float]]" = models.JSONField(
+        default=list, help_text="The loss of each iteration so far."
+    )
+    hold_out: "models.JSONField[list[float], list[float]]" = models.JSONField(
+        default=list, help_text="F1 of exact spans on the held-out notes after each epoch so far."
     )
     enough = models.BooleanField(
-        default=False, help_text="Somebody asked to end the training with what it has learned."
+        default=False, help_text="A person asked to end the training early and keep the model."
     )
     gold_version = models.ForeignKey(GoldVersion, models.SET_NULL, null=True, related_name="+")
     stored_file = models.OneToOneField(StoredFile, models.SET_NULL, null=True, related_name="trained_model")

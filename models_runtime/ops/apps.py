@@ -7,6 +7,6 @@ class OpsConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.ops.selectors.free_texts import more_texts
-        from models_runtime.ops.services.free_texts import worded
+        from models_runtime.ops.services.free_texts import free_texts
 
-        more_texts.add(worded)
+        more_texts.add(free_texts)

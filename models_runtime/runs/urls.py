@@ -1,7 +1,7 @@
 from django.urls import URLPattern, path
 
 from models_runtime.core.registry import PIPELINE, TAGGER
-from models_runtime.runs.views import backends, combining, foreign, llm, merging, runs
+from models_runtime.runs.views import backends, combining, external, llm, merging, runs
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/backends/", backends.backends, name="backends"),
@@ -9,13 +9,13 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/runs/start", runs.run_start, name="run_start"),
     path(
         "projects/<slug:slug>/runs/pipelines/<str:name>/",
-        foreign.run_foreign,
+        external.run_external,
         {"backend": PIPELINE},
         name="run_pipeline",
     ),
     path(
         "projects/<slug:slug>/runs/transformers/<path:name>/",
-        foreign.run_foreign,
+        external.run_external,
         {"backend": TAGGER},
         name="run_tagger",
     ),

@@ -1,11 +1,11 @@
-"""People: roles, removal without loss, coming back, one-time links."""
+"""Members: roles, removal without loss of work, restoring, one-time links."""
 
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.utils import timezone
 
-from annotations.accounts import services as members
+from annotations.accounts.services import members
 from annotations.core import access
 from annotations.core.errors import ServiceError
 from annotations.models import AnnotationSet, Assignment, Author, Event, Membership, Role, Verb
@@ -23,10 +23,10 @@ def test_a_new_annotator_gets_every_note():
     assert list(Assignment.objects.values_list("document", "user")) == [(note.pk, anna.pk)]
 
 
-def test_with_n_readers_a_new_annotator_gets_what_still_lacks_readers():
-    project = make_project(distribution="some", readers_per_note=1)
+def test_with_n_annotators_per_note_a_new_annotator_gets_notes_that_lack_annotators():
+    project = make_project(distribution="some", annotators_per_note=1)
     bruno = make_member(project)
-    make_note(project, "read", readers=[bruno])
+    make_note(project, "read", annotators=[bruno])
     unread = make_note(project, "unread")
     anna = make_user()
     members.add_member(project=project, user=anna, role=Role.ANNOTATOR)
@@ -46,7 +46,7 @@ def test_adding_twice_is_one_membership_and_one_event():
     assert Event.objects.filter(verb=Verb.MEMBER_ADDED).count() == 1
 
 
-def test_removal_keeps_the_work_and_coming_back_restores_it():
+def test_removal_keeps_annotations_and_restoring_the_member_restores_them():
     project = make_project()
     make_member(project, Role.MANAGER)
     anna = make_user("anna")
@@ -74,12 +74,12 @@ def test_removal_keeps_the_work_and_coming_back_restores_it():
     assert {row.document_id for row in open_notes} == {begun.pk, untouched.pk}
 
 
-def test_open_notes_can_be_handed_over():
+def test_open_notes_can_be_reassigned():
     project = make_project()
     make_member(project, Role.MANAGER)
     anna, bruno = make_member(project), make_member(project)
-    make_note(project, "one", readers=[anna, bruno])
-    only_anna = make_note(project, "two", readers=[anna])
+    make_note(project, "one", annotators=[anna, bruno])
+    only_anna = make_note(project, "two", annotators=[anna])
     result = members.remove_member(project=project, user=anna, actor=None, hand_over_to=bruno)
     assert result["handed_over"] == 1
     assert Assignment.objects.get(user=bruno, document=only_anna).state == Assignment.State.OPEN
@@ -94,7 +94,7 @@ def test_the_last_manager_stays():
         members.add_member(project=project, user=boss, role=Role.VIEWER)
 
 
-def test_somebody_imported_under_that_name_finds_their_readings():
+def test_a_new_member_gets_the_annotations_imported_under_their_name():
     project = make_project()
     outside = Author.objects.create(project=project, kind=Author.Kind.ANNOTATOR, name="anna")
     anna = make_user("anna")
@@ -121,12 +121,13 @@ def test_a_link_sets_a_new_password_once(client):
     assert anna.check_password("a-brand-new-secret"), "the link worked twice"
 
 
+@pytest.mark.parametrize("by", ["manager", "command line"])
 @pytest.mark.parametrize("kind", ["administrator", "other project", "nothing"])
-def test_a_link_is_void_once_the_account_has_other_rights(client, kind):
-    """Whoever holds the link was entitled to the account as it was, not as it has become."""
+def test_a_link_is_void_once_the_account_has_other_rights(client, kind, by):
+    """The holder of the link was entitled to the account with the rights that it had then."""
     project = make_project()
     boss, anna = make_member(project, Role.MANAGER), make_member(project, Role.ANNOTATOR, "anna")
-    path = members.reset_link_path(project=project, user=anna, actor=boss)
+    path = members.reset_link_path(project=project, user=anna, actor=boss if by == "manager" else None)
     if kind == "administrator":
         anna.is_staff = True
         anna.save()
@@ -151,18 +152,18 @@ def test_a_manager_makes_no_link_for_somebody_with_rights_elsewhere(kind):
         make_member(other, Role.MANAGER, victim)
         if kind.startswith("once"):
             members.remove_member(project=other, user=victim, actor=None)
-    with pytest.raises(ServiceError, match="outside the projects you manage"):
+    with pytest.raises(ServiceError, match="outside your projects"):
         members.reset_link_path(project=project, user=victim, actor=boss)
 
 
-def test_a_manager_makes_no_link_for_an_account_that_they_only_took_in():
-    """They would become a person whom other projects may take in later."""
+def test_a_manager_makes_no_link_for_an_account_that_existed_before():
+    """Otherwise the manager could sign in as a person who joins other projects later."""
     project = make_project()
     boss = make_member(project, Role.MANAGER)
     for known in (make_user("vera"), make_member(make_project(), user="vito")):
         Membership.objects.filter(user=known).delete()
         members.add_member(project=project, user=known, role=Role.VIEWER, actor=boss)
-        with pytest.raises(ServiceError, match="not made in a project that you manage"):
+        with pytest.raises(ServiceError, match="not created in a project that you manage"):
             members.reset_link_path(project=project, user=known, actor=boss)
 
 
@@ -175,7 +176,7 @@ def test_a_manager_of_all_its_projects_makes_a_link():
 
 
 @pytest.mark.parametrize("used", ["never", "password", "signed in"])
-def test_an_account_that_nobody_could_use_yet_may_be_handed_on(used):
+def test_a_manager_makes_a_link_for_an_account_that_was_never_used(used):
     project = make_project()
     boss, new = make_member(project, Role.MANAGER), make_user("vera")
     if used != "password":
@@ -187,12 +188,12 @@ def test_an_account_that_nobody_could_use_yet_may_be_handed_on(used):
     if used == "never":
         assert members.reset_link_path(project=project, user=new, actor=boss)
     else:
-        with pytest.raises(ServiceError, match="not made in a project"):
+        with pytest.raises(ServiceError, match="not created in a project"):
             members.reset_link_path(project=project, user=new, actor=boss)
 
 
 def test_the_command_line_makes_a_link_for_any_member():
-    """Whoever has it has the database."""
+    """Its user has access to the database anyway."""
     project = make_project()
     vera = make_member(project, Role.VIEWER, make_user("vera"))
     make_member(make_project(), Role.MANAGER, vera)
@@ -204,7 +205,7 @@ def by(client, path):
 
 
 @pytest.mark.parametrize("kind", ["demoted", "removed", "switched off", "another manager", "once elsewhere", "nothing"])
-def test_a_link_works_only_while_its_maker_may_make_it(client, kind):
+def test_a_link_works_only_while_its_creator_has_the_right_to_create_it(client, kind):
     project = make_project()
     boss, anna = make_member(project, Role.MANAGER), make_member(project, Role.ANNOTATOR, "anna")
     make_member(project, Role.MANAGER)
@@ -217,7 +218,7 @@ def test_a_link_works_only_while_its_maker_may_make_it(client, kind):
         boss.is_active = False
         boss.save()
     elif kind == "another manager":
-        # What others are in the project does not matter.
+        # The roles of other members don't matter.
         make_member(project, Role.MANAGER)
     elif kind == "once elsewhere":
         other = make_project()
@@ -227,7 +228,7 @@ def test_a_link_works_only_while_its_maker_may_make_it(client, kind):
     assert by(client, path) == (kind in ("nothing", "another manager"))
 
 
-def test_a_link_that_was_opened_is_void_too_once_its_maker_lost_the_right(client):
+def test_an_opened_link_is_void_once_its_creator_lost_the_right(client):
     project = make_project()
     boss, anna = make_member(project, Role.MANAGER), make_member(project, Role.ANNOTATOR, "anna")
     make_member(project, Role.MANAGER)
@@ -239,7 +240,7 @@ def test_a_link_that_was_opened_is_void_too_once_its_maker_lost_the_right(client
     assert not anna.check_password("a-brand-new-secret")
 
 
-def test_nobody_gives_a_link_another_maker(client):
+def test_the_creator_of_a_link_can_not_be_changed(client):
     project = make_project()
     boss, anna = make_member(project, Role.MANAGER), make_member(project, Role.ANNOTATOR, "anna")
     path = members.reset_link_path(project=project, user=anna, actor=boss)
@@ -263,7 +264,7 @@ def test_access_says_404_to_strangers_and_403_to_members_without_the_right():
 def test_annotators_reach_only_their_own_notes():
     project = make_project()
     anna = make_member(project)
-    mine, other = make_note(project, readers=[anna]), make_note(project, "another")
+    mine, other = make_note(project, annotators=[anna]), make_note(project, "another")
     entered = access.enter(anna, project.slug)
     assert access.note_for(entered, mine.pk) == mine
     with pytest.raises(Http404):

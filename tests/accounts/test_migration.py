@@ -1,4 +1,4 @@
-"""Accounts from before the field that says which project made them."""
+"""Migration of accounts to the field with the project that created them."""
 
 from datetime import timedelta
 
@@ -19,14 +19,14 @@ def migrate_to(*targets):
 
 @pytest.fixture
 def before():
-    """The migration before, by its name: numbers change."""
+    """The previous migration, found by name because numbers change."""
     nodes = MigrationExecutor(connection).loader.graph.node_map
     ours = next(node for key, node in nodes.items() if key[1].endswith("_accounts_made_in_projects"))
     yield next(parent.key for parent in ours.parents if parent.key[0] == "annotations")
     migrate_to()
 
 
-def test_the_project_that_took_an_account_in_as_it_was_made_has_made_it(before):
+def test_the_project_that_added_an_account_when_it_was_new_counts_as_its_creator(before):
     first, second = make_project(), make_project()
     made = make_member(first)
     make_member(second, user=made)

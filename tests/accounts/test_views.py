@@ -1,4 +1,4 @@
-"""Members: adding, accounts and links, roles, removing, bringing back."""
+"""Pages of members: add, accounts and links, roles, remove, restore."""
 
 import re
 
@@ -35,32 +35,32 @@ def test_the_list(world, mia, django_assert_max_num_queries):
     Assignment.objects.filter(user=world.ann, document=world.note).update(state=Assignment.State.DONE)
     for _ in range(4):
         make.make_member(world.project)
-    mia.get(PAGE)  # the first answer of a session writes it
-    with django_assert_max_num_queries(8):
+    mia.get(PAGE)  # the first request of a session saves it
+    with django_assert_max_num_queries(9):
         html = check_page(mia.get(PAGE))
     row = html[html.index('<th scope="row">ann') :]
     row = row[: row.index("</tr>")]
     assert '<td data-label="To do" class="num">1</td>' in row
     assert '<td data-label="Done" class="num">1</td>' in row
-    assert "No longer in the project" not in html
+    assert "Former members" not in html
     assert "out" not in re.findall(r'<th scope="row">(\w+)', html)
 
 
 def test_a_password_link_is_offered_only_where_it_may_be_made(world, mia):
-    """Ann's account was made here; out belongs to another project, too."""
+    """The project created the account of ann; out is also in another project."""
     make.make_member(world.project, user=world.out)
     html = check_page(mia.get(PAGE))
     rows = {name: html[html.index(f'<th scope="row">{name}') :].split("</tr>")[0] for name in ("ann", "out")}
     assert url("member_link", membership(world, world.ann)) in rows["ann"]
     assert url("member_link", membership(world, world.out)) not in rows["out"]
-    assert "Password by an administrator" in rows["out"]
-    assert "Password by an administrator" not in rows["ann"]
-    assert "You can make password links only for accounts" in html
+    assert "Password reset by administrators only" in rows["out"]
+    assert "Password reset by administrators only" not in rows["ann"]
+    assert "You can create password links only for accounts" in html
     Membership.objects.get(project=world.project, user=world.out).delete()
-    assert "You can make password links only for accounts" not in check_page(mia.get(PAGE))
+    assert "You can create password links only for accounts" not in check_page(mia.get(PAGE))
 
 
-def test_nobody_else_comes_in(world, sign_in):
+def test_only_managers_have_access(world, sign_in):
     member = membership(world, world.ben)
     check_closed(world, sign_in, PAGE)
     check_closed(world, sign_in, PAGE, "post")
@@ -86,7 +86,7 @@ def test_wrong_methods_and_ids(world, mia):
 # ── Adding ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_somebody_with_an_account(world, mia):
+def test_adding_an_existing_account(world, mia):
     make.make_user("dora")
     for _ in range(2):
         assert mia.post(PAGE, {"username": "dora", "account": "existing", "role": "annotator"}).url == PAGE
@@ -108,7 +108,7 @@ def test_a_new_account_gets_a_link_shown_once(world, mia):
     assert membership(world, elio).role == Role.REVIEWER
     assert all(path.rpartition("-")[2].strip("/") not in str(event.data) for event in Event.objects.all())
     assert path not in check_page(mia.get(PAGE))
-    # The link lets them choose a password and come in.
+    # The link lets the person choose a password and sign in.
     client = Client()
     form = client.get(path, follow=True)
     done = client.post(
@@ -122,11 +122,11 @@ def test_a_new_account_gets_a_link_shown_once(world, mia):
 @pytest.mark.parametrize(
     "body, words",
     [
-        ({"username": "nobody-here"}, "nobody has exactly this user name"),
-        ({"username": "AN"}, "nobody has exactly this user name"),
+        ({"username": "nobody-here"}, "No active account has exactly this user name"),
+        ({"username": "AN"}, "No active account has exactly this user name"),
         ({"username": ""}, "required"),
         ({"username": "x" * 151}, "at most 150"),
-        ({"username": "ann", "role": "viewer"}, "is a member already, as annotator"),
+        ({"username": "ann", "role": "viewer"}, "is already a member (annotator)"),
         ({"username": "ann", "account": "new"}, "is taken"),
         ({"username": "ANN", "account": "new"}, "is taken"),
         ({"username": "with space", "account": "new"}, "valid username"),
@@ -134,7 +134,7 @@ def test_a_new_account_gets_a_link_shown_once(world, mia):
         ({"username": "x", "role": "king"}, "valid choice"),
     ],
 )
-def test_refusals_keep_what_was_typed(world, mia, body, words):
+def test_errors_keep_what_was_typed(world, mia, body, words):
     before = User.objects.count(), Membership.objects.count()
     sent = {"account": "existing", "role": "annotator"} | body
     response = mia.post(PAGE, sent)
@@ -145,7 +145,7 @@ def test_refusals_keep_what_was_typed(world, mia, body, words):
     assert (User.objects.count(), Membership.objects.count()) == before
 
 
-def test_a_closed_account_is_as_good_as_none(world, mia):
+def test_an_inactive_account_can_not_be_added(world, mia):
     make.make_user("gone", is_active=False)
     assert mia.post(PAGE, {"username": "gone", "account": "existing", "role": "viewer"}).status_code == 422
     assert Membership.objects.filter(user__username="gone").count() == 0
@@ -160,45 +160,45 @@ def test_a_link_for_a_forgotten_password(world, mia):
     assert Event.objects.get(verb=Verb.RESET_LINK_MADE).data == {"user": "ann"}
 
 
-def test_no_link_to_somebody_elses_projects(world, mia):
+def test_no_link_for_an_account_with_rights_in_other_projects(world, mia):
     make.make_member(world.other, "viewer", world.ann)
     response = mia.post(url("member_link", membership(world, world.ann)), follow=True)
-    assert "outside the projects you manage" in check_page(response)
+    assert "outside your projects" in check_page(response)
     assert "password/reset/key" not in response.content.decode()
 
 
-def test_no_link_into_an_account_that_was_there_before(world, mia):
-    """A manager took in somebody who was in no project; a later project would have been theirs to read."""
+def test_no_link_for_an_account_that_existed_before(world, mia):
+    """Otherwise the manager of a person without projects could read the notes of a project that they join later."""
     make.make_user("dora")
     mia.post(PAGE, {"username": "dora", "account": "existing", "role": "viewer"})
     dora = User.objects.get(username="dora")
     response = mia.post(url("member_link", membership(world, dora)), follow=True)
-    assert "not made in a project that you manage" in check_page(response)
+    assert "not created in a project that you manage" in check_page(response)
     assert "password/reset/key" not in response.content.decode()
     assert not Event.objects.filter(verb=Verb.RESET_LINK_MADE).exists()
 
 
-def test_a_new_account_that_joined_elsewhere_gets_no_link_any_more(world, mia):
+def test_no_link_for_a_new_account_that_joined_another_project(world, mia):
     mia.post(PAGE, {"username": "elio", "account": "new", "role": "viewer"})
     elio = User.objects.get(username="elio")
     assert elio.created_in == world.project
     place = url("member_link", membership(world, elio))
     path = LINK.search(check_page(mia.post(place)))[2]
     make.make_member(world.other, "viewer", elio)
-    assert "outside the projects you manage" in check_page(mia.post(place, follow=True))
+    assert "outside your projects" in check_page(mia.post(place, follow=True))
     assert b"no longer valid" in Client().get(path, follow=True).content
 
 
-def test_no_link_for_somebody_removed(world, mia):
+def test_no_link_for_a_former_member(world, mia):
     Membership.objects.filter(user=world.ann).update(active=False)
     response = mia.post(url("member_link", membership(world, world.ann)), follow=True)
-    assert "no member" in check_page(response)
+    assert "not a member" in check_page(response)
 
 
 # ── Roles ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_another_role(world, mia):
+def test_changing_a_role(world, mia):
     member = membership(world, world.ann)
     assert "reviewer" in check_page(mia.post(url("member_role", member), {"role": "reviewer"}, follow=True))
     assert membership(world, world.ann).role == Role.REVIEWER
@@ -216,7 +216,7 @@ def test_the_last_manager_stays(world, mia, name, body):
 
 
 @pytest.mark.parametrize("name, body", [("member_role", {"role": "viewer"}), ("member_remove", {})])
-def test_a_manager_can_leave_to_another(world, mia, name, body):
+def test_a_manager_can_leave_if_another_stays(world, mia, name, body):
     make.make_member(world.project, "manager", "nora")
     response = mia.post(url(name, membership(world, world.mia)), body)
     assert response.url == reverse("projects")
@@ -226,21 +226,21 @@ def test_a_manager_can_leave_to_another(world, mia, name, body):
 # ── Removing and bringing back ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_removing_shows_what_it_touches(world, mia):
+def test_the_page_shows_what_a_removal_affects(world, mia):
     make.make_set(world.note, world.ann, submitted=True)
     make.make_set(world.notes[1], world.ann)
     html = check_page(mia.get(url("member_remove", membership(world, world.ann))))
     assert "Remove ann from the project?" in html
-    assert ">ben<" in html  # may take the notes over
+    assert ">ben<" in html  # can get the open notes
     assert membership(world, world.ann).active
 
 
-def test_removing_keeps_the_work(world, mia):
+def test_removing_keeps_annotations(world, mia):
     cas = make.make_member(world.project, user="cas")
     submitted = make.make_set(world.note, world.ann, submitted=True)
     draft = make.make_set(world.notes[1], world.ann)
     member = membership(world, world.ann)
-    for _ in range(2):  # the second click is harmless
+    for _ in range(2):  # a double click does no harm
         assert mia.post(url("member_remove", member), {"heir": cas.pk}).url == PAGE
     assert not membership(world, world.ann).active
     assert Assignment.objects.filter(user=cas, state=Assignment.State.OPEN).count() == 2
@@ -249,17 +249,36 @@ def test_removing_keeps_the_work(world, mia):
     assert submitted.state == AnnotationSet.State.SUBMITTED
     assert draft.state == AnnotationSet.State.WITHDRAWN
     html = check_page(mia.get(PAGE))
-    assert "No longer in the project" in html
-    assert "ann is back" in check_page(mia.post(url("member_role", member), {"role": "annotator"}, follow=True))
+    assert "Former members" in html
+    assert "ann was restored" in check_page(mia.post(url("member_role", member), {"role": "annotator"}, follow=True))
     draft.refresh_from_db()
     assert draft.state == AnnotationSet.State.DRAFT
     assert Event.objects.filter(verb=Verb.MEMBER_REMOVED).count() == 1
 
 
 @pytest.mark.parametrize("heir", ["vic", "out", "ann", "x", str(HUGE)])
-def test_heirs_must_be_other_annotators(world, mia, heir):
+def test_open_notes_go_to_other_annotators_only(world, mia, heir):
     heir = getattr(world, heir).pk if hasattr(world, heir) else heir
     response = mia.post(url("member_remove", membership(world, world.ann)), {"heir": heir})
     assert response.status_code == 422
-    assert "no annotator of this project" in check_page(response)
+    assert "not an annotator of this project" in check_page(response)
     assert membership(world, world.ann).active
+
+
+# ── Pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_members_and_former_members_come_in_pages(world, mia):
+    here = Membership.objects.filter(project=world.project, active=True).count()
+    for number in range(51 - here):
+        make.make_member(world.project, user=f"here-{number:02}")
+    gone = [make.make_member(world.project, user=f"gone-{number:02}") for number in range(51)]
+    Membership.objects.filter(user__in=gone).update(active=False, removed_at="2026-01-01T00:00Z")
+    first = check_page(mia.get(PAGE))
+    assert "1–50 of 51 people" in first and "1–50 of 51 former members" in first
+    assert f"here-{50 - here:02}" not in first and "gone-50" not in first and "gone-00" in first
+    second = check_page(mia.get(PAGE, {"page": 2}))
+    assert f"here-{50 - here:02}" in second and "here-00" not in second and "gone-00" in second
+    assert 'href="?page=2&amp;removed=2"' in second
+    last = check_page(mia.get(PAGE, {"page": 2, "removed": 2}))
+    assert f"here-{50 - here:02}" in last and "gone-50" in last and "gone-00" not in last

@@ -1,4 +1,4 @@
-"""Where adjudication is anonymous, no page tells those who may adjudicate which annotator said what."""
+"""In anonymous adjudication no page shows people who may adjudicate which annotator marked what."""
 
 import re
 from uuid import uuid4
@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from annotations.core.access import Can, enter
-from annotations.models import Author, Flag, Job, Project, StoredFile
+from annotations.models import Author, Comment, Flag, Job, Project, StoredFile
 from annotations.notes.services.comments import About, add_comment
 from annotations.notes.services.flags import raise_flag
 from tests import factories as make
@@ -17,16 +17,16 @@ NAMES = re.compile(r"(?<!\.)\b(?:ann|ben)\b")
 
 @pytest.fixture
 def told(world):
-    """Both have read the note, commented on their reading and flagged it; ann's is gold, and exported by a manager."""
+    """Both have annotated, commented and flagged the note; ann's set is gold, and a manager has exported it."""
     for person, spans in ((world.ann, [(0, 11, "PATIENT")]), (world.ben, [(0, 5, "PATIENT")])):
-        world.reading = make.make_set(world.note, person, spans, submitted=True)
+        world.annotation_set = make.make_set(world.note, person, spans, submitted=True)
         access = enter(person, world.project.slug, Can.ANNOTATE)
-        about = About(reader=person.pk, start=0, end=5)
+        about = About(annotator=person.pk, start=0, end=5)
         add_comment(access=access, document=world.note, about=about, text="why?", change_id=uuid4())
         raise_flag(access=access, document=world.note, reason=Flag.Reason.values[0], text="")
     gold = Author.objects.create(project=world.project, kind=Author.Kind.GOLD, name="gold")
     make.make_set(world.note, gold, [(0, 11, "PATIENT")], submitted=True)
-    world.author = world.reading.author
+    world.author = world.annotation_set.author
     world.file = StoredFile.objects.create(
         project=world.project, kind=StoredFile.Kind.EXPORT, name="covid-annotator-ben-brat.zip", size=0
     )
@@ -43,10 +43,10 @@ def _pages(told):
         **{name: reverse(name, args=["covid"]) for name in ("notes", "gold", "scores", "export", "agreement")},
         **{name: reverse(name, args=["covid"]) for name in ("disagreements", "adjudications")},
         **{name: reverse(name, args=["covid", note]) for name in ("note", "talk", "adjudicate", "adjudicate_state")},
-        "talk of a place": reverse("disagreement_talk", args=["covid", note, 0, 5]),
+        "talk of a location": reverse("disagreement_talk", args=["covid", note, 0, 5]),
         "score": reverse("score", args=["covid", 0, author]),
-        "places": reverse("score_places", args=["covid", 0, author]),
-        "reading": reverse("note", args=["covid", note]) + f"?set={told.reading.pk}",
+        "score errors": reverse("score_errors", args=["covid", 0, author]),
+        "reading": reverse("note", args=["covid", note]) + f"?set={told.annotation_set.pk}",
         "export job": reverse("job", args=["covid", told.export.pk]),
         "score job": reverse("job", args=["covid", told.score.pk]),
         "file": reverse("file_download", args=["covid", told.file.pk]),
@@ -54,7 +54,7 @@ def _pages(told):
 
 
 def test_no_page_names_an_annotator_to_an_adjudicator(told, sign_in):
-    hidden = {"score", "places", "reading", "file", "export job", "score job"}
+    hidden = {"score", "score errors", "reading", "file", "export job", "score job"}
     client, manager = sign_in(told.rev), sign_in(told.mia)
     named = set()
     for name, url in _pages(told).items():
@@ -73,13 +73,24 @@ def test_no_act_takes_one_annotators_readings(told, sign_in):
         "job_start_score": {"version": "0", "author": str(told.author.pk)},
         "job_start_gold": {"author": str(told.author.pk)},
     }
+    before = set(Job.objects.values_list("pk", flat=True))
     for name, data in acts.items():
-        assert client.post(reverse(name, args=["covid"]), data).status_code == 403, name
-    # What is refused names no annotator among the choices.
+        # A score is refused with the message for an unknown author.
+        assert client.post(reverse(name, args=["covid"]), data).status_code in (302, 403), name
+    assert set(Job.objects.values_list("pk", flat=True)) == before
+    # The error message names no annotator among the choices.
     wrong = {"set": "run:nobody", "format": "brat"}
     refused = client.post(reverse("job_start_export", args=["covid"]), wrong, follow=True).content.decode()
     assert "no such annotation sets" in refused and not NAMES.search(refused)
     compared = client.get(reverse("runs_compare", args=["covid"]), {"a": ["999998", "999999"]}).content.decode()
-    assert "no such author" in compared and not NAMES.search(compared)
-    data = {"set": str(told.reading.pk), "version": "0", "replace": "1"}
+    assert "author has no annotations" in compared and not NAMES.search(compared)
+    data = {"set": str(told.annotation_set.pk), "version": "0", "replace": "1"}
     assert client.post(reverse("note_gold", args=["covid", told.note.pk]), data).status_code == 404
+
+
+def test_a_comment_of_an_adjudicator_is_tied_to_no_annotator(told, sign_in):
+    data = {"act": "add", "text": "Look at line 1.", "set": str(told.annotation_set.pk)}
+    assert sign_in(told.rev).post(reverse("comments", args=["covid", told.note.pk]), data).status_code == 302
+    assert not Comment.objects.filter(text=data["text"], annotator__isnull=False).exists()
+    sign_in(told.mia).post(reverse("comments", args=["covid", told.note.pk]), data)
+    assert Comment.objects.filter(text=data["text"], annotator=told.ben).exists(), "a manager may name whom it is about"

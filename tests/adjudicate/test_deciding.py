@@ -1,4 +1,4 @@
-"""Adjudicating: what is shown, decided, taken back and refused."""
+"""Adjudication: what is shown, decided, undone and refused."""
 
 import json
 import threading
@@ -21,6 +21,7 @@ from annotations.models import (
     Verb,
 )
 from tests import factories as make
+from tests.waiting import HANGS
 from tests.worlds.adjudicated import (
     AGE,
     CITY,
@@ -30,9 +31,9 @@ from tests.worlds.adjudicated import (
     TEXT,
     act,
     decide_all,
+    location_at,
     outcome,
     own,
-    place_at,
     provenance,
     seen,
     standings,
@@ -49,27 +50,28 @@ pytestmark = pytest.mark.django_db
 # ── What is shown ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_places_consensus_and_majority(world):
+def test_locations_consensus_and_majority(world):
     found = state(world)
-    assert [(p["start"], p["end"], p["consensus"], p["standing"]) for p in found["places"]] == [
+    assert [(p["start"], p["end"], p["consensus"], p["standing"]) for p in found["locations"]] == [
         (*NAME, "majority", "open"), (*AGE, "one", "open"), (*DATE, "all", "agreed"), (*CITY, "split", "open"),
     ]  # fmt: skip
-    assert [reader["name"] for reader in found["readers"]] == ["anna", "bruno", "carla"]
-    assert found["places"][0]["majority"] == [(*NAME, world.label["PATIENT"])]
-    assert found["places"][1]["majority"] == []  # two of three say nothing
-    assert found["places"][3]["majority"] is None
+    assert [each["name"] for each in found["annotators"]] == ["anna", "bruno", "carla"]
+    assert found["locations"][0]["majority"] == [(*NAME, world.label["PATIENT"])]
+    assert found["locations"][1]["majority"] == []  # two of three say nothing
+    assert found["locations"][3]["majority"] is None
     assert (found["open"], found["closed"], found["ready"]) == (4, False, True)
 
 
 def test_the_shown_majority_is_the_domain_s(world):
-    readings = [
-        [DomainSpan(s.start, s.end, str(s.label_id)) for s in each.spans.all()] for each in world.readings.values()
+    annotation_sets = [
+        [DomainSpan(s.start, s.end, str(s.label_id)) for s in each.spans.all()]
+        for each in world.annotation_sets.values()
     ]
-    vote = majority(TEXT, readings)
-    shown = [span for place in state(world)["places"] for span in place["majority"] or []]
-    shown += [span for place in state(world)["places"] if place["consensus"] == "all" for span in place["versions"][0]]
+    vote = majority(TEXT, annotation_sets)
+    shown = [span for each in state(world)["locations"] for span in each["majority"] or []]
+    shown += [span for each in state(world)["locations"] if each["consensus"] == "all" for span in each["versions"][0]]
     assert sorted(shown) == [(s.start, s.end, int(s.label)) for s in vote.spans]
-    assert [(place.start, place.end) for place in vote.open] == [CITY]
+    assert [(each.start, each.end) for each in vote.open] == [CITY]
 
 
 # ── Acts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -79,10 +81,10 @@ def test_each_act_and_its_provenance(world):
     act(world, "majority", NAME)
     how = provenance(world, NAME)
     assert (how["choice"], how["by"], how["changed"]) == ("majority", "rita", [])
-    assert how["annotators"] == [world.readings["anna"].author_id, world.readings["bruno"].author_id]
-    act(world, "reader", CITY, reader=2)
-    assert provenance(world, CITY)["annotators"] == [world.readings["bruno"].author_id]
-    assert Resolution.objects.get(start=CITY[0]).reader == world.readings["bruno"].author_id
+    assert how["annotators"] == [world.annotation_sets["anna"].author_id, world.annotation_sets["bruno"].author_id]
+    act(world, "annotator", CITY, annotator=2)
+    assert provenance(world, CITY)["annotators"] == [world.annotation_sets["bruno"].author_id]
+    assert Resolution.objects.get(start=CITY[0]).author == world.annotation_sets["bruno"].author_id
     assert own(world, CITY, "CITY")["open"] == 2  # decided otherwise
     act(world, "nothing", AGE)
     unanimous(world)
@@ -111,11 +113,11 @@ def test_what_an_own_span_changed(world, span, label, changed):
     assert Span.objects.get(annotation_set__author__kind="adjudicated").provenance["changed"] == changed
 
 
-def test_an_own_span_over_two_places_decides_both(world):
+def test_an_own_span_over_two_locations_decides_both(world):
     own(world, (6, 15), "PATIENT")
     assert outcome(world) == [("PATIENT", "Rossi, 54")]
     assert standings(world)[0] == (0, "decided")
-    assert len(state(world)["places"]) == 3
+    assert len(state(world)["locations"]) == 3
 
 
 def test_a_majority_that_is_none_is_refused(world):
@@ -125,12 +127,12 @@ def test_a_majority_that_is_none_is_refused(world):
 
 
 def test_dropping_a_span_and_deciding_for_nothing(world):
-    place = own(world, DOCTOR, "DOCTOR")
+    answer = own(world, DOCTOR, "DOCTOR")
     act(world, "drop", DOCTOR, span=(*DOCTOR, world.label["DOCTOR"]))
     assert outcome(world) == []
-    assert not any(each["start"] == DOCTOR[0] for each in state(world)["places"]), "nobody marks anything there"
-    assert place["open"] == 4
-    act(world, "reader", CITY, reader=1)
+    assert not any(each["start"] == DOCTOR[0] for each in state(world)["locations"]), "nobody marks anything there"
+    assert answer["open"] == 4
+    act(world, "annotator", CITY, annotator=1)
     act(world, "drop", CITY, span=(*CITY, world.label["CITY"]))
     assert Resolution.objects.get().choice == "nothing"
 
@@ -139,7 +141,7 @@ def test_undo_and_redo_without_limit(world):
     acts = [
         lambda: act(world, "majority", NAME),
         lambda: unanimous(world),
-        lambda: act(world, "reader", CITY, reader=1),
+        lambda: act(world, "annotator", CITY, annotator=1),
         lambda: own(world, CITY, "HOSPITAL"),
         lambda: act(world, "nothing", AGE),
     ]
@@ -150,14 +152,14 @@ def test_undo_and_redo_without_limit(world):
     for expected in reversed(seen_states[:-1]):
         act(world, "undo")
         assert outcome(world) == expected
-    with pytest.raises(ServiceError, match="nothing to undo"):
+    with pytest.raises(ServiceError, match="Nothing to undo"):
         act(world, "undo")
     for expected in seen_states[1:]:
         act(world, "redo")
         assert outcome(world) == expected
     act(world, "undo")
     own(world, AGE, "AGE")
-    with pytest.raises(ServiceError, match="nothing to redo"):
+    with pytest.raises(ServiceError, match="Nothing to redo"):
         act(world, "redo")
 
 
@@ -182,7 +184,7 @@ def test_no_note_text_in_events(world):
 
 def test_a_replay_is_made_once(world):
     change = uuid.uuid4()
-    shown = [place_at(world, NAME)]
+    shown = [location_at(world, NAME)]
     first = act(world, "majority", about=shown, change_id=change)
     assert act(world, "majority", about=shown, change_id=change) == first
     assert Event.objects.filter(verb=Verb.ADJUDICATED).count() == 1
@@ -191,31 +193,31 @@ def test_a_replay_is_made_once(world):
     assert refused.value.code == "change-id"
 
 
-def test_two_adjudicators_on_one_place(world):
-    shown = [place_at(world, CITY)]
-    act(world, "reader", CITY, reader=1, user=world.rosa)
+def test_two_adjudicators_at_one_location(world):
+    shown = [location_at(world, CITY)]
+    act(world, "annotator", CITY, annotator=1, user=world.rosa)
     with pytest.raises(ServiceError) as refused:
-        act(world, "reader", about=shown, reader=2)
+        act(world, "annotator", about=shown, annotator=2)
     assert refused.value.code == "moved"
     assert outcome(world) == [("CITY", "Torino")]
-    act(world, "majority", NAME)  # another place is free
-    with pytest.raises(ServiceError, match="nothing to undo"):
-        act(world, "undo", user=world.anna)  # each has their own to take back
-    act(world, "reader", CITY, reader=2)
+    act(world, "majority", NAME)  # Another location is free.
+    with pytest.raises(ServiceError, match="Nothing to undo"):
+        act(world, "undo", user=world.anna)  # Everybody undoes only their own acts.
+    act(world, "annotator", CITY, annotator=2)
     with pytest.raises(ServiceError) as refused:
         act(world, "undo", user=world.rosa)  # rita has decided otherwise since
     assert refused.value.code == "moved"
 
 
-def test_an_own_span_over_a_place_that_was_not_seen(world):
+def test_an_own_span_over_a_location_that_was_not_seen(world):
     with pytest.raises(ServiceError) as refused:
         own(world, CITY, "CITY", about=[])
     assert refused.value.code == "moved"
 
 
 def test_a_reading_that_changed_after_the_page_was_loaded(world):
-    shown = [place_at(world, NAME)]
-    make.make_span(world.readings["carla"], *NAME, "DOCTOR")
+    shown = [location_at(world, NAME)]
+    make.make_span(world.annotation_sets["carla"], *NAME, "DOCTOR")
     with pytest.raises(ServiceError) as refused:
         act(world, "majority", about=shown)
     assert refused.value.code == "moved"
@@ -235,14 +237,14 @@ def test_own_spans_that_are_refused(world, changes, code):
     start, end, label = changes.get("span", (*CITY, 0))
     span = (start, end, world.label["CITY"] if label == 0 else 0)
     with pytest.raises(ServiceError) as refused:
-        act(world, "own", about=[place_at(world, CITY)], span=span, quote=changes.get("quote", "Torino"))
+        act(world, "own", about=[location_at(world, CITY)], span=span, quote=changes.get("quote", "Torino"))
     assert refused.value.code == code
 
 
 def test_an_annotator_who_is_not_there(world):
     with pytest.raises(ServiceError) as refused:
-        act(world, "reader", CITY, reader=7)
-    assert refused.value.code == "reader"
+        act(world, "annotator", CITY, annotator=7)
+    assert refused.value.code == "annotator"
 
 
 # ── At one moment, with real connections ─────────────────────────────────────────────────────────────────────────────
@@ -250,12 +252,12 @@ def test_an_annotator_who_is_not_there(world):
 
 @pytest.mark.django_db(transaction=True)
 def test_acts_at_the_same_moment_take_turns(world):
-    """Two adjudicators on one place: one decides, the other is told. One change twice: made once."""
-    shown = {name: (seen(place_at(world, place)),) for name, place in (("city", CITY), ("name", NAME))}
+    """Two adjudicators decide one location: one succeeds, the other is refused. A change sent twice is made once."""
+    shown = {name: (seen(location_at(world, bounds)),) for name, bounds in (("city", CITY), ("name", NAME))}
     change = uuid.uuid4()
     calls = [
-        (world.rita, Request(uuid.uuid4(), Act.READER, shown["city"], reader=1)),
-        (world.rosa, Request(uuid.uuid4(), Act.READER, shown["city"], reader=2)),
+        (world.rita, Request(uuid.uuid4(), Act.ANNOTATOR, shown["city"], annotator=1)),
+        (world.rosa, Request(uuid.uuid4(), Act.ANNOTATOR, shown["city"], annotator=2)),
         (world.rita, Request(change, Act.MAJORITY, shown["name"])),
         (world.rita, Request(change, Act.MAJORITY, shown["name"])),
     ]
@@ -263,7 +265,7 @@ def test_acts_at_the_same_moment_take_turns(world):
 
     def made(user, request):
         connection.ensure_connection()
-        barrier.wait(10)
+        barrier.wait(HANGS)
         try:
             decide(project=world.project, document=world.note, user=user, request=request)
             return "made"
@@ -273,7 +275,7 @@ def test_acts_at_the_same_moment_take_turns(world):
             connection.close()
 
     with ThreadPoolExecutor(len(calls)) as pool:
-        results = [each.result(60) for each in [pool.submit(made, *call) for call in calls]]
+        results = [each.result(HANGS) for each in [pool.submit(made, *call) for call in calls]]
     assert sorted(results[:2]) == ["made", "moved"]
     assert results[2:] == ["made", "made"]
     assert Event.objects.filter(verb=Verb.ADJUDICATED).count() == 2

@@ -1,12 +1,12 @@
-"""What is kept when readings change, what becomes gold, and which notes are left."""
+"""What is kept when annotations change, what becomes gold, and which notes are left."""
 
 import pytest
 
 from annotations.adjudicate.selectors.waiting import Show, adjudication_list, next_to_adjudicate, numbers
-from annotations.adjudicate.services.deciding import close, close_unanimous, reopen
+from annotations.adjudicate.services.deciding import finish_adjudication, finish_unanimous, reopen
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.annotate.services.reading import reopen as reopen_reading
-from annotations.annotate.services.reading import submit
+from annotations.annotate.services.annotation_set import reopen as reopen_annotation_set
+from annotations.annotate.services.annotation_set import submit
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.models import (
@@ -28,8 +28,8 @@ from tests.worlds.adjudicated import (
     TEXT,
     act,
     decide_all,
+    location_at,
     outcome,
-    place_at,
     provenance,
     standings,
     state,
@@ -41,21 +41,21 @@ __all__ = ["world"]  # the fixture
 pytestmark = pytest.mark.django_db
 
 
-# ── Readings that change ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── Annotation sets that change ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_remerge_keeps_decisions(world):
     decide_all(world)
     before = outcome(world)
-    reopen_reading(document=world.note, user=world.carla)
+    reopen_annotation_set(document=world.note, user=world.carla)
     found = state(world)
     assert (found["missing"], found["open"], outcome(world)) == (["carla"], 0, before)
-    # The same again: nothing to look at. Something else in one place, something new in another.
+    # Unchanged annotations need no second look; a changed location and a new one do.
     submit(document=world.note, user=world.carla)
     assert state(world)["open"] == 0
-    reopen_reading(document=world.note, user=world.carla)
-    world.readings["carla"].spans.filter(start=SURNAME[0]).update(start=0)
-    make.make_span(world.readings["carla"], *DOCTOR, "DOCTOR")
+    reopen_annotation_set(document=world.note, user=world.carla)
+    world.annotation_sets["carla"].spans.filter(start=SURNAME[0]).update(start=0)
+    make.make_span(world.annotation_sets["carla"], *DOCTOR, "DOCTOR")
     submit(document=world.note, user=world.carla)
     assert outcome(world) == before
     assert [(start, how) for start, how in standings(world) if how != "decided"] == [
@@ -68,21 +68,21 @@ def test_remerge_keeps_decisions(world):
     assert state(world)["open"] == 0
 
 
-def test_fewer_than_two_readings(world):
+def test_fewer_than_two_annotation_sets(world):
     for person in (world.carla, world.bruno):
-        reopen_reading(document=world.note, user=person)
+        reopen_annotation_set(document=world.note, user=person)
     assert not state(world)["ready"]
     with pytest.raises(ServiceError) as refused:
         act(world, "nothing", NAME)
-    assert refused.value.code == "readers"
+    assert refused.value.code == "annotators"
     with pytest.raises(ServiceError) as refused:
-        close(project=world.project, document=world.note, user=world.rita)
-    assert refused.value.code == "readers"
+        finish_adjudication(project=world.project, document=world.note, user=world.rita)
+    assert refused.value.code == "annotators"
 
 
 def test_a_merged_label_stays_decided_under_its_new_name(world):
     decide_all(world)
-    close(project=world.project, document=world.note, user=world.rita)
+    finish_adjudication(project=world.project, document=world.note, user=world.rita)
     bring_up_to_date(world.project)
     labels = world.project.label_set.labels
     merge_labels(source=labels.get(name="CITY"), target=labels.get(name="HOSPITAL"), actor=None)
@@ -92,7 +92,7 @@ def test_a_merged_label_stays_decided_under_its_new_name(world):
         bring_up_to_date(world.project)
     assert state(world)["open"] == 0
     reopen(project=world.project, document=world.note, user=world.rita)
-    assert place_at(world, CITY)["outcome"] == [(*CITY, world.label["HOSPITAL"])]
+    assert location_at(world, CITY)["outcome"] == [(*CITY, world.label["HOSPITAL"])]
     act(world, "undo")  # the choice of Torino, under its new name
     assert ("HOSPITAL", "Torino") not in outcome(world)
     act(world, "redo")
@@ -102,12 +102,12 @@ def test_a_merged_label_stays_decided_under_its_new_name(world):
 # ── The end, gold, the rule ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_closing_wants_every_place_decided(world):
-    with pytest.raises(ServiceError, match="4 places are still open"):
-        close(project=world.project, document=world.note, user=world.rita)
+def test_finishing_requires_every_location_decided(world):
+    with pytest.raises(ServiceError, match="4 disagreements are still open"):
+        finish_adjudication(project=world.project, document=world.note, user=world.rita)
     decide_all(world)
-    close(project=world.project, document=world.note, user=world.rita)
-    close(project=world.project, document=world.note, user=world.rosa)
+    finish_adjudication(project=world.project, document=world.note, user=world.rita)
+    finish_adjudication(project=world.project, document=world.note, user=world.rosa)
     assert Adjudication.objects.get().closed_by == world.rita
     assert AnnotationSet.objects.get(author__kind="adjudicated").state == "submitted"
     with pytest.raises(ServiceError) as refused:
@@ -119,14 +119,14 @@ def test_closing_wants_every_place_decided(world):
 
 
 def test_each_span_says_which_guidelines_held_when_it_was_decided(world):
-    """In the adjudicated set, and beside the maker's own version in gold; also where a rule decides."""
+    """Provenance in the adjudicated set and in gold, also where a rule decides."""
     act(world, "majority", NAME)
     world.project = world.note.project = set_guidelines(project=world.project, text="Names whole.", actor=world.rita)
     act(world, "nothing", AGE)
-    act(world, "reader", CITY, reader=1)
+    act(world, "annotator", CITY, annotator=1)
     world.project.unanimous_passes = True
-    close(project=world.project, document=world.note, user=world.rita)
-    assert [provenance(world, place)["guidelines"] for place in (NAME, CITY, DATE)] == [0, 1, 1]
+    finish_adjudication(project=world.project, document=world.note, user=world.rita)
+    assert [provenance(world, bounds)["guidelines"] for bounds in (NAME, CITY, DATE)] == [0, 1, 1]
     own_set = AnnotationSet.objects.get(author__kind="adjudicated")
     make_gold(document=world.note, annotation_set=own_set, actor=world.rosa)
     how = Span.objects.get(annotation_set__author__kind="gold", start=NAME[0]).provenance
@@ -135,7 +135,7 @@ def test_each_span_says_which_guidelines_held_when_it_was_decided(world):
 
 def test_gold_carries_the_provenance(world):
     decide_all(world)
-    close(project=world.project, document=world.note, user=world.rita)
+    finish_adjudication(project=world.project, document=world.note, user=world.rita)
     own_set = AnnotationSet.objects.get(author__kind="adjudicated")
     make_gold(document=world.note, annotation_set=own_set, actor=world.rosa)
     how = Span.objects.get(annotation_set__author__kind="gold", start=NAME[0]).provenance
@@ -150,7 +150,7 @@ def test_gold_in_bulk_takes_closed_notes_only(world):
     author = AnnotationSet.objects.get(author__kind="adjudicated").author_id
     made = make_gold_bulk(project_id=world.project.pk, author_id=author, actor_id=None, progress=lambda *_: None)
     assert made["made"] == 0
-    close(project=world.project, document=world.note, user=world.rita)
+    finish_adjudication(project=world.project, document=world.note, user=world.rita)
     made = make_gold_bulk(project_id=world.project.pk, author_id=author, actor_id=None, progress=lambda *_: None)
     assert made["made"] == 1
 
@@ -159,10 +159,10 @@ def test_what_all_say_passes_by_the_project_s_rule(world):
     world.project.unanimous_passes = True
     world.project.save()
     assert state(world)["open"] == 3
-    for place in (NAME, AGE):
-        act(world, "nothing", place)
-    act(world, "reader", CITY, reader=1)
-    close(project=world.project, document=world.note, user=world.rita)
+    for bounds in (NAME, AGE):
+        act(world, "nothing", bounds)
+    act(world, "annotator", CITY, annotator=1)
+    finish_adjudication(project=world.project, document=world.note, user=world.rita)
     how = provenance(world, DATE)
     assert (how["rule"], how["by"], how["choice"]) == ("unanimous", None, "rule")
 
@@ -173,11 +173,11 @@ def test_notes_on_which_all_agree_are_closed_by_the_rule(world):
         make.make_set(other, getattr(world, name), [(*DATE, "DATE")], submitted=True)
     bring_up_to_date(world.project)
     with pytest.raises(ServiceError) as refused:
-        close_unanimous(project=world.project, user=world.rita, seconds=5)
+        finish_unanimous(project=world.project, user=world.rita, seconds=5)
     assert refused.value.code == "rule"
     world.project.unanimous_passes = True
     world.project.save()
-    assert close_unanimous(project=world.project, user=world.rita, seconds=5) == (1, 0)
+    assert finish_unanimous(project=world.project, user=world.rita, seconds=5) == (1, 0)
     assert Adjudication.objects.get().document == other
     assert Span.objects.get(annotation_set__author__kind="adjudicated").provenance["rule"] == "unanimous"
 
@@ -197,16 +197,16 @@ def test_the_list_has_the_lowest_agreement_first(world):
     found = adjudication_list(world.project, Show.TODO, 1)
     assert [line.name for line in found.lines] == ["c", "caso-1", "b", "e"]
     assert [line.agreement for line in found.lines][::3] == [0.0, None]
-    assert (found.lines[1].disputed, found.lines[1].agreed, found.lines[1].still) == (3, 1, 3)
+    assert (found.lines[1].disputed, found.lines[1].agreed, found.lines[1].pending) == (3, 1, 3)
     assert next_to_adjudicate(world.project, None) == apart.pk
     assert next_to_adjudicate(world.project, apart.pk) == world.note.pk
     assert next_to_adjudicate(world.project, empty.pk) == apart.pk
     decide_all(world)
-    close(project=world.project, document=world.note, user=world.rita)
+    finish_adjudication(project=world.project, document=world.note, user=world.rita)
     assert numbers(world.project) == {"todo": 3, "begun": 0, "again": 0, "closed": 1, "all": 4}
-    # An annotator hands in something else after it was closed.
-    reopen_reading(document=world.note, user=world.carla)
-    make.make_span(world.readings["carla"], *DOCTOR, "DOCTOR")
+    # An annotator submits changed annotations after the adjudication was finished.
+    reopen_annotation_set(document=world.note, user=world.carla)
+    make.make_span(world.annotation_sets["carla"], *DOCTOR, "DOCTOR")
     submit(document=world.note, user=world.carla)
     bring_up_to_date(world.project)
     assert numbers(world.project)["again"] == 1

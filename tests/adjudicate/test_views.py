@@ -1,4 +1,4 @@
-"""The adjudication pages and their JSON: what is refused and how, what the pages hold."""
+"""The adjudication pages and their JSON: errors and content."""
 
 import json
 import uuid
@@ -45,9 +45,11 @@ def send(client: Client, address: str, data: object) -> SimpleNamespace:
 def decide(read: SimpleNamespace, sign_in: type):
     client = sign_in(read.rev)
 
-    def act(name: str, place: tuple[int, int] | None = None, **changes: object) -> SimpleNamespace:
-        places = state(read, client)["places"]
-        seen = [[p["start"], p["end"], p["key"]] for p in places if place and p["start"] == place[0]]
+    def act(name: str, bounds: tuple[int, int] | None = None, **changes: object) -> SimpleNamespace:
+        locations = state(read, client)["locations"]
+        seen = [
+            [each["start"], each["end"], each["key"]] for each in locations if bounds and each["start"] == bounds[0]
+        ]
         body = {"act": name, "change_id": str(uuid.uuid4()), "person": read.rev.pk, "seen": seen}
         return send(client, url(read, "adjudicate_decide"), body | changes)
 
@@ -56,7 +58,7 @@ def decide(read: SimpleNamespace, sign_in: type):
 
 
 def decide_all(decide, world):
-    decide("reader", NAME, reader=1)
+    decide("annotator", NAME, annotator=1)
     decide("nothing", CITY)
     decide("majority", DATE)
 
@@ -68,24 +70,24 @@ def test_the_page_and_what_it_gives_its_script(read, decide):
     response = decide.client.get(url(read))
     html = check_page(response)
     data = response.context["data"]
-    assert [reader["name"] for reader in data["readers"]] == ["ann", "ben"]
-    assert [(p["start"], p["consensus"], p["standing"]) for p in data["places"]] == [
+    assert [each["name"] for each in data["annotators"]] == ["ann", "ben"]
+    assert [(p["start"], p["consensus"], p["standing"]) for p in data["locations"]] == [
         (0, "one", "open"), (31, "all", "agreed"), (44, "one", "open"),
     ]  # fmt: skip
-    assert "Close the note" in html and "Abbreviation" in html
+    assert "Finish" in html and "Abbreviation" in html
     assert Event.objects.filter(verb=Verb.NOTE_READ, actor=read.rev).count() == 1
 
 
 def test_a_note_that_fewer_than_two_submitted(world, sign_in):
     make.make_set(world.note, world.ann, [(*NAME, "PATIENT")], submitted=True)
     html = check_page(sign_in(world.rev).get(url(world)))
-    assert 'id="close" disabled' in html
+    assert 'id="finish" disabled' in html
 
 
 def test_anonymous_pages_name_nobody(read, decide):
     Project.objects.filter(pk=read.project.pk).update(anonymous_adjudication=True)
     page = decide.client.get(url(read)).content.decode()
-    answer = json.dumps(decide("reader", NAME, reader=1).json)
+    answer = json.dumps(decide("annotator", NAME, annotator=1).json)
     for name in ("ann", "ben"):
         assert f'"{name}"' not in page and f">{name}<" not in page and f'"{name}"' not in answer
     assert "Annotator 2" in page and "Annotator 2" in answer
@@ -95,22 +97,22 @@ def test_anonymous_pages_name_nobody(read, decide):
 
 
 def test_decisions_answer_with_the_note_as_it_stands(read, decide):
-    answer = decide("reader", NAME, reader=1)
+    answer = decide("annotator", NAME, annotator=1)
     assert (answer.status, answer.json["open"], answer.json["version"]) == (200, 2, 1)
-    place = answer.json["places"][0]
-    assert (place["standing"], place["outcome"], place["by"]) == ("decided", [[*NAME, read.label["PATIENT"]]], "rev")
+    first = answer.json["locations"][0]
+    assert (first["standing"], first["outcome"], first["by"]) == ("decided", [[*NAME, read.label["PATIENT"]]], "rev")
     answer = decide("own", CITY, start=44, end=50, label=read.label["HOSPITAL"], quote="Torino")
-    assert answer.json["places"][2]["outcome"] == [[*CITY, read.label["HOSPITAL"]]]
+    assert answer.json["locations"][2]["outcome"] == [[*CITY, read.label["HOSPITAL"]]]
     answer = decide("drop", CITY, start=44, end=50, label=read.label["HOSPITAL"])
-    assert answer.json["places"][2]["choice"] == "nothing"
-    assert decide("undo").json["places"][2]["outcome"] == [[*CITY, read.label["HOSPITAL"]]]
+    assert answer.json["locations"][2]["choice"] == "nothing"
+    assert decide("undo").json["locations"][2]["outcome"] == [[*CITY, read.label["HOSPITAL"]]]
 
 
 def test_a_conflict_comes_with_the_present_state_and_a_word(read, decide, sign_in):
     stale = [[0, 11, "0" * 16]]
     answer = decide("nothing", seen=stale)
     assert (answer.status, answer.json["error"]) == (409, "moved")
-    assert "look at it again" in answer.json["message"] and len(answer.json["places"]) == 3
+    assert "Check the location again" in answer.json["message"] and len(answer.json["locations"]) == 3
     assert decide("undo").json["error"] == "nothing"
 
 
@@ -119,7 +121,7 @@ def test_a_conflict_comes_with_the_present_state_and_a_word(read, decide, sign_i
     [
         {"act": "explode"}, {"act": None}, {"change_id": "x"}, {"change_id": None}, {"seen": "x"}, {"seen": [[1, 2]]},
         {"seen": [[-1, 2, "k"]]}, {"seen": [[0, 2**31, "k"]]}, {"seen": [[0, True, "k"]]}, {"seen": [[0, 1, 2]]},
-        {"act": "reader"}, {"act": "reader", "reader": "1"}, {"act": "reader", "reader": 2**64},
+        {"act": "annotator"}, {"act": "annotator", "annotator": "1"}, {"act": "annotator", "annotator": 2**64},
         {"act": "own", "start": 0, "end": 5, "label": 1},
         {"act": "own", "start": 0, "end": 5, "label": "x", "quote": "M"},
         {"act": "drop", "start": 0, "end": None, "label": 1},
@@ -139,14 +141,14 @@ def test_bodies_that_are_no_json_object(read, decide):
 def test_somebody_else_s_page(read, decide):
     answer = decide("nothing", NAME, person=read.ann.pk)
     assert (answer.status, answer.json["error"]) == (409, "person")
-    answer = send(decide.client, url(read, "adjudicate_close"), {"person": read.ann.pk})
+    answer = send(decide.client, url(read, "adjudicate_finish"), {"person": read.ann.pk})
     assert answer.json["error"] == "person"
 
 
 def test_refusals_are_json_for_strangers_too(read, sign_in):
     for person, status in ((read.ann, 403), (read.vic, 403), (read.out, 404)):
         client = sign_in(person)
-        for name in ("adjudicate_decide", "adjudicate_cause", "adjudicate_close", "adjudicate_reopen"):
+        for name in ("adjudicate_decide", "adjudicate_cause", "adjudicate_finish", "adjudicate_reopen"):
             answer = send(client, url(read, name), {"person": person.pk})
             assert (answer.status, set(answer.json)) == (status, {"error", "message"})
 
@@ -154,7 +156,7 @@ def test_refusals_are_json_for_strangers_too(read, sign_in):
 def test_causes_from_the_page(read, decide):
     body = {"person": read.rev.pk, "start": 0, "end": 11, "kind": "S"}
     answer = send(decide.client, url(read, "adjudicate_cause"), body)
-    assert (answer.status, answer.json["places"][0]["cause"]) == (200, "S")
+    assert (answer.status, answer.json["locations"][0]["cause"]) == (200, "S")
     send(decide.client, url(read, "adjudicate_cause"), body | {"kind": ""})
     assert not Cause.objects.exists()
     for wrong in ({"kind": "X"}, {"kind": 3}, {"start": -1}, {"end": "11"}):
@@ -166,14 +168,14 @@ def test_causes_from_the_page(read, decide):
 
 
 def test_a_note_is_closed_and_made_gold_in_one_click(read, decide):
-    answer = send(decide.client, url(read, "adjudicate_close"), {"person": read.rev.pk})
+    answer = send(decide.client, url(read, "adjudicate_finish"), {"person": read.rev.pk})
     assert (answer.status, answer.json["error"]) == (409, "open")
     decide_all(decide, read)
-    answer = send(decide.client, url(read, "adjudicate_close"), {"person": read.rev.pk})
+    answer = send(decide.client, url(read, "adjudicate_finish"), {"person": read.rev.pk})
     assert answer.json["next"] == url(read)
     response = decide.client.get(url(read))
     html = check_page(response)
-    assert "Make it gold" in html and "Reopen" in html
+    assert "Make gold" in html and "Reopen" in html
     own = AnnotationSet.objects.get(author__kind="adjudicated")
     answer = decide.client.post(
         reverse("note_gold", args=["covid", read.note.pk]), {"set": own.pk, "version": own.version}
@@ -181,7 +183,7 @@ def test_a_note_is_closed_and_made_gold_in_one_click(read, decide):
     assert answer.status_code == 302
     gold = Span.objects.filter(annotation_set__author__kind="gold")
     assert [(span.start, span.label.name) for span in gold] == [(0, "PATIENT"), (31, "DATE")]
-    assert "This is its gold" in decide.client.get(url(read)).content.decode()
+    assert "This is the gold standard" in decide.client.get(url(read)).content.decode()
 
 
 def test_gold_that_stands_is_replaced_only_as_it_was_seen(read, decide):
@@ -189,15 +191,15 @@ def test_gold_that_stands_is_replaced_only_as_it_was_seen(read, decide):
         read.note, make.make_author(read.project, kind="gold", name="gold"), [(*CITY, "CITY")], submitted=True
     )
     decide_all(decide, read)
-    send(decide.client, url(read, "adjudicate_close"), {"person": read.rev.pk})
-    assert "Replace the gold" in check_page(decide.client.get(url(read)))
+    send(decide.client, url(read, "adjudicate_finish"), {"person": read.rev.pk})
+    assert "Replace gold" in check_page(decide.client.get(url(read)))
 
 
 def test_close_and_reopen_without_the_script(read, decide):
-    assert decide.client.post(url(read, "adjudicate_close")).status_code == 302
+    assert decide.client.post(url(read, "adjudicate_finish")).status_code == 302
     assert not Adjudication.objects.exists(), "nothing was decided"
     decide_all(decide, read)
-    decide.client.post(url(read, "adjudicate_close"))
+    decide.client.post(url(read, "adjudicate_finish"))
     assert Adjudication.objects.get().closed_by == read.rev
     answer = decide("nothing", NAME)
     assert (answer.status, answer.json["error"], answer.json["closed"]) == (409, "closed", True)
@@ -212,16 +214,16 @@ def test_close_and_reopen_without_the_script(read, decide):
 def test_the_list(read, decide):
     html = check_page(decide.client.get(LIST))
     assert "caso-001" in html and "caso-002" not in html
-    assert '<td class="num" data-label="Places that differ">2</td>' in html
+    assert '<td class="num" data-label="Disagreements">2</td>' in html
     assert decide.client.get(f"{LIST}next/").headers["Location"] == url(read)
     decide_all(decide, read)
     assert "begun" in decide.client.get(f"{LIST}?show=begun").content.decode()
-    decide.client.post(url(read, "adjudicate_close"))
+    decide.client.post(url(read, "adjudicate_finish"))
     html = check_page(decide.client.get(f"{LIST}?show=closed"))
-    assert "1 closed note has no gold yet." in html
+    assert "1 finished note is not gold yet." in html
     author = Author.objects.get(kind="adjudicated").pk
     assert f'name="author" value="{author}"' in html
-    assert "None here" in check_page(decide.client.get(LIST))
+    assert "No notes" in check_page(decide.client.get(LIST))
     assert decide.client.get(f"{LIST}next/").headers["Location"] == f"{LIST}?show=closed"
     for query in ("show=nonsense", "page=0", "page=99999999999999999999", "page=-1", "page=x", "show=all&page=7"):
         assert decide.client.get(f"{LIST}?{query}").status_code == 200
@@ -238,9 +240,9 @@ def test_notes_on_which_all_agree_pass_by_the_rule(read, decide):
     decide.client.post(address)
     assert not Adjudication.objects.exists(), "there is no such rule here"
     Project.objects.filter(pk=read.project.pk).update(unanimous_passes=True)
-    assert "On 1 note all annotators agree" in check_page(decide.client.get(LIST))
+    assert "In 1 note all annotators agree" in check_page(decide.client.get(LIST))
     html = decide.client.post(address, follow=True).content.decode()
-    assert "1 note was closed by the rule." in html
+    assert "1 unanimous note was finished." in html
     assert Adjudication.objects.get().document == read.notes[1]
 
 

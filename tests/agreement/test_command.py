@@ -1,4 +1,4 @@
-"""The agreement command: the figures, and which readings they are over."""
+"""The agreement command: the figures, and the annotation sets that count."""
 
 import io
 import json
@@ -20,7 +20,7 @@ def run(*args):
 
 @pytest.fixture
 def project():
-    """Table 3.4 of the thesis (002), first row: Uomo di 60 anni; two mark 60, one marks 60 anni."""
+    """Catelli 2021, table 3.4, first row: Uomo di 60 anni; two mark 60, one marks 60 anni."""
     project = make_project("p")
     note = make_note(project, "Uomo di 60 anni")
     for name, end in (("anna", 10), ("bruno", 10), ("carla", 15)):
@@ -45,7 +45,7 @@ def test_over_several_notes_each_annotator_is_one(project):
     result = run("p")
     assert (result["annotators"], result["annotator_names"]) == (3, ["anna", "bruno", "carla"])
     assert (result["notes"], result["units"]) == (4, 4 + 3 * 3)
-    # 3 readers × 4 tokens and 2 readers × 9: n = 30, O 8 + 6, AGE 4, PATIENT 12; Do = 2/30.
+    # 3 annotators × 4 tokens and 2 annotators × 9: n = 30, O 8 + 6, AGE 4, PATIENT 12; Do = 2/30.
     assert result["alpha"] == pytest.approx(1 - (2 / 30) / (1 - (14 * 13 + 4 * 3 + 12 * 11) / (30 * 29)))
 
 
@@ -70,4 +70,4 @@ def test_undefined_says_why():
     make_project("empty")
     result = run("empty")
     assert (result["observed"], result["alpha"], result["units"]) == (None, None, 0)
-    assert "no note has been submitted by two annotators" in result["undefined"]
+    assert "No note has been submitted by two annotators" in result["undefined"]

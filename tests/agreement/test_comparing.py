@@ -1,4 +1,4 @@
-"""Places where readers differ: never stale, with their causes; what stays out of sight."""
+"""Comparisons are up to date; disagreements have causes; annotators' names stay hidden where they must."""
 
 import json
 
@@ -9,9 +9,9 @@ from annotations.adjudicate.selectors.desk import desk
 from annotations.agreement.selectors.disagreements import Filters, counts, differences, page, rounds
 from annotations.agreement.services.amending import amend
 from annotations.agreement.services.causes import set_cause
-from annotations.agreement.services.comparing import bring_up_to_date, compare_note
-from annotations.annotate.services.reading import reopen as reopen_reading
-from annotations.annotate.services.reading import submit
+from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.annotate.services.annotation_set import reopen as reopen_annotation_set
+from annotations.annotate.services.annotation_set import submit
 from annotations.core.errors import ServiceError
 from annotations.models import (
     Amendment,
@@ -36,28 +36,28 @@ pytestmark = pytest.mark.django_db
 # ── Comparisons are never stale ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def found_places(world, **filters):
+def found_locations(world, **filters):
     bring_up_to_date(world.project)
     return [(row.start, row.kinds) for row in differences(world.project, Filters(**filters))]
 
 
-def test_places_follow_every_change_of_a_reading(world):
-    assert found_places(world) == [(0, ",boundary,"), (13, ",missed,"), (44, ",label,missed,")]
-    reopen_reading(document=world.note, user=world.bruno)
-    assert found_places(world) == [(0, ",boundary,"), (44, ",missed,")]
-    world.readings["bruno"].spans.filter(start=CITY[0]).delete()
+def test_locations_follow_every_change_of_a_set(world):
+    assert found_locations(world) == [(0, ",boundary,"), (13, ",missed,"), (44, ",label,missed,")]
+    reopen_annotation_set(document=world.note, user=world.bruno)
+    assert found_locations(world) == [(0, ",boundary,"), (44, ",missed,")]
+    world.annotation_sets["bruno"].spans.filter(start=CITY[0]).delete()
     submit(document=world.note, user=world.bruno)
-    assert found_places(world) == [(0, ",boundary,"), (13, ",missed,"), (44, ",missed,")]
+    assert found_locations(world) == [(0, ",boundary,"), (13, ",missed,"), (44, ",missed,")]
     labels = world.project.label_set.labels
     merge_labels(source=labels.get(name="CITY"), target=labels.get(name="AGE"), actor=None)
     assert [row.labels for row in differences(world.project, Filters())][2] != f",{world.label['AGE']},"
     bring_up_to_date(world.project)
     assert [row.labels for row in differences(world.project, Filters())][2] == f",{world.label['AGE']},"
     AnnotationSet.objects.filter(author__name="carla").update(state="withdrawn")
-    assert found_places(world) == [(13, ",missed,"), (44, ",missed,")]
-    world.readings["anna"].delete()
-    assert found_places(world) == []
-    assert Comparison.objects.get().readers == 1
+    assert found_locations(world) == [(13, ",missed,"), (44, ",missed,")]
+    world.annotation_sets["anna"].delete()
+    assert found_locations(world) == []
+    assert Comparison.objects.get().annotators == 1
 
 
 def test_runs_gold_and_drafts_make_nothing_stale(world):
@@ -67,45 +67,47 @@ def test_runs_gold_and_drafts_make_nothing_stale(world):
     draft.version = 7
     draft.save()
     assert not Stale.objects.exists()
-    assert compare_note(world.note).readers == 3
+    assert Comparison.objects.get().annotators == 3
 
 
 def test_blind_readings_count_and_the_others_can_be_shown(world):
     AnnotationSet.objects.filter(author__name="carla").update(blind=False)
-    assert found_places(world) == [(13, ",missed,"), (44, ",label,")]
-    assert found_places(world, everyone=True) == [(0, ",boundary,"), (13, ",missed,"), (44, ",label,missed,")]
+    assert found_locations(world) == [(13, ",missed,"), (44, ",label,")]
+    assert found_locations(world, everyone=True) == [(0, ",boundary,"), (13, ",missed,"), (44, ",label,missed,")]
     AnnotationSet.objects.filter(author__name="bruno").update(seeded=True)
-    assert found_places(world) == []
-    assert Comparison.objects.get().blind_readers == 1
+    assert found_locations(world) == []
+    assert Comparison.objects.get().blind_annotators == 1
 
 
 def test_filters(world):
-    anna, bruno, carla = (world.readings[name].author_id for name in ("anna", "bruno", "carla"))
-    assert [start for start, _ in found_places(world, kind="missed")] == [13, 44]
-    assert [start for start, _ in found_places(world, label=world.label["HOSPITAL"])] == [44]
-    assert [start for start, _ in found_places(world, pair=(bruno, anna))] == [13, 44]
-    assert [start for start, _ in found_places(world, pair=(anna, carla), kind="missed")] == [44]
-    assert [start for start, _ in found_places(world, pair=(anna, bruno), kind="label")] == [44]
-    assert found_places(world, note=world.note.pk + 1) == []
-    assert len(found_places(world, unit="token")) == 3
+    anna, bruno, carla = (world.annotation_sets[name].author_id for name in ("anna", "bruno", "carla"))
+    assert [start for start, _ in found_locations(world, kind="missed")] == [13, 44]
+    assert [start for start, _ in found_locations(world, label=world.label["HOSPITAL"])] == [44]
+    assert [start for start, _ in found_locations(world, pair=(bruno, anna))] == [13, 44]
+    assert [start for start, _ in found_locations(world, pair=(anna, carla), kind="missed")] == [44]
+    assert [start for start, _ in found_locations(world, pair=(anna, bruno), kind="label")] == [44]
+    assert found_locations(world, note=world.note.pk + 1) == []
+    assert len(found_locations(world, unit="token")) == 3
     assert counts(differences(world.project, Filters())).kinds == {"missed": 2, "boundary": 1, "label": 1, "both": 0}
     set_cause(document=world.note, start=0, end=11, kind="AM", user=world.rita)
-    assert [start for start, _ in found_places(world, cause="AM")] == [0]
-    assert [start for start, _ in found_places(world, cause="none")] == [13, 44]
+    assert [start for start, _ in found_locations(world, cause="AM")] == [0]
+    assert [start for start, _ in found_locations(world, cause="none")] == [13, 44]
 
 
-def test_pages_go_on_by_place(world, monkeypatch):
+def test_pages_continue_at_a_location(world, monkeypatch):
     monkeypatch.setattr("annotations.agreement.selectors.disagreements.PAGE", 2)
     bring_up_to_date(world.project)
     first = page(world.project, Filters())
-    assert [shown.row.start for shown in first.places] == [0, 13]
+    assert [shown.row.start for shown in first.locations] == [0, 13]
     assert (first.previous, first.next) == ("", f"{world.note.pk}-13")
     second = page(world.project, Filters(), after=(world.note.pk, 13))
-    assert [shown.row.start for shown in second.places] == [44]
+    assert [shown.row.start for shown in second.locations] == [44]
     assert (second.previous, second.next) == (f"{world.note.pk}-44", "")
     back = page(world.project, Filters(), before=(world.note.pk, 44))
-    assert [shown.row.start for shown in back.places] == [0, 13]
-    assert list(first.places[0].rows.tags) == [str(world.readings[n].author_id) for n in ("anna", "bruno", "carla")]
+    assert [shown.row.start for shown in back.locations] == [0, 13]
+    assert list(first.locations[0].rows.tags) == [
+        str(world.annotation_sets[n].author_id) for n in ("anna", "bruno", "carla")
+    ]
 
 
 def test_the_database_marks_changed_readings_by_itself():
@@ -122,7 +124,7 @@ def test_the_database_marks_changed_readings_by_itself():
 # ── Causes, amendments, rounds ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_place_keeps_one_cause_when_its_ends_move(world):
+def test_a_location_keeps_one_cause_when_its_bounds_move(world):
     set_cause(document=world.note, start=6, end=11, kind="AB", user=world.rita)
     set_cause(document=world.note, start=0, end=11, kind="D", user=world.rosa)
     assert [(c.start, c.end, c.kind, c.by.username) for c in Cause.objects.all()] == [(0, 11, "D", "rosa")]
@@ -130,9 +132,9 @@ def test_a_place_keeps_one_cause_when_its_ends_move(world):
     assert Event.objects.filter(verb=Verb.CAUSE_SET).count() == 2
     set_cause(document=world.note, start=0, end=11, kind="", user=world.rita)
     assert not Cause.objects.exists()
-    for place, kind, code in (((0, 11), "X", "kind"), ((5, 5), "D", "place"), ((0, 999), "D", "place")):
+    for location, kind, code in (((0, 11), "X", "kind"), ((5, 5), "D", "location"), ((0, 999), "D", "location")):
         with pytest.raises(ServiceError) as refused:
-            set_cause(document=world.note, start=place[0], end=place[1], kind=kind, user=world.rita)
+            set_cause(document=world.note, start=location[0], end=location[1], kind=kind, user=world.rita)
         assert refused.value.code == code
 
 
@@ -142,7 +144,7 @@ def test_an_amendment_raises_the_guidelines_and_begins_a_round(world):
     project.save()
     bring_up_to_date(project)
     made = amend(
-        project=project, text=" A title is no name. ", actor=world.rita, place=(world.note, 0, 11), seen_version=3
+        project=project, text=" A title is no name. ", actor=world.rita, location=(world.note, 0, 11), seen_version=3
     )
     again = amend(project=project, text="A title is no name.", actor=world.rita, seen_version=3)
     assert (made.number, again.pk, made.guidelines_version) == (1, made.pk, 4)
@@ -157,14 +159,14 @@ def test_an_amendment_raises_the_guidelines_and_begins_a_round(world):
             amend(project=project, text=text, actor=world.rita, seen_version=4)
         assert refused.value.code == "text"
     assert [each.number for each in rounds(project)] == [1, 2]
-    # Read before the amendment, or without a date: the first round. Handed in again: the second.
-    assert len(found_places(world, round=1)) == 3
-    assert found_places(world, round=2) == []
-    reopen_reading(document=world.note, user=world.bruno)
+    # Submitted before the amendment, or without a date: the first round. Submitted again: the second.
+    assert len(found_locations(world, round=1)) == 3
+    assert found_locations(world, round=2) == []
+    reopen_annotation_set(document=world.note, user=world.bruno)
     submit(document=world.note, user=world.bruno)
-    assert found_places(world, round=1) == []
-    assert len(found_places(world, round=2)) == 3
-    assert found_places(world, round=3) == []
+    assert found_locations(world, round=1) == []
+    assert len(found_locations(world, round=2)) == 3
+    assert found_locations(world, round=3) == []
     assert "title" not in json.dumps(list(Event.objects.values_list("data", flat=True)))
     assert Amendment.objects.count() == 1
 
@@ -175,26 +177,28 @@ def test_an_amendment_raises_the_guidelines_and_begins_a_round(world):
 def test_in_an_anonymous_project_nobody_is_named(world):
     world.project.anonymous_adjudication = True
     world.project.save()
-    reopen_reading(document=world.note, user=world.carla)
+    reopen_annotation_set(document=world.note, user=world.carla)
     submit(document=world.note, user=world.carla)
     found = json.dumps(state(world))
     assert not any(name in found for name in ("anna", "bruno", "carla"))
-    assert [reader["name"] for reader in state(world)["readers"]] == ["Annotator 1", "Annotator 2", "Annotator 3"]
-    order = [reader.author for reader in desk(world.project, world.note).readers]
-    assert order == [reader.author for reader in desk(world.project, world.note).readers]
-    # Another order in some other note, so that a number says nothing about a person.
+    assert [each["name"] for each in state(world)["annotators"]] == ["Annotator 1", "Annotator 2", "Annotator 3"]
+    order = [each.author for each in desk(world.project, world.note).annotators]
+    assert order == [each.author for each in desk(world.project, world.note).annotators]
+    # Other notes have other orders, so that a number doesn't identify a person.
     orders = set()
     for number in range(12):
         note = make.make_note(world.project, TEXT, f"other-{number}")
         for name in ("anna", "bruno", "carla"):
             make.make_set(note, getattr(world, name), [], submitted=True)
-        orders.add(tuple(reader.author for reader in desk(world.project, note).readers))
+        orders.add(tuple(each.author for each in desk(world.project, note).annotators))
     assert len(orders) > 1
-    # A digit takes the version of whom it stands for.
+    # A digit accepts the version of the annotator with this number.
     digit = next(
-        r.number for r in desk(world.project, world.note).readers if r.author == str(world.readings["bruno"].author_id)
+        r.number
+        for r in desk(world.project, world.note).annotators
+        if r.author == str(world.annotation_sets["bruno"].author_id)
     )
-    act(world, "reader", CITY, reader=digit)
+    act(world, "annotator", CITY, annotator=digit)
     assert outcome(world) == [("HOSPITAL", "Torino")]
 
 
@@ -205,7 +209,7 @@ def test_who_reads_again_after_seeing_the_outcome_is_not_blind(world):
     assert not has_seen_outcome(world.note.pk, world.carla)
     Event.objects.create(verb=Verb.NOTE_READ, actor=world.carla, document_id=world.note.pk, data={"what": "outcome"})
     for person in (world.carla, world.anna):
-        reopen_reading(document=world.note, user=person)
+        reopen_annotation_set(document=world.note, user=person)
         submit(document=world.note, user=person)
     assert not AnnotationSet.objects.get(author__name="carla").blind
     assert AnnotationSet.objects.get(author__name="anna").blind

@@ -1,4 +1,4 @@
-"""The pages of disagreements and of guideline amendments: who may, what they show, what is done on them."""
+"""The pages of disagreements and of guideline amendments: access, content and acts."""
 
 import uuid
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ PAGE = "/projects/covid/agreement/disagreements/"
 
 @pytest.fixture
 def read(world: SimpleNamespace) -> SimpleNamespace:
-    """Two readings of the first note: other ends of the name, and an age that ben missed."""
+    """Two annotation sets of the first note: different bounds of the name, and an age that ben missed."""
     world.sets = [
         make.make_set(world.note, world.ann, [(*NAME, "PATIENT"), (*AGE, "AGE")], submitted=True),
         make.make_set(world.note, world.ben, [(6, 11, "PATIENT")], submitted=True),
@@ -28,22 +28,22 @@ def read(world: SimpleNamespace) -> SimpleNamespace:
     return world
 
 
-def at(world: SimpleNamespace, name: str, place: tuple[int, int] = NAME) -> str:
-    return reverse(name, args=["covid", world.note.pk, *place])
+def at(world: SimpleNamespace, name: str, location: tuple[int, int] = NAME) -> str:
+    return reverse(name, args=["covid", world.note.pk, *location])
 
 
 # ── The list ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_places_in_their_sentence_with_a_row_for_each_annotator(read, sign_in):
+def test_locations_in_their_sentence_with_a_row_for_each_annotator(read, sign_in):
     html = check_page(sign_in(read.rev).get(PAGE))
-    assert html.count('<li class="card ad-place"') == 2
+    assert html.count('<li class="card ad-location"') == 2
     assert '<th scope="row">ann</th>' in html and '<th scope="row">ben</th>' in html
     assert '<th scope="col" class="here"><bdi>Mario</bdi></th>' in html
     assert "B-PATIENT</td>" in html and "I-PATIENT</td>" in html and "B-AGE</td>" in html
     assert f'href="/projects/covid/adjudicate/{read.note.pk}/#0"' in html
     assert f'href="/projects/covid/notes/{read.note.pk}/"' in html
-    assert "2 places." in html
+    assert "2 disagreements." in html
 
 
 def test_what_each_role_can_do_there(read, sign_in):
@@ -60,17 +60,17 @@ def test_nothing_to_show(world, sign_in):
 
 
 @pytest.mark.parametrize(
-    ("query", "places"),
+    ("query", "count"),
     [
         ("", 2), ("kind=missed", 1), ("kind=boundary", 1), ("kind=label", 0), ("kind=nonsense", 2), ("cause=none", 2),
         ("cause=AB", 0), ("unit=token", 2), ("unit=entity", 2), ("round=1", 2), ("round=2", 0), ("round=x", 2),
         ("label=999999999", 0), ("pair=1-99999999", 0), ("pair=x", 2), ("note=99999999999999999999", 2),
-        ("readings=all", 2), ("after=0-1", 2), ("after=99999999-1", 0), ("before=99999999-1", 2),
+        ("annotation_sets=all", 2), ("after=0-1", 2), ("after=99999999-1", 0), ("before=99999999-1", 2),
     ],
 )  # fmt: skip
-def test_filters(read, sign_in, query, places):
+def test_filters(read, sign_in, query, count):
     html = check_page(sign_in(read.rev).get(f"{PAGE}?{query}"))
-    assert html.count('<li class="card ad-place"') == places
+    assert html.count('<li class="card ad-location"') == count
 
 
 def test_filters_by_pair_label_and_note(read, sign_in):
@@ -78,18 +78,18 @@ def test_filters_by_pair_label_and_note(read, sign_in):
     one, other = (each.author_id for each in read.sets)
     label = read.project.label_set.labels.get(name="AGE").pk
     for query in (f"pair={one}-{other}", f"pair={other}-{one}&kind=missed&label={label}", f"note={read.note.pk}"):
-        assert '<li class="card ad-place"' in check_page(client.get(f"{PAGE}?{query}"))
+        assert '<li class="card ad-location"' in check_page(client.get(f"{PAGE}?{query}"))
 
 
 def test_the_page_follows_a_reading(read, sign_in):
     client = sign_in(read.rev)
-    assert client.get(PAGE).content.decode().count('<li class="card ad-place"') == 2
+    assert client.get(PAGE).content.decode().count('<li class="card ad-location"') == 2
     sign_in(read.ben).post(reverse("reopen", args=["covid", read.note.pk]))
     assert "No disagreements" in client.get(PAGE).content.decode()
     read.sets[1].spans.update(start=0)
     sign_in(read.ben).post(reverse("submit", args=["covid", read.note.pk]))
     html = client.get(PAGE).content.decode()
-    assert html.count('<li class="card ad-place"') == 1 and "B-AGE" in html
+    assert html.count('<li class="card ad-location"') == 1 and "B-AGE" in html
 
 
 def test_many_notes_are_compared_behind_a_progress_bar(read, sign_in, monkeypatch):
@@ -101,12 +101,12 @@ def test_many_notes_are_compared_behind_a_progress_bar(read, sign_in, monkeypatc
     monkeypatch.setattr("annotations.agreement.views.disagreements.IN_STEPS", 0)
     client = sign_in(read.rev)
     html = check_page(client.get(PAGE))
-    assert 'id="comparing"' in html and '<li class="card ad-place"' not in html
+    assert 'id="comparing"' in html and '<li class="card ad-location"' not in html
     headers = {"HTTP_HX_REQUEST": "true"}
     assert 'id="comparing"' in check_page(client.get(PAGE, **headers), fragment=True)
     assert 'id="comparing"' in client.get(PAGE, **headers).content.decode()
     assert client.get(PAGE, **headers).headers["HX-Refresh"] == "true"
-    assert client.get(PAGE).content.decode().count('<li class="card ad-place"') == 2
+    assert client.get(PAGE).content.decode().count('<li class="card ad-location"') == 2
 
 
 def test_markup_in_a_note_is_text(world, sign_in):
@@ -134,7 +134,7 @@ def test_anonymous_adjudication_hides_names_and_pairs(read, sign_in):
     for person in (read.rev, read.vic):
         html = check_page(sign_in(person).get(f"{PAGE}?pair={one}-{other}"))
         assert "Annotator 1" in html and ">ann<" not in html and ">ben<" not in html
-        assert "not shown apart" in html
+        assert "cannot be filtered by pair" in html
     assert ">ann<" in sign_in(read.mia).get(PAGE).content.decode()
 
 
@@ -146,35 +146,35 @@ def test_a_cause_is_named_in_place_and_taken_back(read, sign_in):
     htmx = {"HTTP_HX_REQUEST": "true"}
     html = check_page(client.post(at(read, "disagreement_cause"), {"kind": "AM"}, **htmx), fragment=True)
     assert 'data-cause="AM" aria-pressed="true"' in html
-    assert 'name="kind" value="" data-cause="AM"' in html, "the same button takes it back"
+    assert 'name="kind" value="" data-cause="AM"' in html, "the same button clears it"
     assert Cause.objects.get().kind == "AM"
     answer = client.post(at(read, "disagreement_cause"), {"kind": ""})
     assert answer.status_code == 302 and not Cause.objects.exists()
     html = client.post(at(read, "disagreement_cause"), {"kind": "<b>"}, **htmx).content.decode()
-    assert "is no cause" in html and "<b>" not in html
+    assert "is not a cause" in html and "<b>" not in html
 
 
-@pytest.mark.parametrize("place", [(0, 0), (5, 2), (0, 9_999), (0, 99_999_999_999_999_999)])
-def test_places_that_are_none(read, sign_in, place):
+@pytest.mark.parametrize("location", [(0, 0), (5, 2), (0, 9_999), (0, 99_999_999_999_999_999)])
+def test_locations_outside_the_note(read, sign_in, location):
     client = sign_in(read.rev)
     for name in ("disagreement_cause", "disagreement_talk"):
-        assert client.post(at(read, name, place), {"kind": "D", "text": "x"}).status_code == 404
+        assert client.post(at(read, name, location), {"kind": "D", "text": "x"}).status_code == 404
 
 
 # ── Discussion ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_place_is_discussed(read, sign_in):
+def test_a_location_is_discussed(read, sign_in):
     client = sign_in(read.rev)
     htmx = {"HTTP_HX_REQUEST": "true"}
     url = at(read, "disagreement_talk")
-    assert "Nothing has been said" in check_page(client.get(url, **htmx), fragment=True)
+    assert "No comments on this location yet" in check_page(client.get(url, **htmx), fragment=True)
     data = {"text": "With <b>title</b>?", "change_id": str(uuid.uuid4())}
     for _ in range(2):
         html = check_page(client.post(url, data, **htmx), fragment=True)
     assert html.count("With &lt;b&gt;title&lt;/b&gt;?") == 1, "a replay says it once"
     comment = Comment.objects.get()
-    assert (comment.reader, comment.start, comment.end) == (None, 0, 11)
+    assert (comment.annotator, comment.start, comment.end) == (None, 0, 11)
     html = client.post(url, {"text": "No.", "answers": comment.pk}, **htmx).content.decode()
     assert "No." in html and Comment.objects.get(answers=comment).text == "No."
     assert "1 comment" in client.get(PAGE).content.decode()
@@ -184,10 +184,12 @@ def test_a_place_is_discussed(read, sign_in):
     assert "title" not in str(list(Event.objects.values_list("data", flat=True)))
 
 
-def test_only_what_is_said_about_the_place_itself(read, sign_in):
+def test_only_comments_on_the_location_itself(read, sign_in):
     access = enter(read.rev, "covid")
-    add_comment(access=access, document=read.note, about=About(reader=read.ann.pk, start=0, end=5), text="About ann.")
-    add_comment(access=access, document=read.note, about=About(reader=None, start=31, end=41), text="Elsewhere.")
+    add_comment(
+        access=access, document=read.note, about=About(annotator=read.ann.pk, start=0, end=5), text="About ann."
+    )
+    add_comment(access=access, document=read.note, about=About(annotator=None, start=31, end=41), text="Elsewhere.")
     html = sign_in(read.rev).get(at(read, "disagreement_talk"), HTTP_HX_REQUEST="true").content.decode()
     assert "About ann" not in html and "Elsewhere" not in html
     viewer = sign_in(read.vic)
@@ -224,7 +226,7 @@ def test_an_amendment_does_not_overwrite_somebody_s_guidelines(read, sign_in):
     Project.objects.filter(slug="covid").update(guidelines="# New", guidelines_version=5)
     answer = client.post(AMEND, {"text": "A rule.", "seen_version": 0})
     html = check_page(answer)
-    assert answer.status_code == 422 and "Somebody changed the guidelines" in html and "A rule." in html
+    assert answer.status_code == 422 and "Someone changed the guidelines" in html and "A rule." in html
     assert 'name="seen_version" value="5"' in html
     assert client.post(AMEND, {"text": "A rule.", "seen_version": 5}).status_code == 302
 
@@ -234,13 +236,13 @@ def test_texts_that_are_no_rule(world, sign_in, text):
     client = sign_in(world.mia)
     answer = client.post(AMEND, {"text": text, "seen_version": 0})
     assert answer.status_code == 422 and not Amendment.objects.exists()
-    # The preview in place says it where it was asked for, and not that the server failed.
+    # The preview shows the error itself, so its status is 200.
     asked = {"text": text, "seen_version": 0, "do": "preview"}
     seen = client.post(AMEND, asked, headers={"HX-Request": "true"})
     assert seen.status_code == 200 and "errorlist" in seen.content.decode().partition('id="preview"')[2]
 
 
-def test_a_place_of_another_project_is_none(read, sign_in):
+def test_a_location_of_another_project_is_not_found(read, sign_in):
     theirs = make.make_note(read.other, TEXT)
     client = sign_in(read.mia)
     assert client.get(f"{AMEND}?note={theirs.pk}&start=0&end=4").status_code == 404

@@ -1,4 +1,4 @@
-"""Kept figures of agreement: found again while nothing changed, and never stale."""
+"""Stored figures of agreement are found again while nothing changes, and are never out of date."""
 
 import uuid
 from datetime import timedelta
@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotations.agreement.selectors.figures import content_key, shared_notes, shared_readings
+from annotations.agreement.selectors.figures import content_key, shared_annotation_sets, shared_notes
 from annotations.agreement.services import figures as service
 from annotations.agreement.services.figures import figures_of, kept_figures, notes_of
-from annotations.annotate.services.reading import reopen, submit
+from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Cancelled
 from annotations.domain.agreement import Granularity, Unit
@@ -26,7 +26,7 @@ def project():
     project = make.make_project("p")
     people = [make.make_member(project, user=name) for name in ("anna", "bruno")]
     for number in range(3):
-        note = make.make_note(project, readers=people, name=f"n{number}")
+        note = make.make_note(project, annotators=people, name=f"n{number}")
         for person in people:
             spans = [(0, 11, "PATIENT"), (13, 15, "AGE")][: 1 + (number + person.pk) % 2]
             make.make_set(note, person, spans, submitted=True, submitted_at=timezone.now())
@@ -37,7 +37,7 @@ def alpha(found, granularity="subcategory"):
     return found["granularities"][granularity]["alpha"]["value"]
 
 
-def one_reading(project):
+def one_annotation_set(project):
     return AnnotationSet.objects.filter(document__project=project).select_related("document", "author__user").first()
 
 
@@ -52,14 +52,14 @@ def test_kept_and_found_again(project, monkeypatch):
 
 
 def test_a_reading_that_was_reopened_changed_and_handed_in_again(project):
-    """At every step the figures are those of the readings as they are."""
+    """At every step the figures are those of the current annotations."""
     before = figures_of(project=project, unit=TOKEN)
-    reading = one_reading(project)
-    reopen(document=reading.document, user=reading.author.user)
+    annotation_set = one_annotation_set(project)
+    reopen(document=annotation_set.document, user=annotation_set.author.user)
     assert kept_figures(project, TOKEN) is None
     assert figures_of(project=project, unit=TOKEN)["notes"] == before["notes"] - 1
-    make.make_span(reading, 39, 45, "CITY")
-    submit(document=reading.document, user=reading.author.user)
+    make.make_span(annotation_set, 39, 45, "CITY")
+    submit(document=annotation_set.document, user=annotation_set.author.user)
     assert kept_figures(project, TOKEN) is None
     after = figures_of(project=project, unit=TOKEN)
     assert after["notes"] == before["notes"]
@@ -83,7 +83,7 @@ def test_what_else_changes_the_figures(project):
     assert changed()
     Amendment.objects.create(project=project, number=1, text="x", guidelines_version=1, at=timezone.now())
     assert changed()
-    AnnotationSet.objects.filter(pk=one_reading(project).pk).update(seeded=True)
+    AnnotationSet.objects.filter(pk=one_annotation_set(project).pk).update(seeded=True)
     assert changed()
     make.make_set(make.make_note(project), make.make_member(project), [], submitted=True)
     assert changed()
@@ -106,16 +106,16 @@ def test_another_project_s_figures_are_its_own(project):
 
 
 def test_what_changes_while_it_is_counted_is_counted_again(project, monkeypatch):
-    """Somebody takes a reading back after the first batch was read."""
-    read = service.shared_readings
+    """An annotator reopens a note after the first batch was read."""
+    read = service.shared_annotation_sets
 
     def meanwhile(*args):
         yield from read(*args)
-        reading = one_reading(project)
-        if reading.state == AnnotationSet.State.SUBMITTED:
-            reopen(document=reading.document, user=reading.author.user)
+        annotation_set = one_annotation_set(project)
+        if annotation_set.state == AnnotationSet.State.SUBMITTED:
+            reopen(document=annotation_set.document, user=annotation_set.author.user)
 
-    monkeypatch.setattr(service, "shared_readings", meanwhile)
+    monkeypatch.setattr(service, "shared_annotation_sets", meanwhile)
     assert figures_of(project=project, unit=TOKEN)["notes"] == 2
     assert kept_figures(project, TOKEN)["notes"] == 2
 
@@ -123,7 +123,7 @@ def test_what_changes_while_it_is_counted_is_counted_again(project, monkeypatch)
 def test_progress_is_told_and_can_stop_it(project):
     told = []
     figures_of(project=project, unit=TOKEN, progress=lambda done, total: told.append((done, total)))
-    # All notes are read by then; what follows is told while the intervals are drawn.
+    # All notes are read by then; progress is still reported while the intervals are computed.
     assert told[:2] == [(0, 3), (3, 3)]
     assert len(told) > 2 and set(told[2:]) == {(3, 3)}
     for stop_at in (0, len(told) - 1):
@@ -140,7 +140,7 @@ def test_progress_is_told_and_can_stop_it(project):
 
 def test_it_gives_up_when_readings_never_rest(project, monkeypatch):
     monkeypatch.setattr(service, "content_key", lambda *_: uuid.uuid4().hex)
-    with pytest.raises(ServiceError, match="change faster"):
+    with pytest.raises(ServiceError, match="Annotations changed"):
         figures_of(project=project, unit=TOKEN)
     assert not Figures.objects.exists()
 
@@ -155,7 +155,7 @@ def test_a_note_is_of_the_round_of_its_last_reading(project):
     AnnotationSet.objects.filter(document=first).update(submitted_at=now - timedelta(days=11))
     AnnotationSet.objects.filter(document=second).update(submitted_at=now - timedelta(days=10))
     AnnotationSet.objects.filter(document=third, author__name="anna").update(submitted_at=now - timedelta(days=12))
-    [batch] = shared_readings(project, [first, second, third])
+    [batch] = shared_annotation_sets(project, [first, second, third])
     assert [(note.note, note.round, note.mixed) for note in batch] == [
         (first, 1, False),
         (second, 2, False),  # at the moment of the amendment: after it

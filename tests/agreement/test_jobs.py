@@ -1,4 +1,4 @@
-"""Figures of agreement as a job: one for each content, its progress on the page, and a worker that is away."""
+"""Figures of agreement as a job: one for each content, its progress on the page, and without a worker."""
 
 from types import SimpleNamespace
 
@@ -22,7 +22,7 @@ HTMX = {"HTTP_HX_REQUEST": "true"}
 
 @pytest.fixture
 def world(db, no_redis, monkeypatch):
-    monkeypatch.setattr(service, "AT_ONCE_READINGS", 1)
+    monkeypatch.setattr(service, "AT_ONCE_ANNOTATION_SETS", 1)
     project = make.make_project("covid")
     people = [make.make_member(project, user=name) for name in ("ann", "ben")]
     for number in range(2):
@@ -48,7 +48,7 @@ def test_from_the_page_to_the_figures(world):
     job = Job.objects.get()
     progress = reverse("agreement_progress", args=["covid", job.pk])
     assert f'hx-get="{progress}"' in html
-    assert "The queue (Redis) does not answer" in html
+    assert "The queue (Redis) does not respond" in html
     perform(job.pk)
     answer = world.client.get(progress, **HTMX)
     assert answer["HX-Refresh"] == "true"
@@ -56,7 +56,7 @@ def test_from_the_page_to_the_figures(world):
     job.refresh_from_db()
     assert (job.state, job.result, job.done, job.total) == ("done", {"unit": "token", "notes": 2}, 2, 2)
     assert "Cohen" in check_page(world.client.get(page))
-    assert "To the figures" in check_page(world.client.get(reverse("job", args=["covid", job.pk])))
+    assert "Show agreement" in check_page(world.client.get(reverse("job", args=["covid", job.pk])))
 
 
 def test_asked_for_twice_it_is_one_job_and_changed_readings_are_another(world):
@@ -74,7 +74,7 @@ def test_one_that_failed_is_shown_and_not_started_over_and_over(world):
     ask(world)
     Job.objects.update(state=Job.State.FAILED, error="It fell over.", started_at="2026-01-01T00:00:00Z")
     html = check_page(ask(world, **HTMX), fragment=True)
-    assert "It fell over." in html and "Start again" in html
+    assert "It fell over." in html and "Restart" in html
     assert "hx-get" not in html
     assert Job.objects.count() == 1
 

@@ -1,4 +1,4 @@
-"""The agreement page: the same numbers as the command, with their unit, and what they leave out."""
+"""The agreement page shows the command's numbers with their unit, and the annotation sets that don't count."""
 
 import io
 import json
@@ -32,7 +32,7 @@ def read(world):
 
 @pytest.fixture
 def ward(read):
-    """Six notes more, of which cle reads half; she calls the patient a doctor."""
+    """Six more notes, of which cle annotates half; she labels the patient as a doctor."""
     cle = make.make_member(read.project, user="cle")
     for number in range(6):
         note = make.make_note(read.project, name=f"more-{number}")
@@ -50,7 +50,7 @@ def command(*args):
 
 
 def words_of(html):
-    """What the page says, without its markup."""
+    """The text of the page."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 
 
@@ -58,9 +58,9 @@ def test_figures_with_their_unit(read, sign_in, url):
     html = check_page(sign_in(read.rev).get(url))
     # 21 tokens (4 marked by somebody, 17 by nobody); one of them differs.
     assert "0.95" in html
-    assert "marked by nobody" in html
-    assert "No reading: there are no drafts" in html
-    assert "an interval over notes needs at least two of them" in html
+    assert " unmarked" in html
+    assert "Nothing is excluded: there are no drafts" in html
+    assert "An interval over notes needs at least two notes." in html
     assert "One round so far" in html
 
 
@@ -96,13 +96,13 @@ def compare(ward, sign_in, url, unit, granularity):
     for row in result["per_label"]:
         if granularity != "binary":
             assert f" {row['alpha']['value']:.3f} " in shown.replace("−", "-")
-    one = result["recall"]["overlap"]["readers"][0]
-    assert f"One reader finds about {100 * one['value']:.0f} %" in shown
+    one = result["recall"]["overlap"]["annotators"][0]
+    assert f"One annotator finds about {100 * one['value']:.0f} %" in shown
     assert [row["round"] for row in result["per_round"]] == [1]
 
 
 def test_rounds_begin_with_amendments(ward, sign_in, url):
-    """Notes handed in before and after; one has readings from both rounds and stands in the later."""
+    """Notes submitted before and after; one has annotation sets from both rounds and belongs to the later round."""
     Amendment.objects.create(
         project=ward.project, number=1, text="Ages are marked with their unit.", guidelines_version=1,
         at=datetime(2026, 3, 1, tzinfo=UTC),
@@ -113,7 +113,7 @@ def test_rounds_begin_with_amendments(ward, sign_in, url):
     before.update(submitted_at=early)
     AnnotationSet.objects.filter(document__name="more-2", author__name="ann").update(submitted_at=early)
     html = check_page(sign_in(ward.mia).get(url))
-    assert "1 note has readings from several rounds" in words_of(html)
+    assert "1 note has annotation sets from several rounds" in words_of(html)
     assert "<polyline" in html
     assert html.count("plot-dot") > 2
     rows = command("covid", "--per", "round")["per_round"]
@@ -125,7 +125,7 @@ def test_rounds_begin_with_amendments(ward, sign_in, url):
 
 
 def test_every_figure_leads_to_what_is_behind_it(ward, sign_in, url):
-    """By ids only."""
+    """Links hold only ids."""
     html = check_page(sign_in(ward.mia).get(url, {"unit": "marked"}))
     links = {unescape(link) for link in re.findall(r'href="([^"]*disagreements/[^"]*)"', html)}
     authors = sorted(set(AnnotationSet.objects.values_list("author_id", flat=True)))
@@ -163,9 +163,9 @@ def test_undefined_says_why(world, sign_in, url):
         make.make_set(world.note, person, [], submitted=True)
     html = check_page(sign_in(world.mia).get(url))
     assert "undefined" in html
-    assert "only one value" in html
-    assert "Nobody gave any label" in html
-    assert "No estimate: nobody marked anything" in html
+    assert "All values are the same" in html
+    assert "No labels were used" in html
+    assert "No estimate. Nobody marked anything." in html
     assert not re.search(r"\bnan\b", html, re.IGNORECASE)
 
 
@@ -174,9 +174,9 @@ def test_readings_that_count_nowhere_are_counted(read, sign_in, url):
     make.make_set(other, read.ann, [(0, 11, "PATIENT")], submitted=True, seeded=True)
     make.make_set(other, read.ben, [(0, 11, "PATIENT")], submitted=True, blind=False)
     html = words_of(check_page(sign_in(read.mia).get(url)))
-    assert "1 submitted reading began from a model's spans" in html
-    assert "1 submitted reading is by somebody who could see the others' spans" in html
-    assert "1 note, read by two or more of 2 annotators" in html
+    assert "1 submitted annotation set was seeded by a model" in html
+    assert "1 submitted annotation set is by a person who could see other people's spans" in html
+    assert "1 note, submitted by two or more of 2 annotators" in html
 
 
 def test_markup_in_names_is_text(read, sign_in, url):
@@ -212,11 +212,11 @@ def test_from_the_second_look_on_nothing_is_read_or_computed(
 
 
 def test_large_projects_are_for_a_worker(ward, sign_in, url, monkeypatch):
-    monkeypatch.setattr(service, "AT_ONCE_READINGS", 3)
+    monkeypatch.setattr(service, "AT_ONCE_ANNOTATION_SETS", 3)
     html = check_page(sign_in(ward.vic).get(url))
     assert "Computing figures" in html
     assert reverse("agreement_start", args=["covid"]) in html
-    assert "What the figures leave out" in html
+    assert "What the figures exclude" in html
     service.figures_of(project=ward.project, unit=service.Unit.TOKEN)
     assert "Computing figures" not in check_page(sign_in(ward.vic).get(url))
 
@@ -225,10 +225,23 @@ def test_readings_that_change_all_the_while(ward, sign_in, url, monkeypatch):
     keys = iter(range(100))
     monkeypatch.setattr(service, "content_key", lambda *_: str(next(keys)))
     html = check_page(sign_in(ward.vic).get(url))
-    assert "The readings change faster than they can be counted" in html
+    assert "Annotations changed while the figures were computed" in html
 
 
 def test_annotators_and_strangers(world, sign_in, url):
     assert sign_in(world.ann).get(url).status_code == 403
     assert sign_in(world.out).get(url).status_code == 404
     assert sign_in(world.mia).post(url).status_code == 405
+
+
+def test_many_amendments_come_page_by_page(world, sign_in):
+    client, page = sign_in(world.ann), reverse("amendments", args=["covid"])
+    assert "No amendments yet" in check_page(client.get(page))
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    Amendment.objects.bulk_create(
+        Amendment(project=world.project, number=n, text=f"Rule {n:02}.", guidelines_version=n, at=now)
+        for n in range(1, 32)
+    )
+    first, second = (check_page(client.get(page, {"page": n})) for n in (1, 2))
+    assert "Rule 31." in first and "Rule 01." not in first and "1–30 of 31 amendments" in first
+    assert "Rule 01." in second and "Rule 31." not in second and 'rel="prev"' in second

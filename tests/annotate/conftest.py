@@ -11,7 +11,7 @@ TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
 
 
 def at(text: str, part: str, nth: int = 0) -> tuple[int, int]:
-    """Where the n-th `part` lies in the text, in code points."""
+    """Start and end of the n-th `part` in the text, in code points."""
     start = -1
     for _ in range(nth + 1):
         start = text.index(part, start + 1)
@@ -36,7 +36,7 @@ def create(note: Document, labels: dict[str, int], part: str, name: str, **over:
 
 
 def alter(kind: str, span: dict[str, Any], **over: Any) -> dict[str, Any]:
-    """A relabel, resize or delete of a span that an answer held."""
+    """A relabel, resize or delete of a span from an answer."""
     seen = [span["start"], span["end"], span["label"]]
     return {"change_id": str(uuid.uuid4()), "kind": kind, "span": span["id"], "seen": seen} | over
 
@@ -47,10 +47,10 @@ def step(kind: str, **over: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def world(db: None) -> SimpleNamespace:
-    """One note, two annotators who read it, a third who doesn't, a reviewer, a viewer, a manager and a stranger."""
+    """One note, two annotators of it, a third without it, a reviewer, a viewer, a manager and a stranger."""
     project = make.make_project("covid")
     ann, ben, cas = (make.make_member(project, user=name) for name in ("ann", "ben", "cas"))
-    note = make.make_note(project, TEXT, "caso-001", readers=[ann, ben])
+    note = make.make_note(project, TEXT, "caso-001", annotators=[ann, ben])
     return SimpleNamespace(
         project=project,
         note=note,

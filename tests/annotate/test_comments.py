@@ -50,19 +50,19 @@ def test_readings_stay_blind_to_each_other(world: SimpleNamespace) -> None:
     assert say(world, world.ben, text="Mine.").status_code == 200
     assert texts(world, world.ann) == ["Is this a city?"]
     assert texts(world, world.ben) == ["Mine."]
-    for reader in (world.rev, world.vic, world.mia):
-        found = all_threads(world, reader)
-        assert [(one["text"], one["reading"]) for one in found] == [("Is this a city?", "ann"), ("Mine.", "ben")]
-        # Their own workbench is about their own reading.
-        assert texts(world, reader) == []
-    assert [thread["reading"] for thread in talk(world, world.ann)] == [""]
+    for person in (world.rev, world.vic, world.mia):
+        found = all_threads(world, person)
+        assert [(one["text"], one["annotation_set"]) for one in found] == [("Is this a city?", "ann"), ("Mine.", "ben")]
+        # Their own annotate page shows only comments on their own annotations.
+        assert texts(world, person) == []
+    assert [thread["annotation_set"] for thread in talk(world, world.ann)] == [""]
 
 
 def test_a_reviewers_word_about_the_note_is_told_once_it_is_adjudicated(world: SimpleNamespace) -> None:
     path = reverse("comments", args=[world.project.slug, world.note.pk])
-    # From the note's page, with no annotator's reading on it.
+    # From the note's page, which shows no annotator's set.
     assert client_of(world.rev).post(path, {"act": "add", "text": "Look at line 1.", "set": ""}).status_code == 302
-    assert Comment.objects.get().reader_id is None
+    assert Comment.objects.get().annotator_id is None
     assert texts(world, world.ann) == []
     author = make.make_author(world.project, kind="adjudicated", name="adjudicated")
     outcome = make.make_set(world.note, author)
@@ -73,7 +73,7 @@ def test_a_reviewers_word_about_the_note_is_told_once_it_is_adjudicated(world: S
     assert texts(world, world.ann) == []
     AnnotationSet.objects.filter(pk=own.pk).update(state=AnnotationSet.State.SUBMITTED)
     assert texts(world, world.ann) == ["Look at line 1."]
-    # They have been told: should they submit again, they are not blind.
+    # They have seen the outcome: if they submit again, the set is not blind.
     client = client_of(world.ann)
     for act in ("reopen", "submit"):
         client.post(reverse(act, args=[world.project.slug, world.note.pk]))
@@ -84,13 +84,13 @@ def test_a_reviewers_word_about_the_note_is_told_once_it_is_adjudicated(world: S
 
 
 def test_a_reviewer_answers_a_reading(world: SimpleNamespace) -> None:
-    reading = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
+    annotation_set = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
     path = reverse("comments", args=[world.project.slug, world.note.pk])
-    client_of(world.rev).post(path, {"act": "add", "text": "Without the title.", "set": reading.pk})
+    client_of(world.rev).post(path, {"act": "add", "text": "Without the title.", "set": annotation_set.pk})
     (thread,) = talk(world, world.ann)
     assert (thread["author"], thread["own"]) == ("rev", False)
     assert say(world, world.ann, "answer", comment=thread["id"], text="I see.").status_code == 200
-    # An answer to an answer stands in the thread.
+    # An answer to an answer belongs to the thread.
     inner = all_threads(world, world.rev)[0]["answers"][0]["id"]
     assert say(world, world.rev, "answer", comment=inner, text="Good.").status_code == 200
     assert [answer["text"] for answer in talk(world, world.ann)[0]["answers"]] == ["I see.", "Good."]
@@ -119,17 +119,17 @@ def test_on_a_span_that_is_deleted_and_comes_back(world: SimpleNamespace) -> Non
     ann = client_of(world.ann)
     span = post(ann, changes, create(world.note, world.labels, "Torino", "CITY")).json()["span"]
     assert say(world, world.ann, span=span["id"], start=0, end=1, text="Or a hospital?").status_code == 200
-    place = span["start"], span["end"]
+    bounds = span["start"], span["end"]
 
     def shown() -> tuple[Any, ...]:
         (thread,) = talk(world, world.ann)
         return thread["span"], (thread["start"], thread["end"]), thread["gone"]
 
-    assert shown() == (span["id"], place, False)
+    assert shown() == (span["id"], bounds, False)
     post(ann, changes, alter("delete", span))
-    assert shown() == (span["id"], place, True)
+    assert shown() == (span["id"], bounds, True)
     post(ann, changes, step("undo"))
-    assert shown() == (span["id"], place, False)
+    assert shown() == (span["id"], bounds, False)
     # It goes with its span when that is resized.
     Span.objects.filter(pk=span["id"]).update(start=span["start"] + 1)
     assert shown() == (span["id"], (span["start"] + 1, span["end"]), False)
@@ -142,10 +142,10 @@ def test_on_a_span_that_is_gone_or_of_another_reading(world: SimpleNamespace) ->
     assert say(world, world.ann, span=other.pk, text="x").status_code == 409
 
 
-@pytest.mark.parametrize("place", [(5, 5), (6, 5), (0, 10_000), (None, 3), (3, None)])
-def test_places_lie_inside_the_note(world: SimpleNamespace, place: tuple[int | None, int | None]) -> None:
-    answer = say(world, world.ann, text="x", start=place[0], end=place[1])
-    assert (answer.status_code, answer.json()["error"]) == (400, "place")
+@pytest.mark.parametrize("location", [(5, 5), (6, 5), (0, 10_000), (None, 3), (3, None)])
+def test_locations_lie_inside_the_note(world: SimpleNamespace, location: tuple[int | None, int | None]) -> None:
+    answer = say(world, world.ann, text="x", start=location[0], end=location[1])
+    assert (answer.status_code, answer.json()["error"]) == (400, "location")
 
 
 def test_threads_stand_in_the_order_of_the_text(world: SimpleNamespace) -> None:
@@ -177,7 +177,7 @@ def test_an_answer_brings_the_one_thread_that_was_changed(world: SimpleNamespace
 
 def test_a_page_of_the_newest_threads_and_those_before_on_demand(world: SimpleNamespace) -> None:
     made = [
-        Comment.objects.create(document=world.note, reader=world.ann, author=world.ann, text=f"no. {number}")
+        Comment.objects.create(document=world.note, annotator=world.ann, author=world.ann, text=f"no. {number}")
         for number in range(2 * PAGE + 5)
     ]
     url = reverse("talk", args=[world.project.slug, world.note.pk])
@@ -189,7 +189,7 @@ def test_a_page_of_the_newest_threads_and_those_before_on_demand(world: SimpleNa
     assert (len(second["threads"]), len(third["threads"]), third["earlier"]) == (PAGE, 5, None)
     page = reverse("note", args=[world.project.slug, world.note.pk])
     html = check_page(client_of(world.rev).get(page))
-    told = ("Show earlier comments", "Show the newest comments", "There are no earlier comments.")
+    told = ("Show earlier comments", "Show the newest comments", "No earlier comments.")
     assert (html.count("no. "), [words in html for words in told]) == (PAGE, [True, False, False])
     html = check_page(client_of(world.rev).get(f"{page}?before={second['earlier']}"))
     assert (html.count("no. "), [words in html for words in told]) == (5, [False, True, False])
@@ -208,11 +208,11 @@ def test_a_person_s_comments_on_a_note_and_a_thread_s_answers_have_a_limit(
     assert say(world, world.ann, **last).status_code == 200  # made already
     refused = say(world, world.ann, text="Four")
     assert (refused.status_code, refused.json()["error"]) == (422, "many")
-    assert refused.json()["message"].startswith("Not saved: you have 3 comments on this note")
+    assert refused.json()["message"].startswith("Not saved: each person can have at most 3 comments on a note")
     root = Comment.objects.order_by("pk")[0].pk
     assert say(world, world.rev, "answer", comment=root, text="Yes").status_code == 200
     refused = say(world, world.rev, "answer", comment=root, text="No")
-    assert (refused.status_code, "Begin a new one." in refused.json()["message"]) == (422, True)
+    assert (refused.status_code, "Start a new thread." in refused.json()["message"]) == (422, True)
     assert Comment.objects.count() == 4
 
 
@@ -236,7 +236,7 @@ def test_deleting_keeps_a_thread_that_was_answered(world: SimpleNamespace) -> No
     assert (thread["text"], thread["deleted"], len(thread["answers"])) == ("", True, 1)
     assert not Comment.objects.filter(text__contains="Rossi").exists()
     assert say(world, world.ann, "edit", comment=root, text="x").status_code == 409
-    # The last answer takes the empty beginning with it.
+    # Deleting the last answer deletes the empty thread too.
     assert say(world, world.rev, "delete", comment=answer).status_code == 200
     assert Comment.objects.count() == 0
     assert say(world, world.rev, "delete", comment=answer).status_code == 404
@@ -332,7 +332,7 @@ def test_a_comment_is_no_annotation(world: SimpleNamespace) -> None:
     say(world, world.ann, text="x", start=0, end=5)
     say(world, world.ann, text="on the note")
     assert (list(AnnotationSet.objects.values("version", "state")), Span.objects.count()) == before
-    # Nor does undo see one.
+    # Undo ignores comments.
     answer = post(client_of(world.ann), changes, step("undo")).json()
     assert answer["removed"] is not None
 
@@ -349,19 +349,19 @@ def test_comments_go_with_an_erased_note(world: SimpleNamespace) -> None:
 
 
 def test_reviewers_see_and_answer_on_the_notes_page(world: SimpleNamespace) -> None:
-    reading = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
-    say(world, world.ann, span=reading.spans.get().pk, text="Or his <b>father</b>?")
+    annotation_set = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
+    say(world, world.ann, span=annotation_set.spans.get().pk, text="Or his <b>father</b>?")
     page = reverse("note", args=["covid", world.note.pk])
-    html = check_page(client_of(world.rev).get(f"{page}?set={reading.pk}"))
+    html = check_page(client_of(world.rev).get(f"{page}?set={annotation_set.pk}"))
     assert "Or his &lt;b&gt;father&lt;/b&gt;?" in html
     assert '<a href="#L1">line 1</a> <q dir="auto">Mario Rossi</q>' in html
-    assert "reading of ann" in html and "On the reading of ann, who sees it" in html
-    form = {"act": "answer", "comment": Comment.objects.get().pk, "text": "His own.", "set": reading.pk}
+    assert "annotations of ann" in html and "On the annotations of ann (visible to ann)" in html
+    form = {"act": "answer", "comment": Comment.objects.get().pk, "text": "His own.", "set": annotation_set.pk}
     answer = client_of(world.rev).post(reverse("comments", args=["covid", world.note.pk]), form, follow=True)
-    assert answer.redirect_chain == [(f"{page}?set={reading.pk}#comments", 302)]
+    assert answer.redirect_chain == [(f"{page}?set={annotation_set.pk}#comments", 302)]
     assert "His own." in check_page(answer)
-    reading.spans.get().delete()
-    assert "(the span is gone)" in check_page(client_of(world.rev).get(page))
+    annotation_set.spans.get().delete()
+    assert "(span deleted)" in check_page(client_of(world.rev).get(page))
     # A viewer only reads.
     html = check_page(client_of(world.vic).get(page))
     assert "His own." in html and "<textarea" not in html
@@ -370,4 +370,4 @@ def test_reviewers_see_and_answer_on_the_notes_page(world: SimpleNamespace) -> N
 def test_what_a_form_asks_and_is_refused_is_said_on_its_page(world: SimpleNamespace) -> None:
     path = reverse("comments", args=["covid", world.note.pk])
     answer = client_of(world.rev).post(path, {"act": "add", "text": " "}, follow=True)
-    assert "Not saved: the comment is empty." in check_page(answer)
+    assert "Not saved. The comment is empty." in check_page(answer)

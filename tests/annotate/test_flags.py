@@ -1,4 +1,4 @@
-"""Flags: raised with a reason, seen in the lists, cleared by their author or a reviewer."""
+"""Flags: raised with a reason, shown in lists, cleared by their author or a reviewer."""
 
 import json
 from types import SimpleNamespace
@@ -103,11 +103,11 @@ def test_events_hold_no_text(world: SimpleNamespace) -> None:
 
 
 def test_without_script(world: SimpleNamespace) -> None:
-    """A form leads back to its page and says what was wrong."""
+    """A form redirects to its page with the error message."""
     path = reverse("flag", args=["covid", world.note.pk])
     answer = client_of(world.ann).post(path, {"act": "raise", "reason": "other"}, follow=True)
     assert answer.redirect_chain == [(reverse("annotate", args=["covid", world.note.pk]) + "#flags", 302)]
-    assert "say in a few words" in answer.content.decode()
+    assert "describe the problem in a few words" in answer.content.decode()
     client_of(world.rev).post(path, {"act": "raise", "reason": "other", "text": "Look"})
     assert Flag.objects.get().text == "Look"
 
@@ -129,7 +129,7 @@ def test_the_list_says_so_in_words(world: SimpleNamespace) -> None:
 
 
 def test_the_filter(world: SimpleNamespace) -> None:
-    other = make.make_note(world.project, "Other.", "caso-002", readers=[world.ann])
+    other = make.make_note(world.project, "Other.", "caso-002", annotators=[world.ann])
     for person in (world.ann, world.rev):
         assert "caso-001" not in listed(world, person, "?state=flagged")
     flag(world, world.ann)
@@ -139,7 +139,7 @@ def test_the_filter(world: SimpleNamespace) -> None:
         assert html.count("caso-001</a>") == 1
         assert other.name not in html
     assert "caso-001" not in listed(world, world.ben, "?state=flagged")
-    # The note's page goes on along the filter.
+    # The note's page keeps the filter for the next note.
     assert (
         client_of(world.rev).get(reverse("note", args=["covid", world.note.pk]) + "?state=flagged").status_code == 200
     )

@@ -1,4 +1,4 @@
-"""Who once could read everyone's spans is not blind afterwards, for the notes of that time."""
+"""A person who could once read everybody's spans is not blind afterwards for the notes of that time."""
 
 from importlib import import_module
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.accounts.services import add_member, remove_member
+from annotations.accounts.services.members import add_member, remove_member
 from annotations.agreement.selectors.figures import left_out
 from annotations.models import AnnotationSet, Event, Membership, Role, Verb
 from tests import factories as make
@@ -33,7 +33,7 @@ def client_of(user: object) -> Client:
 
 
 def become(ward: SimpleNamespace, role: str) -> None:
-    """By the page of people."""
+    """Change a role on the page of people."""
     member = Membership.objects.get(project=ward.project, user=ward.finn)
     answer = client_of(ward.mia).post(reverse("member_role", args=["ward", member.pk]), {"role": role})
     assert answer.status_code == 302
@@ -48,7 +48,7 @@ def submitted(ward: SimpleNamespace, note: object) -> AnnotationSet:
 def test_a_former_reader_is_not_blind_for_the_notes_of_that_time(ward, role):
     add_member(project=ward.project, user=ward.finn, role=role)
     become(ward, Role.ANNOTATOR)
-    later = make.make_note(ward.project, readers=[ward.finn])
+    later = make.make_note(ward.project, annotators=[ward.finn])
     assert not submitted(ward, ward.note).blind
     assert submitted(ward, later).blind, "it was not there to be read"
     assert left_out(ward.project).not_blind == 1
@@ -79,7 +79,7 @@ def test_who_was_an_annotator_all_along_is_blind(ward):
 
 def test_the_page_of_people_says_so(ward):
     assert (
-        "agreement leaves out their annotations"
+        "their annotations of earlier notes"
         in client_of(ward.mia).get(reverse("people", args=["ward"])).content.decode()
     )
 

@@ -1,4 +1,4 @@
-"""Undo and redo against a simple model: two stacks of whole readings."""
+"""Undo and redo against a simple model: two stacks of whole annotation sets."""
 
 import uuid
 from types import SimpleNamespace
@@ -42,7 +42,7 @@ ACTS = st.lists(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(acts=ACTS)
 def test_any_sequence_of_changes_undos_and_redos(world: SimpleNamespace, acts: list[tuple[str, int, int, int]]) -> None:
-    world = SimpleNamespace(**vars(world) | {"note": make.make_note(world.project, TEXT, readers=[world.ann])})
+    world = SimpleNamespace(**vars(world) | {"note": make.make_note(world.project, TEXT, annotators=[world.ann])})
     labels = list(world.labels.values())
     past: list[Places] = []
     future: list[Places] = []
@@ -76,7 +76,7 @@ def test_any_sequence_of_changes_undos_and_redos(world: SimpleNamespace, acts: l
 
 
 def to_change(note: Document, kind: str, where: int, size: int, label: int) -> dict[str, Any] | None:
-    """A change as a page would send it; None where it speaks of a span that isn't there."""
+    """A change as a page would send it; None where its span doesn't exist."""
     if kind in ("undo", "redo"):
         return step(kind)
     if kind == "create":
@@ -127,7 +127,7 @@ def test_a_new_change_forgets_what_could_be_redone(world: SimpleNamespace) -> No
     made(world, "Torino", "CITY")
     do(world, step("undo"))
     made(world, "54", "AGE")
-    with pytest.raises(Refused, match="nothing to redo"):
+    with pytest.raises(Refused, match="Nothing to redo"):
         do(world, step("redo"))
 
 
@@ -142,7 +142,7 @@ def test_each_undo_says_what_it_reverts(world: SimpleNamespace) -> None:
 
 def test_nobody_undoes_anothers_change(world: SimpleNamespace) -> None:
     made(world, "Torino", "CITY")
-    with pytest.raises(Refused, match="nothing to undo"):
+    with pytest.raises(Refused, match="Nothing to undo"):
         apply_change(document=world.note, user=world.ben, change=read_change(step("undo")))
     assert len(spans_of(world.note)) == 1
 
@@ -185,7 +185,7 @@ def test_an_undo_that_no_longer_fits_says_so_and_the_next_one_goes_on(world: Sim
     merge(world, "HOSPITAL", "CITY")  # two spans become one: the second has nothing left to undo
     data = step("undo")
     answer = do(world, data)
-    assert "no longer fits" in answer.message
+    assert "can't be undone because" in answer.message
     assert (answer.span, answer.removed) == (None, None)
     assert Event.objects.order_by("-id")[0].verb == "span.undo_skipped"
     assert span["id"] not in [left["id"] for left in spans_of(world.note)]
@@ -197,5 +197,5 @@ def test_an_undo_that_no_longer_fits_says_so_and_the_next_one_goes_on(world: Sim
     do(world, step("redo"))
     do(world, step("redo"))
     assert len(spans_of(world.note)) == 2
-    with pytest.raises(Refused, match="nothing to redo"):
+    with pytest.raises(Refused, match="Nothing to redo"):
         do(world, step("redo"))

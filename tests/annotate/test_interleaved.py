@@ -10,8 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.test import Client
-from django.urls import reverse
 
 from annotations.models import AnnotationSet, Document, Event, Label, Project, Span, User
 from annotations.projects.services.labels import add_label, merge_labels
@@ -37,7 +35,7 @@ def many_of(world: SimpleNamespace, note: Document, parts: Any = PARTS) -> dict[
 
 
 def ok(answers: Answers) -> list[int]:
-    """The statuses; a conflict must say what is wrong and bring the reading along."""
+    """The statuses; a conflict must have a message and the current spans."""
     for answer in answers:
         if answer.status_code == 409:
             body = answer.json()
@@ -45,11 +43,11 @@ def ok(answers: Answers) -> list[int]:
     return [answer.status_code for answer in answers]
 
 
-def from_log(reading: AnnotationSet) -> dict[int, tuple[int, int, int]]:
-    """The spans that the log of a reading leaves, by id, with labels of today."""
+def from_log(annotation_set: AnnotationSet) -> dict[int, tuple[int, int, int]]:
+    """The spans of a set as its log tells them, by id, with merged labels replaced."""
     today = {pk: into or pk for pk, into in Label.objects.values_list("pk", "merged_into")}
     spans: dict[int, tuple[int, int, int]] = {}
-    for event in Event.objects.filter(annotation_set_id=reading.pk).order_by("pk"):
+    for event in Event.objects.filter(annotation_set_id=annotation_set.pk).order_by("pk"):
         data = event.data
         for pk, start, end, label in data.get("spans", []) if isinstance(data.get("spans"), list) else []:
             if event.verb == "spans.created":
@@ -65,15 +63,15 @@ def from_log(reading: AnnotationSet) -> dict[int, tuple[int, int, int]]:
 
 
 def check(note: Document, user: User) -> AnnotationSet:
-    """The rows are what the log says, and no span has a label that is gone."""
-    reading = AnnotationSet.objects.get(document=note, author__user=user)
-    rows = {span.pk: (span.start, span.end, span.label_id) for span in reading.spans.all()}
-    assert set(rows.values()) == set(from_log(reading).values())
+    """The rows agree with the log, and no span has a merged label."""
+    annotation_set = AnnotationSet.objects.get(document=note, author__user=user)
+    rows = {span.pk: (span.start, span.end, span.label_id) for span in annotation_set.spans.all()}
+    assert set(rows.values()) == set(from_log(annotation_set).values())
     assert len(set(rows.values())) == len(rows)
     assert not Span.objects.filter(label__merged_into__isnull=False).exists()
-    changes = Event.objects.filter(annotation_set_id=reading.pk).exclude(verb="set.seeded").count()
-    assert reading.version >= changes
-    return reading
+    changes = Event.objects.filter(annotation_set_id=annotation_set.pk).exclude(verb="set.seeded").count()
+    assert annotation_set.version >= changes
+    return annotation_set
 
 
 def test_the_same_many_posted_twice_at_once(world: SimpleNamespace, at_once: Any) -> None:
@@ -105,21 +103,21 @@ def test_many_while_a_twin_is_deleted(world: SimpleNamespace, at_once: Any) -> N
         shown = posts[0](create(note, world.labels, "Torino", "CITY")).json()["span"]
         answers = at_once(partial(posts[0], many_of(world, note)), partial(posts[1], alter("delete", shown)))
         assert ok(answers) == [200, 200]
-        # It is there once more if it was deleted first; it is gone if the many came first and left it out.
+        # If it was deleted first, the many add it again; if the many came first, they left it out.
         assert check(note, world.ann).spans.count() == 3 + (len(answers[0].json()["made"]) == 4)
 
 
-def test_many_undone_while_one_of_them_is_relabelled(world: SimpleNamespace, at_once: Any) -> None:
+def test_many_undone_while_one_of_them_is_relabeled(world: SimpleNamespace, at_once: Any) -> None:
     for _ in range(TRIALS):
         note = note_of(world)
         posts = [poster(world.ann, note) for _ in range(2)]
         made = posts[0](many_of(world, note)).json()["made"]
         relabel = alter("relabel", made[0], label=world.labels["DOCTOR"])
-        undone, relabelled = at_once(partial(posts[0], undo_or_redo("undo")), partial(posts[1], relabel))
+        undone, relabeled = at_once(partial(posts[0], undo_or_redo("undo")), partial(posts[1], relabel))
         assert ok([undone]) == [200]
-        assert ok([relabelled])[0] in (200, 409)
-        # Either the many went before the relabel came, or the relabel is what was undone.
-        assert check(note, world.ann).spans.count() == (4 if relabelled.status_code == 200 else 0)
+        assert ok([relabeled])[0] in (200, 409)
+        # Either the undo came first and the relabel is refused, or the relabel came first and was undone.
+        assert check(note, world.ann).spans.count() == (4 if relabeled.status_code == 200 else 0)
 
 
 def test_many_while_the_note_is_submitted(world: SimpleNamespace, at_once: Any) -> None:
@@ -129,17 +127,17 @@ def test_many_while_the_note_is_submitted(world: SimpleNamespace, at_once: Any) 
         version = {"version": 0} if trial % 2 else {}
         submitted, made = at_once(partial(submit, version), partial(post, many_of(world, note)))
         statuses = ok([submitted, made])
-        reading = check(note, world.ann)
-        # What was shown when it was handed in is what was handed in, where the page said what it showed.
+        annotation_set = check(note, world.ann)
+        # Where the page named the version that it showed, exactly what it showed was submitted.
         assert statuses in ([200, 200], [200, 409], [409, 200])
-        assert (reading.state == "submitted") == (statuses[0] == 200)
-        assert reading.spans.count() == (4 if statuses[1] == 200 else 0)
-        assert statuses != [200, 200] or not version or reading.version == 2
+        assert (annotation_set.state == "submitted") == (statuses[0] == 200)
+        assert annotation_set.spans.count() == (4 if statuses[1] == 200 else 0)
+        assert statuses != [200, 200] or not version or annotation_set.version == 2
 
 
 @pytest.fixture
 def merges(world: SimpleNamespace) -> Callable[[], tuple[int, Callable[[], Any]]]:
-    """Makes a label, and gives its id and what merges it into CITY."""
+    """Make a label; return its id and a function that merges it into CITY."""
 
     def make_one() -> tuple[int, Callable[[], Any]]:
         project = Project.objects.get(pk=world.project.pk)
@@ -198,7 +196,7 @@ def test_a_redo_while_its_label_is_merged(world: SimpleNamespace, at_once: Any, 
         assert {span.label_id for span in check(note, world.ann).spans.all()} == {world.labels["CITY"]}
 
 
-def test_a_note_opened_in_two_tabs_begins_once(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
+def test_a_note_opened_in_two_tabs_is_started_once(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
     run = make.make_author(world.project, kind="run", name="rules-1")
     Project.objects.update(seed_from=run)
     for trial in range(TRIALS):
@@ -206,35 +204,32 @@ def test_a_note_opened_in_two_tabs_begins_once(world: SimpleNamespace, at_once: 
         label, merge = merges()
         made = make.make_set(note, run, [(0, 11, "PATIENT"), (13, 15, "AGE")], submitted=True)
         Span.objects.create(annotation_set=made, start=20, end=24, label_id=label)
-        clients = [Client() for _ in range(2)]
-        for client in clients:
-            client.force_login(world.ann)
-        data, page = (reverse(name, args=["covid", note.pk]) for name in ("note_data", "annotate"))
-        calls = [partial(clients[0].get, data), partial(clients[1].get, page)]
+        calls = [partial(poster(world.ann, note, "start_annotations"), {}) for _ in range(2)]
         if trial % 2:
             calls.append(merge)
         answers = at_once(*calls)[:2]
         assert [answer.status_code for answer in answers] == [200, 200]
-        assert [len(answer["spans"]) for answer in (answers[0].json(), answers[1].context["data"])] == [3, 3]
-        reading = AnnotationSet.objects.get(document=note, author__user=world.ann)
-        assert (reading.seeded, reading.spans.count()) == (True, 3)
+        assert [len(answer.json()["spans"]) for answer in answers] == [3, 3]
+        annotation_set = AnnotationSet.objects.get(document=note, author__user=world.ann)
+        assert (annotation_set.seeded, annotation_set.spans.count()) == (True, 3)
         assert Event.objects.filter(document_id=note.pk, verb="set.seeded").count() == 1
         assert not (trial % 2 and Span.objects.filter(label_id=label).exists())
 
 
-def test_a_first_span_while_the_note_is_opened(world: SimpleNamespace, at_once: Any) -> None:
-    """The reading is begun by one of the two: blank, or from the run. Nothing is lost either way."""
+def test_a_first_span_while_the_annotations_are_started(world: SimpleNamespace, at_once: Any) -> None:
+    """Whichever request comes first starts the set from the run; neither the run's spans nor the new span are lost."""
     run = make.make_author(world.project, kind="run", name="rules-1")
     Project.objects.update(seed_from=run)
     for _ in range(TRIALS):
         note = note_of(world)
         make.make_set(note, run, [(0, 11, "PATIENT")], submitted=True)
-        post, client = poster(world.ann, note), Client()
-        client.force_login(world.ann)
-        opened = partial(client.get, reverse("note_data", args=["covid", note.pk]))
-        _, made = at_once(opened, partial(post, create(note, label_ids(world.project), "Torino", "CITY", version=0)))
-        assert made.status_code == 200
-        reading = AnnotationSet.objects.get(document=note, author__user=world.ann)
-        assert reading.spans.count() == 1 + reading.seeded
-        # Whoever came to a reading that was begun meanwhile is told.
-        assert made.json()["changed_elsewhere"] == reading.seeded
+        change = create(note, label_ids(world.project), "Torino", "CITY", version=0)
+        started, made = at_once(
+            partial(poster(world.ann, note, "start_annotations"), {}), partial(poster(world.ann, note), change)
+        )
+        assert [started.status_code, made.status_code] == [200, 200]
+        annotation_set = AnnotationSet.objects.get(document=note, author__user=world.ann)
+        assert (annotation_set.seeded, annotation_set.spans.count()) == (True, 2)
+        # The page that made the change gets the run's spans too.
+        assert (made.json()["changed_elsewhere"], len(made.json()["spans"])) == (True, 2)
+        assert Event.objects.filter(document_id=note.pk, verb="set.seeded").count() == 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotations.annotate.services.reading import submit
+from annotations.annotate.services.annotation_set import submit
 from annotations.annotate.services.spans import Answer, apply_change
 from annotations.core.changes import Refused, read_change
 from annotations.models import Event, Span
@@ -19,8 +19,8 @@ PARTS = [("Mario Rossi", "PATIENT"), ("54", "AGE"), ("Torino", "CITY"), ("Bianch
 
 
 def many(world: SimpleNamespace, parts: list[tuple[str, str]] = PARTS, **over: Any) -> dict[str, Any]:
-    places = [(*at(world.note.text, part), world.labels[label], part) for part, label in parts]
-    spans = [dict(zip(("start", "end", "label", "quote"), place, strict=True)) for place in places]
+    wanted = [(*at(world.note.text, part), world.labels[label], part) for part, label in parts]
+    spans = [dict(zip(("start", "end", "label", "quote"), each, strict=True)) for each in wanted]
     return {"change_id": str(uuid.uuid4()), "kind": "create_many", "spans": spans} | over
 
 
@@ -130,15 +130,15 @@ def test_one_undo_takes_them_away_and_one_redo_brings_them_back(world: SimpleNam
 def test_an_undo_leaves_what_was_changed_since(world: SimpleNamespace) -> None:
     made = do(world, many(world)).made
     assert made
-    # Past the person's own history: another hand (a merge, an import) has changed and removed spans.
+    # Something outside the person's history (a merge, an import) has changed and removed spans.
     Span.objects.filter(pk=made[0]["id"]).update(label=world.labels["DOCTOR"])
     Span.objects.filter(pk=made[1]["id"]).delete()
     data = step("undo")
     answer = do(world, data)
-    assert answer.message == "2 of the 4 spans were changed or removed since; they are left as they are."
+    assert answer.message == "2 of the 4 spans were changed or removed since and stay as they are."
     assert [span["id"] for span in now(world)] == [made[0]["id"]]
     assert do(world, data).message == answer.message
-    # Only what the undo took comes back.
+    # Redo restores only the spans that the undo removed.
     do(world, step("redo"))
     assert [span["id"] for span in now(world)] == [made[0]["id"], made[2]["id"], made[3]["id"]]
 
@@ -149,7 +149,7 @@ def test_an_undo_of_which_nothing_is_left_says_so(world: SimpleNamespace) -> Non
     Span.objects.exclude(start=at(world.note.text, "dott")[0]).delete()
     data = step("undo")
     answer = do(world, data)
-    assert "no longer fits" in answer.message
+    assert "can't be undone because" in answer.message
     assert Event.objects.order_by("-pk")[0].verb == "span.undo_skipped"
     assert do(world, data).version == answer.version
     do(world, step("undo"))
@@ -162,7 +162,7 @@ def test_undo_and_redo_follow_a_merged_label(world: SimpleNamespace) -> None:
     merge(world, "DATE", "AGE")
     answer = do(world, step("redo"))
     assert [span["label"] for span in now(world)] == [world.labels["AGE"], world.labels["CITY"]]
-    assert answer.message.startswith("1 of the 3 spans could not come back")
+    assert answer.message.startswith("1 of the 3 spans could not be restored")
     merge(world, "CITY", "HOSPITAL")
     assert do(world, step("undo")).spans == []
 
@@ -190,7 +190,7 @@ def test_a_closed_reading_takes_none(world: SimpleNamespace) -> None:
 
 
 def test_two_thousand_at_once(world: SimpleNamespace, django_assert_max_num_queries: Any) -> None:
-    note = make.make_note(world.project, "Rossi " * 2000, readers=[world.ann])
+    note = make.make_note(world.project, "Rossi " * 2000, annotators=[world.ann])
     spans = [{"start": n * 6, "end": n * 6 + 5, "label": world.labels["DOCTOR"], "quote": "Rossi"} for n in range(2000)]
     change = read_change(many(world) | {"spans": spans})
     with django_assert_max_num_queries(40):

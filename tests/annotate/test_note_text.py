@@ -1,4 +1,4 @@
-"""The template tag and its lanes; the browser's twin is compared with it in tests/browser/annotate/test_hostile.py."""
+"""The template tag and its lanes; tests/browser/annotate/test_hostile.py compares the browser's drawing with it."""
 
 import html
 import json
@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 
 from annotations.core.labels import LabelItem
 from annotations.core.spans import SpanItem
-from annotations.core.templatetags.note_text import Drawing, Piece, note_text
+from annotations.core.templatetags import note_text as drawing_rules
+from annotations.core.templatetags.note_text import Drawing, Piece, Run, note_text
+from annotations.domain.crowding import DEEPEST, MOST_SPANS, crowd_in
 from annotations.domain.lanes import LANES, lanes
+from annotations.domain.segments import segment_stretches
+from annotations.domain.spans import Span
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "lanes.json").read_text())
 
@@ -31,7 +35,7 @@ def span(pk: int, start: int, end: int, label_id: int = 1) -> SpanItem:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_table_that_the_browser_reads_too(case: dict[str, list]) -> None:
-    assert lanes([tuple(place) for place in case["spans"]]) == case["lanes"]
+    assert lanes([tuple(each) for each in case["spans"]]) == case["lanes"]
 
 
 PLACES = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9), st.integers(0, 3)), max_size=12)
@@ -39,11 +43,11 @@ PLACES = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9), st.integers(0
 
 @given(PLACES)
 def test_spans_that_overlap_share_no_lane_but_the_last(found: list[tuple[int, int, int]]) -> None:
-    places = [(start, start + length, name) for start, length, name in found]
-    placed = lanes(places)
-    for at, (start, end, _) in enumerate(places):
+    bounds = [(start, start + length, name) for start, length, name in found]
+    placed = lanes(bounds)
+    for at, (start, end, _) in enumerate(bounds):
         for other in range(at):
-            overlap = start < places[other][1] and places[other][0] < end
+            overlap = start < bounds[other][1] and bounds[other][0] < end
             assert not overlap or placed[at] != placed[other] or placed[at] == LANES - 1
 
 
@@ -87,8 +91,8 @@ TEXTS = st.text(st.sampled_from("ab \r\n<>&\"'\u2028😀\u0301\u05d0"), max_size
 def test_the_text_of_each_line_is_in_the_page_to_the_last_character(
     text: str, found: list[tuple[int, int, int]]
 ) -> None:
-    places = {(start, min(start + length, len(text)), name) for start, length, name in found if start < len(text)}
-    spans = [span(pk, *place) for pk, place in enumerate(sorted(places))]
+    bounds = {(start, min(start + length, len(text)), name) for start, length, name in found if start < len(text)}
+    spans = [span(pk, *each) for pk, each in enumerate(sorted(bounds))]
     drawn = note_text(text, spans, LABELS)
     lines = re.findall(r'data-start="(\d+)" data-end="(\d+)">(.*?)</div></div>', drawn, re.DOTALL)
     for start, end, markup in lines:
@@ -98,12 +102,14 @@ def test_the_text_of_each_line_is_in_the_page_to_the_last_character(
 
 @given(TEXTS, PLACES)
 def test_what_overlaps_nothing_is_drawn_as_by_the_rule_for_all(text: str, found: list[tuple[int, int, int]]) -> None:
-    places = {(start, min(start + length, len(text)), name) for start, length, name in found if start < len(text)}
-    spans = [span(pk, *place) for pk, place in enumerate(sorted(places))]
+    bounds = {(start, min(start + length, len(text)), name) for start, length, name in found if start < len(text)}
+    spans = [span(pk, *each) for pk, each in enumerate(sorted(bounds))]
 
     def by_the_rule(drawing: Drawing, some: Sequence[SpanItem]) -> Iterator[Piece]:
         ordered = sorted(some, key=lambda each: (each["start"], -each["end"], each["label"]))
-        return drawing._segmented(ordered, [(line.start, line.end) for line in drawing.lines])
+        stretches = [(line.start, line.end) for line in drawing.lines]
+        rows = segment_stretches(stretches, [Span(each["start"], each["end"], "") for each in ordered])
+        return drawing._drawn(Run(ordered, len(text), rows))
 
     drawn = note_text(text, spans, LABELS)
     with pytest.MonkeyPatch.context() as patch:
@@ -115,3 +121,58 @@ def test_blocks_of_lines() -> None:
     drawn = note_text("\n".join(["a"] * 30 + ["b" * 4000] * 2), [], LABELS)
     blocks = drawn.split('<div class="lines">')[1:]
     assert [block.count('class="line"') for block in blocks] == [24, 7, 1]
+
+
+# ── So many pieces that only innermost spans are drawn ───────────────────────────────────────────────────────────────
+
+LINE = "parola lunga " * 7 + "parola\n"  # 98 characters
+LIMIT = {
+    # Each span begins ten characters after the one before, and nine are cut wherever one ends.
+    "crossing": [(at * 10, at * 10 + 10 * DEEPEST) for at in range(MOST_SPANS)],
+    "crossing in groups": [(at // 10 * 100 + at % 10, at // 10 * 100 + at % 10 + 60) for at in range(MOST_SPANS)],
+    # Nothing crosses; each inner span leaves a piece of the outer one on either side.
+    "nested": [(at // 10 * 100 + at % 10, at // 10 * 100 + 90 - at % 10) for at in range(MOST_SPANS)],
+    "side by side": [(at * 10, at * 10 + 7) for at in range(MOST_SPANS)],
+    "nine over all lines": [
+        *((at, 99_000 + at) for at in range(9)),
+        *((at * 10, at * 10 + 5) for at in range(MOST_SPANS - 9)),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", LIMIT)
+def test_a_note_at_the_limit_has_few_bytes(kind: str) -> None:
+    text = LINE * 1050
+    names = [label(pk, f"{name}_LONG") for pk, name in enumerate(("PATIENT", "DOCTOR", "HOSPITAL", "STREET"))]
+    spans = [span(10**6 + at, start, min(end, len(text)), at % 4) for at, (start, end) in enumerate(LIMIT[kind])]
+    assert crowd_in([(each["start"], each["end"]) for each in spans]) is None
+    drawn = note_text(text, spans, names)
+    assert len(drawn) < 3_000_000
+    assert ("only its innermost span" in drawn) == kind.startswith("crossing")
+
+
+@given(TEXTS, PLACES)
+def test_of_a_crowded_note_the_innermost_span_of_each_character_is_drawn(
+    text: str, found: list[tuple[int, int, int]]
+) -> None:
+    bounds = {(start, min(start + length, len(text)), name) for start, length, name in found if start < len(text)}
+    spans = [span(pk, *each) for pk, each in enumerate(sorted(bounds))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing_rules, "MOST_PIECES", -1)
+        drawn = note_text(text, spans, LABELS)
+    lines = re.findall(r'data-start="(\d+)" data-end="(\d+)">(.*?)</div></div>', drawn, re.DOTALL)
+    for start, end, markup in lines:
+        shown = re.findall(r'<span [^<>]*data-span="(\d+)"[^<>]*>([^<]*)</span>|([^<]+)', markup)
+        at = int(start)
+        for pk, marked, plain in shown:
+            for character in html.unescape(marked or plain):
+                assert character == text[at]
+                over = [each for each in spans if each["start"] <= at < each["end"]]
+                shortest = min((each["end"] - each["start"] for each in over), default=None)
+                if pk:
+                    one = spans[int(pk)]
+                    assert one in over and one["end"] - one["start"] == shortest
+                else:
+                    assert not over
+                at += 1
+        assert at == int(end)

@@ -1,4 +1,4 @@
-"""What a note is opened with: the page's JSON, the same fetched ahead, and what goes on record."""
+"""The data of the annotate page, fetched with the page or ahead, and what is recorded."""
 
 import json
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ def verbs() -> list[str]:
 
 
 def test_the_page_and_the_data_hold_the_same(world: SimpleNamespace) -> None:
-    make.make_note(world.project, readers=[world.ann])
+    make.make_note(world.project, annotators=[world.ann])
     make.make_set(world.note, world.ann, [(0, 11, "PATIENT")], version=3)
     client = client_of(world.ann)
     page = client.get(url(world, "annotate")).context["data"]
@@ -59,7 +59,7 @@ def test_labels_come_with_the_spans_where_they_are_others(world: SimpleNamespace
     assert now["labels_stamp"] == client.get(url(world, "note_data")).json()["labels_stamp"] != stamp
 
 
-def test_what_is_read_is_on_record_when_it_is_read(world: SimpleNamespace) -> None:
+def test_reading_a_note_is_recorded_when_it_is_shown(world: SimpleNamespace) -> None:
     client = client_of(world.ann)
     client.get(url(world, "note_data") + "?ahead=1")
     assert verbs() == ["note.fetched"]
@@ -83,28 +83,28 @@ def work_of(world: SimpleNamespace, pk: int) -> Any:
     return client_of(world.ann).get(url(world, "note_data", pk=pk)).json()["work"]
 
 
-def place(world: SimpleNamespace, pk: int) -> dict[str, Any]:
+def address(world: SimpleNamespace, pk: int) -> dict[str, Any]:
     return {"id": pk, "url": url(world, "annotate", pk=pk), "data": url(world, "note_data", pk=pk)}
 
 
 def test_the_notes_around_and_the_next_to_do(world: SimpleNamespace) -> None:
-    notes = [world.note, *(make.make_note(world.project, readers=[world.ann]) for _ in range(40))]
+    notes = [world.note, *(make.make_note(world.project, annotators=[world.ann]) for _ in range(40))]
     ids = [note.pk for note in notes]
     Assignment.objects.filter(user=world.ann, document__in=notes[3:38]).update(state=Assignment.State.DONE)
     work = work_of(world, ids[2])
     first = {"id": ids[0], "name": "caso-001", "state": "open", "flagged": False, "url": url(world, "annotate")}
     assert work["notes"][0] == first
     assert (work["done"], work["total"], work["more"], work["pace"]) == (35, 41, False, "")
-    assert (work["previous"], work["next"]) == (place(world, ids[1]), place(world, ids[3]))
+    assert (work["previous"], work["next"]) == (address(world, ids[1]), address(world, ids[3]))
     # Far beyond the list of notes.
-    assert work["next_open"] == place(world, ids[38])
-    assert work_of(world, ids[40])["next_open"] == place(world, ids[0])
-    assert work_of(world, ids[5])["next_open"] == place(world, ids[38])
+    assert work["next_open"] == address(world, ids[38])
+    assert work_of(world, ids[40])["next_open"] == address(world, ids[0])
+    assert work_of(world, ids[5])["next_open"] == address(world, ids[38])
 
 
 def test_flagged_notes_are_marked_as_far_as_one_may_know(world: SimpleNamespace) -> None:
-    second = make.make_note(world.project, readers=[world.ann, world.ben])
-    third = make.make_note(world.project, readers=[world.ann])
+    second = make.make_note(world.project, annotators=[world.ann, world.ben])
+    third = make.make_note(world.project, annotators=[world.ann])
     Flag.objects.create(document=world.note, user=world.ann, reason=Flag.Reason.UNSURE)
     Flag.objects.create(document=second, user=world.ben, reason=Flag.Reason.UNSURE)
     Flag.objects.create(document=third, user=world.ann, reason=Flag.Reason.UNSURE, cleared_at=timezone.now())
@@ -115,8 +115,8 @@ def test_flagged_notes_are_marked_as_far_as_one_may_know(world: SimpleNamespace)
 
     assert flagged(world.ann) == [world.note.pk]
     assert flagged(world.rev) == [world.note.pk, second.pk]
-    # Also of a note that isn't theirs, beside those that are.
-    make.make_note(world.project, readers=[world.rev])
+    # A note that isn't assigned to them shows next to those that are.
+    make.make_note(world.project, annotators=[world.rev])
     assert flagged(world.rev) == [world.note.pk]
     page = client_of(world.ann).get(url(world, "annotate")).content.decode()
     assert page.count('<span class="flagged">') == 2  # the note's, and the one that the script copies
@@ -129,9 +129,9 @@ def test_no_next_to_do_but_this_one(world: SimpleNamespace) -> None:
 
 
 def test_submitting_says_what_comes_next(world: SimpleNamespace) -> None:
-    second = make.make_note(world.project, readers=[world.ann])
+    second = make.make_note(world.project, annotators=[world.ann])
     client = client_of(world.ann)
-    assert post(client, url(world, "submit"), {}).json()["next_open"] == place(world, second.pk)
+    assert post(client, url(world, "submit"), {}).json()["next_open"] == address(world, second.pk)
     last = post(client, url(world, "submit", pk=second.pk), {}).json()
     assert (last["next_open"], last["state"]) == (None, "submitted")
 
@@ -142,7 +142,7 @@ START = datetime(2026, 3, 2, 9, 0)
 
 
 def log(*steps: tuple[int | None, str, float]) -> list[tuple[int | None, str, datetime]]:
-    """Events at minutes after nine."""
+    """Make events at these minutes after nine o'clock."""
     return [(note, verb, START + timedelta(minutes=minute)) for note, verb, minute in steps]
 
 
@@ -167,33 +167,33 @@ def test_breaks_and_what_is_not_submitted_count_for_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pace", "words"),
+    ("pace", "text"),
     [
         (Pace(0, None), ""),
         (Pace(4, None), "4 today"),
-        (Pace(0, 0.2), "less than a minute a note"),
-        (Pace(0, 0.9), "about 1 minute a note"),
-        (Pace(12, 3.4), "12 today · about 3 minutes a note"),
+        (Pace(0, 0.2), "less than a minute per note"),
+        (Pace(0, 0.9), "about 1 minute per note"),
+        (Pace(12, 3.4), "12 today · about 3 minutes per note"),
     ],
 )
-def test_in_words(pace: Pace, words: str) -> None:
-    assert pace.words == words
+def test_the_pace_as_text(pace: Pace, text: str) -> None:
+    assert pace.text == text
 
 
 def test_the_pace_is_ones_own_and_of_this_project(world: SimpleNamespace) -> None:
     client = client_of(world.ann)
     other = make.make_project("other")
     make.make_member(other, user=world.ann)
-    far = make.make_note(other, readers=[world.ann])
+    far = make.make_note(other, annotators=[world.ann])
     post(client_of(world.ben), url(world, "submit"), {})
     post(client, url(world, "submit", slug="other", pk=far.pk), {})
     assert work_of(world, world.note.pk)["pace"] == ""
-    notes = [make.make_note(world.project, readers=[world.ann]) for _ in range(3)]
+    notes = [make.make_note(world.project, annotators=[world.ann]) for _ in range(3)]
     for note in notes:
         client.get(url(world, "annotate", pk=note.pk))
         post(client, url(world, "changes", pk=note.pk), create(world.note, world.labels, "Mario Rossi", "PATIENT"))
         post(client, url(world, "submit", pk=note.pk), {})
-    assert work_of(world, world.note.pk)["pace"] == "3 today · less than a minute a note"
-    assert "3 today · less than a minute a note" in client.get(url(world, "annotate")).content.decode()
+    assert work_of(world, world.note.pk)["pace"] == "3 today · less than a minute per note"
+    assert "3 today · less than a minute per note" in client.get(url(world, "annotate")).content.decode()
     AnnotationSet.objects.update(submitted_at=timezone.now() - timedelta(days=2))
-    assert work_of(world, world.note.pk)["pace"] == "less than a minute a note"
+    assert work_of(world, world.note.pk)["pace"] == "less than a minute per note"

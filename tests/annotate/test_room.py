@@ -1,4 +1,4 @@
-"""The limits on the spans of one annotation set: every way of writing one meets them, and nothing is lost."""
+"""The limits on the spans of one annotation set apply to every way of writing it, and nothing is lost."""
 
 import json
 import uuid
@@ -50,8 +50,8 @@ def made(world: SimpleNamespace, part: str, label: str) -> dict[str, Any]:
 
 def many(world: SimpleNamespace, *parts: tuple[str, str]) -> dict[str, Any]:
     names = ("start", "end", "label", "quote")
-    places = [(*at(world.note.text, part), world.labels[name], part) for part, name in parts]
-    spans = [dict(zip(names, place, strict=True)) for place in places]
+    wanted = [(*at(world.note.text, part), world.labels[name], part) for part, name in parts]
+    spans = [dict(zip(names, each, strict=True)) for each in wanted]
     return {"change_id": str(uuid.uuid4()), "kind": "create_many", "spans": spans}
 
 
@@ -63,7 +63,7 @@ def test_a_full_set_takes_no_further_span_and_can_be_emptied(world: SimpleNamesp
         "Not saved: an annotation set holds at most 4 spans on one note. Delete some, then try again."
     )
     refused(world, many(world, ("anni", "AGE"), ("visto", "AGE")))
-    # What is there can be changed, moved and deleted, and comes back.
+    # Existing spans can be changed, moved, deleted and restored.
     do(world, alter("relabel", spans[0], label=world.labels["PATIENT"]))
     start, end = at(world.note.text, "Torino dal")
     do(world, alter("resize", spans[2], start=start, end=end, quote="Torino dal"))
@@ -80,7 +80,7 @@ def test_only_so_many_spans_lie_over_one_character(world: SimpleNamespace) -> No
     made(world, "Mario Rossi", "PATIENT")
     made(world, "Mario", "CITY")
     words = refused(world, create(world.note, world.labels, "Mario", "DOCTOR"))
-    assert "at most 2 spans may lie over one character" in str(words)
+    assert "at most 2 spans may cover one character" in str(words)
     beside = made(world, "Rossi", "DOCTOR")
     start, end = at(world.note.text, "Mario Rossi,")
     refused(world, alter("resize", beside, start=start, end=end, quote="Mario Rossi,"))
@@ -122,7 +122,7 @@ def test_the_page_hears_it_as_a_refusal_in_a_sentence(world: SimpleNamespace, cl
     answer = client.post(url, json.dumps(data), content_type="application/json")
     assert answer.status_code == 422
     assert answer.json()["error"] == "room"
-    assert answer.json()["message"].endswith("Delete one that lies here, then try again.")
+    assert answer.json()["message"].endswith("Delete a span here, then try again.")
 
 
 def test_what_a_note_usually_holds_is_far_from_the_limits() -> None:

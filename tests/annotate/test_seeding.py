@@ -1,9 +1,12 @@
-"""Readings that begin from a run's spans, where the project says so; agreement leaves them out."""
+"""Annotation sets that begin from a run's spans, where the project says so; agreement leaves them out."""
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.contrib.messages import get_messages
+from django.test import Client
 
 from annotations.agreement.selectors.figures import counted_sets, left_out, shared_notes
 from annotations.models import AnnotationSet, Assignment, Author, Event, Project, Span
@@ -13,6 +16,8 @@ from tests.annotate.conftest import alter, create, step
 from tests.annotate.test_views import client_of, post, url
 
 pytestmark = pytest.mark.django_db
+
+SEEDED = "Began from the spans of rules-1."
 
 
 @pytest.fixture
@@ -30,76 +35,159 @@ def opened(world: SimpleNamespace, user: Any = None, **over: Any) -> Any:
     return client_of(user or world.ann).get(url(world, "note_data", **over)).json()
 
 
-def readings(world: SimpleNamespace) -> Any:
+def started(world: SimpleNamespace, user: Any = None, **over: Any) -> Any:
+    """Start a person's annotations as their page does; the note's data then."""
+    client = client_of(user or world.ann)
+    answer = post(client, url(world, "start_annotations", **over), {})
+    assert answer.status_code == 200
+    data = client.get(url(world, "note_data", **over)).json()
+    assert answer.json() == {key: data[key] for key in ("version", "seeded", "spans")} | {"state": "draft"}
+    return data
+
+
+def annotation_sets(world: SimpleNamespace) -> Any:
     return AnnotationSet.objects.filter(author__kind=Author.Kind.ANNOTATOR)
 
 
-def test_the_first_opening_begins_from_the_runs_spans(seeded: SimpleNamespace) -> None:
-    data = opened(seeded)
+def test_the_first_start_begins_from_the_runs_spans(seeded: SimpleNamespace) -> None:
+    data = started(seeded)
     assert [(span["start"], span["end"]) for span in data["spans"]] == [(0, 11), (13, 15)]
-    assert (data["version"], data["state"], data["seeded"]) == (1, "draft", "Began from the spans of rules-1.")
-    reading = readings(seeded).get()
-    assert (reading.seeded, reading.blind, reading.author.user) == (True, True, seeded.ann)
-    copied = list(reading.spans.values_list("start", "end", "label__name", "confidence", "source"))
+    assert (data["version"], data["state"], data["seeded"]) == (1, "draft", SEEDED)
+    annotation_set = annotation_sets(seeded).get()
+    assert (annotation_set.seeded, annotation_set.blind, annotation_set.author.user) == (True, True, seeded.ann)
+    copied = list(annotation_set.spans.values_list("start", "end", "label__name", "confidence", "source"))
     assert copied == [(0, 11, "PATIENT", 0.75, "name-rule"), (13, 15, "AGE", None, "")]
     event = Event.objects.get(verb="set.seeded")
     assert event.data == {"from_set": seeded.made.pk, "author": seeded.run.pk, "spans": 2}
-    assert (event.actor, event.annotation_set_id) == (seeded.ann, reading.pk)
-    assert opened(seeded) == data
+    assert (event.actor, event.annotation_set_id) == (seeded.ann, annotation_set.pk)
+    assert started(seeded) == data
     assert Event.objects.filter(verb="set.seeded").count() == 1
 
 
-def test_the_page_says_so(seeded: SimpleNamespace) -> None:
-    assert "Began from the spans of rules-1." in client_of(seeded.ann).get(url(seeded, "annotate")).content.decode()
-
-
-def test_a_note_that_is_fetched_ahead_begins_when_it_is_opened(seeded: SimpleNamespace) -> None:
+def test_reading_a_note_starts_nothing(seeded: SimpleNamespace) -> None:
     client = client_of(seeded.ann)
-    ahead = client.get(url(seeded, "note_data") + "?ahead=1").json()
-    assert (ahead["spans"], ahead["version"], ahead["seeded"]) == ([], 0, "")
-    assert client.get(url(seeded, "spans") + "?version=0").json()["version"] == 0
-    assert not readings(seeded).exists()
-    answer = client.get(url(seeded, "spans") + "?version=0&opened=1").json()
-    assert (answer["version"], len(answer["spans"]), answer["seeded"]) == (1, 2, "Began from the spans of rules-1.")
+    page = client.get(url(seeded, "annotate"))
+    assert 'data-state="unstarted"' in page.content.decode()
+    spans = url(seeded, "spans")
+    for address in (url(seeded, "note_data"), url(seeded, "note_data") + "?ahead=1", spans, spans + "?opened=1"):
+        answer = client.get(address).json()
+        assert (answer["spans"], answer["version"], answer["state"], answer["seeded"]) == ([], 0, "unstarted", "")
+    assert not annotation_sets(seeded).exists()
+    assert not Event.objects.filter(verb="set.seeded").exists()
 
 
-def test_who_begins_and_who_does_not(seeded: SimpleNamespace) -> None:
+def test_starting_takes_a_post_with_a_token(seeded: SimpleNamespace) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(seeded.ann)
+    assert client.get(url(seeded, "start_annotations")).status_code == 405
+    assert client.post(url(seeded, "start_annotations")).status_code == 403
+    assert not annotation_sets(seeded).exists()
+
+
+def test_the_page_says_so(seeded: SimpleNamespace) -> None:
+    client = client_of(seeded.ann)
+    assert SEEDED not in client.get(url(seeded, "annotate")).content.decode()
+    # Without scripts the page's form does it.
+    answer = client.post(url(seeded, "start_annotations"), follow=True)
+    assert answer.redirect_chain == [(url(seeded, "annotate"), 302)]
+    assert SEEDED in answer.content.decode()
+
+
+def test_a_change_to_a_set_that_was_not_started_starts_it(seeded: SimpleNamespace) -> None:
+    client = client_of(seeded.ann)
+    change = create(seeded.note, seeded.labels, "Torino", "CITY", version=0)
+    answer = post(client, url(seeded, "changes"), change).json()
+    assert (answer["version"], answer["changed_elsewhere"], answer["seeded"]) == (2, True, SEEDED)
+    assert [span["start"] for span in answer["spans"]] == [0, 13, answer["span"]["start"]]
+    again = post(client, url(seeded, "changes"), change).json()
+    assert (again["version"], again["span"], len(again["spans"])) == (2, answer["span"], 3)
+    annotation_set = annotation_sets(seeded).get()
+    assert (annotation_set.seeded, annotation_set.version, annotation_set.spans.count()) == (True, 2, 3)
+    assert started(seeded)["spans"] == answer["spans"]
+
+
+def test_nobody_submits_the_runs_spans_unseen(seeded: SimpleNamespace) -> None:
+    client = client_of(seeded.ann)
+    answer = post(client, url(seeded, "submit"), {"version": 0})
+    assert (answer.status_code, answer.json()["error"], len(answer.json()["spans"])) == (409, "unseen", 2)
+    assert (answer.json()["version"], answer.json()["state"]) == (1, "draft")
+    assert post(client, url(seeded, "submit"), {"version": 1}).status_code == 200
+    # Without scripts the note is shown once more.
+    form = client_of(seeded.ben)
+    answer = form.post(url(seeded, "submit"))
+    assert answer.headers["Location"] == url(seeded, "annotate")
+    assert [str(message) for message in get_messages(answer.wsgi_request)] == [
+        "Your annotations begin from the spans of a run. Check them, then submit."
+    ]
+    assert annotation_sets(seeded).get(author__user=seeded.ben).state == "draft"
+    form.post(url(seeded, "submit"))
+    assert annotation_sets(seeded).get(author__user=seeded.ben).state == "submitted"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.both_databases
+def test_two_tabs_start_it_once(seeded: SimpleNamespace, at_once: Any) -> None:
+    calls = [partial(post, client_of(seeded.ann), url(seeded, "start_annotations"), {}) for _ in range(3)]
+    change = create(seeded.note, seeded.labels, "Torino", "CITY", version=0)
+    *starts, changed = at_once(*calls, partial(post, client_of(seeded.ann), url(seeded, "changes"), change))
+    assert [answer.status_code for answer in starts] == [200] * 3
+    assert {answer.json()["seeded"] for answer in starts} == {SEEDED}
+    assert (changed.status_code, changed.json()["version"], len(changed.json()["spans"])) == (200, 2, 3)
+    assert annotation_sets(seeded).get().spans.count() == 3
+    assert Event.objects.filter(verb="set.seeded").count() == 1
+
+
+def test_who_begins_from_a_run_and_who_does_not(seeded: SimpleNamespace) -> None:
     for user in (seeded.ann, seeded.ben):
-        assert opened(seeded, user)["seeded"]
-    # A reviewer or manager who looks in begins nothing, until the note is given to them.
-    assert opened(seeded, seeded.rev)["spans"] == []
-    assert readings(seeded).count() == 2
+        assert started(seeded, user)["seeded"]
+    # A reviewer or manager who just looks at the note starts nothing, until it is assigned to them.
+    assert started(seeded, seeded.rev)["spans"] == []
+    assert annotation_sets(seeded).count() == 2
     Assignment.objects.create(project=seeded.project, document=seeded.note, user=seeded.rev)
-    assert len(opened(seeded, seeded.rev)["spans"]) == 2
-    assert not readings(seeded).get(author__user=seeded.rev).blind
+    assert len(started(seeded, seeded.rev)["spans"]) == 2
+    assert not annotation_sets(seeded).get(author__user=seeded.rev).blind
 
 
-def test_what_was_begun_stays_as_it_is(seeded: SimpleNamespace) -> None:
+def test_a_set_that_exists_stays_as_it_is(seeded: SimpleNamespace) -> None:
+    Project.objects.update(seed_from=None)
     post(client_of(seeded.ben), url(seeded, "changes"), create(seeded.note, seeded.labels, "Torino", "CITY"))
-    assert (len(opened(seeded, seeded.ben)["spans"]), opened(seeded, seeded.ben)["seeded"]) == (1, "")
-    opened(seeded)
+    Project.objects.update(seed_from=seeded.run)
+    assert (len(started(seeded, seeded.ben)["spans"]), opened(seeded, seeded.ben)["seeded"]) == (1, "")
+    started(seeded)
     Project.objects.update(seed_from=None)
     assert len(opened(seeded)["spans"]) == 2
     assert opened(seeded)["seeded"]
-    second = make.make_note(seeded.project, readers=[seeded.ann])
+    second = make.make_note(seeded.project, annotators=[seeded.ann])
     make.make_set(second, seeded.run, [(0, 11, "PATIENT")], submitted=True)
-    assert opened(seeded, pk=second.pk)["spans"] == []
+    assert started(seeded, pk=second.pk)["spans"] == []
 
 
-def test_only_what_the_run_has_finished(seeded: SimpleNamespace) -> None:
+def test_only_a_submitted_set_of_the_run_counts(seeded: SimpleNamespace) -> None:
     AnnotationSet.objects.filter(pk=seeded.made.pk).update(state=AnnotationSet.State.DRAFT)
-    assert opened(seeded)["seeded"] == ""
-    assert not readings(seeded).exists()
-    # The run found nothing: that is an answer too.
-    nothing = make.make_note(seeded.project, readers=[seeded.ann])
+    assert started(seeded)["seeded"] == ""
+    assert not annotation_sets(seeded).exists()
+    # A run that found nothing in a note has read it all the same.
+    nothing = make.make_note(seeded.project, annotators=[seeded.ann])
     make.make_set(nothing, seeded.run, submitted=True)
-    assert opened(seeded, pk=nothing.pk)["seeded"]
-    assert readings(seeded).get().seeded
+    assert started(seeded, pk=nothing.pk)["seeded"]
+    assert annotation_sets(seeded).get().seeded
 
 
-def test_undo_does_not_reach_behind_the_seed_but_spans_can_go(seeded: SimpleNamespace) -> None:
+def test_a_runs_set_beyond_the_limits_is_not_copied(seeded: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("annotations.core.room.MOST_SPANS", 1)
+    assert opened(seeded)["state"] == "unstarted"
+    answer = post(client_of(seeded.ann), url(seeded, "start_annotations"), {}).json()
+    assert answer == {"version": 0, "state": "draft", "seeded": "", "spans": []}
+    assert not annotation_sets(seeded).exists()
+    change = create(seeded.note, seeded.labels, "Torino", "CITY", version=0)
+    answer = post(client_of(seeded.ann), url(seeded, "changes"), change).json()
+    assert (answer["version"], answer["changed_elsewhere"]) == (1, False)
+    assert not annotation_sets(seeded).get().seeded
+
+
+def test_undo_leaves_the_copied_spans_but_they_can_be_deleted(seeded: SimpleNamespace) -> None:
     client = client_of(seeded.ann)
-    first, second = opened(seeded)["spans"]
+    first, second = started(seeded)["spans"]
     answer = post(client, url(seeded, "changes"), step("undo"))
     assert (answer.status_code, answer.json()["error"]) == (409, "nothing")
     assert post(client, url(seeded, "changes"), alter("delete", first)).status_code == 200
@@ -107,22 +195,22 @@ def test_undo_does_not_reach_behind_the_seed_but_spans_can_go(seeded: SimpleName
     post(client, url(seeded, "changes"), step("undo"))
     back = Span.objects.get(pk=first["id"])
     assert (back.confidence, back.source) == (0.75, "name-rule")
-    # The run's own spans are its own.
+    # The run's own spans don't change.
     assert seeded.made.spans.count() == 2
 
 
-def test_labels_that_were_merged_are_those_of_today(seeded: SimpleNamespace) -> None:
+def test_merged_labels_are_copied_as_what_they_became(seeded: SimpleNamespace) -> None:
     label_services.merge_labels(
         source=make.label_of(seeded.project, "PATIENT"), target=make.label_of(seeded.project, "DOCTOR"), actor=None
     )
-    assert opened(seeded)["spans"][0]["label"] == seeded.labels["DOCTOR"]
+    assert started(seeded)["spans"][0]["label"] == seeded.labels["DOCTOR"]
 
 
 def test_agreement_leaves_them_out(seeded: SimpleNamespace) -> None:
-    bare = make.make_note(seeded.project, readers=[seeded.ann, seeded.ben])
+    bare = make.make_note(seeded.project, annotators=[seeded.ann, seeded.ben])
     for user in (seeded.ann, seeded.ben):
         for note in (seeded.note, bare):
-            opened(seeded, user, pk=note.pk)
+            started(seeded, user, pk=note.pk)
             assert post(client_of(user), url(seeded, "submit", pk=note.pk), {}).status_code == 200
     assert (left_out(seeded.project).seeded, left_out(seeded.project).not_blind) == (2, 0)
     assert not counted_sets(seeded.project).filter(document=seeded.note).exists()

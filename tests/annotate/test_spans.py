@@ -8,7 +8,7 @@ import pytest
 from django.db import IntegrityError
 
 from annotations.annotate.services import spans
-from annotations.annotate.services.reading import reopen, submit
+from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.annotate.services.spans import Answer, apply_change
 from annotations.core.changes import Refused, read_change
 from annotations.models import AnnotationSet, Author, Event, Span, User
@@ -33,7 +33,7 @@ def refused(world: SimpleNamespace, data: dict[str, Any]) -> Refused:
     return caught.value
 
 
-def places() -> list[tuple[int, int, str]]:
+def bounds() -> list[tuple[int, int, str]]:
     return list(Span.objects.order_by("start", "end", "label_id").values_list("start", "end", "label__name"))
 
 
@@ -41,9 +41,13 @@ def test_the_first_span_makes_author_and_set(world: SimpleNamespace) -> None:
     answer = do(world, create(world.note, world.labels, "Mario Rossi", "PATIENT"))
     assert answer.version == 1
     assert answer.span == {"id": Span.objects.get().pk, "start": 0, "end": 11, "label": world.labels["PATIENT"]}
-    reading = AnnotationSet.objects.get()
-    assert (reading.version, reading.state, reading.blind) == (1, "draft", True)
-    assert (reading.author.user, reading.author.kind, reading.author.name) == (world.ann, Author.Kind.ANNOTATOR, "ann")
+    annotation_set = AnnotationSet.objects.get()
+    assert (annotation_set.version, annotation_set.state, annotation_set.blind) == (1, "draft", True)
+    assert (annotation_set.author.user, annotation_set.author.kind, annotation_set.author.name) == (
+        world.ann,
+        Author.Kind.ANNOTATOR,
+        "ann",
+    )
 
 
 def test_the_event_holds_offsets_and_no_text(world: SimpleNamespace) -> None:
@@ -100,12 +104,12 @@ def test_a_replay_has_no_second_effect(world: SimpleNamespace, kind: str) -> Non
         do(world, step("undo"))
         do(world, step("undo"))
     first = do(world, data)
-    after, events = places(), Event.objects.count()
+    after, events = bounds(), Event.objects.count()
     for _ in range(2):
         again = do(world, data)
         assert (again.span, again.removed, again.version) == (first.span, first.removed, first.version)
         assert again.spans is not None
-    assert (places(), Event.objects.count()) == (after, events)
+    assert (bounds(), Event.objects.count()) == (after, events)
 
 
 def test_a_change_id_stands_for_one_change(world: SimpleNamespace) -> None:
@@ -117,14 +121,14 @@ def test_a_change_id_stands_for_one_change(world: SimpleNamespace) -> None:
 def test_relabel_resize_and_delete_keep_the_id(world: SimpleNamespace) -> None:
     made = do(world, create(world.note, world.labels, "Torino", "CITY")).span
     assert made
-    relabelled = do(world, alter("relabel", made, label=world.labels["HOSPITAL"])).span
-    assert relabelled == made | {"label": world.labels["HOSPITAL"]}
+    relabeled = do(world, alter("relabel", made, label=world.labels["HOSPITAL"])).span
+    assert relabeled == made | {"label": world.labels["HOSPITAL"]}
     start, end = at(world.note.text, "a Torino")
-    resized = do(world, alter("resize", relabelled, start=start, end=end, quote="a Torino")).span
-    assert resized == relabelled | {"start": start, "end": end}
+    resized = do(world, alter("resize", relabeled, start=start, end=end, quote="a Torino")).span
+    assert resized == relabeled | {"start": start, "end": end}
     gone = do(world, alter("delete", resized))
     assert (gone.removed, gone.span, gone.version) == (made["id"], None, 4)
-    assert places() == []
+    assert bounds() == []
     assert [event.verb for event in Event.objects.all()] == [
         "span.created", "span.changed", "span.changed", "span.deleted",
     ]  # fmt: skip
@@ -150,7 +154,7 @@ def test_a_relabel_into_a_twin_keeps_both_and_says_so(world: SimpleNamespace) ->
     assert made
     answer = do(world, alter("relabel", made, label=world.labels["HOSPITAL"]))
     assert (answer.already, answer.span) == (True, twin)
-    assert len(places()) == 2
+    assert len(bounds()) == 2
 
 
 @pytest.mark.parametrize(
@@ -211,7 +215,7 @@ def test_a_span_whose_label_was_merged_is_the_one_that_the_page_saw(world: Simpl
     over = {"relabel": {"label": world.labels["AGE"]}, "resize": {"start": start, "end": end - 1, "quote": "Torin"}}
     answer = do(world, alter(kind, shown, **over.get(kind, {})))
     assert not answer.message
-    assert places() == {"relabel": [(start, end, "AGE")], "resize": [(start, end - 1, "HOSPITAL")], "delete": []}[kind]
+    assert bounds() == {"relabel": [(start, end, "AGE")], "resize": [(start, end - 1, "HOSPITAL")], "delete": []}[kind]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +241,7 @@ def test_a_span_whose_label_was_merged_is_the_one_that_the_page_saw(world: Simpl
     ],
 )
 def test_a_malformed_change_names_the_field(world: SimpleNamespace, over: dict[str, Any], field: str) -> None:
-    with pytest.raises(Refused, match=f"'{field}'") as caught:
+    with pytest.raises(Refused, match=f"“{field}”") as caught:
         read_change(create(world.note, world.labels, "Torino", "CITY") | over)
     assert (caught.value.code, caught.value.status) == ("malformed", 400)
 
@@ -310,8 +314,8 @@ def test_an_imported_reading_under_the_persons_name_is_theirs(world: SimpleNames
 
 
 def test_what_a_span_carries_comes_back_with_it(world: SimpleNamespace) -> None:
-    reading = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
-    Span.objects.filter(annotation_set=reading).update(source="rules/7", confidence=0.5)
+    annotation_set = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
+    Span.objects.filter(annotation_set=annotation_set).update(source="rules/7", confidence=0.5)
     span = Span.objects.get()
     seen = {"id": span.pk, "start": 0, "end": 11, "label": span.label_id}
     do(world, alter("delete", seen))
@@ -325,7 +329,7 @@ def test_offsets_are_code_points_in_any_script(db: None) -> None:
     text = "\ufeffÀ 👩‍👧 e\u0301\r\n\r\nמרים כהן\tNBSP\u00a0\r\n</div><script>alert(1)</script>"
     project = make.make_project()
     ann = make.make_member(project)
-    note = make.make_note(project, text, readers=[ann])
+    note = make.make_note(project, text, annotators=[ann])
     label = make.label_of(project, "PATIENT").pk
     for part in ("👩‍👧", "e\u0301", "מרים כהן", "<script>", "e\u0301\r\n\r\nמרים"):
         start, end = at(text, part)
@@ -346,7 +350,7 @@ def test_offsets_are_code_points_in_any_script(db: None) -> None:
 
 @pytest.mark.parametrize("times", [1, 2, 3], ids=["once", "twice", "every time"])
 def test_who_loses_a_race_tries_again(world: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
-    """Another request made the same row between our look and our write; which one only the database can tell."""
+    """Another request made the same row between the check and the write, which only the database notices."""
     lost, record = [], spans.record
 
     def losing(**words: Any) -> Event:
@@ -363,4 +367,4 @@ def test_who_loses_a_race_tries_again(world: SimpleNamespace, monkeypatch: pytes
         assert (refusal.code, refusal.status) == ("busy", 503)  # which a page takes for "not now", and sends it again
         return
     assert do(world, data).version == 1
-    assert len(places()) == Event.objects.filter(verb__startswith="span.").count() == 1
+    assert len(bounds()) == Event.objects.filter(verb__startswith="span.").count() == 1

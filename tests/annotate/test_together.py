@@ -1,4 +1,4 @@
-"""Requests at one moment, with real connections and real commits: nothing lost, nothing doubled; 20 trials each."""
+"""Simultaneous requests with real connections and commits: nothing is lost or made twice; 20 trials each."""
 
 import json
 import uuid
@@ -26,7 +26,7 @@ def world(transactional_db: None) -> SimpleNamespace:
 
 
 def note_of(world: SimpleNamespace) -> Document:
-    return make.make_note(world.project, TEXT, readers=[world.ann, world.ben])
+    return make.make_note(world.project, TEXT, annotators=[world.ann, world.ben])
 
 
 def poster(user: User, note: Document, name: str = "changes") -> Callable[[dict[str, Any]], Any]:
@@ -37,11 +37,11 @@ def poster(user: User, note: Document, name: str = "changes") -> Callable[[dict[
 
 
 def check(note: Document, user: User, spans: int, events: int) -> None:
-    """The rows, the log and the count of the reading say the same."""
-    reading = AnnotationSet.objects.get(document=note, author__user=user)
-    assert reading.spans.count() == spans
-    assert Event.objects.filter(annotation_set_id=reading.pk, verb__startswith="span.").count() == events
-    assert reading.version == events
+    """The rows, the log and the version of the set agree."""
+    annotation_set = AnnotationSet.objects.get(document=note, author__user=user)
+    assert annotation_set.spans.count() == spans
+    assert Event.objects.filter(annotation_set_id=annotation_set.pk, verb__startswith="span.").count() == events
+    assert annotation_set.version == events
     assert Author.objects.filter(user=user).count() == 1
 
 
@@ -78,7 +78,7 @@ def test_two_tabs_make_different_spans_at_once(world: SimpleNamespace, at_once: 
         answers = at_once(*calls)
         assert [answer.status_code for answer in answers] == [200] * 4
         assert sorted(answer.json()["version"] for answer in answers) == [1, 2, 3, 4]
-        # Whoever was not first is told, and sees what came before.
+        # All but the first answer have the spans that came before.
         assert sorted(len(answer.json().get("spans", [])) for answer in answers) == [0, 2, 3, 4]
         check(note, world.ann, 4, 4)
 
@@ -129,9 +129,9 @@ def test_submitting_while_a_span_is_made(world: SimpleNamespace, at_once: Any) -
         submitted, made = at_once(partial(submit, {}), partial(post, data))
         assert submitted.status_code == 200
         assert made.status_code in (200, 409)
-        reading = AnnotationSet.objects.get(document=note)
-        assert reading.state == "submitted"
-        assert reading.spans.count() == (made.status_code == 200)
+        annotation_set = AnnotationSet.objects.get(document=note)
+        assert annotation_set.state == "submitted"
+        assert annotation_set.spans.count() == (made.status_code == 200)
         assert Assignment.objects.get(document=note, user=world.ann).state == "done"
 
 

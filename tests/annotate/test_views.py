@@ -1,4 +1,4 @@
-"""The annotate page and its JSON, through the URLs: who may, what it says, what it costs."""
+"""The annotate page and its JSON through the URLs: access, content, and number of queries."""
 
 import json
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ def url(world: SimpleNamespace, name: str, **over: Any) -> str:
 
 
 def post(client: Client, path: str, data: Any) -> Any:
-    """As the page's script does: from whoever is signed in, unless `data` names another person."""
+    """Post like the page's script, as the signed-in person unless `data` names another."""
     if "person" not in data:
         data = data | {"person": int(client.session.get("_auth_user_id", 0))}
     return client.post(path, json.dumps(data), content_type=JSON, headers={"accept": JSON})
@@ -64,7 +64,7 @@ def test_opening_is_an_event_and_makes_nothing_else(world: SimpleNamespace) -> N
 def test_markup_in_note_label_and_name_is_text(db: None) -> None:
     project = make.make_project("x", [("<i>c</i>", [("<b>&label", "1")])])
     ann = make.make_member(project)
-    note = make.make_note(project, "a </script><script>alert(1)</script> & b", "<u>n</u>", readers=[ann])
+    note = make.make_note(project, "a </script><script>alert(1)</script> & b", "<u>n</u>", annotators=[ann])
     make.make_set(note, ann, [(2, 11, "<b>&label")])
     html = client_of(ann).get(reverse("annotate", args=["x", note.pk])).content.decode()
     for raw in ("<script>alert", "<b>&label", "<i>c</i>", "<u>n</u>"):
@@ -83,6 +83,7 @@ def test_who_may_annotate(world: SimpleNamespace, who: str) -> None:
     assert client.get(url(world, "spans")).status_code == status
     answer = post(client, url(world, "changes"), create(world.note, world.labels, "Torino", "CITY"))
     assert answer.status_code == status
+    assert post(client, url(world, "start_annotations"), {}).status_code == status
     assert post(client, url(world, "submit"), {}).status_code == status
     assert post(client, url(world, "reopen"), {}).status_code == status
     assert Span.objects.count() == (status == 200)
@@ -97,7 +98,7 @@ def test_nobody_signed_in(world: SimpleNamespace) -> None:
     client = client_of(None)
     assert client.get(url(world, "annotate")).status_code == 302
     assert client.get(reverse("next_note", args=["covid"])).status_code == 302
-    for name, data in (("changes", {}), ("submit", {}), ("reopen", {})):
+    for name, data in (("changes", {}), ("start_annotations", {}), ("submit", {}), ("reopen", {})):
         assert post(client, url(world, name), data).status_code == 401
     assert client.get(url(world, "spans"), headers={"accept": JSON}).status_code == 401
 
@@ -165,7 +166,7 @@ def test_a_conflict_brings_the_reading_along(world: SimpleNamespace) -> None:
     assert answer.status_code == 409
     body = answer.json()
     assert (body["error"], body["version"], body["state"], body["spans"]) == ("changed", 2, "draft", [])
-    assert "nothing was overwritten" in body["message"]
+    assert "Your change was not saved" in body["message"]
 
 
 @pytest.mark.parametrize("body", [b" ", b"{", b"[]", b"3", b"[" * 100_000, b'{"kind": "create"}', b"\xff"])
@@ -190,7 +191,7 @@ def test_a_page_of_one_person_never_saves_as_another(world: SimpleNamespace) -> 
 
 
 def test_a_change_id_is_its_persons(world: SimpleNamespace) -> None:
-    """Sent by somebody else it is their own change, and tells them nothing of the first."""
+    """The same id from another person makes their own change, and tells nothing about the first."""
     data = create(world.note, world.labels, "Torino", "CITY")
     mine, others = (post(client_of(who), url(world, "changes"), data).json() for who in (world.ann, world.ben))
     assert mine["span"]["id"] != others["span"]["id"]
@@ -218,7 +219,7 @@ def queries(world: SimpleNamespace, client: Client, data: dict[str, Any]) -> lis
 
 
 def test_what_a_change_costs(world: SimpleNamespace) -> None:
-    """Session, person, membership, note; reading, span, count, event. No more, however many spans there are.
+    """Session, person, membership, note; annotation set, span, version, event. No more, however many spans there are.
 
     A new span asks once more: how many lie there already.
     """
@@ -235,7 +236,7 @@ def test_what_a_change_costs(world: SimpleNamespace) -> None:
 
 def test_what_opening_a_note_costs(world: SimpleNamespace) -> None:
     for _ in range(40):
-        make.make_note(world.project, readers=[world.ann])
+        make.make_note(world.project, annotators=[world.ann])
     make.make_set(world.note, world.ann, [(at, at + 1, "AGE") for at in range(0, 40, 2) if world.note.text[at] != " "])
     client = client_of(world.ann)
     client.get(url(world, "annotate"))
@@ -320,7 +321,7 @@ def test_without_the_script_forms_lead_on(world: SimpleNamespace) -> None:
 
 
 def test_next_note(world: SimpleNamespace) -> None:
-    second, third = (make.make_note(world.project, readers=[world.ann]) for _ in range(2))
+    second, third = (make.make_note(world.project, annotators=[world.ann]) for _ in range(2))
     client = client_of(world.ann)
     path = reverse("next_note", args=["covid"])
 
@@ -348,8 +349,8 @@ def test_next_note_for_whom_nothing_waits(world: SimpleNamespace) -> None:
 
 
 def test_the_list_shows_the_persons_notes_around_this_one(world: SimpleNamespace) -> None:
-    notes = [world.note, *(make.make_note(world.project, readers=[world.ann]) for _ in range(80))]
-    make.make_note(world.project, name="not for ann", readers=[world.ben])
+    notes = [world.note, *(make.make_note(world.project, annotators=[world.ann]) for _ in range(80))]
+    make.make_note(world.project, name="not for ann", annotators=[world.ben])
     Assignment.objects.filter(user=world.ann, document__in=notes[:30]).update(state=Assignment.State.DONE)
     work = client_of(world.ann).get(url(world, "annotate", pk=notes[40].pk)).context["work"]
     assert [item.pk for item in work.notes] == [note.pk for note in notes[25:56]]

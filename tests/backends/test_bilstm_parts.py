@@ -1,4 +1,4 @@
-"""Parts of the BiLSTM-CRF: what of a token the network goes by, and how sentences are grouped (002)."""
+"""Parts of the BiLSTM-CRF: which properties of tokens the network uses, and grouping of sentences (Catelli 2021)."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,16 +9,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from models_runtime.backends.bilstm_crf.encoding import NoteEncoder  # noqa: E402
 from models_runtime.backends.bilstm_crf.grouping import groups  # noqa: E402 - needs torch
 from models_runtime.backends.bilstm_crf.model import load_model  # noqa: E402
 from models_runtime.backends.bilstm_crf.network import BiLstmCrf, Shape, batch  # noqa: E402
-from models_runtime.backends.bilstm_crf.reading import Reader  # noqa: E402
 from models_runtime.backends.bilstm_crf.training import ALGORITHMS, learn  # noqa: E402
 from models_runtime.backends.bilstm_crf.vocabulary import COLUMNS, Rows, Vocabulary  # noqa: E402
-from models_runtime.backends.learner import Lesson  # noqa: E402
+from models_runtime.backends.learner import TrainingTask  # noqa: E402
 from models_runtime.backends.neural.tags import Tags  # noqa: E402
 from models_runtime.backends.notes.note import read  # noqa: E402
-from models_runtime.backends.notes.said import rules_for  # noqa: E402
+from models_runtime.backends.notes.rule_tags import rules_for  # noqa: E402
 from tests.backends.made import made_notes  # noqa: E402
 
 TOKENS = 6
@@ -46,8 +46,8 @@ def scores(network: BiLstmCrf, shown: Rows) -> Any:
 
 
 @pytest.mark.parametrize("part", ["word", "columns", "characters", "grams", "context"])
-def test_it_goes_by_words_characters_sub_words_and_language_from_both_ends(network: BiLstmCrf, part: str) -> None:
-    """Another value at one token changes the scores there, and of all tokens before and behind."""
+def test_it_uses_words_characters_sub_words_and_context_in_both_directions(network: BiLstmCrf, part: str) -> None:
+    """Another value at one token changes the scores of all tokens."""
     plain = rows()
     values = {"word": plain.columns[:, 0]}.get(part, getattr(plain, "columns" if part == "word" else part))
     other = np.array(values)
@@ -58,11 +58,11 @@ def test_it_goes_by_words_characters_sub_words_and_language_from_both_ends(netwo
         changed = replace(plain, columns=columns)
     else:
         changed = replace(plain, **{part: other})
-    apart = (scores(network, plain) - scores(network, changed)).abs().amax(dim=1)
-    assert (apart > 0).all(), apart
+    differences = (scores(network, plain) - scores(network, changed)).abs().amax(dim=1)
+    assert (differences > 0).all(), differences
 
 
-def test_groups_of_so_many_sentences() -> None:
+def test_groups_of_sentences() -> None:
     note = read("Uno aqui. Dos aqui. Tres aqui. Cuatro aqui. Cinco aqui.")
     words = [
         [note.text[token.start : token.end] for token in note.tokens[first:past]] for first, past in groups(note, 2)
@@ -75,18 +75,18 @@ def test_groups_of_so_many_sentences() -> None:
     assert len(groups(note, 1)) == 5 and len(groups(note, 32)) == 1
 
 
-def test_a_note_is_read_in_the_groups_that_were_learned(tmp_path: Path) -> None:
+def test_prediction_uses_the_grouping_of_the_training(tmp_path: Path) -> None:
     text = made_notes(1)[0][0]
     for asked, grouped in ((3, 3), (0, ALGORITHMS["bilstm"].grouped)):
         made = tmp_path / f"{asked}.zip"
-        learn(Lesson(made_notes(2), "meddocan", iterations=1, grouping=asked), made)
+        learn(TrainingTask(made_notes(2), "meddocan", iterations=1, grouping=asked), made)
         assert load_model(made).card.grouped == grouped
     vocabulary = load_model(made).vocabulary
     counts = []
     for factor in (1, 2, 32):
-        reader = Reader(rules_for("meddocan"), {}, factor)
-        note, said = reader.said(text)
-        counts.append(len(reader.items(note, said, vocabulary)))
+        encoder = NoteEncoder(rules_for("meddocan"), {}, factor)
+        note, tags = encoder.rule_tags(text)
+        counts.append(len(encoder.items(note, tags, vocabulary)))
         assert counts[-1] == len(groups(note, factor))
     assert counts[0] > counts[1] > counts[2]
     assert isinstance(vocabulary, Vocabulary)

@@ -1,4 +1,4 @@
-"""The process of its own in which a model is learned, and a file of a stranger opened."""
+"""The child process that trains models and opens uploaded files."""
 
 import subprocess
 from pathlib import Path
@@ -9,12 +9,10 @@ from models_runtime.backends import children
 from models_runtime.backends.base import BackendError
 
 
-def test_a_child_gets_none_of_our_secrets_and_the_gpu_that_is_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_child_gets_no_secrets_but_its_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, str] = {}
 
-    class Watched(subprocess.Popen):  # type: ignore[type-arg]  # what it reads and writes doesn't matter here
+    class Watched(subprocess.Popen):  # type: ignore[type-arg]  # the type of its streams doesn't matter here
         def communicate(self, *words, **more):
             environ = Path(f"/proc/{self.pid}/environ").read_bytes().decode()
             seen.update(entry.split("=", 1) for entry in environ.split("\0") if entry)
@@ -24,7 +22,7 @@ def test_a_child_gets_none_of_our_secrets_and_the_gpu_that_is_its_own(
         monkeypatch.setenv(name, "a-secret")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
     monkeypatch.setattr(subprocess, "Popen", Watched)
-    with pytest.raises(BackendError, match="no model of deidreview"):
+    with pytest.raises(BackendError, match="not a deidreview model"):
         children.check({"deidreview-crf": "models_runtime.backends.crf.child"}, tmp_path / "nothing.zip")
     assert seen["CUDA_VISIBLE_DEVICES"] == "1"
     assert "a-secret" not in seen.values()

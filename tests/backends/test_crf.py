@@ -1,4 +1,4 @@
-"""The CRF: the contract of all backends, training on notes of our own, and files that are no models."""
+"""The CRF: contract, training on invented notes, invalid files."""
 
 import json
 import struct
@@ -23,7 +23,7 @@ from models_runtime.backends.crf.training import Step, train
 from models_runtime.backends.crf.weights import LARGEST, MAGIC, read_weights, scaled
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import MOST, pieces
-from models_runtime.backends.notes.said import rules_for
+from models_runtime.backends.notes.rule_tags import rules_for
 from tests.backends.contract import HOSTILE, PLAIN, BackendContract, key
 from tests.backends.made import damaged, made_notes
 
@@ -36,7 +36,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestCrfContract(BackendContract):
-    # The first line of a note is a feature too: a text that the model is sure of, wherever it stands.
+    # A text with confident predictions at any position, although the first line of a note is a feature.
     words = made_notes(1)[0][0]
 
     @pytest.fixture
@@ -44,7 +44,7 @@ class TestCrfContract(BackendContract):
         return CrfBackend(path=str(path))
 
 
-def test_it_learns_one_note_by_heart(tmp_path: Path) -> None:
+def test_it_learns_one_note(tmp_path: Path) -> None:
     text, spans = made_notes(1)[0]
     for algorithm in ("lbfgs", "ap"):
         made = tmp_path / f"{algorithm}.zip"
@@ -63,7 +63,7 @@ def test_the_same_notes_give_the_same_file(tmp_path: Path) -> None:
     assert other != one
 
 
-def test_a_note_longer_than_a_sequence_is_read_whole(path: Path) -> None:
+def test_a_note_longer_than_a_sequence_is_predicted_completely(path: Path) -> None:
     backend = CrfBackend(str(path))
     line = PLAIN.replace("\n", " ")
     long = line * 300
@@ -95,15 +95,15 @@ def test_training_reports_and_stops_without_a_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_words_of_unlabelled_notes_are_learned(tmp_path: Path) -> None:
+def test_words_of_unlabeled_notes_are_learned(tmp_path: Path) -> None:
     made = tmp_path / "model.zip"
-    train(made_notes(4), made, label_set="meddocan", iterations=5, unlabelled=["Localidad: Teruel.\n"] * 3)
+    train(made_notes(4), made, label_set="meddocan", iterations=5, unlabeled=["Localidad: Teruel.\n"] * 3)
     with zipfile.ZipFile(made) as archive:
         assert json.loads(archive.read("lexicon.json"))["teruel"] == ["localidad/3"]
 
 
 def crfsuite(path: Path) -> tuple[Any, bytes]:
-    """crfsuite's own reader of a model, and the file, which it reads where it lies."""
+    """crfsuite's own tagger for a model, and the weights' file, which must outlive the tagger."""
     with zipfile.ZipFile(path) as archive:
         file = archive.read("model.crfsuite")
     tagger = pycrfsuite.Tagger()
@@ -126,20 +126,20 @@ def test_a_model_s_weights_are_read_from_its_file(path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 40, 1000, -8])
-def test_damaged_weights_are_refused(path: Path, cut: int) -> None:
+def test_damaged_weights_are_rejected(path: Path, cut: int) -> None:
     _, file = crfsuite(path)
-    with pytest.raises(ValueError, match=r"damaged|no model"):
+    with pytest.raises(ValueError, match=r"damaged|not a crfsuite model"):
         read_weights(file[:cut])
     with pytest.raises(ValueError, match="damaged"):
-        # The first weight is of a tag that isn't there.
+        # The first weight belongs to a tag that doesn't exist.
         first = int.from_bytes(file[28:32], "little") + 12
         read_weights(file[: first + 8] + b"\xff\xff\xff\x7f" + file[first + 12 :])
 
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "ap"])
-def test_it_reads_as_crfsuite_does(tmp_path: Path, algorithm: str) -> None:
-    """The same tags as crfsuite's own tagger gives, which is handed every feature, and the same odds; several notes
-    together as each alone."""
+def test_predictions_are_those_of_crfsuite(tmp_path: Path, algorithm: str) -> None:
+    """Tags and probabilities are those of crfsuite's own tagger, which gets every feature, and don't depend on the
+    other notes of a batch."""
     made = tmp_path / "model.zip"
     train(made_notes(12), made, label_set="meddocan", algorithm=algorithm, iterations=15)
     model, (tagger, _) = load_model(made), crfsuite(made)
@@ -166,14 +166,14 @@ def test_features_are_bounded_in_memory(path: Path, monkeypatch: pytest.MonkeyPa
     for number in range(2 * table.MOST + 5):
         assert made[number] == (str(number).encode(),)
     assert len(made) <= table.MOST
-    # Sums that begin anew within a stream change nothing of what is read.
+    # Clearing the cache of sums within a stream doesn't change the spans.
     texts = [text for text, _ in made_notes(6)]
     whole = [key(spans) for spans in CrfBackend(str(path)).predict(texts)]
     monkeypatch.setattr(emissions, "MOST_SUMS", 3)
     assert [key(spans) for spans in CrfBackend(str(path)).predict(texts)] == whole
 
 
-def test_a_perceptron_s_weights_are_scaled_to_odds(tmp_path: Path) -> None:
+def test_a_perceptron_s_weights_are_scaled(tmp_path: Path) -> None:
     made = tmp_path / "ap.zip"
     train(made_notes(), made, label_set="meddocan", algorithm="ap")
     tagger, file = crfsuite(made)
@@ -183,31 +183,31 @@ def test_a_perceptron_s_weights_are_scaled_to_odds(tmp_path: Path) -> None:
     assert scaled(file) == file
 
 
-def test_odds_that_can_t_be_computed_are_no_confidence(path: Path, tmp_path: Path) -> None:
-    """A model from outside may have weights of any size."""
+def test_probabilities_that_can_t_be_computed_give_no_confidence(path: Path, tmp_path: Path) -> None:
+    """An uploaded model can have weights of any size."""
     weights = bytearray(crfsuite(path)[1])
     first = int.from_bytes(weights[28:32], "little") + 12
     for at in range(int.from_bytes(weights[first - 4 : first], "little")):
-        place = first + 20 * at + 12
-        (value,) = struct.unpack_from("<d", weights, place)
-        struct.pack_into("<d", weights, place, value * 1e4)
+        offset = first + 20 * at + 12
+        (value,) = struct.unpack_from("<d", weights, offset)
+        struct.pack_into("<d", weights, offset, value * 1e4)
     huge = CrfBackend(str(damaged(path, tmp_path / "huge.zip", model__crfsuite=bytes(weights))))
     found = huge.predict([TestCrfContract.words])[0]
     assert found and {span.confidence for span in found} == {None}
-    assert [(span.start, span.end) for span in scaled_reading(bytes(weights), path, tmp_path)] == [
+    assert [(span.start, span.end) for span in scaled_spans(bytes(weights), path, tmp_path)] == [
         (span.start, span.end) for span in found
     ]
 
 
-def scaled_reading(weights: bytes, path: Path, folder: Path) -> list[Span]:
+def scaled_spans(weights: bytes, path: Path, folder: Path) -> list[Span]:
     made = damaged(path, folder / "scaled.zip", model__crfsuite=scaled(weights))
     found = CrfBackend(str(made)).predict([TestCrfContract.words])[0]
     assert all(span.confidence is not None for span in found)
     return found
 
 
-def test_nothing_to_learn_is_said(tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match="1 notes without a single span"):
+def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="The training notes have no spans"):
         train([("Nothing here.", [])], tmp_path / "m.zip", label_set="meddocan")
     with pytest.raises(BackendError, match="lbfgs, ap"):
         train(made_notes(1), tmp_path / "m.zip", label_set="meddocan", algorithm="magic")
@@ -216,23 +216,23 @@ def test_nothing_to_learn_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("members", "why"),
     [
-        ({"card__json": b""}, "must hold exactly"),
-        ({"run__pkl": b"cos\nsystem\n(S'true'\ntR."}, "must hold exactly"),
-        ({"card__json": b"{}"}, "deidreview-crf-1"),
+        ({"card__json": b""}, "must contain exactly"),
+        ({"run__pkl": b"cos\nsystem\n(S'true'\ntR."}, "must contain exactly"),
+        ({"card__json": b"{}"}, "not a deidreview-crf-1 model: its card has another format"),
         ({"card__json": b"[" * 100_000}, "can't be read"),
         ({"lexicon__json": b"[]"}, "lexicon"),
-        ({"model__crfsuite": b"\x80\x04\x95pickle"}, "not crfsuite's"),
+        ({"model__crfsuite": b"\x80\x04\x95pickle"}, "not in crfsuite's format"),
         ({"model__crfsuite": MAGIC}, "can't be read"),
     ],
 )
-def test_what_is_no_model_is_refused(path: Path, tmp_path: Path, members: dict[str, bytes], why: str) -> None:
-    with pytest.raises(BackendError, match=why) as refused:
+def test_invalid_files_are_rejected(path: Path, tmp_path: Path, members: dict[str, bytes], why: str) -> None:
+    with pytest.raises(BackendError, match=why) as caught:
         CrfBackend(str(damaged(path, tmp_path / "bad.zip", **members)))
-    assert refused.value.permanent
+    assert caught.value.permanent
 
 
-def test_a_missing_model_and_another_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match="not there"):
+def test_a_missing_model_and_another_file_are_rejected(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="doesn't exist"):
         CrfBackend(str(tmp_path / "none.zip"))
     (tmp_path / "text.zip").write_text("no zip")
     with pytest.raises(BackendError, match="can't be read"):

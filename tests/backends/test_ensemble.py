@@ -1,4 +1,4 @@
-"""The ensemble over backends: the contract of all backends, and votes that are counted as they should be."""
+"""The ensemble: contract, and counting of votes."""
 
 import re
 
@@ -12,8 +12,8 @@ from models_runtime.backends.rules import RulesBackend
 from tests.backends.contract import PLAIN, BackendContract
 
 
-class Marks:
-    """Marks a word with a label."""
+class Finds:
+    """Finds a word, with a label."""
 
     name, revision, label_set = "marks", "1", "meddocan"
 
@@ -34,7 +34,7 @@ def ensemble(*backends: Backend, method: Method = Method.MAJORITY, **options: ob
 
 
 class Digits:
-    """Marks every number: quick, so that the contract of all backends costs little twice."""
+    """Finds all numbers. Fast, so that the contract takes little time."""
 
     name, revision, label_set, labels = "digits", "1", "meddocan", ("FECHAS",)
 
@@ -54,7 +54,7 @@ class TestEnsembleContract(BackendContract):
 
 
 def test_members_vote() -> None:
-    two_of_three = ensemble(Marks("Madrid", "TERRITORIO"), Marks("Madrid", "TERRITORIO"), Marks("Julián", "FECHAS"))
+    two_of_three = ensemble(Finds("Madrid", "TERRITORIO"), Finds("Madrid", "TERRITORIO"), Finds("Julián", "FECHAS"))
     (span,) = two_of_three.predict([PLAIN])[0]
     assert (PLAIN[span.start : span.end], span.label) == ("Madrid", "TERRITORIO")
     assert (span.confidence, span.source) == (round(1.6 / 3, 4), "majority:m0+m1")
@@ -62,20 +62,20 @@ def test_members_vote() -> None:
 
 
 def test_votes_are_counted_after_labels_were_merged() -> None:
-    readers = (Marks("Madrid", "CIUDAD"), Marks("Madrid", "TERRITORIO"))
-    (apart,) = ensemble(*readers).predict([PLAIN])[0]  # they only agree that it is something
-    assert (apart.label, apart.source) == ("CIUDAD", "majority:m0")
-    merged = ensemble(*readers, codes={"CIUDAD": "TERRITORIO"})
+    backends = (Finds("Madrid", "CIUDAD"), Finds("Madrid", "TERRITORIO"))
+    (split,) = ensemble(*backends).predict([PLAIN])[0]  # the members agree on the span, not on the label
+    assert (split.label, split.source) == ("CIUDAD", "majority:m0")
+    merged = ensemble(*backends, codes={"CIUDAD": "TERRITORIO"})
     (both,) = merged.predict([PLAIN])[0]
     assert (both.label, both.source) == ("TERRITORIO", "majority:m0+m1")
     assert merged.labels == ("TERRITORIO",)
 
 
 def test_the_revision_changes_with_members_and_method() -> None:
-    one, two = Marks("Madrid", "X"), Marks("Julián", "X")
-    other = Marks("Madrid", "X")
+    one, two = Finds("Madrid", "X"), Finds("Julián", "X")
+    other = Finds("Madrid", "X")
     other.revision = "2"
-    kinds = [
+    ensembles = [
         ensemble(one, two),
         ensemble(other, two),
         ensemble(one, other),
@@ -83,17 +83,17 @@ def test_the_revision_changes_with_members_and_method() -> None:
         ensemble(one, two, method=Method.UNION),
         EnsembleBackend([Member("a"), Member("b")], [one, two], method=Method.MAJORITY, label_set="meddocan"),
     ]
-    assert len({kind.revision for kind in kinds}) == len(kinds)
+    assert len({each.revision for each in ensembles}) == len(ensembles)
     assert ensemble(one, two).revision == ensemble(one, two).revision
     heavy = [Member("m0", 2), Member("m1")]
     equal = EnsembleBackend(heavy, [one, two], method=Method.MAJORITY, label_set="meddocan")
-    assert equal.revision == ensemble(one, two).revision  # weights count in a weighted vote alone
+    assert equal.revision == ensemble(one, two).revision  # weights only count in a weighted vote
     weighted = EnsembleBackend(heavy, [one, two], method=Method.WEIGHTED, label_set="meddocan")
     assert weighted.revision != ensemble(one, two, method=Method.WEIGHTED).revision
-    assert all(len(kind.revision) <= 120 for kind in kinds)
+    assert all(len(each.revision) <= 120 for each in ensembles)
 
 
 def test_one_member_is_no_ensemble() -> None:
-    with pytest.raises(BackendError, match="at least 2") as refused:
-        ensemble(Marks("Madrid", "X"))
-    assert refused.value.permanent
+    with pytest.raises(BackendError, match="at least 2") as caught:
+        ensemble(Finds("Madrid", "X"))
+    assert caught.value.permanent

@@ -1,4 +1,4 @@
-"""Pipelines of others as a backend: the contract, on one that the test makes itself; cutting, label maps, scores."""
+"""The backend for pipelines trained elsewhere: contract, parts of texts, label maps, scores."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ class TestPipelineContract(BackendContract):
         return loaded
 
 
-def test_labels_become_the_projects_and_what_becomes_nothing_is_left_out(loaded: PipelineBackend) -> None:
+def test_labels_are_mapped_and_labels_mapped_to_none_are_left_out(loaded: PipelineBackend) -> None:
     (found,) = loaded.predict(["Rita Neri, di Madrid, con Covid.\n"])
     assert [(span.start, span.end, span.label, span.confidence) for span in found] == [
         (0, 9, "PATIENT", None),
@@ -41,11 +41,11 @@ def test_labels_become_the_projects_and_what_becomes_nothing_is_left_out(loaded:
     assert loaded.labels == ("CITY", "PATIENT")
 
 
-def test_a_label_that_the_map_forgot_is_an_error_and_no_silent_loss(path: Path) -> None:
+def test_a_label_that_the_map_lacks_is_an_error(path: Path) -> None:
     backend = PipelineBackend(str(path), labels={"PER": "PATIENT"}, label_set="i2b2-2014")
-    with pytest.raises(BackendError, match="'LOC'") as refused:
+    with pytest.raises(BackendError, match="“LOC”") as caught:
         backend.predict(["A Madrid."])
-    assert refused.value.permanent
+    assert caught.value.permanent
 
 
 def test_another_map_is_another_revision(path: Path, loaded: PipelineBackend) -> None:
@@ -54,14 +54,14 @@ def test_another_map_is_another_revision(path: Path, loaded: PipelineBackend) ->
     assert PipelineBackend(str(path), labels=MAP, label_set="i2b2-2014").revision == loaded.revision
 
 
-def test_what_can_not_be_loaded_is_said(tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match="pipeline none can't be loaded") as refused:
+def test_a_missing_pipeline_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="pipeline “none” can't be loaded") as caught:
         PipelineBackend(str(tmp_path / "none"), labels=MAP, label_set="i2b2-2014")
-    assert refused.value.permanent
+    assert caught.value.permanent
 
 
 @pytest.mark.parametrize("text", [*HOSTILE.values(), "a b\n" * 30_000, "=" * 5_000, "x" * (MOST * 2 + 7)])
-def test_the_parts_of_a_text_are_all_of_it(text: str) -> None:
+def test_the_parts_cover_a_whole_text(text: str) -> None:
     parts = list(_parts(text))
     assert "".join(text[start:end] for start, end in parts) == text
     assert all(0 < end - start <= MOST for start, end in parts) or parts == [(0, 0)]

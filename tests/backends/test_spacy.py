@@ -1,6 +1,8 @@
-"""spaCy's NER: the contract of all backends, training on notes of our own, checkpoints, files that are no models."""
+"""The spaCy backend: contract, training on invented notes, checkpoints, invalid files."""
 
 import json
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -10,27 +12,27 @@ import pytest
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
 from models_runtime.backends import Backend, BackendError
-from models_runtime.backends.learner import Lesson, Step
+from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.notes.note import read
-from models_runtime.backends.notes.said import rules_for
+from models_runtime.backends.notes.rule_tags import rules_for
 from models_runtime.backends.spacy_ner.backend import SpacyBackend
+from models_runtime.backends.spacy_ner.decoding import entities
+from models_runtime.backends.spacy_ner.encoding import NoteEncoder
 from models_runtime.backends.spacy_ner.network import Sizes, blank, recognizer
-from models_runtime.backends.spacy_ner.notes import Reader
-from models_runtime.backends.spacy_ner.reading import entities
-from models_runtime.backends.spacy_ner.training import Way, learn
+from models_runtime.backends.spacy_ner.training import Hyperparameters, learn
 from models_runtime.backends.spacy_ner.weights import numbers, to_bytes
 from tests.backends.contract import PLAIN, BackendContract, key
 from tests.backends.made import damaged, made_notes
 
 
-def lesson(count: int, iterations: int, **more) -> Lesson:
-    return Lesson(made_notes(count), "meddocan", iterations=iterations, language="es", **more)
+def task_of(count: int, iterations: int, **more) -> TrainingTask:
+    return TrainingTask(made_notes(count), "meddocan", iterations=iterations, language="es", **more)
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("spacy") / "model.zip"
-    learn(lesson(40, 6), made)
+    learn(task_of(40, 6), made)
     return made
 
 
@@ -40,7 +42,7 @@ def loaded(path: Path) -> SpacyBackend:
 
 
 class TestSpacyContract(BackendContract):
-    # The first line of a note is a feature too: a text that the model is sure of, wherever it stands.
+    # A text with confident predictions at any position, although the first line of a note is a feature.
     words = made_notes(1)[0][0]
 
     @pytest.fixture
@@ -48,7 +50,7 @@ class TestSpacyContract(BackendContract):
         return loaded
 
 
-def test_it_learns_and_is_sure_of_it(loaded: SpacyBackend) -> None:
+def test_it_learns_with_high_confidence(loaded: SpacyBackend) -> None:
     text, spans = made_notes(1)[0]
     (found,) = loaded.predict([text])
     assert found == spans
@@ -57,21 +59,21 @@ def test_it_learns_and_is_sure_of_it(loaded: SpacyBackend) -> None:
     assert all(span.source.startswith("spacy-") for span in found)
 
 
-def test_what_is_read_is_what_spacy_itself_reads(path: Path) -> None:
-    """Our own walk over the transitions keeps their probabilities; it must come to spaCy's entities."""
+def test_entities_are_those_of_spacy(path: Path) -> None:
+    """Our own decoding computes probabilities; its entities must be those of spaCy's."""
     backend = SpacyBackend(str(path))
     ner = backend._ner
     text = "".join(text for text, _ in made_notes(12)) + PLAIN
-    documents = backend._reader.note(text).documents(backend._reader.nlp)
+    documents = backend._encoder.note(text).documents(backend._encoder.nlp)
     ours = [[(found.first, found.past, found.label) for found in stretch] for stretch in entities(ner, documents)]
-    theirs = [[(ent.start, ent.end, ent.label_) for ent in doc.ents] for doc in backend._reader.nlp.pipe(documents)]
+    theirs = [[(ent.start, ent.end, ent.label_) for ent in doc.ents] for doc in backend._encoder.nlp.pipe(documents)]
     assert ours == theirs and any(ours)
 
 
-def test_a_gold_end_inside_a_token_is_learned_to_the_tokens_end() -> None:
+def test_a_gold_end_inside_a_token_moves_to_the_tokens_end() -> None:
     text = "GambiaHome fue a casa"
     nlp = blank("es", ["PAIS"], Sizes())
-    cut = Reader(nlp, rules_for("meddocan"), {}).note(text)
+    cut = NoteEncoder(nlp, rules_for("meddocan"), {}).note(text)
     (example,) = cut.examples(nlp, [Span(0, 6, "PAIS")])
     assert [(ent.start, ent.end, ent.label_) for ent in example.y.ents] == [(0, 1, "PAIS")]
     assert encode_tokens(read(text).tokens, [Span(0, 6, "PAIS")]).tags[:2] == ["B-PAIS", "O"]
@@ -79,7 +81,7 @@ def test_a_gold_end_inside_a_token_is_learned_to_the_tokens_end() -> None:
 
 def test_no_word_of_a_note_enters_spacys_vocabulary(path: Path) -> None:
     backend = SpacyBackend(str(path))
-    strings = backend._reader.nlp.vocab.strings
+    strings = backend._encoder.nlp.vocab.strings
     before = len(strings)
     backend.predict(["Paciente: Teodomiro Zzyzx, de Xalapa.\n"])
     assert len(strings) == before and "Zzyzx" not in strings
@@ -97,32 +99,32 @@ def stopped_after(epochs: int):
     return report
 
 
-def test_a_killed_training_goes_on_from_its_last_epoch_to_the_same_model(tmp_path: Path) -> None:
-    whole = learn(lesson(6, 4), tmp_path / "whole.zip")
+def test_a_killed_training_continues_after_its_last_epoch_and_gives_the_same_model(tmp_path: Path) -> None:
+    whole = learn(task_of(6, 4), tmp_path / "whole.zip")
     checkpoint = tmp_path / "checkpoint"
     with pytest.raises(Stopped):
-        learn(lesson(6, 4, checkpoint=checkpoint, report=stopped_after(3)), tmp_path / "a.zip")
+        learn(task_of(6, 4, checkpoint=checkpoint, report=stopped_after(3)), tmp_path / "a.zip")
     assert checkpoint.is_file() and not (tmp_path / "a.zip").exists()
     assert checkpoint.stat().st_mode & 0o077 == 0
     steps: list[Step] = []
-    assert learn(lesson(6, 4, checkpoint=checkpoint, report=steps.append), tmp_path / "b.zip") == whole
-    # The third epoch was reported, and died before it was kept.
+    assert learn(task_of(6, 4, checkpoint=checkpoint, report=steps.append), tmp_path / "b.zip") == whole
+    # The training was stopped after reporting the third epoch, before its checkpoint.
     assert [step.iteration for step in steps] == [0, 1, 2, 3, 4]
 
 
-def test_another_lesson_never_goes_on_from_a_checkpoint_and_a_damaged_one_is_a_fresh_start(tmp_path: Path) -> None:
-    whole = learn(lesson(6, 2), tmp_path / "whole.zip")
+def test_checkpoints_of_other_tasks_and_damaged_ones_are_ignored(tmp_path: Path) -> None:
+    whole = learn(task_of(6, 2), tmp_path / "whole.zip")
     checkpoint = tmp_path / "checkpoint"
     with pytest.raises(Stopped):
-        learn(lesson(7, 2, checkpoint=checkpoint, report=stopped_after(2)), tmp_path / "other.zip")
-    assert learn(lesson(6, 2, checkpoint=checkpoint), tmp_path / "a.zip") == whole
+        learn(task_of(7, 2, checkpoint=checkpoint, report=stopped_after(2)), tmp_path / "other.zip")
+    assert learn(task_of(6, 2, checkpoint=checkpoint), tmp_path / "a.zip") == whole
     checkpoint.write_bytes(b"\xff" * 1000)
-    assert learn(lesson(6, 2, checkpoint=checkpoint), tmp_path / "b.zip") == whole
+    assert learn(task_of(6, 2, checkpoint=checkpoint), tmp_path / "b.zip") == whole
 
 
-def test_enough_keeps_what_was_learned_in_whole_epochs(tmp_path: Path) -> None:
+def test_an_early_end_keeps_the_complete_epochs(tmp_path: Path) -> None:
     steps: list[Step] = []
-    learn(lesson(6, 9, report=steps.append, enough=lambda: len(steps) > 2), tmp_path / "short.zip")
+    learn(task_of(6, 9, report=steps.append, should_stop=lambda: len(steps) > 2), tmp_path / "short.zip")
     assert [step.iteration for step in steps] == [0, 1, 2]
     assert json.loads(card(tmp_path / "short.zip"))["iterations"] == 2
     SpacyBackend(str(tmp_path / "short.zip")).predict([PLAIN])
@@ -130,30 +132,30 @@ def test_enough_keeps_what_was_learned_in_whole_epochs(tmp_path: Path) -> None:
 
 def test_each_epoch_is_scored_on_the_notes_held_out(tmp_path: Path) -> None:
     steps: list[Step] = []
-    learn(lesson(12, 2, held_out=made_notes(3), report=steps.append), tmp_path / "m.zip")
+    learn(task_of(12, 2, held_out=made_notes(3), report=steps.append), tmp_path / "m.zip")
     assert [type(step.f1) for step in steps] == [type(None), float, float]
     assert steps[-1].loss < steps[1].loss
 
 
-def test_few_notes_are_gone_over_more_often_and_in_smaller_batches() -> None:
-    way = Way(epochs=10)
-    assert way.fitted(400_000, None) == way
-    few = way.fitted(1_000, None)
+def test_few_notes_give_more_epochs_and_smaller_batches() -> None:
+    hyper = Hyperparameters(epochs=10)
+    assert hyper.fitted(400_000, None) == hyper
+    few = hyper.fitted(1_000, None)
     assert few.epochs > 20 and few.batch < 100
-    assert way.fitted(1_000, 3).epochs == 3
+    assert hyper.fitted(1_000, 3).epochs == 3
 
 
-def test_a_language_that_spacy_lacks_is_read_all_the_same(tmp_path: Path) -> None:
+def test_languages_that_spacy_lacks_work_too(tmp_path: Path) -> None:
     for language in ("", "tlh", "ja"):
-        learn(Lesson(made_notes(2), "meddocan", iterations=1, language=language), tmp_path / "m.zip")
+        learn(TrainingTask(made_notes(2), "meddocan", iterations=1, language=language), tmp_path / "m.zip")
         SpacyBackend(str(tmp_path / "m.zip")).predict([PLAIN])
 
 
-def test_nothing_to_learn_is_said(tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match="1 notes without a single span"):
-        learn(Lesson([("Nothing here.", [])], "meddocan"), tmp_path / "m.zip")
+def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="The training notes have no spans"):
+        learn(TrainingTask([("Nothing here.", [])], "meddocan"), tmp_path / "m.zip")
     with pytest.raises(BackendError, match="cnn, quick"):
-        learn(Lesson(made_notes(1), "meddocan", "magic"), tmp_path / "m.zip")
+        learn(TrainingTask(made_notes(1), "meddocan", "magic"), tmp_path / "m.zip")
 
 
 def card(path: Path, **other) -> bytes:
@@ -164,32 +166,32 @@ def card(path: Path, **other) -> bytes:
 @pytest.mark.parametrize(
     ("members", "why"),
     [
-        ({"card__json": b""}, "must hold exactly"),
-        ({"run__pkl": b"cos\nsystem\n(S'true'\ntR."}, "must hold exactly"),
-        ({"card__json": b"{}"}, "deidreview-spacy-1"),
+        ({"card__json": b""}, "must contain exactly"),
+        ({"run__pkl": b"cos\nsystem\n(S'true'\ntR."}, "must contain exactly"),
+        ({"card__json": b"{}"}, "not a deidreview-spacy-1 model: its card has another format"),
         ({"lexicon__json": b"[]"}, "lexicon"),
         ({"weights__safetensors": b"\x80\x04\x95pickle"}, "can't be read"),
         ({"weights__safetensors": to_bytes({"x": np.zeros(3, dtype="float32")})}, "names differ"),
         ({"sizes": {"width": 10**9}}, "sizes"),
         ({"sizes": {"depth": 3}}, "names differ"),
         ({"sizes": {"hidden": 32}}, "doesn't fit"),
-        ({"labels": ["B", "A"]}, "in order"),
+        ({"labels": ["B", "A"]}, "sorted and distinct"),
         ({"labels": []}, "1 to 500"),
-        ({"surprise": 1}, "other fields"),
-        ({"language": 7}, "must be words"),
+        ({"surprise": 1}, "unknown fields"),
+        ({"language": 7}, "must be texts"),
         ({"language": "../x"}, "language"),
     ],
 )
-def test_what_is_no_model_is_refused(path: Path, tmp_path: Path, members: dict, why: str) -> None:
+def test_invalid_files_are_rejected(path: Path, tmp_path: Path, members: dict, why: str) -> None:
     if not any("__" in name for name in members):
         members = {"card__json": card(path, **members)}
-    with pytest.raises(BackendError, match=why) as refused:
+    with pytest.raises(BackendError, match=why) as caught:
         SpacyBackend(str(damaged(path, tmp_path / "bad.zip", **members)))
-    assert refused.value.permanent
+    assert caught.value.permanent
 
 
-def test_weights_that_are_no_numbers_are_refused(path: Path, tmp_path: Path) -> None:
-    ner = recognizer(SpacyBackend(str(path))._reader.nlp)
+def test_weights_that_are_not_finite_are_rejected(path: Path, tmp_path: Path) -> None:
+    ner = recognizer(SpacyBackend(str(path))._encoder.nlp)
     tensors = numbers(ner)
     next(iter(tensors.values()))[0] = np.nan
     with pytest.raises(BackendError, match="doesn't fit"):
@@ -200,3 +202,21 @@ def test_loading_again_gives_the_same_revision(path: Path) -> None:
     one, two = SpacyBackend(str(path)), SpacyBackend(str(path))
     assert one.revision == two.revision
     assert key(one.predict([PLAIN])[0]) == key(two.predict([PLAIN])[0])
+
+
+IMPORTED = """
+import sys
+import models_runtime.backends.spacy_ner
+print([name in sys.modules for name in ("spacy", "torch")])
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "there"),
+    [("", "[True, False]"), ("import spacy", "[True, True]"), ("import torch", "[False, True]")],
+)
+def test_spacy_is_imported_without_torch(before: str, there: str) -> None:
+    """thinc would import torch, which takes seconds and hundreds of megabytes. Modules already imported stay."""
+    pytest.importorskip("torch")
+    done = subprocess.run([sys.executable, "-c", before + IMPORTED], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == there, done.stderr

@@ -1,4 +1,4 @@
-"""Transformers: the contract of all backends, windows, foreign tags, a long note by heart, folders that are refused."""
+"""Transformers: contract, windows, other tag schemes, a long note, unusable folders."""
 
 import json
 from pathlib import Path
@@ -9,15 +9,15 @@ import transformers
 
 from annotations.domain.spans import Span
 from models_runtime.backends import Backend, BackendError
-from models_runtime.backends.learner import Lesson, Step
+from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.neural.learning import IGNORED
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.token_classification import TokenClassificationBackend
-from models_runtime.backends.token_classification.adapting import Gaps
-from models_runtime.backends.token_classification.beginning import Beginning
+from models_runtime.backends.token_classification.adapting import Masking
 from models_runtime.backends.token_classification.encoding import Pieces
 from models_runtime.backends.token_classification.model import load_model
 from models_runtime.backends.token_classification.network import read_network
+from models_runtime.backends.token_classification.starting_point import StartingPoint
 from models_runtime.backends.token_classification.trained import TransformerBackend
 from models_runtime.backends.token_classification.training import learn
 from tests.backends.contract import BackendContract
@@ -30,7 +30,7 @@ POSITIONS = 64
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Weights as somebody else's would lie there: a small BERT, a tokenizer that would cut texts, its own tags."""
+    """Weights trained elsewhere: a small BERT, a tokenizer that would truncate texts, its own tags."""
     texts = [text for text, _ in made_notes(40)]
     names = ["O", "B-PER", "I-PER", "S-CITY", "DAY"]
     return tiny_bert(tmp_path_factory.mktemp("weights") / "tiny-bert", texts, names, positions=POSITIONS)
@@ -41,8 +41,8 @@ def long_note() -> tuple[str, list[Span]]:
     return joined(made_notes(14))
 
 
-def lesson(folder: Path, notes: list[tuple[str, list[Span]]], epochs: int, **more) -> Lesson:
-    return Lesson(notes, "meddocan", algorithm="fresh", iterations=epochs, base=str(folder), **more)
+def task_of(folder: Path, notes: list[tuple[str, list[Span]]], epochs: int, **more) -> TrainingTask:
+    return TrainingTask(notes, "meddocan", algorithm="fresh", iterations=epochs, base=str(folder), **more)
 
 
 @pytest.fixture(scope="module")
@@ -52,20 +52,19 @@ def made_by_heart(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def by_heart(folder: Path, made_by_heart: Path) -> tuple[TransformerBackend, list[Step]]:
-    told: list[Step] = []
-    learn(lesson(folder, [long_note()] * 2, 80, held_out=[long_note()], report=told.append), made_by_heart)
-    return TransformerBackend(str(made_by_heart)), told
+    steps: list[Step] = []
+    learn(task_of(folder, [long_note()] * 2, 80, held_out=[long_note()], report=steps.append), made_by_heart)
+    return TransformerBackend(str(made_by_heart)), steps
 
 
 @pytest.fixture(scope="module")
 def steady(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Backend:
     made = tmp_path_factory.mktemp("steady") / "model.zip"
-    learn(lesson(folder, [*made_notes(24), *moved_notes(24)], 25), made)
+    learn(task_of(folder, [*made_notes(24), *moved_notes(24)], 25), made)
     return TransformerBackend(str(made))
 
 
 class TestTransformerContract(BackendContract):
-    seconds_per_megabyte = 90.0
     words = made_notes(1)[0][0]
 
     @pytest.fixture
@@ -73,69 +72,69 @@ class TestTransformerContract(BackendContract):
         return steady
 
 
-def test_it_learns_a_note_of_more_than_five_windows_by_heart(
+def test_it_learns_a_note_of_more_than_five_windows(
     folder: Path, by_heart: tuple[TransformerBackend, list[Step]]
 ) -> None:
-    backend, told = by_heart
+    backend, steps = by_heart
     text, spans = long_note()
     pieces = Pieces((folder / "tokenizer.json").read_text())
     assert len(pieces.encode(text).pieces) > 5 * (POSITIONS - 2)
     assert backend.predict([text])[0] == spans
-    assert told[-1].f1 == 1.0
+    assert steps[-1].f1 == 1.0
 
 
 class Killed(Exception):
     pass
 
 
-def test_a_killed_training_goes_on_and_gives_the_same_model(folder: Path, tmp_path: Path) -> None:
+def test_a_killed_training_continues_and_gives_the_same_model(folder: Path, tmp_path: Path) -> None:
     def report(step: Step) -> None:
         if step.iteration == 2:
             raise Killed
 
     notes = made_notes(4)
-    whole = learn(lesson(folder, notes, 3, checkpoint=tmp_path / "one"), tmp_path / "whole.zip")
+    whole = learn(task_of(folder, notes, 3, checkpoint=tmp_path / "one"), tmp_path / "whole.zip")
     with pytest.raises(Killed):
-        learn(lesson(folder, notes, 3, checkpoint=tmp_path / "two", report=report), tmp_path / "half.zip")
+        learn(task_of(folder, notes, 3, checkpoint=tmp_path / "two", report=report), tmp_path / "half.zip")
     assert (tmp_path / "two").exists()
-    assert learn(lesson(folder, notes, 3, checkpoint=tmp_path / "two"), tmp_path / "again.zip") == whole
+    assert learn(task_of(folder, notes, 3, checkpoint=tmp_path / "two"), tmp_path / "again.zip") == whole
 
 
-def test_it_learns_the_language_first_and_goes_on_after_a_kill(folder: Path, tmp_path: Path) -> None:
-    told: list[Step] = []
+def test_pre_training_continues_after_a_kill(folder: Path, tmp_path: Path) -> None:
+    steps: list[Step] = []
 
     def report(step: Step) -> None:
-        told.append(step)
+        steps.append(step)
         if step.adapting and step.iteration == 3:
             raise Killed
 
     notes, more = made_notes(4), [text for text, _ in moved_notes(12)]
-    asked = {"unlabelled": more, "adapt": 4}
-    whole = learn(lesson(folder, notes, 2, checkpoint=tmp_path / "one", **asked), tmp_path / "whole.zip")
+    asked = {"unlabeled": more, "adapt": 4}
+    whole = learn(task_of(folder, notes, 2, checkpoint=tmp_path / "one", **asked), tmp_path / "whole.zip")
     with pytest.raises(Killed):
-        learn(lesson(folder, notes, 2, checkpoint=tmp_path / "two", report=report, **asked), tmp_path / "half.zip")
-    assert [(step.iteration, step.most) for step in told] == [(1, 4), (2, 4), (3, 4)]
-    told.clear()
-    again = lesson(folder, notes, 2, checkpoint=tmp_path / "two", report=told.append, **asked)
+        learn(task_of(folder, notes, 2, checkpoint=tmp_path / "two", report=report, **asked), tmp_path / "half.zip")
+    assert [(step.iteration, step.most) for step in steps] == [(1, 4), (2, 4), (3, 4)]
+    steps.clear()
+    again = task_of(folder, notes, 2, checkpoint=tmp_path / "two", report=steps.append, **asked)
     assert learn(again, tmp_path / "again.zip") == whole
-    assert [step.adapting for step in told] == [True] * 4 + [False] * 2
-    assert told[3].loss < told[0].loss
-    assert learn(lesson(folder, notes, 2), tmp_path / "plain.zip") != whole
+    assert [step.adapting for step in steps] == [True] * 4 + [False] * 2
+    assert steps[3].loss < steps[0].loss
+    assert learn(task_of(folder, notes, 2), tmp_path / "plain.zip") != whole
 
 
 def test_the_language_is_learned_from_notes_without_labels_too(folder: Path, tmp_path: Path) -> None:
     more = [text for text, _ in moved_notes(6)]
-    asked = [{"adapt": 1}, {"adapt": 1, "unlabelled": more}, {"unlabelled": more}]
-    made = [learn(lesson(folder, made_notes(2), 1, **each), tmp_path / "made.zip") for each in [*asked, {}]]
-    assert made[0] != made[1], "the notes without labels taught it something"
-    assert made[2] == made[3], "and only where the language is learned"
+    asked = [{"adapt": 1}, {"adapt": 1, "unlabeled": more}, {"unlabeled": more}]
+    made = [learn(task_of(folder, made_notes(2), 1, **each), tmp_path / "made.zip") for each in [*asked, {}]]
+    assert made[0] != made[1], "notes without labels change the model"
+    assert made[2] == made[3], "but only with pre-training"
 
 
-def test_gaps_are_asked_of_pieces_and_of_nothing_else() -> None:
+def test_only_pieces_of_the_text_are_masked() -> None:
     torch.manual_seed(3)
     ids = torch.randint(5, 600, (200, 30))
     there = (torch.arange(30) < torch.randint(3, 31, (200, 1))).long()
-    shown, right = Gaps(4, 600, (1, 1))(ids, there)
+    shown, right = Masking(4, 600, (1, 1))(ids, there)
     asked = right != IGNORED
     last = there.sum(dim=1) - 1
     assert not asked[:, 0].any() and not asked[torch.arange(200), last].any() and not (asked & (there == 0)).any()
@@ -144,51 +143,51 @@ def test_gaps_are_asked_of_pieces_and_of_nothing_else() -> None:
     assert 0.7 < (shown[asked] == 4).float().mean() < 0.9
 
 
-def test_one_model_begins_where_another_ended(
+def test_a_model_can_be_the_starting_point_of_another(
     folder: Path, by_heart: tuple[TransformerBackend, list[Step]], tmp_path: Path, made_by_heart: Path
 ) -> None:
     text, spans = long_note()
-    told: list[Step] = []
-    learn(lesson(made_by_heart, [(text, spans)], 1, held_out=[(text, spans)], report=told.append), tmp_path / "a.zip")
-    assert told[-1].f1 > 0.9  # what it knew, it knows
+    steps: list[Step] = []
+    learn(task_of(made_by_heart, [(text, spans)], 1, held_out=[(text, spans)], report=steps.append), tmp_path / "a.zip")
+    assert steps[-1].f1 > 0.9  # it still knows the note
     fewer = [(text, [span for span in spans if span.label == spans[0].label])]
-    learn(lesson(made_by_heart, fewer, 30, held_out=fewer, report=told.append), tmp_path / "b.zip")
+    learn(task_of(made_by_heart, fewer, 30, held_out=fewer, report=steps.append), tmp_path / "b.zip")
     backend = TransformerBackend(str(tmp_path / "b.zip"))
     assert backend.labels == (spans[0].label,)
-    assert told[-1].f1 > 0.9
+    assert steps[-1].f1 > 0.9
 
 
 def test_attention_is_torch_s_own_where_the_architecture_has_it(
     folder: Path, by_heart: tuple[TransformerBackend, list[Step]], made_by_heart: Path, tmp_path: Path
 ) -> None:
-    """Read from a folder, made anew, or from our own file; DeBERTa has none, and must be read all the same."""
+    """For networks from a folder, new ones, and our own files. DeBERTa has no SDPA, and must work too."""
     tags = Tags.of(["PER"])
     bert = [read_network(folder), load_model(made_by_heart).network]
-    bert += [Beginning.at(place).network(tags) for place in (folder, made_by_heart)]
-    bert += [Beginning.at(place).filler() for place in (folder, made_by_heart)]
+    bert += [StartingPoint.at(path).network(tags) for path in (folder, made_by_heart)]
+    bert += [StartingPoint.at(path).masked_lm() for path in (folder, made_by_heart)]
     assert {network.config._attn_implementation for network in bert} == {"sdpa"}
     config = transformers.DebertaV2Config(vocab_size=600, max_position_embeddings=POSITIONS, **TINY)
     transformers.DebertaV2ForMaskedLM(config).save_pretrained(tmp_path / "deberta")
     (tmp_path / "deberta" / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
     for base, made in (("deberta", "first.zip"), ("first.zip", "second.zip")):
-        learn(lesson(tmp_path / base, made_notes(2), 1, adapt=1), tmp_path / made)
+        learn(task_of(tmp_path / base, made_notes(2), 1, adapt=1), tmp_path / made)
     assert TransformerBackend(str(tmp_path / "second.zip")).predict([long_note()[0]])
 
 
-def test_somebody_elses_tags_become_ours(folder: Path) -> None:
+def test_tags_of_other_models_are_mapped(folder: Path) -> None:
     backend = TokenClassificationBackend(
         str(folder), "meddocan", {"PER": "NOMBRE_SUJETO_ASISTENCIA", "CITY": "TERRITORIO", "DAY": None}
     )
     assert backend.labels == ("NOMBRE_SUJETO_ASISTENCIA", "TERRITORIO")
     text = long_note()[0]
     assert {span.label for span in backend.predict([text])[0]} <= set(backend.labels)
-    with pytest.raises(BackendError, match="without a counterpart: DAY"):
+    with pytest.raises(BackendError, match="lacks labels of the model: DAY"):
         TokenClassificationBackend(str(folder), "meddocan", {"PER": "NOMBRE_SUJETO_ASISTENCIA", "CITY": None})
     with pytest.raises(BackendError, match="has no labels ORG"):
         TokenClassificationBackend(str(folder), "meddocan", {"PER": None, "CITY": None, "DAY": None, "ORG": None})
 
 
-def test_folders_that_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_unusable_folders(folder: Path, tmp_path: Path) -> None:
     labels = {"PER": None, "CITY": None, "DAY": None}
 
     def copy(name: str, without: str = "", **files: str) -> str:
@@ -202,14 +201,14 @@ def test_folders_that_are_refused(folder: Path, tmp_path: Path) -> None:
         return str(made)
 
     code = json.dumps(json.loads((folder / "config.json").read_text()) | {"auto_map": {"AutoModel": "evil.Net"}})
-    for place, words in (
-        (str(tmp_path / "nowhere"), "put it there"),
+    for path, words in (
+        (str(tmp_path / "nowhere"), "Add the folder"),
         (copy("pickled", without="model.safetensors", pytorch_model__bin="x"), "never opened"),
         (copy("no-tokenizer", without="tokenizer.json"), "lacks tokenizer.json"),
         (copy("code", config__json=code), "code of its own"),
-        (copy("no-config", config__json="{"), "config.json can't be used"),
+        (copy("no-config", config__json="{"), "config.json in “no-config” can't be used"),
         (copy("other-tokenizer", tokenizer__json="{}"), "can't be read as a tokenizer"),
     ):
-        with pytest.raises(BackendError, match=words) as refused:
-            TokenClassificationBackend(place, "meddocan", labels)
-        assert refused.value.permanent
+        with pytest.raises(BackendError, match=words) as caught:
+            TokenClassificationBackend(path, "meddocan", labels)
+        assert caught.value.permanent

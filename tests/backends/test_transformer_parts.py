@@ -1,4 +1,4 @@
-"""Parts of the transformer: windows, targets, pieces that none read, tags in our words, folders that are refused."""
+"""Parts of the transformers: windows, targets, skipped pieces, mapped tags, folders."""
 
 import shutil
 from itertools import pairwise
@@ -16,8 +16,8 @@ from tokenizers import Tokenizer, normalizers  # noqa: E402 - as torch
 from annotations.domain.spans import Span  # noqa: E402 - needs torch
 from annotations.domain.tokens import tokenize  # noqa: E402
 from models_runtime.backends import BackendError  # noqa: E402
-from models_runtime.backends.learner import Lesson  # noqa: E402
-from models_runtime.backends.neural.device import Device, Seat  # noqa: E402
+from models_runtime.backends.learner import TrainingTask  # noqa: E402
+from models_runtime.backends.neural.device import Device, Placement  # noqa: E402
 from models_runtime.backends.neural.learning import IGNORED  # noqa: E402
 from models_runtime.backends.neural.tags import Tags  # noqa: E402
 from models_runtime.backends.neural.windows import Window  # noqa: E402
@@ -25,7 +25,7 @@ from models_runtime.backends.token_classification import TokenClassificationBack
 from models_runtime.backends.token_classification.encoding import Encoded, Pieces  # noqa: E402
 from models_runtime.backends.token_classification.foreign import LITTLE, Columns  # noqa: E402
 from models_runtime.backends.token_classification.model import load_model  # noqa: E402
-from models_runtime.backends.token_classification.reading import Reader  # noqa: E402
+from models_runtime.backends.token_classification.scoring import Scorer  # noqa: E402
 from models_runtime.backends.token_classification.tagger import Tagger  # noqa: E402
 from models_runtime.backends.token_classification.training import learn, targets  # noqa: E402
 from tests.backends.made import made_notes  # noqa: E402
@@ -37,7 +37,7 @@ NOTES = made_notes(4)
 
 
 class Echo(torch.nn.Module):
-    """Says of each piece its own number, so that what was read where can be seen."""
+    """Returns each piece's own id as its score, so that tests see which piece was scored where."""
 
     def forward(self, input_ids: Any, attention_mask: Any) -> Any:
         return SimpleNamespace(logits=torch.stack([input_ids.float(), -input_ids.float()], dim=2))
@@ -57,42 +57,44 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_windows_hold_512_pieces_and_share_128() -> None:
-    """What is special stands among the 512; a model that could read more is not shown more (003, section 6)."""
+    """Special pieces count among the 512. Models with a longer input get no longer windows (Salierno et al. 2024)."""
     for positions, most in ((8192, 512), (512, 512), (64, 64)):
         config = SimpleNamespace(max_position_embeddings=positions, model_type="bert")
         assert network.room(config) == most
-    found = Reader(Echo(), ([7], [8]), most=512, pad=0).windows(encoded(3000))
+    found = Scorer(Echo(), ([7], [8]), most=512, pad=0).windows(encoded(3000))
     assert {len(window) for window in found} == {510}
     assert min(a.past - b.start for a, b in pairwise(found)) >= 128
 
 
-def test_each_piece_has_the_scores_of_its_own_place() -> None:
-    reader = Reader(Echo(), ([7000], [8000]), most=64, pad=0)
-    for rows, count in zip(reader.scores([encoded(5), encoded(400), encoded(0)], Seat(CPU)), (5, 400, 0), strict=True):
+def test_each_piece_has_its_own_scores() -> None:
+    scorer = Scorer(Echo(), ([7000], [8000]), most=64, pad=0)
+    for rows, count in zip(
+        scorer.scores([encoded(5), encoded(400), encoded(0)], Placement(CPU)), (5, 400, 0), strict=True
+    ):
         assert len(rows) == count
         difference = rows[:, 0] - rows[:, 1] if count else np.zeros(0)
         assert difference.tolist() == pytest.approx([2.0 * at for at in range(count)], abs=0.01)
 
 
-def test_a_piece_that_no_window_reads_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = Reader(Echo(), ([], []), most=64, pad=0)
-    monkeypatch.setattr(reader, "windows", lambda text: [Window(0, 60, 0, 60), Window(40, 99, 61, 99)])
-    with pytest.raises(BackendError, match="read by no window") as caught:
-        reader.scores([encoded(99)], Seat(CPU))
+def test_a_piece_without_a_window_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = Scorer(Echo(), ([], []), most=64, pad=0)
+    monkeypatch.setattr(scorer, "windows", lambda text: [Window(0, 60, 0, 60), Window(40, 99, 61, 99)])
+    with pytest.raises(BackendError, match="no window contains it") as caught:
+        scorer.scores([encoded(99)], Placement(CPU))
     assert caught.value.permanent
 
 
-def test_a_character_that_the_tokenizer_passes_over_is_an_error(folder: Path) -> None:
-    """A normaliser that drops letters: what it drops nobody has read."""
+def test_a_character_that_the_tokenizer_skips_is_an_error(folder: Path) -> None:
+    """A normalizer that drops letters: these would never be classified."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.normalizer = normalizers.Replace("x", "")
     pieces = Pieces(tokenizer.to_str())
     assert len(pieces.encode("Anna y Eva").tokens) == 3
-    with pytest.raises(BackendError, match="reads nothing of the character at 5"):
+    with pytest.raises(BackendError, match="skips the character at 5"):
         pieces.encode("Anna x Eva")
 
 
-def test_a_tokenizer_s_own_padding_and_cut_are_switched_off(folder: Path) -> None:
+def test_a_tokenizer_s_own_padding_and_truncation_are_switched_off(folder: Path) -> None:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     plain = Pieces(tokenizer.to_str()).encode(NOTES[0][0])
     tokenizer.enable_padding(length=500)
@@ -101,68 +103,70 @@ def test_a_tokenizer_s_own_padding_and_cut_are_switched_off(folder: Path) -> Non
     assert 8 < len(plain.pieces) < 500
 
 
-def test_short_windows_beside_long_ones_change_nothing(folder: Path) -> None:
-    """What fills up a batch is not looked at, and what the model expects around a text is there."""
+def test_padding_does_not_change_scores(folder: Path) -> None:
+    """Padding is masked, and the special pieces are around each window."""
     backend = TokenClassificationBackend(str(folder), "set", {"PER": "A"})
     texts = [NOTES[0][0], "Anna", NOTES[1][0] * 3]
-    shown = backend._tagger._reader.inputs(
+    shown = backend._tagger._scorer.inputs(
         [(window, text) for text in map(backend._tagger._pieces.encode, texts) for window in [Window(0, 4, 0, 4)]], CPU
     )
     assert shown["input_ids"][:, 0].tolist() == [2] * 3 and shown["input_ids"][:, 5].tolist() == [3] * 3
     pieces = [backend._tagger._pieces.encode(text) for text in texts]
-    together = backend._tagger._reader.scores(pieces, Seat(CPU))
+    together = backend._tagger._scorer.scores(pieces, Placement(CPU))
     for text, rows in zip(pieces, together, strict=True):
-        alone = backend._tagger._reader.scores([text], Seat(CPU))[0]
+        alone = backend._tagger._scorer.scores([text], Placement(CPU))[0]
         assert np.abs(alone - rows).max() < 1e-4
 
 
-# ── Learning ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Training ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_only_the_first_piece_of_a_token_teaches_and_only_where_it_is_read() -> None:
+def test_only_first_pieces_of_tokens_are_targets_in_the_window_that_predicts_them() -> None:
     text = "Anna Bianchi"
     whole = Encoded(np.arange(5), [(0, 2), (2, 4), (5, 8), (8, 10), (10, 12)], list(tokenize(text)), [0, 2])
     right = targets(whole, [Span(0, 12, "B")], TAGS)
     begin, inside = TAGS.number("B-B"), TAGS.number("I-B")
     assert right == [begin, IGNORED, inside, IGNORED, IGNORED]
-    reader = Reader(Echo(), ([7], [8]), most=64, pad=0)
+    scorer = Scorer(Echo(), ([7], [8]), most=64, pad=0)
     windows = [Window(0, 3, 0, 2), Window(1, 5, 2, 5)]
-    assert reader.targets([(window, right) for window in windows], CPU).tolist() == [
+    assert scorer.targets([(window, right) for window in windows], CPU).tolist() == [
         [IGNORED, begin, IGNORED, IGNORED, IGNORED, IGNORED],
         [IGNORED, IGNORED, inside, IGNORED, IGNORED, IGNORED],
     ]
 
 
-def test_rare_classes_weigh_more_where_that_is_asked_for(folder: Path, tmp_path: Path) -> None:
+def test_class_weights_change_the_model(folder: Path, tmp_path: Path) -> None:
     tensors = {}
     for algorithm in ("weighted", "plain"):
         made = tmp_path / f"{algorithm}.zip"
-        learn(Lesson(NOTES, "set", algorithm=algorithm, iterations=1, base=str(folder)), made)
+        learn(TrainingTask(NOTES, "set", algorithm=algorithm, iterations=1, base=str(folder)), made)
         tensors[algorithm] = load_model(made).network.classifier.weight
     assert not torch.equal(*tensors.values())
 
 
-def test_notes_that_are_held_out_teach_nothing_not_even_their_language(folder: Path, tmp_path: Path) -> None:
+def test_held_out_notes_are_not_learned_in_training_or_pre_training(folder: Path, tmp_path: Path) -> None:
     shas = {
-        learn(Lesson(NOTES, "set", iterations=1, base=str(folder), adapt=1, held_out=held_out), tmp_path / "a.zip")
+        learn(
+            TrainingTask(NOTES, "set", iterations=1, base=str(folder), adapt=1, held_out=held_out), tmp_path / "a.zip"
+        )
         for held_out in ([], made_notes(9)[6:])
     }
     assert len(shas) == 1
 
 
-def test_a_checkpoint_of_another_lesson_is_not_gone_on_from(folder: Path, tmp_path: Path) -> None:
-    place = tmp_path / "checkpoint"
+def test_a_checkpoint_of_another_task_is_ignored(folder: Path, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "checkpoint"
     asked = {"algorithm": "fresh", "iterations": 2, "base": str(folder)}
-    whole = learn(Lesson(NOTES[:2], "set", **asked), tmp_path / "whole.zip")
-    learn(Lesson(NOTES[2:], "set", checkpoint=place, **asked), tmp_path / "other.zip")
-    assert place.exists()
-    assert learn(Lesson(NOTES[:2], "set", checkpoint=place, **asked), tmp_path / "again.zip") == whole
+    whole = learn(TrainingTask(NOTES[:2], "set", **asked), tmp_path / "whole.zip")
+    learn(TrainingTask(NOTES[2:], "set", checkpoint=checkpoint, **asked), tmp_path / "other.zip")
+    assert checkpoint.exists()
+    assert learn(TrainingTask(NOTES[:2], "set", checkpoint=checkpoint, **asked), tmp_path / "again.zip") == whole
 
 
 # ── Tags ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_becomes_nothing_counts_for_nothing_personal() -> None:
+def test_probabilities_of_labels_mapped_to_none_go_to_o() -> None:
     columns = Columns(["O", "B-PER", "I-PER", "DAY"], {"PER": "A", "DAY": None})
     scores = torch.log_softmax(torch.tensor([[1.0, 2.0, 0.5, 3.0]]), dim=1).numpy()
     ours = np.exp(columns(scores))
@@ -171,23 +175,23 @@ def test_what_becomes_nothing_counts_for_nothing_personal() -> None:
 
 
 def tagged(text: str, first: list[int], rows: list[dict[str, float]]) -> list[tuple[int, int, str, float | None]]:
-    """The spans of a text whose pieces have these probabilities of tags."""
+    """The spans of a text whose pieces have these tag probabilities."""
     scores = np.full((len(rows), len(TAGS)), np.log(1e-6), dtype=np.float32)
     for row, chances in zip(scores, rows, strict=True):
         for tag, chance in chances.items():
             row[TAGS.number(tag)] = np.log(chance)
     pieces = SimpleNamespace(encode=lambda text: Encoded(np.arange(len(rows)), [], list(tokenize(text)), first))
-    reader = SimpleNamespace(scores=lambda texts, seat: [scores])
-    (spans,) = Tagger(pieces, reader, TAGS, lambda found: found, "s").stream([text], Seat(CPU))
+    scorer = SimpleNamespace(scores=lambda texts, placement: [scores])
+    (spans,) = Tagger(pieces, scorer, TAGS, lambda found: found, "s").stream([text], Placement(CPU))
     return [(span.start, span.end, span.label, span.confidence) for span in spans]
 
 
-def test_a_span_is_as_sure_as_its_least_sure_token() -> None:
+def test_confidence_is_that_of_the_least_confident_token() -> None:
     rows = [{"B-A": 0.9, "O": 0.1}, {"I-A": 0.6, "O": 0.4}, {"O": 1.0}]
     assert tagged("Anna Bianchi ha", [0, 1, 2], rows) == [(0, 12, "A", 0.6)]
 
 
-def test_tags_spell_spans_even_where_the_likeliest_would_not() -> None:
+def test_tags_are_valid_even_if_the_likeliest_are_not() -> None:
     rows = [{"O": 0.6, "B-A": 0.4}, {"I-A": 0.9, "O": 0.05, "B-A": 0.05}]
     assert tagged("Anna Bianchi", [0, 1], rows) == [(0, 12, "A", 0.4)]
 
@@ -199,7 +203,7 @@ def test_two_tokens_in_one_piece_are_one_span() -> None:
 # ── Folders ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_revision_names_weights_and_map(folder: Path, tmp_path: Path) -> None:
+def test_the_revision_depends_on_weights_and_map(folder: Path, tmp_path: Path) -> None:
     again = shutil.copytree(folder, tmp_path / "tiny")
     one = TokenClassificationBackend(str(folder), "set", {"PER": "A"})
     assert TokenClassificationBackend(str(again), "set", {"PER": "A"}).revision == one.revision
@@ -212,7 +216,7 @@ def test_the_revision_names_weights_and_map(folder: Path, tmp_path: Path) -> Non
 
 
 def test_a_pickle_beside_safetensors_is_not_opened(folder: Path, tmp_path: Path) -> None:
-    """The folder holds safetensors of another name, so it is looked into; the pickle would be the library's choice."""
+    """The folder passes the check because of another safetensors file; the library would choose the pickle."""
     for name in ("config.json", "tokenizer.json"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     (tmp_path / "other.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
@@ -222,8 +226,10 @@ def test_a_pickle_beside_safetensors_is_not_opened(folder: Path, tmp_path: Path)
     assert caught.value.permanent
 
 
-@pytest.mark.parametrize("read", [network.read_network, network.read_filler])
-def test_a_folder_runs_no_code_and_fetches_nothing(read: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("read", [network.read_network, network.read_masked_lm])
+def test_loading_a_folder_runs_no_code_and_downloads_nothing(
+    read: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: dict[str, Any] = {}
 
     def watched(cls: Any, place: Path, **options: Any) -> Any:

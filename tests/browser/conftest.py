@@ -1,8 +1,8 @@
-"""Chromium on the live server, signed-in pages, and axe-core. Usable by every browser test.
+"""Fixtures for browser tests: Chromium on the live server, signed-in pages, and axe-core.
 
     def test_x(page_of, live): page = page_of(user); page.goto(live("annotate", slug, pk))
 
-A page that logs an error, or breaks the content-security policy, fails its test.
+A page that logs an error or violates the content-security policy fails its test.
 """
 
 import threading
@@ -21,12 +21,16 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 
 from annotations.models import User
 from tests.chromium import chromium
+from tests.waiting import STEP, Patience, in_browser
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 
-# Both databases are tested at once, on two cores: a state that comes late is no fault, one that never comes is.
-PATIENCE = 30_000
-expect.set_options(timeout=PATIENCE)
+
+@pytest.fixture(autouse=True)
+def _patience() -> None:
+    """Set long timeouts: both databases are tested at once on two cores, so a state that comes late is not an error."""
+    expect.set_options(timeout=in_browser())
+
 
 Live = Callable[..., str]
 PageOf = Callable[..., Page]
@@ -40,13 +44,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """Debian's Chromium; without its sandbox, since containers have none."""
+    """Use Debian's Chromium without its sandbox, which does not work in containers."""
     return {**browser_type_launch_args, "executable_path": chromium(), "args": ["--no-sandbox"]}
 
 
 @pytest.fixture
 def live(live_server: Any) -> Live:
-    """The address of a page by its URL name."""
+    """Return the URL of a page by its URL name."""
 
     def url(name: str, *args: object) -> str:
         return f"{live_server.url}{reverse(name, args=args)}"
@@ -55,7 +59,7 @@ def live(live_server: Any) -> Live:
 
 
 class Requests:
-    """How many requests the live server is at: one that outlives its page must not meet the emptying of the tables."""
+    """Counts open requests of the live server, so that the tables are emptied only after the last one has ended."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -70,14 +74,14 @@ class Requests:
             self._open -= 1
 
     def wait(self) -> None:
-        until = time.monotonic() + 5
-        while self._open > 0 and time.monotonic() < until:
-            time.sleep(0.01)
+        patience = Patience(5)
+        while self._open > 0 and not patience.has_run_out(self._open):
+            time.sleep(STEP)
 
 
 @pytest.fixture
 def requests_end(live_server: Any) -> Iterator[None]:
-    """Afterwards no request is under way."""
+    """Wait after the test until no request is open."""
     requests = Requests()
     request_started.connect(requests.begun)
     request_finished.connect(requests.ended)
@@ -89,12 +93,12 @@ def requests_end(live_server: Any) -> Iterator[None]:
 
 @pytest.fixture
 def page_of(browser: Browser, live_server: Any, requests_end: None) -> Iterator[PageOf]:
-    """A page signed in as a person. Each call is a browser of its own, or a tab beside the page `beside`."""
+    """Open a page signed in as a person, in a separate browser context, or in a tab beside the page `beside`."""
     contexts: list[BrowserContext] = []
     faults: list[str] = []
 
     def listen(message: ConsoleMessage) -> None:
-        # The browser logs every failed request; what matters of those is what the page makes of them.
+        # The browser logs every failed request. The tests check how the page handles them.
         if message.type == "error" and "Failed to load resource" not in message.text:
             faults.append(message.text)
 
@@ -107,7 +111,7 @@ def page_of(browser: Browser, live_server: Any, requests_end: None) -> Iterator[
             if user is not None:
                 context.add_cookies([session_cookie(user, live_server.url)])
         page = context.new_page()
-        page.set_default_timeout(PATIENCE)
+        page.set_default_timeout(in_browser())
         page.on("console", listen)
         page.on("pageerror", lambda error: faults.append(str(error)))
         return page
@@ -119,7 +123,7 @@ def page_of(browser: Browser, live_server: Any, requests_end: None) -> Iterator[
 
 
 def session_cookie(user: User, url: str) -> Any:
-    """A session as signing in makes it, without the sign-in page."""
+    """Create a session like the sign-in page does, and return its cookie."""
     client = Client()
     client.force_login(user, backend=settings.AUTHENTICATION_BACKENDS[-1])
     value = client.cookies[settings.SESSION_COOKIE_NAME].value
@@ -133,16 +137,16 @@ def axe_source() -> str:
 
 @pytest.fixture
 def axe() -> Callable[..., list[str]]:
-    """What axe-core finds on a page, a line for each: none is what a test wants."""
+    """Return the violations that axe-core finds on a page, one line each."""
 
     def check(page: Page, **options: Any) -> list[str]:
-        # Colours in the middle of a transition are nobody's colours.
+        # Wait for transitions, since colors in the middle of a transition are not meaningful.
         page.evaluate(
             """() => Promise.all(document.getAnimations()
                 .filter((each) => each.effect.getComputedTiming().iterations !== Infinity)
                 .map((each) => each.finished.catch(() => null)))"""
         )
-        # add_script_tag would be stopped by the content-security policy, and rightly so. Half a megabyte: once a page.
+        # The content-security policy blocks add_script_tag. The script has half a megabyte: it is loaded once a page.
         if page.evaluate("typeof window.axe") == "undefined":
             page.evaluate(axe_source())
         found = page.evaluate("options => axe.run(document, options)", {"resultTypes": ["violations"], **options})

@@ -1,4 +1,4 @@
-"""Two notes with proposals, two reviewers, and what is looked at on the page. Used by every test of the review page."""
+"""Two notes with suggestions, two reviewers, and helpers for the review page. Used by all browser tests of review."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -15,13 +15,13 @@ TEXT = (
     "Visto dal dott. Bianchi; controllo il 20/03/2021.\r\n"
     "Torna a casa.\r\n"
 )
-PROPOSED = [("Mario Rossi", "PATIENT"), ("12/03/2021", "DATE"), ("Torino", "HOSPITAL"), ("Bianchi", "DOCTOR")]
+SUGGESTED = [("Mario Rossi", "PATIENT"), ("12/03/2021", "DATE"), ("Torino", "HOSPITAL"), ("Bianchi", "DOCTOR")]
 
 
-def propose(note: Any, run: Any, parts: list[tuple[str, str]] = PROPOSED) -> None:
-    places = [(note.text.index(part), note.text.index(part) + len(part), label) for part, label in parts]
-    reading = make.make_set(note, run, places, submitted=True)
-    Span.objects.filter(annotation_set=reading).update(confidence=0.8, source="rule.of.mine")
+def suggest(note: Any, run: Any, parts: list[tuple[str, str]] = SUGGESTED) -> None:
+    spans = [(note.text.index(part), note.text.index(part) + len(part), label) for part, label in parts]
+    annotation_set = make.make_set(note, run, spans, submitted=True)
+    Span.objects.filter(annotation_set=annotation_set).update(confidence=0.8, source="rule.of.mine")
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def world(transactional_db: None) -> SimpleNamespace:
     run = make.make_author(project, kind="run", name="rules-1")
     notes = [make.make_note(project, TEXT, f"caso-00{number}", language="it") for number in (1, 2)]
     for note in notes:
-        propose(note, run)
+        suggest(note, run)
     return SimpleNamespace(project=project, rita=rita, rosa=rosa, run=run, notes=notes, note=notes[0])
 
 
@@ -54,16 +54,16 @@ def gold(note: Any) -> list[tuple[str, str]]:
 
 
 def chosen(page: Page) -> Any:
-    return page.locator("#proposals [aria-current=true]")
+    return page.locator("#suggestions [aria-current=true]")
 
 
 def act(page: Page, name: str) -> Any:
-    """A button of the chosen proposal."""
+    """A button of the selected suggestion."""
     return page.locator(f"#chosen [data-act={name}]")
 
 
 def states(page: Page) -> list[str]:
-    return page.locator("#proposals .de-state").all_inner_texts()
+    return page.locator("#suggestions .de-state").all_inner_texts()
 
 
 def decided() -> int:

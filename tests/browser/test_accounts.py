@@ -1,4 +1,4 @@
-"""Signing in, the second factor, the frame of every page: in the browser, by keyboard, at both widths and themes."""
+"""Sign-in, the second factor and the frame of every page in the browser: by keyboard, in both widths and themes."""
 
 import time
 
@@ -7,15 +7,15 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotations.models import Role
-from tests.deidreview.conftest import totp
 from tests.factories import PASSWORD, make_member, make_project, make_user
+from tests.worlds.signing_in import totp
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LOOKS = [(width, scheme) for width in (1440, 390) for scheme in ("light", "dark")]
 
 
 def sign_in(page: Page) -> None:
-    """By keyboard alone: the first field has the focus, once the page has settled."""
+    """Sign in by keyboard alone: the first field has the focus once the page is ready."""
     expect(page.get_by_label("Username")).to_be_focused()
     page.keyboard.type("ada")
     page.keyboard.press("Tab")
@@ -24,7 +24,7 @@ def sign_in(page: Page) -> None:
 
 
 def fill_focused(page: Page, text: str) -> None:
-    """Type into the field that the page puts the focus in, once it has, and send."""
+    """Wait for a focused field, type into it, and send the form."""
     expect(page.locator("input:focus")).to_be_visible()
     page.keyboard.type(text)
     page.keyboard.press("Enter")
@@ -46,7 +46,7 @@ def test_from_sign_in_to_the_second_factor_and_out(page_of, live):
     page.get_by_role("link", name="Set up").click()
     fill_focused(page, PASSWORD)
     expect(page.get_by_alt_text("QR code")).to_be_visible()
-    # The picture is there: the policy lets data: through.
+    # The picture is shown, since the policy allows data: URLs.
     assert page.evaluate("document.querySelector('.qr').naturalWidth") > 0
     secret = page.locator("code.secret").inner_text()
     fill_focused(page, totp(secret, time.time()))
@@ -122,7 +122,7 @@ def test_the_skip_link_comes_first_and_leads_to_the_content(page_of, live):
     page = page_of(make_user("ada"))
     page.goto(live("mfa_index"))
     page.keyboard.press("Tab")
-    link = page.get_by_role("link", name="Skip to the content")
+    link = page.get_by_role("link", name="Skip to content")
     expect(link).to_be_focused()
     expect(link).to_be_in_viewport()
     page.keyboard.press("Enter")
@@ -140,14 +140,14 @@ def test_the_tab_that_is_open_is_in_sight_on_a_small_screen(page_of, live):
 def test_an_htmx_request_that_fails_says_so(page_of, live, axe, settings):
     page = page_of(make_user("ada"))
     page.goto(live("mfa_index"))
-    # htmx writes its errors to the console too, which is what this test is after.
+    # htmx also writes its errors to the console, which would fail this test.
     page.evaluate("console.error = () => {}")
-    # As a page of ours would: the element is there, htmx asks, the answer is an error.
+    # As on a page: the element exists, htmx sends a request, and the response is an error.
     page.evaluate("htmx.ajax('GET', '/nowhere', {target: '#main'})")
-    expect(page.get_by_role("status")).to_contain_text("no longer there")
+    expect(page.get_by_role("status")).to_contain_text("no longer exists")
     assert axe(page) == []
     page.evaluate("htmx.ajax('GET', '/?a=%00', {target: '#main'})")
-    expect(page.locator("#messages")).to_contain_text("a character that can't be kept")
+    expect(page.locator("#messages")).to_contain_text("a character that can't be stored")
     settings.REQUESTS_PER_WINDOW = 0
     page.evaluate("htmx.ajax('GET', '/', {target: '#main'})")
     expect(page.locator("#messages")).to_contain_text("Wait a few seconds, then try again.")
@@ -167,6 +167,6 @@ def test_the_admin_works_under_the_policy(page_of, live):
     page.click("input[name=_save]")
     expect(page.get_by_text("was added successfully")).to_be_visible()
     page.goto(page.url.split("/admin/")[0] + reverse("admin:annotations_user_changelist"))
-    # The page's own scripts run: ticking a row counts it.
+    # The page's own scripts run: checking a row counts it.
     page.check("#result_list tbody tr:first-child input.action-select")
     expect(page.locator(".action-counter")).to_contain_text("1 of 2 selected")

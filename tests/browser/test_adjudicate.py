@@ -1,4 +1,4 @@
-"""From three annotators to an exported gold version, by mouse and keys; two adjudicators; places of disagreement."""
+"""From three annotators to an exported gold version, by mouse and keys; two adjudicators; the list of disagreements."""
 
 import zipfile
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.annotate.services.reading import reopen, submit
+from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.jobs.performing import perform
 from annotations.models import Adjudication, AnnotationSet, Cause, GoldVersion, Job, Project, Role, Span
 from tests import factories as make
@@ -39,13 +39,13 @@ def world(transactional_db: None, settings: Any, tmp_path: Any) -> SimpleNamespa
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"  # jobs are done here, by hand
     project = make.make_project("sirm", labels=LABELS, name="SIRM")
     people = {name: make.make_member(project, user=name) for name in SAID}
-    note = make.make_note(project, TEXT, "caso-98", readers=people.values(), language="it")
+    note = make.make_note(project, TEXT, "caso-98", annotators=people.values(), language="it")
     rita, rosa = (make.make_member(project, Role.REVIEWER, name) for name in ("rita", "rosa"))
     return SimpleNamespace(project=project, note=note, people=people, rita=rita, rosa=rosa)
 
 
 def read_by_three(world: SimpleNamespace) -> None:
-    """What the annotators say, without their pages."""
+    """The annotators' submitted sets, made without their pages."""
     names = {key: name for _, labels in LABELS for name, key in labels}
     for name, said in SAID.items():
         spans = [(TEXT.index(part), TEXT.index(part) + len(part), names[key]) for part, key in said]
@@ -66,7 +66,7 @@ def outcome(world: SimpleNamespace, kind: str = "adjudicated") -> list[tuple[str
 
 def saved(page: Page) -> None:
     """Many acts in a row are sent one by one."""
-    expect(page.locator("#save-state")).to_have_text("Saved", timeout=30_000)
+    expect(page.locator("#save-state")).to_have_text("Saved")
 
 
 def chosen(page: Page) -> Any:
@@ -91,7 +91,7 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(
             press(page, key)
         saved(page)
         page.get_by_role("button", name="Submit").click()
-        expect(page.get_by_role("heading", name="All your notes are done")).to_be_visible()
+        expect(page.get_by_role("heading", name="You have finished all your notes")).to_be_visible()
         page.context.close()
 
     page = page_of(world.rita)
@@ -109,19 +109,19 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(
     # Nobody has a majority for PS: that is said, a cause is named, and a third label is given by its key.
     expect(chosen(page)).to_contain_text("PS")
     press(page, "a")
-    expect(page.locator("#told")).to_contain_text("No version has a majority here")
+    expect(page.locator("#notice")).to_contain_text("No version has a majority here")
     press(page, "w", "Escape")
     expect(page.locator("#note")).to_be_focused()
     press(page, "w", "a")
     expect(page.locator("#why [data-cause=AB]")).to_have_attribute("aria-pressed", "true")
     press(page, "c")
     expect(page.locator("#note .is-selected")).to_have_attribute("data-label", "✓ CITY")
-    # What all say, in one act; what all missed, by mouse and a label's digit.
+    # Accept the unanimous locations in one act; mark what all missed by mouse and a label's digit.
     press(page, "*")
     expect(page.locator("#left")).to_have_text("5, none open")
     drag(page, "Bianchi")
     press(page, "2")
-    # A second thought about PS: nothing personal, and taken back.
+    # Decide that PS is no personal data, and undo that.
     click_text(page, "PS")
     press(page, "x", "u")
     expect(page.locator("#note .is-selected")).to_have_attribute("data-label", "✓ CITY")
@@ -137,7 +137,7 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(
     page.wait_for_selector("#workbench[data-state=closed]")
     assert Adjudication.objects.get().closed_by == world.rita
 
-    page.get_by_role("button", name="Make it gold").click()
+    page.get_by_role("button", name="Make gold").click()
     expect(page.get_by_role("main")).to_contain_text("gold")
     assert outcome(world, "gold") == outcome(world)
     page.goto(live("gold", "sirm"))
@@ -162,7 +162,7 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(
     # carla sees what became of her spans, from the list of her notes.
     page = page_of(world.people["carla"])
     page.goto(live("notes", "sirm"))
-    page.get_by_role("link", name="what became of it").click()
+    page.get_by_role("link", name="outcome").click()
     expect(page.locator(".stats dd")).to_have_text(["3", "2", "0", "2"])
     expect(page.get_by_role("main")).not_to_contain_text("bruno")
     assert axe(page) == []
@@ -200,15 +200,15 @@ def test_own_spans_by_keys_undo_without_limit_and_a_second_look(
     bruno = world.people["bruno"]
     reopen(document=world.note, user=bruno)
     page.evaluate("window.dispatchEvent(new Event('focus'))")
-    expect(page.locator("#told")).to_contain_text("An annotator handed this note in or reopened it")
+    expect(page.locator("#notice")).to_contain_text("An annotator submitted or reopened this note")
     click_text(page, "PS")
-    expect(page.locator("#chosen")).to_contain_text("bruno has this note open")
+    expect(page.locator("#chosen")).to_contain_text("bruno has not submitted this note")
     expect(page.locator("#left")).to_have_text("5, none open")
     AnnotationSet.objects.get(author__user=bruno).spans.filter(label__name="LOCATION_OTHER").delete()
     submit(document=world.note, user=bruno)
     page.evaluate("window.dispatchEvent(new Event('focus'))")
     expect(page.locator("#left")).to_have_text("1 of 5 open")
-    expect(chosen(page)).to_contain_text("second look")
+    expect(chosen(page)).to_contain_text("check again")
     assert axe(page) == []
     press(page, "e", "Enter")
     page.wait_for_selector("#workbench[data-state=closed]")
@@ -225,14 +225,14 @@ def test_two_adjudicators_and_anonymous_annotators(world: SimpleNamespace, page_
     saved(first)
     # rosa's page still shows it open: hers is refused, with a word, and what rita decided.
     press(second, "a")
-    expect(second.locator("#told")).to_contain_text("look at it again")
+    expect(second.locator("#notice")).to_contain_text("Check the location again")
     expect(second.locator("#list .de-state").first).to_have_text("decided")
     assert outcome(world) == []
-    # Other places are free, and each takes back their own.
+    # Other locations can be decided, and each adjudicator undoes only their own acts.
     press(second, "j", "a")
     saved(second)
     press(first, "u")
-    expect(first.locator("#told")).to_contain_text("Another adjudicator decided on this note meanwhile")
+    expect(first.locator("#notice")).to_contain_text("This note was changed by another adjudicator")
     saved(first)
     assert outcome(world) == [("IDNUM", "98")]
     # A lost connection loses nothing.
@@ -258,9 +258,9 @@ def test_on_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -
     page.goto(live("disagreements", "sirm"))
     page.wait_for_selector("html[data-disagreements=ready]")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    # The place itself is in sight within its table.
-    place, box = (page.locator(selector).first.bounding_box() for selector in (".ad-bio thead .here", ".ad-scroll"))
-    assert place and box and box["x"] <= place["x"] < box["x"] + box["width"]
+    # The location itself is visible in its table.
+    here, box = (page.locator(selector).first.bounding_box() for selector in (".ad-bio thead .here", ".ad-scroll"))
+    assert here and box and box["x"] <= here["x"] < box["x"] + box["width"]
     assert axe(page) == []
 
 
@@ -272,28 +272,28 @@ def test_disagreements_by_keys(world: SimpleNamespace, page_of: Any, live: Any, 
     page = page_of(world.rita)
     page.goto(live("disagreements", "sirm"))
     page.wait_for_selector("html[data-disagreements=ready]")
-    expect(page.locator(".ad-place")).to_have_count(4)
-    rows = page.locator(".ad-place").nth(1).locator("tbody tr")
+    expect(page.locator(".ad-location")).to_have_count(4)
+    rows = page.locator(".ad-location").nth(1).locator("tbody tr")
     expect(rows.nth(2).locator("td.here")).to_have_text(["B-HOSPITAL", "B-CITY"])
     press(page, "j", "j", "m")
-    place = page.locator(".ad-place").nth(1)
-    expect(place.locator("[data-cause=AM]")).to_have_attribute("aria-pressed", "true")
-    expect(place).to_be_focused()
+    second = page.locator(".ad-location").nth(1)
+    expect(second.locator("[data-cause=AM]")).to_have_attribute("aria-pressed", "true")
+    expect(second).to_be_focused()
     press(page, "k", "s")
-    expect(page.locator(".ad-place").first.locator("[data-cause=S]")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".ad-location").first.locator("[data-cause=S]")).to_have_attribute("aria-pressed", "true")
     assert sorted(Cause.objects.values_list("kind", flat=True)) == ["AM", "S"]
     # Words are typed into the discussion, and are no keys; they outlive a look elsewhere.
     press(page, "c")
     expect(page.locator(".ad-talk textarea")).to_be_focused()
     page.keyboard.type("With its unit?")
     press(page, "Escape")
-    expect(page.locator(".ad-place").first).to_be_focused()
+    expect(page.locator(".ad-location").first).to_be_focused()
     press(page, "c", "Control+Enter")
     expect(page.locator(".ad-said")).to_have_text("With its unit?")
     assert sorted(Cause.objects.values_list("kind", flat=True)) == ["AM", "S"]
     assert axe(page) == []
     page.get_by_role("link", name="Missed").click()
-    expect(page.locator(".ad-place")).to_have_count(2)
+    expect(page.locator(".ad-location")).to_have_count(2)
     page.locator("#by-cause").select_option("AM")
     page.get_by_role("button", name="Show", exact=True).click()
     expect(page.get_by_role("heading", name="No disagreement here")).to_be_visible()
@@ -303,6 +303,6 @@ def test_disagreements_by_keys(world: SimpleNamespace, page_of: Any, live: Any, 
     page.wait_for_selector("html[data-adjudicate=ready]")
     expect(chosen(page)).to_contain_text("98")
     label = label_button(page, "IDNUM")
-    label.click()  # the chosen place gets that label, from end to end
+    label.click()  # The selected location gets that label over its whole text.
     saved(page)
     assert outcome(world) == [("IDNUM", "98")]

@@ -1,4 +1,4 @@
-"""Agreement of a large project: no worker yet, then one, then the figures, and from a cell to the places behind it."""
+"""Agreement of a large project: without a worker, with one, the figures, and the disagreements behind a cell."""
 
 import re
 
@@ -14,22 +14,22 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_from_computing_to_a_disagreement(page_of, live, axe, monkeypatch, settings, tmp_path):
-    monkeypatch.setattr(service, "AT_ONCE_READINGS", 1)
+    monkeypatch.setattr(service, "AT_ONCE_ANNOTATION_SETS", 1)
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
     project = make.make_project("ward", name="Ward")
-    readers = [make.make_member(project, user=name) for name in ("anna", "bruno", "carla")]
+    annotators = [make.make_member(project, user=name) for name in ("anna", "bruno", "carla")]
     for number in range(4):
-        note = make.make_note(project, readers=readers)
-        for place, person in enumerate(readers):
-            spans = [(0, 11, "PATIENT"), (13, 15 if (number + place) % 3 else 20, "AGE"), (43, 49, "CITY")]
-            make.make_set(note, person, spans[: 3 - (place == 2 and number == 1)], submitted=True)
+        note = make.make_note(project, annotators=annotators)
+        for position, person in enumerate(annotators):
+            spans = [(0, 11, "PATIENT"), (13, 15 if (number + position) % 3 else 20, "AGE"), (43, 49, "CITY")]
+            make.make_set(note, person, spans[: 3 - (position == 2 and number == 1)], submitted=True)
     page = page_of(make.make_member(project, "reviewer"))
 
     page.goto(live("agreement", "ward") + "?granularity=category")
-    expect(page.get_by_text("The queue (Redis) does not answer")).to_be_visible()
+    expect(page.get_by_text("The queue (Redis) does not respond")).to_be_visible()
     assert axe(page) == []
     perform(Job.objects.get().pk)
-    numbers = page.get_by_role("region", name="The figures: Tokens, Category")
+    numbers = page.get_by_role("region", name="Agreement: Tokens, Category")
     expect(numbers.get_by_text("Krippendorff's α", exact=True).first).to_be_visible()
     assert axe(page) == []
 

@@ -1,4 +1,4 @@
-"""The import form in Chromium: dropping, choosing, refusing before anything is sent, and without a script."""
+"""The import form in Chromium: drop and choose files, errors before anything is sent, and use without a script."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -59,7 +59,7 @@ def choose(page: Page, button: str, files: Any) -> None:
 
 
 def preview(page: Page) -> Import:
-    page.get_by_role("button", name="Look at the preview").first.click()
+    page.get_by_role("button", name="Preview import").first.click()
     page.wait_for_url("**/import/*/")
     return Import.objects.latest("id")
 
@@ -72,8 +72,8 @@ def run(row: Import) -> None:
 def test_drop_preview_and_report(opened: Page, world: SimpleNamespace, axe: Any) -> None:
     opened.evaluate(DROP, [["uno.txt", "Anna Neri"], ["uno.ann", "T1\tPATIENT 0 4\tAnna\n"], [".hidden", "x"]])
     expect(opened.locator("#chosen")).to_contain_text("2 files")
-    expect(opened.get_by_label("brat")).to_be_checked()  # seen from the files
-    opened.get_by_label("The gold standard's").check()
+    expect(opened.get_by_label("brat")).to_be_checked()  # guessed from the files
+    opened.get_by_label("Gold standard").check()
     assert axe(opened) == []
     row = preview(opened)
     expect(opened.get_by_role("heading", level=1)).to_contain_text("Preview")
@@ -92,7 +92,7 @@ def test_a_folder_keeps_its_names_and_bytes(opened: Page, folder: Path) -> None:
     assert dict(Document.objects.values_list("name", "text")) == {"a/uno": STRANGE, "b/uno": "Anna Neri"}
 
 
-def test_many_files_go_up_as_one_zip(world: SimpleNamespace, page_of: Any, live: Any, settings: Any) -> None:
+def test_many_files_are_uploaded_as_one_zip(world: SimpleNamespace, page_of: Any, live: Any, settings: Any) -> None:
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 3
     page = page_of(world.mia)
     page.goto(live("import", "covid"))
@@ -104,7 +104,7 @@ def test_many_files_go_up_as_one_zip(world: SimpleNamespace, page_of: Any, live:
     assert Document.objects.count() == 5
 
 
-def test_what_is_too_large_is_refused_before_it_is_sent(
+def test_an_upload_that_is_too_large_is_refused_before_it_is_sent(
     world: SimpleNamespace, page_of: Any, live: Any, settings: Any
 ) -> None:
     settings.UPLOAD_MAX_BYTES = 1024 * 1024
@@ -113,28 +113,28 @@ def test_what_is_too_large_is_refused_before_it_is_sent(
     posts: list[str] = []
     page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
     page.evaluate(DROP, [["big.txt", "x" * (1024 * 1024 + 1)]])
-    expect(page.get_by_role("alert")).to_contain_text("at most 1 MB are taken at once")
-    page.get_by_role("button", name="Look at the preview").first.click()
+    expect(page.get_by_role("alert")).to_contain_text("at most 1 MB are allowed")
+    page.get_by_role("button", name="Preview import").first.click()
     expect(page.get_by_role("alert")).to_contain_text("at most 1 MB")
     page.get_by_role("button", name="Clear").click()
     expect(page.locator("#chosen")).to_be_empty()
-    page.get_by_role("button", name="Look at the preview").first.click()
+    page.get_by_role("button", name="Preview import").first.click()
     expect(page.get_by_role("alert")).to_contain_text("Choose at least one file")
     assert posts == []
 
 
-def test_a_refusal_of_the_server_keeps_the_choice(opened: Page) -> None:
+def test_an_error_from_the_server_keeps_the_chosen_files(opened: Page) -> None:
     opened.evaluate(DROP, [["notes.zip", "this is no zip"]])
-    opened.get_by_role("button", name="Look at the preview").first.click()
+    opened.get_by_role("button", name="Preview import").first.click()
     expect(opened.get_by_role("alert")).to_contain_text("not a readable zip")
     expect(opened.locator("#chosen")).to_contain_text("notes.zip")
     assert not Import.objects.exists()
 
 
-def test_a_lost_connection_keeps_the_choice(opened: Page) -> None:
+def test_a_lost_connection_keeps_the_chosen_files(opened: Page) -> None:
     opened.evaluate(DROP, [["a.txt", "Anna"]])
     opened.route("**/import/", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
-    opened.get_by_role("button", name="Look at the preview").first.click()
+    opened.get_by_role("button", name="Preview import").first.click()
     expect(opened.get_by_role("alert")).to_contain_text("The connection was lost")
     opened.unroute("**/import/")
     preview(opened)
@@ -144,17 +144,17 @@ def test_a_lost_connection_keeps_the_choice(opened: Page) -> None:
 @pytest.mark.both_databases
 def test_a_double_click_stages_one_import(opened: Page) -> None:
     opened.evaluate(DROP, [["a.txt", "Anna"]])
-    opened.get_by_role("button", name="Look at the preview").first.dblclick()
+    opened.get_by_role("button", name="Preview import").first.dblclick()
     opened.wait_for_url("**/import/*/")
     assert Import.objects.count() == 1
 
 
-def test_pasted_text_arrives_as_it_stood_in_the_box(opened: Page) -> None:
+def test_pasted_text_arrives_unchanged(opened: Page) -> None:
     text = "prima\n\tseconda e\u0301 \U0001fa7a \u202eabc\u202c  \n\n"
     opened.get_by_text("Paste one note").click()
     opened.get_by_label("Name of the note").fill("visita")
     opened.get_by_label("Text", exact=True).fill(text)
-    opened.get_by_role("button", name="Look at the preview").last.click()
+    opened.get_by_role("button", name="Preview import").last.click()
     opened.wait_for_url("**/import/*/")
     run(Import.objects.get())
     assert Document.objects.get(name="visita").text == text
@@ -165,11 +165,11 @@ def test_the_keyboard_is_enough(opened: Page) -> None:
     button.focus()
     expect(button).to_be_focused()
     with opened.expect_file_chooser() as chooser:
-        opened.evaluate("1")  # one trip to the browser and back: from then on it hands file choosers to the test
+        opened.evaluate("1")  # after one round trip to the browser, file choosers go to the test
         opened.keyboard.press("Enter")
     chooser.value.set_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"Anna"}])
     expect(opened.locator("#chosen")).to_contain_text("1 file,")
-    opened.get_by_label("Language of these notes").first.focus()
+    opened.get_by_label("Language of the notes").first.focus()
     opened.keyboard.type("it")
     opened.keyboard.press("Enter")
     opened.wait_for_url("**/import/*/")
@@ -180,7 +180,7 @@ def test_without_a_script(world: SimpleNamespace, page_of: Any, live: Any, folde
     page = page_of(world.mia, java_script_enabled=False)
     page.goto(live("import", "covid"))
     page.locator("input[name=files]").set_input_files([folder / "a/uno.txt"])
-    page.get_by_role("button", name="Look at the preview").first.click()
+    page.get_by_role("button", name="Preview import").first.click()
     page.wait_for_url("**/import/*/")
     run(Import.objects.get())
     assert Document.objects.get(name="uno").text == STRANGE

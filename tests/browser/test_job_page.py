@@ -39,11 +39,11 @@ def test_the_page_follows_the_job(staged: Any, page_of: Any, live: Any, axe: Any
     manager, project, row = staged
     page = page_of(manager)
     page.goto(live("import_preview", project.slug, row.pk))
-    page.get_by_role("button", name="Start the import").dblclick()
+    page.get_by_role("button", name="Start import").dblclick()
     page.wait_for_url("**/jobs/*/")
     job = Job.objects.get()
     expect(page).to_have_url(live("job", project.slug, job.pk))
-    expect(page.get_by_text("The queue (Redis) does not answer")).to_be_visible()
+    expect(page.get_by_text("The queue (Redis) does not respond")).to_be_visible()
     assert axe(page) == []
 
     monkeypatch.setattr(status, "workers_alive", lambda queue: 0)
@@ -62,7 +62,7 @@ def test_the_page_follows_the_job(staged: Any, page_of: Any, live: Any, axe: Any
 
     claim.done = 4
     claim.finish({"import_id": row.pk, "notes": 4, "spans": 0, "already_there": 0, "refused_notes": 0})
-    expect(page.get_by_text("Notes taken")).to_be_visible()
+    expect(page.get_by_text("Notes imported")).to_be_visible()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.wait_for_timeout(1500)
@@ -77,7 +77,7 @@ def test_what_was_opened_stays_open_while_the_page_follows(staged: Any, page_of:
     type(run).objects.filter(pk=run.pk).update(params={"prompt": "List all names.", "prompt_version": 3})
     page = page_of(manager)
     page.goto(live("run", project.slug, run.pk))
-    page.get_by_text("What the model is told").click()
+    page.get_by_text("Prompt (version").click()
     take(run.job.pk).progress(0, 1)
     expect(page.get_by_text("0 of 1 notes")).to_be_visible()
     expect(page.get_by_text("List all names.")).to_be_visible()
@@ -87,13 +87,13 @@ def test_cancelling_by_the_button(staged: Any, page_of: Any, live: Any) -> None:
     manager, project, row = staged
     page = page_of(manager)
     page.goto(live("import_preview", project.slug, row.pk))
-    page.get_by_role("button", name="Start the import").click()
+    page.get_by_role("button", name="Start import").click()
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Nothing was kept")).to_be_visible()
+    expect(page.get_by_text("Everything that this job added was removed.")).to_be_visible()
     row.refresh_from_db()
     assert row.state == "cancelled"
     page.goto(live("jobs", project.slug))
-    expect(page.get_by_role("row").filter(has_text="Import")).to_contain_text("Cancelled")
+    expect(page.get_by_role("row").filter(has_text="Import")).to_contain_text("Canceled")
 
 
 @pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
@@ -110,7 +110,7 @@ def test_losses_of_an_export_fit_and_name_no_erased_note(
     job = Job.objects.create(project=project, kind="export", state=Job.State.DONE, created_by=manager, result=result)
     page = page_of(manager, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.goto(live("job", "covid", job.pk))
-    page.locator("summary", has_text="What the format can't hold").press("Enter")
+    page.locator("summary", has_text="Spans that the format can't hold").press("Enter")
     expect(page.get_by_role("row").filter(has_text="caso-001")).to_be_visible()
     expect(page.get_by_role("row").filter(has_text="erased note")).to_be_visible()
     assert axe(page) == []

@@ -1,4 +1,4 @@
-"""Judges asked by the form, watched, and read, in Chromium at both widths; axe-core on every page."""
+"""Ask judges by the form, wait, and show their verdicts, in Chromium at both widths; axe-core on every page."""
 
 import json
 import os
@@ -67,14 +67,14 @@ def test_from_the_score_to_what_judges_disagree_on(world: SimpleNamespace, page_
     page.get_by_label("good").check()
     page.get_by_label("odd").check()
     check(page, axe, "form")
-    page.get_by_role("button", name="Ask them").click()
+    page.get_by_role("button", name="Ask judges").click()
     expect(page.get_by_text("Waiting for a worker")).to_be_visible()
     work(Judging.objects.get().job_id)
     expect(page.get_by_text("12 entities in 3 notes")).to_be_visible()
     check(page, axe, "result")
-    page.get_by_role("link", name="Discarded: no verdict").click()
+    page.get_by_role("link", name="Discarded: too few").click()
     expect(page.locator("mark")).to_have_text(["Mario Rossi"] * 3)
-    check(page, axe, "places")
+    check(page, axe, "entities")
     page.goto(live("judgings", "covid"))
     check(page, axe, "list")
     page.goto(live("score", "covid", 1, Judging.objects.get().author_id))

@@ -1,6 +1,6 @@
-"""Every word of the interface in a pseudo-language: Latin letters outside ⟦brackets⟧ were never marked for translation.
+"""The interface in a pseudo-language: Latin letters outside ⟦brackets⟧ are texts not marked for translation.
 
-All data of these tests is Greek, so that what is Latin is the interface's.
+All data of these tests are Greek, so that Latin letters belong to the interface.
 """
 
 from collections.abc import Iterator
@@ -19,20 +19,20 @@ from tests.languages import PSEUDO, pseudo
 
 LABELS = [("ΟΝΟΜΑ", [("ΑΣΘΕΝΗΣ", "1"), ("ΙΑΤΡΟΣ", "2")]), ("ΧΡΟΝΟΣ", [("ΗΜΕΡΟΜΗΝΙΑ", "d")])]
 TEXT = "Ο Μάριος Ρόσσι, 54 ετών, ήρθε στις 12/03/2021.\r\nΤον είδε ο Δρ. Κόντης.\r\n"
-# What stands in Latin letters and outside brackets by right: selectors, each with its reason.
+# Elements that may contain Latin letters outside brackets: selectors, each with its reason.
 NOT_WORDS = {
-    "kbd": "names of keys, as they are printed on keyboards",
-    "code, .mono, pre": "codes, commands and what else a machine reads",
-    ".brand, .site-foot": "the product's name",
+    "kbd": "names of keys, as printed on keyboards",
+    "code, .mono, pre": "codes, commands and other machine-readable text",
+    ".brand, .site-foot": "the app's name",
     ".swatch, .ad-mark[aria-hidden]": "a letter that shows how a label is underlined",
-    ".note.is-plain[aria-hidden]": "the sign-in page's picture of a note; its language is said",
-    "#languages option": "languages under the names that they have themselves",
+    ".note.is-plain[aria-hidden]": "the sign-in page's picture of a note, which has a lang attribute",
+    "#languages option": "languages under their own names",
     ".set-cards p, .set-cards dl, .set-cards label": "label sets are data, as in their files",
     "td.tagged, td.o": "tags of the BIO scheme",
-    ".audit-data": "a record's fields, as the export has them",
+    ".audit-data": "a record's fields, as in the export",
     "time:not([data-said])": "times that the browser writes, in its own language",
 }
-# The same inside a sentence, a button or a title: names; codes of causes, of a language, of queues, of a backend.
+# Latin words allowed inside a sentence, a button or a title: names; codes of causes, languages, queues, backends.
 NAMES = r"deidreview|brat|CoNLL|JSONL|BIO|UTF-8|L\d+|\.txt|\b(?:AB|AM|D|S|el|cpu|gpu|llm|rules)\b"
 
 UNMARKED = """([skipped, names]) => {
@@ -84,7 +84,7 @@ def check(page: Page) -> None:
 
 @pytest.fixture
 def live_server(transactional_db: None, settings: Any, monkeypatch: Any) -> Iterator[LiveServer]:
-    """A server of its own: what speaks another language is chosen when it starts."""
+    """A separate server, since the languages are chosen when it starts."""
     with pseudo(settings, monkeypatch):
         server = LiveServer("localhost")
         yield server
@@ -98,13 +98,13 @@ def world(live_server: Any, settings: Any, tmp_path: Any) -> SimpleNamespace:
     LabelSet.objects.filter(project=project).update(name="Ετικέτες")
     anna, bruno = (make.make_member(project, user=name) for name in ("Άννα", "Μπρούνο"))
     boss = make.make_member(project, Role.MANAGER, "Μαρία")
-    notes = [make.make_note(project, TEXT, f"σημείωμα-{n}", readers=[anna, bruno], language="el") for n in (1, 2, 3)]
+    notes = [make.make_note(project, TEXT, f"σημείωμα-{n}", annotators=[anna, bruno], language="el") for n in (1, 2, 3)]
     make.make_set(notes[0], anna, [(2, 14, "ΑΣΘΕΝΗΣ"), (35, 45, "ΗΜΕΡΟΜΗΝΙΑ")], submitted=True)
     make.make_set(notes[0], bruno, [(2, 14, "ΙΑΤΡΟΣ"), (35, 45, "ΗΜΕΡΟΜΗΝΙΑ")], submitted=True)
     Assignment.objects.filter(document=notes[0]).update(state="done")
     author = make.make_author(project, kind="run", name="ανάγνωση")
-    reading = make.make_set(notes[1], author, [(2, 14, "ΑΣΘΕΝΗΣ"), (64, 70, "ΙΑΤΡΟΣ")], submitted=True)
-    Span.objects.filter(annotation_set=reading).update(confidence=0.8, source="κανόνας")
+    annotation_set = make.make_set(notes[1], author, [(2, 14, "ΑΣΘΕΝΗΣ"), (64, 70, "ΙΑΤΡΟΣ")], submitted=True)
+    Span.objects.filter(annotation_set=annotation_set).update(confidence=0.8, source="κανόνας")
     run = Run.objects.create(project=project, author=author, backend="rules", created_by=boss)
     gold = make.make_author(project, kind="gold", name="gold")
     make.make_set(notes[0], gold, [(2, 14, "ΑΣΘΕΝΗΣ")], submitted=True)

@@ -15,8 +15,8 @@ from annotations.gold.services.making import freeze, make_gold
 from annotations.models import AnnotationSet, Author, Job
 from annotations.projects.selectors import projects as projects_selector
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.core import foreign
-from models_runtime.core.foreign_model import Foreign
+from models_runtime.core import external
+from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import PIPELINE
 from models_runtime.models import Calibration, Run, TrainedModel
 from models_runtime.training.services.training import start_training
@@ -25,19 +25,19 @@ from tests import factories as make
 HOUR = timedelta(hours=1)
 ROSSI = (0, 11, "PATIENT")
 PAGES = ["project", "notes", "gold", "export", "audit", "run_llm", "runs", "models"]
-SMALL = Foreign(PIPELINE, "small", "small", ("LOC", "PER"), "it", "1.0", "Somebody's names & towns.")
+SMALL = ExternalModel(PIPELINE, "small", "small", ("LOC", "PER"), "it", "1.0", "Somebody's names & towns.")
 
 
 @pytest.fixture
 def world(transactional_db: None, settings: Any, monkeypatch: Any) -> SimpleNamespace:
-    """Sixty notes: two pages of the list. The first two are read by ann, the first also by ben; the second is gold."""
+    """Sixty notes, two pages of the list. Ann submitted the first two, Ben also the first; the second is gold."""
     listed = {"SERVERS": "a=http://127.0.0.1:9/v1 b=http://llm.example.org/v1", "A_MODELS": "m", "B_MODELS": "m"}
     settings.LLM_SERVERS = read_servers({f"DEIDREVIEW_LLM_{name}": value for name, value in listed.items()})
-    monkeypatch.setitem(foreign.FOUND, PIPELINE, lambda: [SMALL])
+    monkeypatch.setitem(external.FOUND, PIPELINE, lambda: [SMALL])
     project = make.make_project("covid", name="Covid ward")
     ann, ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
     mia, rev = make.make_member(project, "manager", "mia"), make.make_member(project, "reviewer", "rev")
-    notes = [make.make_note(project, name=f"caso-{n:03}", language="it", readers=[ann]) for n in range(1, 61)]
+    notes = [make.make_note(project, name=f"caso-{n:03}", language="it", annotators=[ann]) for n in range(1, 61)]
     sets = [make.make_set(note, ann, [ROSSI], submitted=True) for note in notes[:2]]
     make.make_set(notes[0], ben, [(13, 15, "AGE")], submitted=True)
     make_gold(document=notes[1], annotation_set=sets[1], actor=rev)
@@ -77,7 +77,7 @@ def test_every_page_is_accessible_and_fits(
         urls += [live(name, "covid") for name in ("backends", "runs_compare")] + [live("run", "covid", run.pk)]
         urls += [live("calibration", "covid", Calibration.objects.get().pk)]
         both = f"?gold=1&a={run.author_id}&a={Author.objects.get(name='ann').pk}"
-        urls += [live(name, "covid") + both + "&kind=missed" for name in ("runs_compare", "compare_places")]
+        urls += [live(name, "covid") + both + "&kind=missed" for name in ("runs_compare", "compare_spans")]
         urls += [live("notes", "covid") + "?after=999999", live("file_download", "covid", 999999)]
     found = []
     for url in urls:
@@ -86,6 +86,44 @@ def test_every_page_is_accessible_and_fits(
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found.append(f"{url}: wider than the screen")
     assert found == []
+
+
+@pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
+def test_a_refused_form_leads_to_its_fields(
+    world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+) -> None:
+    """The errors are at the top, focused, each with a link to its field; the page stays accessible and fits."""
+    page = page_of(world.mia, viewport={"width": width, "height": 900}, color_scheme=scheme)
+
+    def check() -> None:
+        assert axe(page) == []
+        assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+    page.goto(live("models", "covid"))
+    page.locator("label[for^=algorithm-bilstm]").first.click()
+    page.locator("summary", has_text="BiLSTM-CRF").click()
+    page.locator("#train-grouping").evaluate("field => { field.max = 99 }")
+    page.locator("#train-grouping").fill("77")
+    page.get_by_role("button", name="Start training").click()
+    expect(page.get_by_role("alert")).to_contain_text("Training was not started.")
+    expect(page.get_by_role("alert")).to_be_focused()
+    check()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#train-grouping")
+    expect(page.locator("#train-grouping")).to_have_attribute("aria-invalid", "true")
+    for name, button in (
+        ("run_combine", "Start combined run"),
+        ("run_llm", "Run on all notes"),
+        ("judge", "Ask judges"),
+    ):
+        page.goto(live(name, "covid"))
+        page.locator("form[method=post]").last.evaluate("form => { form.noValidate = true }")
+        if name == "run_llm":
+            page.locator("[name=omega]").fill("3")
+        page.get_by_role("button", name=button).click()
+        expect(page.get_by_role("alert")).to_be_focused()
+        check()
 
 
 def test_filters_pages_and_searches_have_addresses_without_text(
@@ -99,21 +137,21 @@ def test_filters_pages_and_searches_have_addresses_without_text(
     page.keyboard.press("Enter")
     expect(rows).to_have_count(10)
     assert page.url.endswith(f"?after={world.notes[49].pk}")
-    # There is no next page to have the focus: the list has it, once htmx has taken over its links.
+    # There is no link to a next page to focus, so the list has the focus, once htmx has processed its links.
     expect(page.locator("#notes")).to_be_focused()
     page.get_by_role("link", name="Gold", exact=True).nth(1).press("Enter")
     expect(rows).to_have_count(1)
     expect(page.locator("#show-gold")).to_be_focused()
     page.get_by_label("Note name").fill("so-01")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Names that hold")).to_be_visible()
+    expect(page.get_by_text("Names containing")).to_be_visible()
     expect(rows).to_have_count(10)
     assert "?found=" in page.url and "so-01" not in page.url
     page.reload()
     expect(rows).to_have_count(10)
     page.get_by_role("link", name="Show all notes").press("Enter")
     expect(rows).to_have_count(50)
-    expect(page.locator("#notes")).to_be_focused()  # the link is gone, and the list stands for it
+    expect(page.locator("#notes")).to_be_focused()  # in place of the removed link
     expect(page.get_by_label("Note name")).to_have_value("")
     page.go_back()
     expect(rows).to_have_count(10)
@@ -125,16 +163,16 @@ def test_gold_is_made_and_replaced_by_keys_alone(world: SimpleNamespace, page_of
     page: Page = page_of(world.rev)
     page.goto(live("note", "covid", world.notes[0].pk) + "?state=no-gold")
     page.get_by_role("button", name="Make gold", exact=True).press("Enter")
-    expect(page.locator("#messages")).to_contain_text("is gold")
+    expect(page.locator("#messages")).to_contain_text("are now gold")
     page.get_by_role("link", name="ben").press("Enter")
     expect(page.get_by_text("Only in gold").first).to_be_visible()
     page.locator("summary", has_text="Replace gold").press("Enter")
-    expect(page.get_by_text("1 gold span goes")).to_be_visible()
+    expect(page.get_by_text("1 gold span is removed")).to_be_visible()
     page.get_by_role("button", name="Keep it as it is").press("Enter")
     expect(page.locator("summary", has_text="Replace gold")).to_be_focused()
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Replace the gold").press("Enter")
-    expect(page.locator("#messages")).to_contain_text("The reading by ben is gold")
+    page.get_by_role("button", name="Replace gold").press("Enter")
+    expect(page.locator("#messages")).to_contain_text("The annotations of ben are now gold")
     gold = AnnotationSet.objects.get(document=world.notes[0], author__kind=Author.Kind.GOLD)
     assert list(gold.spans.values_list("start", "end")) == [(13, 15)]
 
@@ -151,9 +189,9 @@ def test_the_counts_of_a_large_project_arrive_after_the_page(world: SimpleNamesp
 def test_the_audit_log_is_filtered_in_place(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     page: Page = page_of(world.mia)
     page.goto(live("audit", "covid"))
-    # Gold made, gold frozen, a training begun.
+    # Gold made, gold frozen, a training started.
     expect(page.locator("#events tbody tr")).to_have_count(3)
-    page.get_by_label("What").select_option("gold.frozen")
+    page.get_by_label("Action").select_option("gold.frozen")
     expect(page.locator("#events tbody tr")).to_have_count(1)
     page.reload()
-    expect(page.get_by_label("What")).to_have_value("gold.frozen")
+    expect(page.get_by_label("Action")).to_have_value("gold.frozen")

@@ -1,4 +1,4 @@
-"""The managing pages in Chromium: axe-core, small screens, and what their script adds."""
+"""The managers' pages in Chromium: axe-core, small screens, and their script."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ PAGES = ["import", "labels", "people", "guidelines", "guidelines_edit", "project
 def world(transactional_db: None) -> SimpleNamespace:
     project = make.make_project("covid", guidelines="# Names\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n```\nx\n```")
     ann = make.make_member(project, user="ann")
-    note = make.make_note(project, readers=[ann], patient_id="P1")
+    note = make.make_note(project, annotators=[ann], patient_id="P1")
     make.make_set(note, ann, [(0, 11, "PATIENT")])
     return SimpleNamespace(project=project, ann=ann, mia=make.make_member(project, "manager", "mia"))
 
@@ -34,7 +34,7 @@ def test_every_page_is_accessible_and_fits(
     urls = [live(name, "covid") for name in PAGES]
     urls += [live("label_edit", "covid", label.pk), live("member_remove", "covid", member.pk)]
     urls += [live("label_merge", "covid", label.pk) + f"?into={target.pk}"]
-    # Somebody whose password is not this manager's to reset.
+    # A member whose password this manager may not reset.
     make.make_member(world.project, user=make.make_member(make.make_project("other")))
     found = []
     for url in urls:
@@ -54,11 +54,11 @@ def test_erasing_a_patient_by_keys(
     (tmp_path / "backups" / "night.zip").write_bytes(b"")
     page: Page = page_of(world.mia, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.goto(live("patients", "covid"))
-    page.get_by_label("Patient id").fill("P1")
+    page.get_by_label("Patient ID", exact=True).fill("P1")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Texts to check by hand")).to_be_visible()
+    expect(page.get_by_role("heading", name="Texts to check manually")).to_be_visible()
     assert axe(page) == []
-    page.get_by_label("Type the patient id once more").fill("P1")
+    page.get_by_label("Repeat the patient ID").fill("P1")
     page.get_by_role("button", name="Erase 1 note").press("Enter")
     expect(page.get_by_text("1 note was erased.")).to_be_visible()
     expect(page.get_by_text("night.zip")).to_be_visible()
@@ -66,7 +66,7 @@ def test_erasing_a_patient_by_keys(
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
-def test_preview_comes_without_leaving_the_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_the_preview_is_shown_on_the_same_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     page: Page = page_of(world.mia)
     page.goto(live("guidelines_edit", "covid"))
     page.get_by_label("Guidelines").fill("# Dates")
@@ -105,7 +105,7 @@ def test_a_double_click_adds_one_label(world: SimpleNamespace, page_of: Any, liv
     page: Page = page_of(world.mia)
     page.goto(live("labels", "covid"))
     page.get_by_label("Name").fill("CANTON")
-    page.get_by_role("button", name="Add the label").dblclick()
+    page.get_by_role("button", name="Add label").dblclick()
     expect(page.locator(".errorlist")).to_have_count(0)
     expect(page.get_by_role("link", name="Edit CANTON")).to_be_visible()
     assert page.url.endswith(reverse("labels", args=["covid"])) or "#" in page.url

@@ -1,4 +1,4 @@
-"""The review page in Chromium, by mouse, by keyboard alone, and to the note's end."""
+"""The review page in Chromium: by mouse, by keyboard alone, and finishing."""
 
 import re
 from types import SimpleNamespace
@@ -17,8 +17,8 @@ from tests.browser.reviewing import (
     gold,
     open_review,
     opened,
-    propose,
     states,
+    suggest,
     world,
 )
 
@@ -34,11 +34,11 @@ def test_a_note_by_mouse(opened: Page, world: SimpleNamespace) -> None:
     act(opened, "accept").click()
     expect(chosen(opened)).to_contain_text("12/03/2021")
     act(opened, "reject").click()
-    # The place is a city, not a hospital: another label accepts with it.
+    # Torino is a city, not a hospital; another label accepts with that label.
     expect(chosen(opened)).to_contain_text("Torino")
     label_button(opened, "CITY").click()
     expect(chosen(opened)).to_contain_text("Bianchi")
-    # The doctor's title belongs to the name: the words are selected, and become the ends.
+    # The doctor's title belongs to the name; the selected text becomes the bounds.
     drag(opened, "dott. Bianchi")
     expect(opened.locator("#chosen-title")).to_have_text("Selected text")
     opened.locator("#palette-ends").click()
@@ -55,7 +55,7 @@ def test_a_note_by_mouse(opened: Page, world: SimpleNamespace) -> None:
         ("DOCTOR", "dott. Bianchi"),
     ]  # fmt: skip
     assert states(opened) == ["accepted", "rejected", "accepted", "accepted"]
-    opened.get_by_role("button", name="Close the note").click()
+    opened.get_by_role("button", name="Finish review").click()
     opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
     assert Review.objects.get().closed_by == world.rita
     assert AnnotationSet.objects.get(author__kind="gold").state == "submitted"
@@ -75,20 +75,20 @@ def test_provenance_is_kept_and_shown(opened: Page, world: SimpleNamespace) -> N
     expect(opened.locator("#chosen")).to_contain_text("In gold as CITY Torino")
 
 
-def test_clicks_choose_and_undo_takes_back(opened: Page, world: SimpleNamespace) -> None:
-    opened.locator("#proposals button", has_text="Bianchi").click()
+def test_clicks_select_and_undo_reverts(opened: Page, world: SimpleNamespace) -> None:
+    opened.locator("#suggestions button", has_text="Bianchi").click()
     expect(opened.locator("#note .is-selected")).to_have_text("Bianchi")
     act(opened, "reject").click()
     expect(opened.locator("#note .is-rejected")).to_have_text("Bianchi")
     saved(opened)
-    opened.get_by_role("button", name="Take back").click()
+    opened.get_by_role("button", name="Undo").click()
     expect(opened.locator("#note .is-rejected")).to_have_count(0)
-    expect(chosen(opened)).to_contain_text("Bianchi")  # what was taken back is shown
+    expect(chosen(opened)).to_contain_text("Bianchi")  # the undone suggestion is selected
     opened.get_by_role("button", name="Redo").click()
     expect(opened.locator("#note .is-rejected")).to_have_text("Bianchi")
-    opened.get_by_role("button", name="Proposal before").click()
+    opened.get_by_role("button", name="Previous suggestion").click()
     expect(chosen(opened)).to_contain_text("Torino")
-    opened.get_by_role("button", name="Next proposal").click()
+    opened.get_by_role("button", name="Next suggestion").click()
     expect(chosen(opened)).to_contain_text("Bianchi")
     act(opened, "accept").click()  # a decision can be changed
     saved(opened)
@@ -106,16 +106,16 @@ def test_a_double_click_decides_once(opened: Page, world: SimpleNamespace) -> No
     assert gold(world.note) == [("PATIENT", "Mario Rossi"), ("CITY", "12/03/2021")]
 
 
-def test_an_added_span_can_be_taken_out_again(opened: Page, world: SimpleNamespace) -> None:
+def test_an_added_span_can_be_removed(opened: Page, world: SimpleNamespace) -> None:
     press(opened, "Escape")
     drag(opened, "54 anni")
-    assert opened.locator("#palette-ends").count() == 0, "no proposal is chosen"
+    assert opened.locator("#palette-ends").count() == 0, "no suggestion is selected"
     label_button(opened, "AGE").click()
     saved(opened)
     click_text(opened, "54 anni")
-    expect(opened.locator("#chosen-title")).to_have_text("Chosen gold span")
+    expect(opened.locator("#chosen-title")).to_have_text("Selected gold span")
     expect(opened.locator("#chosen")).to_contain_text("Added by you")
-    opened.get_by_role("button", name="Take out of gold").click()
+    opened.get_by_role("button", name="Remove from gold").click()
     saved(opened)
     assert gold(world.note) == []
     press(opened, "u")
@@ -145,7 +145,7 @@ def test_a_note_by_keys(opened: Page, world: SimpleNamespace) -> None:
     opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
 
 
-def test_ends_by_keys_and_by_the_selected_words(opened: Page, world: SimpleNamespace) -> None:
+def test_bounds_by_keys_and_by_the_selected_text(opened: Page, world: SimpleNamespace) -> None:
     press(opened, "Shift+ArrowLeft")
     saved(opened)
     assert gold(world.note) == [("PATIENT", "Mario")]
@@ -165,7 +165,7 @@ def test_ends_by_keys_and_by_the_selected_words(opened: Page, world: SimpleNames
     assert gold(world.note) == [("PATIENT", "Mario Rossi")]
 
 
-def test_moving_skipping_and_letting_go(opened: Page) -> None:
+def test_moving_skipping_and_clearing_the_selection(opened: Page) -> None:
     press(opened, "j", "ArrowDown")
     expect(chosen(opened)).to_contain_text("Torino")
     press(opened, "a", "k", "k")
@@ -175,35 +175,42 @@ def test_moving_skipping_and_letting_go(opened: Page) -> None:
     press(opened, " ")
     expect(chosen(opened)).to_contain_text("Mario Rossi")
     press(opened, "Escape")
-    expect(opened.locator("#proposals [aria-current]")).to_have_count(0)
-    press(opened, "a")  # on nothing: nothing
+    expect(opened.locator("#suggestions [aria-current]")).to_have_count(0)
+    press(opened, "a")  # does nothing without a selection
     press(opened, "Escape")
     assert opened.evaluate("document.activeElement.id") == "side"
     assert states(opened).count("open") == 3
 
 
-def test_buttons_keep_the_focus_of_those_who_tab(opened: Page, world: SimpleNamespace) -> None:
+def test_buttons_keep_the_focus(opened: Page, world: SimpleNamespace) -> None:
     act(opened, "accept").focus()
     press(opened, "Enter", "Enter")
     saved(opened)
     expect(act(opened, "accept")).to_be_focused()
     assert [label for label, _ in gold(world.note)] == ["PATIENT", "DATE"]
-    opened.locator("#proposals button").nth(3).focus()
+    opened.locator("#suggestions button").nth(3).focus()
     press(opened, " ")
-    expect(opened.locator("#proposals button").nth(3)).to_be_focused()
+    expect(opened.locator("#suggestions button").nth(3)).to_be_focused()
     expect(chosen(opened)).to_contain_text("Bianchi")
 
 
-def test_the_sheet_names_what_is_bound(opened: Page) -> None:
+def test_the_list_of_keys(opened: Page) -> None:
     press(opened, "?")
     sheet = opened.get_by_role("dialog", name="Keys")
-    for words in ("Accept", "Reject", "Skip to the next open proposal", "Ctrl+Z", "Close the note", "PATIENT"):
+    for words in (
+        "Accept",
+        "Reject",
+        "Skip to the next open suggestion",
+        "Ctrl+Z",
+        "Finish when nothing is open",
+        "PATIENT",
+    ):
         expect(sheet).to_contain_text(words)
     press(opened, "Escape")
     expect(sheet).to_be_hidden()
 
 
-def test_n_and_p_go_to_the_neighbours_with_all_saved(opened: Page, world: SimpleNamespace) -> None:
+def test_n_and_p_save_and_go_to_the_neighboring_notes(opened: Page, world: SimpleNamespace) -> None:
     press(opened, "a", "n")
     opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
     assert gold(world.note) == [("PATIENT", "Mario Rossi")]
@@ -211,40 +218,40 @@ def test_n_and_p_go_to_the_neighbours_with_all_saved(opened: Page, world: Simple
     press(opened, "p")
     opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[0].pk}/")
     opened.wait_for_selector("html[data-review=ready]")
-    expect(opened.locator("#notes [aria-current]")).to_have_text("begun:caso-001")
+    expect(opened.locator("#notes [aria-current]")).to_have_text("started:caso-001")
     opened.locator("#notes").get_by_role("link", name="caso-002").click()
     opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
 
 
-# ── Closing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Finishing ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_note_with_open_proposals_does_not_close(opened: Page, world: SimpleNamespace) -> None:
+def test_a_note_with_open_suggestions_can_not_be_finished(opened: Page, world: SimpleNamespace) -> None:
     press(opened, "a", "Enter")
-    expect(opened.locator("#told")).to_contain_text("3 proposals are still open")
+    expect(opened.locator("#notice")).to_contain_text("3 suggestions are still open")
     expect(chosen(opened)).to_contain_text("12/03/2021")
     saved(opened)
     assert Review.objects.get().closed_at is None
 
 
-def test_the_last_note_ends_on_a_page_that_says_so_and_a_closed_one_can_be_reopened(
+def test_the_last_note_leads_to_a_final_page_and_a_finished_one_can_be_reopened(
     opened: Page, world: SimpleNamespace
 ) -> None:
     for _ in world.notes:
         opened.wait_for_selector("html[data-review=ready]")
         press(opened, "x", "x", "x", "x")
         expect(opened.locator("#left")).to_have_text("4, none open")
-        expect(opened.locator("#close")).to_have_class(re.compile("primary"))
+        expect(opened.locator("#finish")).to_have_class(re.compile("primary"))
         press(opened, "Enter")
         opened.wait_for_load_state()
-        opened.wait_for_function("() => !document.querySelector('#close:disabled')")
+        opened.wait_for_function("() => !document.querySelector('#finish:disabled')")
     expect(opened.get_by_role("heading", name="rules-1 is reviewed")).to_be_visible()
     assert Review.objects.filter(found_empty=True).count() == 2
     opened.go_back()
     opened.goto(opened.url)
     opened.wait_for_selector("html[data-review=ready]")
     press(opened, "j", "a")
-    expect(opened.locator("#told")).to_contain_text("closed")
+    expect(opened.locator("#notice")).to_contain_text("is finished")
     expect(act(opened, "accept")).to_be_disabled()
     opened.get_by_role("button", name="Reopen").click()
     opened.wait_for_selector("#workbench[data-state=draft]")
@@ -254,19 +261,19 @@ def test_the_last_note_ends_on_a_page_that_says_so_and_a_closed_one_can_be_reope
     assert Span.objects.filter(annotation_set__author__kind="gold").count() == 1
 
 
-def test_a_note_without_proposals(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_a_note_without_suggestions(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     note = make.make_note(world.project, "Niente.\n", "vuota")
     make.make_set(note, world.run, [], submitted=True)
     page = open_review(page_of(world.rita), live, world, note)
-    expect(page.locator("#chosen")).to_contain_text("This run proposed nothing here")
+    expect(page.locator("#chosen")).to_contain_text("This run has no suggestions in this note")
     press(page, "j", "k", "a", "x", "e", " ", "Enter")
     page.wait_for_url(re.compile(rf"/review/{world.run.pk}/{world.note.pk}/"))
     assert Review.objects.get(document=note).found_empty
 
 
 def test_a_long_list_of_notes_leaves_the_page_as_high_as_the_window(world: Any, page_of: Any, live: Any) -> None:
-    """Else the browser scrolls what is decided on out of sight."""
+    """Otherwise the browser would scroll the selected suggestion out of sight."""
     for number in range(60):
-        propose(make.make_note(world.project, TEXT, f"caso-1{number:02}", language="it"), world.run)
+        suggest(make.make_note(world.project, TEXT, f"caso-1{number:02}", language="it"), world.run)
     page = open_review(page_of(world.rita), live, world)
     assert page.evaluate("document.documentElement.scrollHeight") == page.evaluate("innerHeight")

@@ -1,4 +1,4 @@
-"""Review at speed in Chromium: filters, orders, the masked read with its hints, strings and bulk acts."""
+"""Fast review in Chromium: filters, orders, the masked note with hints, strings and bulk acts."""
 
 import re
 from types import SimpleNamespace
@@ -7,19 +7,20 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotations.core import hiding
 from annotations.jobs.runner import run as work
-from annotations.models import BulkAct, Decision, ProposedString, Review, Span
+from annotations.models import BulkAct, Decision, Review, Span, SuggestedString
 from models_runtime.models import Run
 from tests import factories as make
 from tests.browser.annotate.steps import press, saved
-from tests.browser.reviewing import TEXT, act, chosen, gold, open_review, propose, states, world
+from tests.browser.reviewing import TEXT, act, chosen, gold, open_review, states, suggest, world
 
 __all__ = ["world"]  # the fixture
 
 
 @pytest.fixture
-def sure(world: SimpleNamespace) -> SimpleNamespace:
-    """Each proposal with a confidence of its own; and another run."""
+def scored(world: SimpleNamespace) -> SimpleNamespace:
+    """Suggestions with different confidences, and another run."""
     for start, confidence in zip(sorted({s.start for s in Span.objects.all()}), (0.95, 0.6, 0.3, 0.52), strict=True):
         Span.objects.filter(start=start).update(confidence=confidence)
     world.other = make.make_author(world.project, kind="run", name="crf-1")
@@ -27,24 +28,26 @@ def sure(world: SimpleNamespace) -> SimpleNamespace:
 
 
 def listed(page: Page) -> list[str]:
-    return page.locator("#proposals .de-quote").all_inner_texts()
+    return page.locator("#suggestions .de-quote").all_inner_texts()
 
 
-def test_filters_and_orders_by_mouse_go_along_to_the_next_note(sure: SimpleNamespace, page_of: Any, live: Any) -> None:
-    page = open_review(page_of(sure.rita), live, sure)
+def test_filters_and_orders_by_mouse_are_carried_to_the_next_note(
+    scored: SimpleNamespace, page_of: Any, live: Any
+) -> None:
+    page = open_review(page_of(scored.rita), live, scored)
     page.locator("#filters-box summary").click()
     page.get_by_label("Order").select_option("uncertainty")
     assert listed(page) == ["Bianchi", "12/03/2021", "Torino", "Mario Rossi"]
-    page.get_by_label("to, %").fill("60")
+    page.get_by_label("to (%)").fill("60")
     assert listed(page) == ["Bianchi", "12/03/2021", "Torino"]
     expect(chosen(page)).to_contain_text("Bianchi")
     page.get_by_role("searchbox", name="Text").fill("TORI")
     assert listed(page) == ["Torino"]
-    assert page.url.endswith("?order=uncertainty&most=60"), "what is looked for in a note stands in no address"
+    assert page.url.endswith("?order=uncertainty&most=60"), "the searched text is not in the URL"
     page.get_by_role("searchbox", name="Text").fill("")
     expect(page.locator("#left")).to_have_text("4 of 4 open")
     page.locator("#next-note").click()
-    page.wait_for_url(f"**/{sure.notes[1].pk}/?order=uncertainty&most=60")
+    page.wait_for_url(f"**/{scored.notes[1].pk}/?order=uncertainty&most=60")
     page.wait_for_selector("html[data-review=ready]")
     assert listed(page) == ["Bianchi", "12/03/2021", "Torino"]
     page.get_by_role("button", name="Show all").click()
@@ -52,69 +55,69 @@ def test_filters_and_orders_by_mouse_go_along_to_the_next_note(sure: SimpleNames
     assert "?" not in page.url
 
 
-def test_a_note_by_keys_ends_with_a_masked_read_and_its_hints(sure: SimpleNamespace, page_of: Any, live: Any) -> None:
-    text = make.make_note(sure.project, TEXT + "Mario Rossi torna.\r\n", "caso-003", language="it")
-    propose(text, sure.run)
+def test_a_note_by_keys_ends_masked_and_with_hints(scored: SimpleNamespace, page_of: Any, live: Any) -> None:
+    text = make.make_note(scored.project, TEXT + "Mario Rossi torna.\r\n", "caso-003", language="it")
+    suggest(text, scored.run)
     at = text.text.index("54 anni")
-    make.make_set(text, sure.other, [(at, at + 7, "AGE")], submitted=True)
-    page = open_review(page_of(sure.rita), live, sure, text)
+    make.make_set(text, scored.other, [(at, at + 7, "AGE")], submitted=True)
+    page = open_review(page_of(scored.rita), live, scored, text)
     note = page.locator("#note")
     press(page, "v")
     expect(note).to_have_class(re.compile("is-masked"))
     press(page, "v", "a", "a", "c", "a")
     expect(note).to_have_class(re.compile("is-masked"))
-    expect(page.locator("#hints-left")).to_have_text("2 to look at")
-    expect(page.locator("#chosen-title")).to_have_text("Possible miss")
+    expect(page.locator("#hints-left")).to_have_text("2 to check")
+    expect(page.locator("#chosen-title")).to_have_text("Possible missed identifier")
     # Another run found the age; the patient is named a second time.
-    expect(page.locator("#chosen")).to_contain_text("Found by crf-1, and not by this run")
+    expect(page.locator("#chosen")).to_contain_text("Found by crf-1, but not by this run")
     press(page, "a")
-    expect(page.locator("#chosen")).to_contain_text("The same words are in gold elsewhere")
+    expect(page.locator("#chosen")).to_contain_text("The same text is in gold elsewhere")
     press(page, "x")
     expect(page.locator("#hints-left")).to_have_text("none")
     saved(page)
     assert ("AGE", "54 anni") in gold(text)
-    # What is masked is hidden from the eye; a place in it can still be chosen and is then shown.
+    # Masked text is invisible; a masked span can still be selected and is then shown.
     name = note.locator(".span", has_text="Mario Rossi").first
     assert name.evaluate("node => getComputedStyle(node).fontSize") == "0px"
     page.locator("#recent").evaluate("node => node.parentElement.open = true")
     page.locator("#recent button", has_text="Mario Rossi").click()
     assert name.evaluate("node => getComputedStyle(node).fontSize") != "0px"
-    press(page, "x")  # a decision that stays listed can be changed
+    press(page, "x")  # a recent decision can be changed
     saved(page)
     assert ("PATIENT", "Mario Rossi") not in gold(text)
     press(page, "Enter")
-    page.wait_for_url(f"**/review/{sure.run.pk}/{sure.note.pk}/")
+    page.wait_for_url(f"**/review/{scored.run.pk}/{scored.note.pk}/")
 
 
-def test_one_key_accepts_the_rest_and_closes_unless_something_may_be_missed(
-    sure: SimpleNamespace, page_of: Any, live: Any
+def test_one_key_accepts_the_rest_and_finishes_unless_there_are_hints(
+    scored: SimpleNamespace, page_of: Any, live: Any
 ) -> None:
-    second = sure.notes[1]
+    second = scored.notes[1]
     at = second.text.index("54 anni")
-    make.make_set(second, sure.other, [(at, at + 7, "AGE")], submitted=True)
-    page = open_review(page_of(sure.rita), live, sure)
-    expect(page.locator("#close-rest")).to_contain_text("Accept the rest (4) and close")
+    make.make_set(second, scored.other, [(at, at + 7, "AGE")], submitted=True)
+    page = open_review(page_of(scored.rita), live, scored)
+    expect(page.locator("#finish-rest")).to_contain_text("Accept the rest (4) and finish")
     expect(chosen(page)).to_contain_text("Mario Rossi")
     page.locator("#note .span", has_text="Torino").click(modifiers=["Alt"])
     expect(chosen(page)).to_contain_text("Bianchi")
     press(page, "Shift+Enter")
-    page.wait_for_url(f"**/review/{sure.run.pk}/{second.pk}/")
+    page.wait_for_url(f"**/review/{scored.run.pk}/{second.pk}/")
     page.wait_for_selector("html[data-review=ready]")
-    assert [label for label, _text in gold(sure.note)] == ["PATIENT", "DATE", "DOCTOR"]
-    # Here another run found something: first that, masked as it will be given away.
-    page.locator("#close-rest").click()
-    expect(page.locator("#told")).to_contain_text("1 place may have been missed")
-    expect(page.locator("#chosen")).to_contain_text("Found by crf-1, and not by this run")
+    assert [label for label, _text in gold(scored.note)] == ["PATIENT", "DATE", "DOCTOR"]
+    # Here another run found something, which is shown first, in the masked note.
+    page.locator("#finish-rest").click()
+    expect(page.locator("#notice")).to_contain_text("1 identifier may have been missed")
+    expect(page.locator("#chosen")).to_contain_text("Found by crf-1, but not by this run")
     assert not Decision.objects.filter(review__document=second).exists(), "nothing is decided yet"
     page.locator("#note").focus()
     press(page, "a", "Shift+Enter")
-    page.wait_for_url(f"**/review/{sure.run.pk}/?after={second.pk}")
+    page.wait_for_url(f"**/review/{scored.run.pk}/?after={second.pk}")
     assert ("AGE", "54 anni") in gold(second) and len(gold(second)) == 5
 
 
 @pytest.mark.both_databases
-def test_a_string_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
-    page = page_of(sure.rita)
+def test_a_string_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    page = page_of(scored.rita)
     page.goto(live("review_strings", "covid"))
     assert axe(page) == []
     page.get_by_role("link", name="Mario Rossi").press("Enter")
@@ -123,42 +126,44 @@ def test_a_string_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, axe: A
     boxes = page.locator("[name=tick]")
     expect(boxes.first).to_be_focused()
     press(page, "j", " ")
-    expect(page.locator("#ticked")).to_contain_text("1 of 2 open places")
+    expect(page.locator("#ticked")).to_contain_text("1 of 2 open locations")
     press(page, "a")
     expect(page.locator("#count")).to_have_text("1")
     assert axe(page) == []
     assert not Decision.objects.exists()
-    expect(page.get_by_role("button", name="Accept 1 proposal")).to_be_focused()
+    expect(page.get_by_role("button", name="Accept 1 suggestion")).to_be_focused()
     press(page, "Enter")
     expect(page.locator("#decided")).to_contain_text("1 of 1")
-    assert (gold(sure.note), gold(sure.notes[1])) == ([("PATIENT", "Mario Rossi")], [])
-    page.get_by_role("button", name="Take all of it back").press("Enter")
+    assert (gold(scored.note), gold(scored.notes[1])) == ([("PATIENT", "Mario Rossi")], [])
+    page.get_by_role("button", name="Undo bulk act").press("Enter")
     expect(page.locator("#taken-back")).to_have_text("1")
     assert axe(page) == []
-    assert gold(sure.note) == []
-    assert ProposedString.objects.get(author=sure.run, label_id=make.label_of(sure.project, "PATIENT").pk).open == 2
+    assert gold(scored.note) == []
+    assert (
+        SuggestedString.objects.get(author=scored.run, label_id=make.label_of(scored.project, "PATIENT").pk).open == 2
+    )
 
 
 @pytest.mark.both_databases
 @pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
 def test_a_threshold_by_mouse(
-    sure: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
 ) -> None:
-    page = page_of(sure.rita, viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page.goto(live("review_bulk_new", "covid") + f"?run={sure.run.pk}")
+    page = page_of(scored.rita, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.goto(live("review_bulk_new", "covid") + f"?run={scored.run.pk}")
     assert axe(page) == []
-    page.get_by_label("Confidence, at least").fill("50")
-    page.get_by_role("button", name="Show what that is").click()
+    page.get_by_label("Minimum confidence in percent").fill("50")
+    page.get_by_role("button", name="Preview").click()
     expect(page.locator("#count")).to_have_text("6")
     expect(page.get_by_text("too few such decisions")).to_be_visible()
-    page.get_by_role("button", name="Accept 6 proposals").click()
+    page.get_by_role("button", name="Accept 6 suggestions").click()
     expect(page.locator("#decided")).to_contain_text("6 of 6")
     assert BulkAct.objects.get().decided == 6
     for name in ("acceptance", "review_strings", "review_bulk_new"):
         page.goto(live(name, "covid"))
         assert axe(page) == []
         assert not page.evaluate("document.documentElement.scrollWidth > innerWidth"), name
-    open_review(page, live, sure)
+    open_review(page, live, scored)
     box = page.locator("#note").bounding_box()
     assert box and box["width"] > min(width - 40, 800), "on a phone the note has the whole width"
     page.locator("#filters-box summary").click()
@@ -168,25 +173,25 @@ def test_a_threshold_by_mouse(
     saved(page)
 
 
-def test_runs_together_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
-    """Ticked on the list of runs; one key settles a place that two runs read otherwise, one takes it back."""
+def test_runs_together_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    """Select runs in the list; one key decides conflicting suggestions of two runs, and one key undoes it."""
     at = TEXT.index("Mario")
-    for note in sure.notes:
-        make.make_set(note, sure.other, [(at, at + 5, "PATIENT")], submitted=True)
-    page = page_of(sure.rita)
+    for note in scored.notes:
+        make.make_set(note, scored.other, [(at, at + 5, "PATIENT")], submitted=True)
+    page = page_of(scored.rita)
     page.goto(live("runs", "covid"))
     assert axe(page) == []
     for name in ("crf-1", "rules-1"):
-        page.get_by_label(f"{name} to be reviewed together").press(" ")
+        page.get_by_label(f"Review {name} together with other runs").press(" ")
     page.get_by_role("button", name="Review together").press("Enter")
     page.wait_for_url("**/runs/*/")
     run = Run.objects.get()
     work(run.job_id)
-    page.goto(live("review", "covid", run.author_id, sure.note.pk))
+    page.goto(live("review", "covid", run.author_id, scored.note.pk))
     page.wait_for_selector("html[data-review=ready]")
     backing = page.locator(".rv-backing")
     expect(backing).to_have_text("1 of 2 runs: crf-1")
-    expect(page.locator(".rv-rivals")).to_contain_text("Mario Rossi")
+    expect(page.locator(".rv-conflicting")).to_contain_text("Mario Rossi")
     assert axe(page) == []
     press(page, "j")
     expect(backing).to_have_text("1 of 2 runs: rules-1 (95 %)")
@@ -194,120 +199,121 @@ def test_runs_together_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, a
     assert [state.split(" · ")[1] for state in states(page)][:2] == ["rejected", "accepted"]
     expect(chosen(page)).to_contain_text("12/03/2021")
     saved(page)
-    assert gold(sure.note) == [("PATIENT", "Mario Rossi")]
+    assert gold(scored.note) == [("PATIENT", "Mario Rossi")]
     press(page, "u")
     saved(page)
     assert [state.split(" · ")[1] for state in states(page)] == ["open"] * 5
     page.locator("#filters-box summary").click()
-    page.get_by_label("Runs that agree").select_option("2")
+    page.get_by_label("Agreeing runs").select_option("2")
     assert listed(page) == []
 
 
-def test_two_reviewers_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
-    """The first closes; the second decides blind, sees what they differ in, takes one of the first's, and closes."""
-    type(sure.project).objects.update(second_review="blind")
-    first = open_review(page_of(sure.rita), live, sure)
+def test_two_reviewers_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    """The second reviewer decides blind, sees the differences, takes over one decision of the first, and finishes."""
+    type(scored.project).objects.update(second_review="blind")
+    first = open_review(page_of(scored.rita), live, scored)
     press(first, "a", "a", "c", "a")
     saved(first)
     press(first, "Enter")
-    first.wait_for_url(f"**/{sure.notes[1].pk}/")
-    page = open_review(page_of(sure.rosa), live, sure)
+    first.wait_for_url(f"**/{scored.notes[1].pk}/")
+    page = open_review(page_of(scored.rosa), live, scored)
     expect(page.locator("#stage")).to_contain_text("rita reviewed this note first. You decide without seeing")
     assert states(page) == ["open"] * 4
     assert axe(page) == []
     press(page, "a", "x", "x", "a")
     saved(page)
     press(page, "Enter")
-    expect(page.locator("#told")).to_contain_text("You and rita differ in 2 places")
+    expect(page.locator("#notice")).to_contain_text("You and rita differ in 2 locations")
     expect(page.locator("#stage")).to_contain_text("You and rita both reviewed this note")
     assert listed(page) == ["12/03/2021", "Torino"]
     expect(page.locator(".rv-first")).to_have_text(re.compile("rita: accepted"))
     assert axe(page) == []
     press(page, "=")
-    expect(page.locator("#proposals .de-quote")).to_have_text(["Torino"])
+    expect(page.locator("#suggestions .de-quote")).to_have_text(["Torino"])
     saved(page)
     press(page, "Enter")
-    page.wait_for_url(f"**/{sure.notes[1].pk}/")
-    assert gold(sure.note) == [("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("DOCTOR", "Bianchi")]
-    review = Review.objects.get(document=sure.note)
-    assert (review.closed_by, review.handovers.get().first) == (sure.rosa, sure.rita)
+    page.wait_for_url(f"**/{scored.notes[1].pk}/")
+    assert gold(scored.note) == [("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("DOCTOR", "Bianchi")]
+    review = Review.objects.get(document=scored.note)
+    assert (review.closed_by, review.handovers.get().first) == (scored.rosa, scored.rita)
     page.goto(live("acceptance", "covid"))
-    expect(page.get_by_role("heading", name="Reviewers' disagreement with each other")).to_be_visible()
+    expect(page.get_by_role("heading", name="Agreement between two reviewers")).to_be_visible()
     assert axe(page) == []
 
 
-def test_a_planted_leak_by_keys(sure: SimpleNamespace, page_of: Any, live: Any, axe: Any, monkeypatch: Any) -> None:
-    """Missed in the first note: shown at the close, decided, closed. Found in the second: told on the next page."""
+def test_a_planted_leak_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any, monkeypatch: Any) -> None:
+    """A missed leak is shown when finishing and decided; a found one is reported on the next page."""
     monkeypatch.setattr("annotations.domain.planting.chance", lambda *about: 0.0)
-    type(sure.project).objects.update(planted_share=10)
-    for note in sure.notes:
-        propose(note, sure.other)
-    page = open_review(page_of(sure.rita), live, sure)
-    expect(page.locator(".rv-planting")).to_contain_text("In about 1 note of 10 a known identifier is left out")
+    type(scored.project).objects.update(planted_share=10)
+    for note in scored.notes:
+        suggest(note, scored.other)
+    hiding.stored(scored.run, [note.pk for note in scored.notes])
+    page = open_review(page_of(scored.rita), live, scored)
+    expect(page.locator(".rv-planting")).to_contain_text(
+        "In about 1 note of 10, a known or likely identifier is hidden"
+    )
     assert listed(page) == ["12/03/2021", "Torino", "Bianchi"]
     expect(page.locator("#hints-box")).not_to_contain_text("Mario Rossi")
     press(page, "a", "c", "a")
     saved(page)
     press(page, "Enter")
-    told = page.locator("#told")
-    expect(told).to_contain_text("1 known identifier had been left out of the proposals to measure what reading misses")
-    expect(told).to_contain_text("Decide on it, then close the note.")
+    notice = page.locator("#notice")
+    expect(notice).to_contain_text("1 planted leak was hidden to measure missed identifiers. It is not marked.")
+    expect(notice).to_contain_text("Accept or reject it, then finish the review.")
     expect(chosen(page)).to_contain_text("Mario Rossi")
-    expect(chosen(page)).to_contain_text("open · left out")
-    expect(page.locator("#close-rest")).to_be_hidden()
+    expect(chosen(page)).to_contain_text("open · planted leak")
+    expect(page.locator("#finish-rest")).to_be_hidden()
     assert "is-masked" not in (page.locator("#note").get_attribute("class") or "")
     assert axe(page) == []
     for key in ("Enter", "Shift+Enter"):
         press(page, key)
-        expect(told).to_contain_text("left out")
-    assert Review.objects.get(document=sure.note).closed_at is None
+        expect(notice).to_contain_text("planted leak")
+    assert Review.objects.get(document=scored.note).closed_at is None
     page.reload()
     page.wait_for_selector("html[data-review=ready]")
     expect(chosen(page)).to_contain_text("Mario Rossi")
     press(page, "a")
     saved(page)
     press(page, "Enter")
-    page.wait_for_url(f"**/review/{sure.run.pk}/{sure.notes[1].pk}/")
+    page.wait_for_url(f"**/review/{scored.run.pk}/{scored.notes[1].pk}/")
     page.wait_for_selector("html[data-review=ready]")
-    assert gold(sure.note)[0] == ("PATIENT", "Mario Rossi")
+    assert gold(scored.note)[0] == ("PATIENT", "Mario Rossi")
     assert listed(page) == ["12/03/2021", "Torino", "Bianchi"]
     press(page, "a", "c", "a", "Escape", "m", "ArrowRight", "Shift+ArrowRight")
     expect(page.locator("#chosen .wb-quote")).to_have_text("Mario Rossi")
     press(page, "1")
     saved(page)
     press(page, "Enter")
-    page.wait_for_url(f"**/review/{sure.run.pk}/?after={sure.notes[1].pk}")
-    expect(page.locator("body")).to_contain_text("had been left out of the proposals, and the reading found it")
+    page.wait_for_url(f"**/review/{scored.run.pk}/?after={scored.notes[1].pk}")
+    expect(page.locator("body")).to_contain_text("you found the 1 planted leak")
     page.goto(live("acceptance", "covid"))
-    expect(page.get_by_role("heading", name="What reading misses")).to_be_visible()
+    expect(page.get_by_role("heading", name="Missed identifiers, measured")).to_be_visible()
     assert axe(page) == []
 
 
 @pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
-def test_notes_with_gold_join_a_bulk_act_by_keys(
-    sure: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+def test_notes_with_gold_are_included_in_a_bulk_act_by_keys(
+    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
 ) -> None:
-    make.make_set(sure.note, make.make_author(sure.project, kind="gold", name="gold"), submitted=True)
-    page = page_of(sure.rita, viewport={"width": width, "height": 900}, color_scheme=scheme)
-    string = ProposedString.objects.get(author=sure.run, label_id=make.label_of(sure.project, "PATIENT").pk)
-    page.goto(live("review_string", "covid", string.pk) + f"?run={sure.run.pk}")
-    tag = page.get_by_text("its note has gold")
+    make.make_set(scored.note, make.make_author(scored.project, kind="gold", name="gold"), submitted=True)
+    page = page_of(scored.rita, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    string = SuggestedString.objects.get(author=scored.run, label_id=make.label_of(scored.project, "PATIENT").pk)
+    page.goto(live("review_string", "covid", string.pk) + f"?run={scored.run.pk}")
+    tag = page.get_by_text("note has gold", exact=True)
     box = tag.bounding_box()
-    assert box and box["height"] < 40, "on a phone the tag is no taller than its words"
-    expect(page.locator("#skipped")).to_have_text(
-        "1 open proposal lies in a note that already has gold; it is skipped."
-    )
+    assert box and box["height"] < 40, "on a phone the tag is no taller than its text"
+    expect(page.locator("#skipped")).to_have_text("1 open suggestion is skipped because its note already has gold.")
     assert axe(page) == []
-    page.goto(live("review_bulk_new", "covid") + f"?run={sure.run.pk}")
-    page.get_by_label("Confidence, at least").fill("50")
-    page.get_by_role("button", name="Show what that is").press("Enter")
-    button = page.get_by_role("button", name="Accept 3 proposals")
+    page.goto(live("review_bulk_new", "covid") + f"?run={scored.run.pk}")
+    page.get_by_label("Minimum confidence in percent").fill("50")
+    page.get_by_role("button", name="Preview").press("Enter")
+    button = page.get_by_role("button", name="Accept 3 suggestions")
     expect(button).to_be_focused()
     assert axe(page) == []
     hint, below = page.locator("#with-gold-hint").bounding_box(), button.bounding_box()
-    assert hint and below and below["y"] - hint["y"] - hint["height"] >= 8, "the hint stands clear of the button"
+    assert hint and below and below["y"] - hint["y"] - hint["height"] >= 8, "the hint does not touch the button"
     page.keyboard.press("Shift+Tab")
-    expect(page.get_by_label("Also accept 3 proposals in notes that already have gold")).to_be_focused()
+    expect(page.get_by_label("Also accept 3 suggestions in notes that already have gold")).to_be_focused()
     page.keyboard.press("Space")
     button.press("Enter")
     expect(page.locator("#decided")).to_contain_text("6 of 6")
@@ -316,22 +322,22 @@ def test_notes_with_gold_join_a_bulk_act_by_keys(
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
-def test_accepting_the_rest_of_a_note_with_gold_needs_a_tick(
-    sure: SimpleNamespace, page_of: Any, live: Any, axe: Any
+def test_accepting_the_rest_of_a_note_with_gold_needs_permission(
+    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
     start = TEXT.index("Mario")
-    author = make.make_author(sure.project, kind="gold", name="gold")
-    make.make_set(sure.note, author, [(start, start + 11, "PATIENT")], submitted=True)
-    page = open_review(page_of(sure.rita), live, sure)
+    author = make.make_author(scored.project, kind="gold", name="gold")
+    make.make_set(scored.note, author, [(start, start + 11, "PATIENT")], submitted=True)
+    page = open_review(page_of(scored.rita), live, scored)
     expect(page.locator("#has-gold")).to_contain_text("This note already has gold")
-    button = page.locator("#close-rest")
-    for _ in range(2):  # the first press walks through possible misses, where there are any
-        if not page.locator("#told").is_visible():
+    button = page.locator("#finish-rest")
+    for _ in range(2):  # the first press shows hints, if there are any
+        if not page.locator("#notice").is_visible():
             button.click()
-    expect(page.locator("#told")).to_contain_text("This note already has gold, so nothing was accepted")
-    assert gold(sure.note) == [("PATIENT", "Mario Rossi")]
+    expect(page.locator("#notice")).to_contain_text("This note already has gold, so nothing was accepted")
+    assert gold(scored.note) == [("PATIENT", "Mario Rossi")]
     assert axe(page) == []
-    page.get_by_label("“Accept the rest” may add to this gold").check()
+    page.get_by_label("Let “Accept the rest” add to this gold").check()
     button.click()
-    page.wait_for_url(f"**/{sure.notes[1].pk}/*")
-    assert len(gold(sure.note)) == 4
+    page.wait_for_url(f"**/{scored.notes[1].pk}/*")
+    assert len(gold(scored.note)) == 4

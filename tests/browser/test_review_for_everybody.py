@@ -15,7 +15,7 @@ from tests.browser.reviewing import (
     gold,
     open_review,
     opened,
-    propose,
+    suggest,
     world,
 )
 
@@ -34,7 +34,7 @@ def test_hostile_text_and_names(transactional_db: None, page_of: Any, live: Any)
     rita = make.make_member(project, Role.REVIEWER, "rita")
     run = make.make_author(project, kind="run", name="<i>run</i>")
     note = make.make_note(project, HOSTILE, "<u>name</u>")
-    propose(
+    suggest(
         note,
         run,
         [("\U0001f468\u200d\U0001f469", "'\"&"), ("\u0645\u062d\u0645\u062f", "\u05e9\u05dd"), ("Rossi", "'\"&")],
@@ -72,7 +72,7 @@ def test_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any, sche
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     for name in ("accept", "reject"):
         expect(act(page, name)).to_be_in_viewport(ratio=1)
-    for name in ("Next proposal", "Close the note", "Take back"):
+    for name in ("Next suggestion", "Finish review", "Undo"):
         expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
     act(page, "accept").tap()
     at = place(page, "Torino")
@@ -99,7 +99,9 @@ def test_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any, sche
 
 
 @pytest.mark.parametrize("width", [390, 820])
-def test_a_closed_note_on_small_screens(world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int) -> None:
+def test_a_finished_note_on_small_screens(
+    world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int
+) -> None:
     page = open_review(page_of(world.rita, viewport={"width": width, "height": 844}), live, world)
     press(page, "a", "a", "a", "a", "Enter")
     page.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
@@ -110,7 +112,7 @@ def test_a_closed_note_on_small_screens(world: SimpleNamespace, page_of: Any, li
     assert axe(page) == []
 
 
-def test_no_text_in_any_address(opened: Page, world: SimpleNamespace) -> None:
+def test_no_text_in_any_url(opened: Page, world: SimpleNamespace) -> None:
     seen = []
     opened.on("request", lambda request: seen.append(request.url))
     press(opened, "a", "x", "c", "u")
@@ -131,7 +133,7 @@ def test_a_reviewer_finds_the_way_from_the_runs_page(world: SimpleNamespace, pag
 
 
 @pytest.mark.parametrize("width", [1440, 1024, 390])
-def test_the_neighbours_by_mouse_with_the_list_folded(
+def test_the_neighboring_notes_by_mouse_with_the_list_folded(
     world: SimpleNamespace, page_of: Any, live: Any, width: int
 ) -> None:
     page = open_review(page_of(world.rita, viewport={"width": width, "height": 844}), live, world)

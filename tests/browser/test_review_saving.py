@@ -1,4 +1,4 @@
-"""The review page saves: offline, doubled, in nobody else's name, with two reviewers."""
+"""Saving on the review page: offline, repeated, signed in as another person, with two reviewers."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +15,8 @@ from tests.browser.reviewing import (
     gold,
     open_review,
     opened,
-    propose,
     states,
+    suggest,
     world,
 )
 
@@ -33,7 +33,7 @@ def test_offline_decisions_are_kept_and_sent_in_order(opened: Page, world: Simpl
     press(opened, "k", "k", "a", "u")
     expect(opened.locator("#save-state")).to_have_text("Offline, 5 waiting")
     press(opened, "Enter")
-    expect(opened.locator("#told")).to_contain_text("still open")
+    expect(opened.locator("#notice")).to_contain_text("still open")
     assert decided() == 0
     opened.context.set_offline(False)
     opened.evaluate("window.dispatchEvent(new Event('online'))")
@@ -43,22 +43,22 @@ def test_offline_decisions_are_kept_and_sent_in_order(opened: Page, world: Simpl
     assert [label for label, _ in painted(opened)] == ["PATIENT", "DATE", "CITY", "DOCTOR"]
 
 
-def test_a_lost_answer_doubles_nothing(opened: Page, world: SimpleNamespace) -> None:
+def test_a_lost_answer_repeats_nothing(opened: Page, world: SimpleNamespace) -> None:
     lost = lose_one_answer(opened, "**/decide")
     press(opened, "a")
     expect(opened.locator("#save-state")).to_have_text("Offline, 1 waiting")
     saved(opened)
     assert lost == [200]
     assert (gold(world.note), decided()) == ([("PATIENT", "Mario Rossi")], 1)
-    expect(opened.locator("#told")).not_to_contain_text("Somebody else")
+    expect(opened.locator("#notice")).not_to_contain_text("someone else")
 
 
-def test_closing_offline_keeps_the_page(opened: Page, world: SimpleNamespace) -> None:
+def test_finishing_offline_keeps_the_page(opened: Page, world: SimpleNamespace) -> None:
     press(opened, "a", "a", "a", "a")
     saved(opened)
     opened.context.set_offline(True)
     press(opened, "Enter")
-    expect(opened.locator("#told")).to_contain_text("not closed")
+    expect(opened.locator("#notice")).to_contain_text("The note was not finished")
     opened.context.set_offline(False)
     press(opened, "Enter")
     opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
@@ -76,7 +76,7 @@ def test_leaving_unsaved_decisions_warns(opened: Page) -> None:
     saved(opened)
 
 
-def test_nobody_decides_in_another_s_name(opened: Page, world: SimpleNamespace, live_server: Any) -> None:
+def test_no_decision_is_saved_for_another_person(opened: Page, world: SimpleNamespace, live_server: Any) -> None:
     opened.context.clear_cookies()
     press(opened, "a")
     expect(opened.locator("#save-state")).to_have_text("Signed out, 1 waiting")
@@ -98,53 +98,53 @@ def test_two_reviewers_lose_no_decision(opened: Page, world: SimpleNamespace, pa
     other = open_review(page_of(world.rosa), live, world)
     press(opened, "a")
     saved(opened)
-    # Rosa still sees it as open and rejects it: refused with a clear word, and she sees what is.
+    # Rosa still sees it as open and rejects it: the server refuses, says why, and shows the current state.
     press(other, "x")
-    expect(other.locator("#told")).to_contain_text("Rita accepted this proposal meanwhile, so yours was not saved")
-    expect(other.locator("#proposals .is-accepted")).to_contain_text("Mario Rossi")
+    expect(other.locator("#notice")).to_contain_text("accepted this suggestion meanwhile. Your decision was not saved")
+    expect(other.locator("#suggestions .is-accepted")).to_contain_text("Mario Rossi")
     assert gold(world.note) == [("PATIENT", "Mario Rossi")]
-    # They go on, each on what the other has not touched; each is told, and both hold the same in the end.
+    # Each goes on with suggestions that the other has not decided; both pages show the same in the end.
     press(other, "x")  # the date
     saved(other)
     press(opened, "j", "a")  # Torino
-    expect(opened.locator("#told")).to_contain_text("Somebody else decided on this note meanwhile")
+    expect(opened.locator("#notice")).to_contain_text("This note was changed by someone else")
     saved(opened)
     other.evaluate("window.dispatchEvent(new Event('focus'))")
-    expect(other.locator("#proposals .is-accepted")).to_have_count(2)
+    expect(other.locator("#suggestions .is-accepted")).to_have_count(2)
     assert painted(other) == painted(opened)
     assert gold(world.note) == [("PATIENT", "Mario Rossi"), ("HOSPITAL", "Torino")]
-    # Having seen it, Rosa may decide otherwise; Rita's undo does not go over that.
+    # Having seen it, Rosa may decide differently; Rita's undo does not revert that.
     click_text(other, "Torino")
     press(other, "x")
     saved(other)
     press(opened, "u")
-    expect(opened.locator("#told")).to_contain_text("Somebody has decided otherwise since")
+    expect(opened.locator("#notice")).to_contain_text("Later decisions changed this span")
     assert gold(world.note) == [("PATIENT", "Mario Rossi")]
 
 
 @pytest.mark.both_databases
-def test_closed_by_somebody_else(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_finished_by_another_person(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
     other = open_review(page_of(world.rosa), live, world)
     press(other, "a", "a", "a", "a", "Enter")
     other.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
     press(opened, "x")
-    expect(opened.locator("#told")).to_contain_text("review is closed")
+    expect(opened.locator("#notice")).to_contain_text("is finished")
     expect(opened.get_by_role("button", name="Reopen")).to_be_visible()
-    expect(opened.locator("#close-form")).to_be_hidden()
+    expect(opened.locator("#finish-form")).to_be_hidden()
     assert len(gold(world.note)) == 4
 
 
 @pytest.mark.both_databases
 def test_two_runs_meet_in_gold(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
     second = make.make_author(world.project, kind="run", name="rules-2")
-    propose(world.note, second, [("Torino", "HOSPITAL"), ("54", "AGE")])
+    suggest(world.note, second, [("Torino", "HOSPITAL"), ("54", "AGE")])
     press(opened, "j", "j", "a")
     saved(opened)
     world.run = second
     page = open_review(page_of(world.rosa), live, world)
     assert states(page) == ["open", "accepted"]
     click_text(page, "Torino")
-    expect(page.locator("#chosen")).to_contain_text("In gold already, so there is nothing to decide: from run:rules-1")
+    expect(page.locator("#chosen")).to_contain_text("Already in gold: no decision needed (from run:rules-1")
     press(page, "x")
-    expect(page.locator("#told")).to_contain_text("accepted this very span as rules-1 proposed it")
+    expect(page.locator("#notice")).to_contain_text("accepted this span as a suggestion of rules-1")
     assert gold(world.note) == [("HOSPITAL", "Torino")]

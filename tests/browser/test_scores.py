@@ -1,4 +1,4 @@
-"""From a frozen version to its split, its scores and the places behind them, in Chromium; axe-core on every page."""
+"""From a frozen version to its split, its scores and the errors behind them, in Chromium; axe-core on every page."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -42,7 +42,7 @@ def check(page: Page, axe: Any) -> None:
 
 
 @pytest.mark.parametrize("width, scheme", [(1280, "light"), (390, "dark")])
-def test_from_a_version_to_the_places_behind_its_scores(
+def test_from_a_version_to_the_errors_behind_its_scores(
     world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
 ) -> None:
     page = page_of(world.rev)
@@ -55,17 +55,17 @@ def test_from_a_version_to_the_places_behind_its_scores(
     page.get_by_role("button", name="Split by patient").click()
     expect(page.get_by_text("Split by patient with the seed spring")).to_be_visible()
     check(page, axe)
-    page.get_by_role("link", name="What changed").click()
+    page.get_by_role("link", name="Show changes").click()
     expect(page.get_by_role("heading", name="Changes in gold version 2")).to_be_visible()
     expect(page.locator("mark")).to_have_text(["54 anni"])
     check(page, axe)
     page.goto(live("scores", "covid"))
     expect(page.get_by_role("row").filter(has_text="rules-1")).to_contain_text("100.0 %")
     check(page, axe)
-    page.get_by_role("link", name="All figures rules-1").click()
+    page.get_by_role("link", name="Show figures rules-1").click()
     expect(page.get_by_text("In 10 of 10 notes (100.0 %)")).to_be_visible()
     check(page, axe)
-    page.get_by_label("Notes of").select_option("test")
+    page.get_by_label("Notes in").select_option("test")
     page.get_by_role("button", name="Show", exact=True).click()
     expect(page.get_by_text("In 2 of 2 notes (100.0 %)")).to_be_visible()
     page.get_by_role("link", name="Missed 2").click()

@@ -1,4 +1,4 @@
-"""The workbench in a second language, from compiled catalogues as gettext makes them: pages, scripts, plural forms."""
+"""The annotate page in a second language, with compiled catalogs like those of gettext: page, scripts, plural forms."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from tests import factories as make
 from tests.browser.annotate.steps import TEXT, click_text, open_note, press
-from tests.languages import compile_catalogue, speaking
+from tests.languages import compile_catalog, speaking
 
 POLISH = "nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2)"
 SCRIPT: dict[str, str | list[str]] = {
@@ -23,28 +23,28 @@ SCRIPT: dict[str, str | list[str]] = {
 
 @pytest.fixture
 def live_server(transactional_db: None, settings: Any, tmp_path: Path) -> Iterator[LiveServer]:
-    compile_catalogue(tmp_path, "pl", "djangojs", POLISH, SCRIPT)
-    compile_catalogue(tmp_path, "pl", "django", POLISH, {"Skip to the content": "Przejdź do treści"})
+    compile_catalog(tmp_path, "pl", "djangojs", POLISH, SCRIPT)
+    compile_catalog(tmp_path, "pl", "django", POLISH, {"Skip to content": "Przejdź do treści"})
     with speaking(settings, "pl", paths=(tmp_path,)):
         server = LiveServer("localhost")
         yield server
         server.stop()
 
 
-def test_the_workbench_speaks_it(live_server: Any, page_of: Any, live: Any) -> None:
+def test_the_annotate_page_uses_the_second_language(live_server: Any, page_of: Any, live: Any) -> None:
     project = make.make_project("covid")
     ann = make.make_member(project, user="ann")
-    note = make.make_note(project, TEXT, "caso-001", readers=[ann], language="it")
+    note = make.make_note(project, TEXT, "caso-001", annotators=[ann], language="it")
     page = open_note(page_of(ann, locale="pl-PL", extra_http_headers={"Accept-Language": "pl"}), live, note)
     expect(page.locator("a.skip")).to_have_text("Przejdź do treści")
     count = page.locator("#count")
-    for word, said in [("Mario", "1 zakres"), ("Paziente", "2 zakresy"), ("ricoverato", "3 zakresy"),
+    for word, text in [("Mario", "1 zakres"), ("Paziente", "2 zakresy"), ("ricoverato", "3 zakresy"),
                        ("Visto", "4 zakresy"), ("Torna", "5 zakresów")]:  # fmt: skip
         click_text(page, word, click_count=2)
         press(page, "1")
-        expect(count).to_have_text(said)
+        expect(count).to_have_text(text)
     expect(page.locator("#save-state")).to_have_text("Zapisano")
     press(page, "Escape", "Escape", "?")
     expect(page.locator("#keys h3").first).to_have_text("Ruch")
-    # What has no translation yet is said in English.
-    expect(page.locator("#keys")).to_contain_text("Next word, word before (as seen)")
+    # Texts without a translation are in English.
+    expect(page.locator("#keys")).to_contain_text("Next word, previous word (in visual order)")

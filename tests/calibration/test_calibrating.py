@@ -1,4 +1,4 @@
-"""From a run and its gold to confidences that mean what they say, in the runs that follow."""
+"""Calibrate confidence with a run and gold; later runs use the calibration."""
 
 import io
 import json
@@ -71,7 +71,7 @@ def calibrated(run="fake-1", gold=1):
     return answer("calibrate", "ward", "--run", run, "--gold", str(gold))
 
 
-def test_the_command_says_how_far_off_it_was_and_is(project, version):
+def test_the_command_prints_errors_before_and_after(project, version):
     run = ran(project)
     said = calibrated()
     assert (said["backend"], said["revision"], said["run"], said["gold"]) == ("fake", "1", "fake-1", 1)
@@ -88,7 +88,7 @@ def test_the_command_says_how_far_off_it_was_and_is(project, version):
     assert "ECE   0.4000 raw" in out.getvalue()
 
 
-def test_the_next_run_goes_by_it_and_keeps_what_the_backend_said(project, version):
+def test_the_next_run_uses_it_and_keeps_the_raw_confidence(project, version):
     assert ran(project).full_revision == "1"
     word = calibrated()["calibration"]
     run = ran(project, "again")
@@ -96,22 +96,22 @@ def test_the_next_run_goes_by_it_and_keeps_what_the_backend_said(project, versio
     span = Span.objects.filter(annotation_set__author=run.author).first()
     assert span.raw_confidence == 0.9
     assert span.confidence == pytest.approx(0.5, abs=0.05)
-    # Calibrated anew from the calibrated run: by what the backend said, not twice.
+    # A calibration with the calibrated run uses the raw confidence, so that it is not applied twice.
     again = calibrated("fake-2")
     assert again["calibration"] == word and again["ece"]["before"] == pytest.approx(0.4)
 
 
-def test_another_revision_of_the_backend_is_not_calibrated_by_it(project, version, manager):
+def test_another_revision_of_the_backend_does_not_use_it(project, version, manager):
     ran(project)
     calibrated()
     other = ran(project, "other", revision="2")
     assert other.calibration is None
     assert Span.objects.filter(annotation_set__author=other.author, raw_confidence=None).count() == 60
     html = check_page(manager.get(reverse("run", args=["ward", other.pk])))
-    assert "another revision of this backend" in html and "as the backend gave them" in html
+    assert "another revision of this backend" in html and "are not calibrated" in html
 
 
-def test_a_run_under_way_stays_as_it_began(project, version, monkeypatch):
+def test_a_run_in_progress_keeps_its_calibration(project, version, monkeypatch):
     ran(project)
     run = runs.start_run(project=project, backend="fake", actor=None, key="half", params={"notes": 10})
     with monkeypatch.context() as m:
@@ -126,7 +126,7 @@ def test_a_run_under_way_stays_as_it_began(project, version, monkeypatch):
 
 
 def stops_after(batches):
-    """`_predict` that fails the job after so many batches."""
+    """A `_predict` that fails the job after a number of batches."""
     from models_runtime.runs.jobs.running import _predict
 
     left = [batches]
@@ -140,7 +140,7 @@ def stops_after(batches):
     return predict
 
 
-def test_the_test_side_is_left_out(project, version):
+def test_the_test_split_is_excluded(project, version):
     ran(project)
     split_version(version=version, seed="s", shares={"train": 50, "dev": 40, "test": 10}, actor=None)
     test = GoldVersionNote.objects.filter(version=version, split="test").count()
@@ -149,7 +149,7 @@ def test_the_test_side_is_left_out(project, version):
     assert said["notes"] == NOTES - test
 
 
-def test_it_is_read_in_batches_and_says_how_far_it_is(project, version):
+def test_it_works_in_batches_and_reports_progress(project, version):
     run, told = ran(project), []
     with patch.object(calibrating, "BATCH", 8):
         made = calibrating.calibration_by(run, version, progress=lambda done, total: told.append((done, total)))
@@ -160,14 +160,14 @@ def test_it_is_read_in_batches_and_says_how_far_it_is(project, version):
 @pytest.mark.parametrize(
     "words, reason",
     [
-        (("--run", "fake-9", "--gold", "1"), "there are: .*run:fake-1"),
-        (("--run", "fake-1", "--gold", "7"), "frozen versions: 1"),
+        (("--run", "fake-9", "--gold", "1"), "Available: .*run:fake-1"),
+        (("--run", "fake-1", "--gold", "7"), "Frozen versions: 1"),
         (("--run", "fake-1", "--gold", "0"), "frozen gold version"),
-        (("--run", "brought", "--gold", "1"), "not read by a backend"),
-        (("--run", "waits", "--gold", "1"), "has not read a note yet"),
+        (("--run", "brought", "--gold", "1"), "is not a run of a backend"),
+        (("--run", "waits", "--gold", "1"), "has not processed any note yet"),
     ],
 )
-def test_what_is_refused_says_why(project, version, words, reason):
+def test_errors_say_what_is_wrong(project, version, words, reason):
     ran(project)
     make.make_author(project, kind="run", name="brought")
     runs.start_run(project=project, backend="fake", name="waits", actor=None, key="w")
@@ -179,14 +179,14 @@ def test_what_is_refused_says_why(project, version, words, reason):
 def test_too_few_spans(project, version):
     run = ran(project)
     AnnotationSet.objects.filter(author=run.author, document__name__gt="caso-10").update(state="draft")
-    with pytest.raises(CommandError, match="22 spans with a confidence are too few to calibrate by; at least 50"):
+    with pytest.raises(CommandError, match=r"too few spans with a confidence \(22\)\. A calibration needs at least 50"):
         call_command("calibrate", "ward", "--run", "fake-1", "--gold", "1")
     AnnotationSet.objects.filter(author=run.author).update(state="draft")
-    with pytest.raises(CommandError, match="no note of gold version 1 counts"):
+    with pytest.raises(CommandError, match="No note of gold version 1 can be used"):
         call_command("calibrate", "ward", "--run", "fake-1", "--gold", "1")
 
 
-def test_gold_that_came_from_the_run_is_said(project, manager):
+def test_gold_from_the_same_run_shows_a_warning(project, manager):
     run = ran(project)
     gold = AnnotationSet.objects.filter(author__kind="gold")
     Span.objects.filter(annotation_set__in=gold[:3]).update(provenance={"from": "run:fake-1"})
@@ -194,14 +194,14 @@ def test_gold_that_came_from_the_run_is_said(project, manager):
     said = calibrated()
     assert said["own_gold_spans"] == 3
     html = check_page(manager.get(reverse("calibration", args=["ward", said["calibration_id"]])))
-    assert "3 gold spans were taken over from this run" in html
+    assert "3 gold spans were adopted from this run" in html
     assert run.author.name in html
 
 
-def test_from_the_button_to_the_plot_and_out_of_use(project, version, manager):
+def test_from_the_button_to_the_plot_and_withdrawal(project, version, manager):
     run = ran(project)
     page = reverse("run", args=["ward", run.pk])
-    assert "as the backend gave them" in check_page(manager.get(page))
+    assert "are not calibrated" in check_page(manager.get(page))
     form = {"author": run.author_id, "gold": 1, "token": "t"}
     job_page = manager.post(reverse("calibration_start", args=["ward"]), form).url
     assert manager.post(reverse("calibration_start", args=["ward"]), form).url == job_page
@@ -210,18 +210,18 @@ def test_from_the_button_to_the_plot_and_out_of_use(project, version, manager):
     there = reverse("calibration", args=["ward", made.pk])
     assert there in check_page(manager.get(job_page))
     html = check_page(manager.get(there))
-    assert "said 0.900, right 0.500" in html and "plot-calibrated" in html and "0.4000" in html
+    assert "confidence 0.900, correct 0.500" in html and "plot-calibrated" in html and "0.4000" in html
     assert "plot-calibrated" in check_page(manager.get(page))
     manager.post(reverse("calibration_withdraw", args=["ward", made.pk]))
-    assert "Out of use" in check_page(manager.get(there))
+    assert "Withdrawn" in check_page(manager.get(there))
     assert "plot-calibrated" not in check_page(manager.get(page))
     assert ran(project, "after").calibration is None
     assert Event.objects.filter(verb=Verb.CALIBRATION_WITHDRAWN).count() == 1
 
 
-def test_without_gold_the_page_says_so(project, manager):
+def test_without_gold_the_page_explains_what_to_do(project, manager):
     run = ran(project)
-    assert "no gold version with spans yet" in check_page(manager.get(reverse("run", args=["ward", run.pk])))
+    assert "No gold version with spans yet" in check_page(manager.get(reverse("run", args=["ward", run.pk])))
     answer_ = manager.post(
         reverse("calibration_start", args=["ward"]), {"author": run.author_id, "gold": 1}, follow=True
     )

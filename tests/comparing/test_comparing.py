@@ -1,4 +1,4 @@
-"""Runs side by side: the figures of the scores, the best marked, the places behind the counts, and what is refused."""
+"""Comparisons of runs: figures, the best marked, the spans behind the counts, and errors."""
 
 import io
 import json
@@ -14,7 +14,7 @@ from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.models import Author, Event, Job, Verb
-from annotations.scores.services.scoring import asked, score
+from annotations.scores.services.scoring import score, score_request
 from models_runtime.comparing import views as comparing
 from models_runtime.models import Run
 from tests import factories as make
@@ -29,7 +29,7 @@ ROSSI, AGE, DATE, CITY, DOCTOR = (
 
 @pytest.fixture
 def read(no_redis):
-    """Gold on three notes; two runs and ann read the first two, and one run also the third. Version 1 is frozen."""
+    """Gold on three notes; two runs and ann annotated the first two, one run also the third. Version 1 is frozen."""
     project = make.make_project("ward")
     gold = make.make_author(project, kind="gold", name="gold")
     ann = make.make_member(project, user="ann")
@@ -72,7 +72,7 @@ def test_the_command_has_the_figures_of_the_scores_on_common_notes(read):
     said = json.loads(command("--gold", "1", "--runs", "narrow,wide", "--json"))
     assert (said["notes"], said["gold"]) == (2, "1")
     narrow, wide = said["runs"]
-    alone = score(asked(read, version=1, author="narrow")).table
+    alone = score(score_request(read, version=1, author="narrow")).table
     assert narrow["strict_f1"] == alone["levels"][0]["micro"]["f1"]
     assert narrow["overlap_recall"] == alone["overlap"]["entity"]["recall"]
     assert narrow["leak"] == alone["meddocan"]["leak"]
@@ -87,23 +87,23 @@ def test_the_command_has_the_figures_of_the_scores_on_common_notes(read):
     assert said["best"]["seconds"] == said["best"]["notes_with_miss"] == []
 
 
-def test_the_command_in_words(read):
+def test_the_output_of_the_command(read):
     said = command("--gold", "1", "--runs", "run:narrow, wide, annotator:ann")
-    assert "2 notes of gold 1" in said and "1.0000*" in said
-    assert "gold spans missed by all: 4; nobody marked any of it: 2" in said
+    assert "2 notes, compared with gold 1" in said and "1.0000*" in said
+    assert "Gold spans missed by all: 4, of which marked by none: 2" in said
 
 
 @pytest.mark.parametrize(
     "words, reason",
     [
-        (("--runs", "narrow"), "choose 2 to 6"),
+        (("--runs", "narrow"), "Choose 2 to 6"),
         (("--runs", "narrow,narrow"), "not 1"),
-        (("--runs", "narrow,nobody"), "there are: .*run:wide"),
-        (("--runs", "narrow,wide", "--gold", "9"), "frozen versions: 1"),
-        (("--runs", "narrow,wide", "--gold", "1", "--split", "dev"), "no train/dev/test split"),
+        (("--runs", "narrow,nobody"), "Available: .*run:wide"),
+        (("--runs", "narrow,wide", "--gold", "9"), "Frozen versions: 1"),
+        (("--runs", "narrow,wide", "--gold", "1", "--split", "dev"), "not split into train, dev and test"),
     ],
 )
-def test_what_is_refused_says_why(read, words, reason):
+def test_errors_say_what_is_wrong(read, words, reason):
     with pytest.raises(CommandError, match=reason):
         command(*words)
 
@@ -111,57 +111,63 @@ def test_what_is_refused_says_why(read, words, reason):
 def test_no_note_in_common(read):
     other = make.make_author(read, kind="run", name="other")
     make.make_set(make.make_note(read, TEXT), other, [ROSSI], submitted=True)
-    with pytest.raises(CommandError, match="no note with this gold that all"):
+    with pytest.raises(CommandError, match="No note with this gold"):
         command("--runs", "narrow,other", "--gold", "1")
 
 
-def test_one_side_of_a_split(read):
+def test_one_split(read):
     split_version(version=read.gold_versions.get(), seed="s", shares={"train": 67, "dev": 33}, actor=None)
     both = [json.loads(command("--runs", "narrow,wide", "--gold", "1", "--split", s, "--json")) for s in ("train",)]
     assert [one["split"] for one in both] == ["train"] and both[0]["notes"] < 3
 
 
-def test_the_page_marks_the_best_and_leads_to_the_places(read, viewer):
+def test_the_page_marks_the_best_and_links_to_the_spans(read, viewer):
     plain = reverse("runs_compare", args=["ward"])
     html = check_page(viewer.get(plain))
-    assert "Two to 6 of these" in html and "ann" in html and "best:" not in html
+    assert "Choose 2 to 6" in html and "ann" in html and "best:" not in html
     assert plain in check_page(viewer.get(reverse("runs", args=["ward"])))
     assert plain in check_page(viewer.get(reverse("scores", args=["ward"])))
     response = viewer.get(url("runs_compare", read, "narrow", "wide"))
     html = check_page(response)
-    assert "On the 2 notes that all have read" in html and "4 are missed by all" in html
+    assert "Figures on the 2 notes that all have annotated" in html and "All authors miss 4." in html
     assert '<span class="sr-only">best:</span> 1.0000' in html and "0.5" in html
     links = [response.context["untouched_url"], response.context["missed_url"], response.context["only"][0][2]]
     for link, word in zip(links, ("Bianchi", "Torino", "54"), strict=True):
         shown = check_page(viewer.get(link))
         assert f"<mark>{word}</mark>" in shown and "2 gold spans" in shown
-    assert "nothing here" in viewer.get(links[0]).content.decode()
-    assert "No such gold span" in check_page(viewer.get(response.context["only"][1][2]))
+    assert "no span" in viewer.get(links[0]).content.decode()
+    assert "No gold spans" in check_page(viewer.get(response.context["only"][1][2]))
     read_notes = Event.objects.filter(verb=Verb.NOTE_READ, data={"what": "comparison"})
     assert read_notes.count() == 2 * 4
-    assert viewer.get(url("compare_places", read, "narrow", "wide", kind="nonsense")).status_code == 404
+    assert viewer.get(url("compare_spans", read, "narrow", "wide", kind="nonsense")).status_code == 404
 
 
-def test_wrong_choices_are_answered_in_words(read, viewer):
+def test_wrong_choices_show_errors(read, viewer):
     html = check_page(viewer.get(url("runs_compare", read, "narrow")))
-    assert "hoose 2 to 6 readers to compare, not 1" in html
+    assert "hoose 2 to 6 authors to compare, not 1" in html
     assert viewer.get(url("runs_compare", read, "narrow", "wide", gold=7)).status_code == 404
-    html = check_page(viewer.get(reverse("runs_compare", args=["ward"]) + "?a=99999999&a=x&gold=1"))
-    assert "has no such author" in html
-    assert viewer.get(url("compare_places", read, "narrow")).status_code == 302
+    html = check_page(viewer.get(reverse("runs_compare", args=["ward"]) + "?a=99999999&gold=1"))
+    assert "author has no annotations" in html
+    for wrong in ("a=x", f"a={'9' * 5000}", "a=-1"):
+        answer = viewer.get(f"{reverse('runs_compare', args=['ward'])}?{wrong}&gold=1")
+        assert answer.context["form"]["a"].errors == ["Select rows from the list only."]
+        assert "The comparison was not made." in check_page(answer)
+    answer = viewer.post(reverse("compare_start", args=["ward"]), {"a": "x", "gold": "1"}, follow=True)
+    assert "Annotation sets: Select rows from the list only." in check_page(answer)
+    assert viewer.get(url("compare_spans", read, "narrow")).status_code == 302
 
 
 def test_nothing_to_compare_says_what_to_do(client, db):
     project = make.make_project("empty")
     client.force_login(make.make_member(project, "viewer", "vic"))
-    assert "Not enough to compare yet" in check_page(client.get(reverse("runs_compare", args=["empty"])))
+    assert "Nothing to compare yet" in check_page(client.get(reverse("runs_compare", args=["empty"])))
 
 
 def test_many_notes_are_a_job(read, viewer):
     with patch.object(comparing, "MOST_CHARACTERS", 10):
         html = check_page(viewer.get(url("runs_compare", read, "narrow", "wide")))
         assert "Not computed yet" in html
-        places = viewer.get(url("compare_places", read, "narrow", "wide", kind="missed"))
+        places = viewer.get(url("compare_spans", read, "narrow", "wide", kind="missed"))
         assert places.url == url("runs_compare", read, "narrow", "wide")
         ids = [Author.objects.get(project=read, name=name).pk for name in ("narrow", "wide")]
         form = {"gold": 1, "a": ids, "token": "t"}
@@ -169,11 +175,11 @@ def test_many_notes_are_a_job(read, viewer):
         assert viewer.post(reverse("compare_start", args=["ward"]), form).url == page
         work(Job.objects.get(kind="compare").pk)
         html = check_page(viewer.get(page))
-        assert "narrow, wide, side by side on 2 notes" in html
-        assert "On the 2 notes" in check_page(viewer.get(url("runs_compare", read, "narrow", "wide")))
+        assert "Compared narrow, wide on 2 notes" in html
+        assert "2 notes" in check_page(viewer.get(url("runs_compare", read, "narrow", "wide")))
 
 
-def test_a_changed_reading_makes_new_figures(read):
+def test_changed_annotations_make_new_figures(read):
     before = json.loads(command("--runs", "narrow,wide", "--gold", "1", "--json"))
     author = Author.objects.get(project=read, name="narrow")
     make.make_span(author.annotation_sets.first(), *CITY)
@@ -186,9 +192,9 @@ def test_annotators_stay_unnamed_where_adjudication_is_anonymous(read, client):
     read.save()
     client.force_login(make.make_member(read, "reviewer", "rev"))
     html = check_page(client.get(reverse("runs_compare", args=["ward"])))
-    assert "managers only" in html and ">ann" not in html
+    assert "only managers can see" in html and ">ann" not in html
     assert client.get(url("runs_compare", read, "narrow", "ann")).status_code == 404
-    assert client.get(url("compare_places", read, "narrow", "ann", kind="missed")).status_code == 404
+    assert client.get(url("compare_spans", read, "narrow", "ann", kind="missed")).status_code == 404
     ids = [Author.objects.get(project=read, name=name).pk for name in ("narrow", "ann")]
     form = {"gold": 1, "a": ids, "token": "t"}
     assert client.post(reverse("compare_start", args=["ward"]), form).status_code == 404

@@ -1,4 +1,4 @@
-"""What the tests of this feature share with others."""
+"""Fixtures shared with other features."""
 
 from tests.worlds.pages import sign_in, world
 

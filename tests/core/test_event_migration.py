@@ -1,4 +1,4 @@
-"""Events that were written before free text left them: rewritten once, by a migration, and append-only again."""
+"""Migrations that rewrite old events, which are append-only again afterwards."""
 
 import pytest
 from django.contrib.sessions.backends.db import SessionStore
@@ -30,7 +30,7 @@ def latest():
     return MigrationExecutor(connection).loader.graph.leaf_nodes()
 
 
-def test_free_text_leaves_events_sessions_and_results_of_exports(schema):
+def test_free_text_is_removed_from_events_sessions_and_results_of_exports(schema):
     project = make.make_project("covid")
     run = make.make_author(project, kind="run", name=f"{WORDS}-run")
     make.make_author(project, make.make_member(project, user="ann"))
@@ -79,8 +79,107 @@ def test_free_text_leaves_events_sessions_and_results_of_exports(schema):
     kept = SessionStore().decode(Session.objects.get().session_data)
     assert WORDS not in str(kept) and kept["seen"] == 5
 
+    check_append_only()
+    assert Event.objects.count() == len(written)
+
+
+def check_append_only():
     with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("UPDATE annotations_event SET verb = 'x'")
     with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("DELETE FROM annotations_event")
-    assert Event.objects.count() == len(written)
+
+
+BEFORE_GLOSSARY = [("annotations", "0025_notes_of_stored_suggestions")]
+# A user may have the name of a renamed value.
+PROVENANCE = {"choice": "reader", "by": "reader", "annotators": [3]}
+GOLD = {"from": "run:proposal", "proposal": 4, "adjudication": PROVENANCE}
+LOCATION = {"start": 0, "end": 5, "choice": "reader", "reader": 3, "heard": {"3": [[0, 5, 9]]}, "by": 1, "at": "now"}
+OUTCOME = {"proposals": {"4": [0, 5, 9], "5": None}, "others": [[6, 9, 9]]}
+STATE = {"verdict": "accepted", "place": [0, 5, 9]}
+OLD_WORDS = {
+    "project.changed": {"fields": ["name", "readers_per_note"]},
+    "comment.added": {"reader": 3, "place": [0, 5], "comment": 1},
+    "cause.set": {"place": [0, 5], "kind": "D", "before": [[0, 5, "S"]]},
+    "adjudication.decided": {
+        "act": "reader", "before": [LOCATION | {"choice": "majority", "reader": None, "spans": []}],
+        "after": [LOCATION | {"spans": [[0, 5, 9, PROVENANCE]]}],
+    },
+    "review.decided": {
+        "proposal": 4, "before": None, "after": STATE, "beside": [[5, STATE, None]],
+        "made": [[0, 5, 9, 0.5, "rules-1: place", None]], "gone": [[0, 5, 9, None, "", GOLD]], "act": "accept",
+    },
+    "review.compared": {"compared": 3, "alike": 2},
+    "review.revealed": {"proposal": 4, "planted": "found", "reader": 3},
+    "member.added": {"user": "reader", "role": "annotator"},
+}  # fmt: skip
+NEW_PROVENANCE = PROVENANCE | {"choice": "annotator"}
+NEW_LOCATION = {key: value for key, value in LOCATION.items() if key != "reader"} | {"choice": "annotator", "author": 3}
+NEW_GOLD = {"from": "run:proposal", "suggestion": 4, "adjudication": NEW_PROVENANCE}
+NEW_STATE = {"verdict": "accepted", "bounds": [0, 5, 9]}
+NEW_WORDS = OLD_WORDS | {
+    "project.changed": {"fields": ["name", "annotators_per_note"]},
+    "comment.added": {"annotator": 3, "bounds": [0, 5], "comment": 1},
+    "cause.set": {"bounds": [0, 5], "kind": "D", "before": [[0, 5, "S"]]},
+    "adjudication.decided": {
+        "act": "annotator", "before": [NEW_LOCATION | {"choice": "majority", "author": None, "spans": []}],
+        "after": [NEW_LOCATION | {"spans": [[0, 5, 9, NEW_PROVENANCE]]}],
+    },
+    "review.decided": {
+        "suggestion": 4, "before": None, "after": NEW_STATE, "beside": [[5, NEW_STATE, None]],
+        "made": [[0, 5, 9, 0.5, "rules-1: place", None]], "gone": [[0, 5, 9, None, "", NEW_GOLD]], "act": "accept",
+    },
+    "review.compared": {"compared": 3, "equal": 2},
+    "review.revealed": {"suggestion": 4, "planted": "found", "reviewer": 3},
+}  # fmt: skip
+
+
+def stored(apps):
+    """The events and the other JSON with renamed words."""
+    of = {name: apps.get_model("annotations", name).objects for name in ("Event", "Span", "Handover", "Resolution")}
+    versions = apps.get_model("annotations", "GoldVersionNote").objects
+    return (
+        dict(of["Event"].values_list("verb", "data")),
+        list(of["Span"].order_by("pk").values_list("provenance", flat=True)),
+        versions.get().spans, *of["Handover"].values_list("outcome", "kept").get(), of["Resolution"].get().choice,
+    )  # fmt: skip
+
+
+def test_stored_words_are_renamed_and_can_be_renamed_back(schema):
+    project = make.make_project("covid")
+    person = make.make_member(project, user="reader")
+    note = make.make_note(project)
+    label = make.label_of(project, "PATIENT").pk
+    adjudicated, gold, run = (make.make_author(project, kind=kind) for kind in ("adjudicated", "gold", "run"))
+    sets = [make.make_set(note, author) for author in (adjudicated, gold, run)]
+    old = schema(BEFORE_GLOSSARY)
+
+    def add(name, **values):
+        return old.get_model("annotations", name).objects.create(**values)
+
+    for verb, data in OLD_WORDS.items():
+        add("Event", project_id=project.pk, verb=verb, data=data)
+    for row, provenance in zip(sets, (PROVENANCE, GOLD, None), strict=True):
+        add("Span", annotation_set_id=row.pk, start=0, end=5, label_id=label, provenance=provenance)
+    version = add("GoldVersion", project_id=project.pk, number=1, content_hash="h", note_count=1, span_count=1)
+    add("GoldVersionNote", version=version, document_id=note.pk, spans=[[0, 5, "PATIENT", GOLD]])
+    review = add("Review", document_id=note.pk, author_id=run.pk)
+    kept = {"decisions": [[4, STATE, 1]], "touched": [4], "gone": [[0, 5, 9, None, "", GOLD]], "come": []}
+    add("Handover", review=review, blind=True, first_id=person.pk, outcome=OUTCOME, kept=kept)
+    add(
+        "Resolution", document_id=note.pk, start=0, end=5, choice="reader", reader=adjudicated.pk, spans=[],
+        by_id=person.pk, at=version.created_at,
+    )  # fmt: skip
+    before = stored(old)
+
+    found = stored(schema(latest()))
+    assert found[0] == NEW_WORDS
+    assert found[1] == [NEW_PROVENANCE, NEW_GOLD, None]
+    assert found[2] == [[0, 5, "PATIENT", NEW_GOLD]]
+    new_kept = {"decisions": [[4, NEW_STATE, 1]], "gone": [[0, 5, 9, None, "", NEW_GOLD]], "touched": [4], "come": []}
+    assert found[3] == {"suggestions": OUTCOME["proposals"], "others": OUTCOME["others"]}
+    assert found[4] == new_kept
+    assert found[5] == "annotator"
+    check_append_only()
+    assert Event.objects.count() == len(OLD_WORDS)
+    assert stored(schema(BEFORE_GLOSSARY)) == before

@@ -1,4 +1,4 @@
-"""Events are only ever added: in Python, and in the database itself."""
+"""Events are append-only, in Python and in the database itself."""
 
 import pytest
 from django.db import DatabaseError, connection, transaction

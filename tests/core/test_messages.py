@@ -1,4 +1,4 @@
-"""What a page tells once, after a redirect: kept on the server until it is shown, and never with the name of a note."""
+"""Messages after a redirect: stored on the server until they are shown, and without the names of notes."""
 
 import pytest
 from django.conf import settings
@@ -10,23 +10,23 @@ SPANS = [(0, 11, "PATIENT")]
 
 
 @pytest.fixture
-def told(world, sign_in):
-    """A manager's browser, after gold was made of a reading."""
-    reading = make.make_set(world.note, world.ann, SPANS, submitted=True)
+def after_gold(world, sign_in):
+    """The client of a manager who has just made an annotation set gold, and the answer."""
+    annotation_set = make.make_set(world.note, world.ann, SPANS, submitted=True)
     client = sign_in(world.mia)
-    world.answer = client.post(f"/projects/covid/notes/{world.note.pk}/gold", {"set": reading.pk, "version": 0})
+    world.answer = client.post(f"/projects/covid/notes/{world.note.pk}/gold", {"set": annotation_set.pk, "version": 0})
     world.client = client
     return world
 
 
-def test_it_is_in_no_cookie_and_names_no_note(told):
-    assert told.answer.status_code == 302
-    assert set(told.answer.cookies) <= {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
-    assert "is gold" in str(told.client.session["_messages"])
-    assert told.note.name not in str(dict(told.client.session))
+def test_the_message_is_in_no_cookie_and_names_no_note(after_gold):
+    assert after_gold.answer.status_code == 302
+    assert set(after_gold.answer.cookies) <= {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
+    assert "are now gold" in str(after_gold.client.session["_messages"])
+    assert after_gold.note.name not in str(dict(after_gold.client.session))
 
 
-def test_it_is_shown_once_and_then_nowhere(told):
-    assert "The reading by ann is gold." in check_page(told.client.get(told.answer.url))
-    assert "_messages" not in told.client.session
-    assert "The reading by ann is gold." not in told.client.get(told.answer.url).content.decode()
+def test_the_message_is_shown_once(after_gold):
+    assert "The annotations of ann are now gold." in check_page(after_gold.client.get(after_gold.answer.url))
+    assert "_messages" not in after_gold.client.session
+    assert "The annotations of ann are now gold." not in after_gold.client.get(after_gold.answer.url).content.decode()

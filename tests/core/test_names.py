@@ -1,4 +1,4 @@
-"""Names with control characters or characters that turn text around are refused at every way in."""
+"""Names with characters that control text or its direction are refused in pages, commands and files."""
 
 import io
 
@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
-from annotations.accounts.services import create_user
+from annotations.accounts.services.members import create_user
 from annotations.core.authors import parse_written_as
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
@@ -24,7 +24,7 @@ BAD = ["a\u202eb", "a\u2066b", "a\u200fb", "a\u061cb", "a\nb", "a\x1bb", "a\u202
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_names_that_people_give(name):
+def test_names_of_projects_labels_and_others(name):
     project = make_project("ward", labels=[("NAME", [("PATIENT", "1")])])
     make_note(project)
     label = label_of(project, "PATIENT")
@@ -56,21 +56,21 @@ def test_user_names(name):
 
 @pytest.mark.parametrize("patient", ["P\u202e7", "P\x1b7"])
 def test_patient_ids_of_a_file(patient):
-    with pytest.raises(ServiceError, match=r"line 2: the patient id holds U\+"):
+    with pytest.raises(ServiceError, match=r"line 2: The patient ID holds U\+"):
         parse_patients(f"name,patient_id\na,{patient}\n".encode(), "patients.csv")
 
 
-def test_the_name_of_a_file_is_kept_with_escapes():
+def test_hidden_characters_in_file_names_are_escaped():
     project = make_project("ward")
     stored = store_file(project=project, kind="upload", name="a\u202etxt.exe", content=io.BytesIO(b"x"), actor=None)
     assert StoredFile.objects.get(pk=stored.pk).name == "a\\u202etxt.exe"
 
 
-def test_a_command_says_it_too():
-    with pytest.raises(CommandError, match=r"holds U\+202E"):
+def test_a_command_refuses_such_a_name():
+    with pytest.raises(CommandError, match=r"contains U\+202E"):
         call_command("create_project", "Ward\u202e", "--labels", "meddocan")
 
 
-def test_names_in_any_script_are_taken():
+def test_names_in_any_script_are_accepted():
     project = make_project("ward", labels=[])
     assert update_project(project=project, actor=None, name="מחלקה א׳ ١٢").name == "מחלקה א׳ ١٢"

@@ -1,4 +1,4 @@
-"""Plots and coefficients as markup: numbers as text, nothing where there is none, nothing of people unescaped."""
+"""Plots and coefficients as markup: numbers as text, nothing for undefined values, and all names escaped."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from annotations.core.templatetags.plots import Point, heat, interval_bar, share
         (0.986, "98.6 %"), (0.9989, "99.89 %"), (0.99999, "99.99 %"), (1.0, "100 %"),
     ],
 )  # fmt: skip
-def test_a_share_as_people_say_it(share, shown):
+def test_shares_in_percent(share, shown):
     assert percent(share) == shown
 
 
@@ -28,7 +28,7 @@ def test_coefficients():
     assert "[−0.250, 0.750]" in around(known)
 
 
-def test_a_line_of_values_says_them_and_keeps_to_its_bounds():
+def test_a_trend_plot_gives_its_values_and_stays_within_its_scale():
     points = [Point("Round <1>", 0.5, 0.25, 0.75, "3 notes"), Point("Round 2", None), Point("Round 3", -0.3)]
     svg = trend_plot(points, "Alpha")
     assert 'aria-label="Alpha: Round &lt;1&gt; 0.50; Round 2 undefined; Round 3 -0.30"' in svg
@@ -40,7 +40,7 @@ def test_a_line_of_values_says_them_and_keeps_to_its_bounds():
 
 def test_bars_and_heat():
     assert interval_bar(None) == share_bar(None) == ""
-    assert 'cx="136' in interval_bar(1.7), "at the edge of the scale"
+    assert 'cx="136' in interval_bar(1.7), "values beyond the scale are drawn at its edge"
     assert "plot-around" in interval_bar(0.5, 0.4, 0.6)
     assert 'width="70.0"' in share_bar(0.5)
     assert [heat(value) for value in (None, -0.5, 0, 0.2, 0.79, 1)] == [

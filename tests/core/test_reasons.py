@@ -1,4 +1,4 @@
-"""Why a figure is undefined: every reason that the domain gives has its translation."""
+"""Reasons for undefined figures: every reason of the domain can be translated."""
 
 import re
 from pathlib import Path
@@ -13,9 +13,9 @@ from tests.languages import pseudo
 
 FOLDER = Path(settings.BASE_DIR) / "annotations" / "domain" / "agreement"
 WRITTEN = {
-    said
+    text
     for file in FOLDER.glob("*.py")
-    for said in re.findall(r'(?:Value\(None, |\bor |whole\.why or )"([a-z][^"]+ [^"]+)"', file.read_text())
+    for text in re.findall(r'(?:Value\(None, |\bor |whole\.why or )"([A-Z][^"]+ [^"]+)"', file.read_text())
 }
 
 
@@ -30,13 +30,13 @@ def spoken(settings, monkeypatch):
 def test_every_reason_is_known():
     assert len(WRITTEN) >= 6
     constants = {NO_UNITS, NOTHING_MARKED, FEW.why}
-    assert [said for said in WRITTEN | constants if reason(said) != f"⟦{said}⟧"] == []
+    assert [text for text in WRITTEN | constants if reason(text) != f"⟦{text}⟧"] == []
 
 
-def test_values_are_put_in_again():
+def test_values_are_kept_in_the_translation():
     assert reason(only_one_value(["ΟΝΟΜΑ"])) == f"⟦{only_one_value(['ΟΝΟΜΑ'])}⟧"
-    assert reason("in 1,200 of 2,000 samples of the notes it is undefined").startswith("⟦in 1,200 of 2,000 samples")
+    assert reason("The figure is undefined in 1,200 of 2,000 samples of the notes.").startswith("⟦The figure")
 
 
-def test_another_is_left_as_it_is():
+def test_an_unknown_reason_is_left_unchanged():
     assert reason("something else") == "something else" and reason("") == ""

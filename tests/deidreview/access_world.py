@@ -1,4 +1,4 @@
-"""A project with one of everything, its address by every URL, and what is sent there. Used by test_access_matrix.py."""
+"""A project with one object of every kind, its URLs, and the data sent there. Used by test_access_matrix.py."""
 
 import io
 import re
@@ -18,15 +18,15 @@ from annotations.models import (
     Job,
     Membership,
     Project,
-    ProposedString,
     Role,
     Search,
     StoredFile,
+    SuggestedString,
     User,
 )
 from annotations.transfer.services.staged import stage_import
-from models_runtime.core.foreign_model import Foreign
-from models_runtime.core.registry import FOREIGN
+from models_runtime.core.external_model import ExternalModel
+from models_runtime.core.registry import EXTERNAL
 from models_runtime.models import Judging, Run, TrainedModel
 from tests.factories import (
     label_of,
@@ -41,7 +41,7 @@ from tests.factories import (
 
 
 def routes() -> dict[str, str]:
-    """Every URL: its name with its namespace (its pattern where it has none), and the pattern."""
+    """Return every URL pattern by its name with namespace, or by the pattern if it has no name."""
 
     def walk(resolver: URLResolver, prefix: str, space: str) -> Iterator[tuple[str, str]]:
         for entry in resolver.url_patterns:
@@ -57,12 +57,12 @@ def routes() -> dict[str, str]:
 
 
 ROUTES = routes()
-SMALL = {backend: Foreign(backend, "small", "small", ("PER",), "it", "1.0") for backend in FOREIGN}
+SMALL = {backend: ExternalModel(backend, "small", "small", ("PER",), "it", "1.0") for backend in EXTERNAL}
 
 
 @dataclass
 class World:
-    """Two projects with one of everything; `people` by persona."""
+    """Two projects with one object of every kind; `people` by persona."""
 
     ours: Project
     theirs: Project
@@ -70,12 +70,12 @@ class World:
     objects: dict[str, dict[str, int]] = field(default_factory=dict)  # project slug -> kind -> id
 
 
-def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
-    """One of everything in a project; ids by kind."""
-    note = make_note(project, readers=[reader])
+def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
+    """Create one object of every kind in a project. Return the ids by kind."""
+    note = make_note(project, annotators=[annotator])
     make_author(project, kind="gold", name="gold")
-    reading = make_set(note, reader, [(0, 11, "PATIENT")], submitted=True)
-    open_note = make_note(project, readers=[reader])
+    annotation_set = make_set(note, annotator, [(0, 11, "PATIENT")], submitted=True)
+    open_note = make_note(project, annotators=[annotator])
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("a.txt", "Anna Bianchi")
@@ -85,7 +85,7 @@ def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
         take_duplicates=False, actor=manager,
     )  # fmt: skip
     run_author = make_author(project, kind="run", name="rules-1")
-    proposals = make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
+    suggestions = make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
     run = Run.objects.create(project=project, author=run_author, backend="rules", created_by=manager)
     job = Job.objects.create(project=project, kind="gold", key=f"matrix-{project.pk}", created_by=manager)
     counting = Job.objects.create(project=project, kind="agreement", key=f"matrix-{project.pk}-agreement")
@@ -98,7 +98,7 @@ def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
         project=project, name="crf-1", backend="crf", state=TrainedModel.State.READY, stored_file=weights
     )
     rule = {"kind": "threshold", "runs": [run_author.pk], "least": 0.0}
-    # Numbers differ between projects, as ids do.
+    # Version numbers differ between the projects, as ids do.
     number = 1 + GoldVersion.objects.count()
     version = GoldVersion.objects.create(
         project=project, number=number, content_hash="0" * 64, note_count=0, span_count=0, created_by=manager
@@ -112,9 +112,9 @@ def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
         "calibration": calibration.pk,
         "judging": judging.pk,
         "open_note": open_note.pk,
-        "reading": reading.pk,
+        "annotation_set": annotation_set.pk,
         "run": run.pk,
-        "proposal": proposals.spans.get().pk,
+        "suggestion": suggestions.spans.get().pk,
         "run_author": run_author.pk,
         "model": model.pk,
         "import": staged.pk,
@@ -122,16 +122,16 @@ def fill(project: Project, manager: User, reader: User) -> dict[str, int]:
         "agreement_job": counting.pk,
         "file": stored.pk,
         "label": label_of(project, "CITY").pk,
-        "member": Membership.objects.get(project=project, user=reader).pk,
-        "membership": Membership.objects.get(project=project, user=reader).pk,
-        "author": reading.author_id,
+        "member": Membership.objects.get(project=project, user=annotator).pk,
+        "membership": Membership.objects.get(project=project, user=annotator).pk,
+        "author": annotation_set.author_id,
         "version": version.number,
-        "string": ProposedString.objects.get(author=run_author).pk,
+        "string": SuggestedString.objects.get(author=run_author).pk,
         "bulk": str(BulkAct.objects.create(project=project, user=manager, act="accept", rule=rule).pk),
-        "search": str(Search.objects.create(project=project, user=reader, text="Rossi").pk),
+        "search": str(Search.objects.create(project=project, user=annotator, text="Rossi").pk),
         "project": project.pk,
         "labelset": project.label_set.pk,
-        "user": reader.pk,
+        "user": annotator.pk,
         "accessattempt": AccessAttempt.objects.create(username=f"a{note.pk}", failures_since_start=1).pk,
         "accesslog": AccessLog.objects.create(username=f"a{note.pk}").pk,
         "accessfailurelog": AccessFailureLog.objects.create(username=f"a{note.pk}").pk,
@@ -150,16 +150,16 @@ def build_world() -> World:
     return built
 
 
-REVIEWED = {"review", "review_decide", "review_state", "review_close", "review_reopen"}
+REVIEWED = {"review", "review_decide", "review_state", "review_finish", "review_reopen"}
 TALK = {"talk", "comments", "flag"}
 PLACED = {"disagreement_cause", "disagreement_talk", "outcome"}
-ADJUDICATED = {f"adjudicate{act}" for act in ("", "_decide", "_cause", "_state", "_close", "_reopen")} | PLACED
+ADJUDICATED = {f"adjudicate{act}" for act in ("", "_decide", "_cause", "_state", "_finish", "_reopen")} | PLACED
 KINDS = {
     "note": {"note", "note_gold", "note_gold_withdraw", "annotate", "note_data", "spans", "reopen"}
     | TALK
     | REVIEWED
     | ADJUDICATED,
-    "open_note": {"changes", "submit"},
+    "open_note": {"changes", "start_annotations", "submit"},
     "import": {"import_preview", "import_report", "job_start_import", "job_of_import"},
     "label": {"label_edit", "label_merge"},
     "member": {"member_role", "member_remove", "member_link"},
@@ -170,9 +170,9 @@ KINDS = {
     "string": {"review_string"},
     "model": {"model", "model_rename", "model_retire", "model_enough", "model_file"},
     "calibration": {"calibration", "calibration_withdraw"},
-    "judging": {"judging", "judging_places", "judging_again"},
+    "judging": {"judging", "judging_entities", "judging_again"},
     "file": {"file_download"},
-    "version": {"gold_version", "gold_changes", "gold_split", "score", "score_places"},
+    "version": {"gold_version", "gold_changes", "gold_split", "score", "score_errors"},
 }
 SPECIAL = {
     "script_words": "words/en/present.js",
@@ -189,7 +189,7 @@ def kind_of(name: str) -> str:
 
 
 def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -> str:
-    """The address of a route in project `slug`, naming the object of project `objects`."""
+    """Return the URL of a route in project `slug`, with the object of project `objects`."""
     ids = world.objects[objects]
     if name in SPECIAL:
         return "/" + SPECIAL[name].format(**ids)
@@ -211,12 +211,12 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
 
 
 def form_of(name: str, world: World, objects: str = "ours") -> dict:
-    """What is sent with a POST: enough to do the thing where it is allowed."""
+    """Return the data of a POST that succeeds if it is allowed."""
     ids = world.objects[objects]
     return {
         "project_new": {"name": "A new one", "label_set": "meddocan"},
         "assign_notes": {
-            "reader": world.people["annotator"].pk,
+            "annotator": world.people["annotator"].pk,
             "names": Document.objects.get(pk=ids["open_note"]).name,
         },
         "guidelines_edit": {"text": "# Names", "seen_version": 0},
@@ -228,7 +228,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "comments": {"act": "add", "text": "A word."},
         "flag": {"act": "raise", "reason": "unsure"},
         "search": {"text": "Rossi"},
-        "note_gold": {"set": ids["reading"], "version": 0},
+        "note_gold": {"set": ids["annotation_set"], "version": 0},
         "run_start": {"backend": "rules"},
         "calibration_start": {"author": ids["run_author"], "gold": ids["version"]},
         "model_train": {"gold": ids["version"]},
@@ -246,7 +246,7 @@ def ask(client: Client, method: str, name: str, world: World, slug: str = "ours"
 def answer_of(
     client: Client, method: str, name: str, world: World, slug: str = "ours", objects: str = "ours"
 ) -> HttpResponse:
-    """The answer to a GET, or to a POST that does the thing where it is allowed."""
+    """Return the response to a GET, or to a POST that succeeds if it is allowed."""
     url = url_of(name, world, slug, objects)
     if method == "GET":
         return client.get(url)
@@ -258,16 +258,16 @@ def answer_of(
         }  # fmt: skip
         return client.post(url, change, content_type="application/json")
     if name in ("adjudicate_decide", "adjudicate_cause"):
-        place = {"start": 0, "end": 11, "kind": "AB"}
+        location = {"start": 0, "end": 11, "kind": "AB"}
         act = {
             "change_id": "6f0c6d5e-0000-4000-8000-000000000003", "act": "nothing", "seen": [[0, 11, "key"]],
             "person": int(client.session.get("_auth_user_id", 0)),
         }  # fmt: skip
-        return client.post(url, act | place, content_type="application/json")
+        return client.post(url, act | location, content_type="application/json")
     if name == "review_decide":
         decision = {
             "change_id": "6f0c6d5e-0000-4000-8000-000000000002", "act": "accept", "seen": ["open"],
-            "proposal": world.objects[objects]["proposal"], "person": int(client.session.get("_auth_user_id", 0)),
+            "suggestion": world.objects[objects]["suggestion"], "person": int(client.session.get("_auth_user_id", 0)),
         }  # fmt: skip
         return client.post(url, decision, content_type="application/json")
     return client.post(url, form_of(name, world, objects))

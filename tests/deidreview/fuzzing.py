@@ -1,4 +1,4 @@
-"""Hostile input for every URL: the forms that the pages offer, the JSON that the scripts send, and what spoils them."""
+"""Malformed input for every URL: the forms of the pages, the JSON of the scripts, and values that break them."""
 
 import json
 import random
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import Resolver404, resolve
 
@@ -18,44 +18,48 @@ from tests.deidreview.access_table import TABLE
 from tests.deidreview.access_world import ROUTES, World, form_of, url_of
 
 HUGE = "9" * 5_000
-LONG = "Größe " * 17_000
-DEEP = "[" * 100_000
-# Of the words below, so many for each value, besides those that each meets.
+# A long value with few escapes, which are slow to parse, and with more bytes than characters.
+LONG = "Größe " + "word " * 20_000
+DEEP = "[" * 5_000
+# How many of the values below are tried for each field, besides those that every field gets.
 SOME = 3
 BIDI = "a\u202eb\u2066c\u200f"
-# What is sent in place of a form's or an address's value.
+# Values for a field of a form or a part of a URL.
 ALWAYS = (HUGE, str(2**31), str(2**63 - 1))
 WORDS = (
     "", "-1", "1e400", "nan", "²", "٣", str(2**63),
     "a\0b", BIDI + "😀\r\nx: y", LONG, DEEP, '[1, null, ["x"], "\\ud800.txt"]', "<b>%s{0}'; --",
 )  # fmt: skip
-# What is sent in place of a JSON value; as it is written.
+# Values in place of a JSON value, as JSON source.
 ALWAYS_VALUES = ("null", str(2**31), str(2**63 - 1), "[]", HUGE)
 VALUES = (
     "true", "-1", "1.5", "1e999", "NaN", "-Infinity", str(2**63), '""', '"1"', '"\\ud800"',
     '"a\\u0000b"', '"\U0001f600"', json.dumps(BIDI), json.dumps(LONG), "{}", "[[[1]]]", '{"a": {"b": []}}',
     "[0, 1, 2]", "[0, 11, 1e999]", '[["a", "b", "c"]]', "[" * 3_000 + "]" * 3_000,
 )  # fmt: skip
-# Whole bodies that are no JSON object, or not only one.
+# Bodies that are not a JSON object, or not a valid one.
 BODIES = (
-    "", "{", "[]", "1", '"x"', "null", HUGE, DEEP, '{"a":' * 50_000, '{"person": 1, "person": 2}', "\ufeff{}",
+    "", "{", "[]", "1", '"x"', "null", HUGE, "[" * 100_000, '{"a":' * 50_000, '{"person": 1, "person": 2}', "\ufeff{}",
     '{"\\ud800": 1}', '{"a\\u0000": 1}',
 )  # fmt: skip
 
 
 class Forms(HTMLParser):
-    """The forms of a page: method, address, fields with what stands in them."""
+    """The forms of a page: method, path, fields with their values."""
 
     def __init__(self, page: str, here: str) -> None:
         super().__init__()
         self.here: str = here
         self.forms: list[dict[str, Any]] = []
+        self.links: list[str] = []
         self._form: dict[str, Any] | None = None
         self._select = ""
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         about = {name: value or "" for name, value in attrs}
+        if tag == "a" and about.get("href"):
+            self.links.append(about["href"])
         if tag == "form":
             action = urlsplit(about.get("action") or self.here)
             method = about.get("method", "get").upper()
@@ -88,7 +92,7 @@ class Forms(HTMLParser):
 
 
 def _names() -> set[str]:
-    """Every name that a view takes from a query, by its source."""
+    """Find every parameter that a view reads from a query in the source code."""
     sources = [
         file.read_text()
         for folder in ("annotations", "models_runtime")
@@ -99,40 +103,66 @@ def _names() -> set[str]:
 
 
 NAMES = _names()
+# Parameters of Django's admin that the links and forms of its pages don't name: of lists, of forms, of the search for a
+# related row; also lookups that are forbidden.
+LIST_NAMES = ("q", "o", "p", "e", "all", "id", "id__in", "pk", "password__startswith", "x__y", "_facets")
+FORM_NAMES = (
+    "_popup",
+    "_to_field",
+    "_changelist_filters",
+    "_source_model",
+    "app_label",
+    "model_name",
+    "field_name",
+    "term",
+)
 
 
 @dataclass
 class Offered:
-    """What the pages offer: fields by route and method."""
+    """Fields of the pages' forms by route and method, and parameters of the pages' links by route."""
 
     fields: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    names: dict[str, set[str]] = field(default_factory=dict)
 
-
-def offered(client: Client, world: World) -> Offered:
-    """By opening every page as `client`."""
-    found = Offered()
-    by_route = {resolve(path).route: name for name, path in _paths(world)}
-    for name, path in _paths(world):
-        response = undone(client, "GET", path)
-        if response.status_code != 200 or not response["Content-Type"].startswith("text/html"):
-            continue
-        page = Forms(response.content.decode(), path)
-        for form in page.forms:
-            try:
-                route = by_route.get(resolve(form["path"]).route, name)
-            except Resolver404:
+    def add(self, client: Client, world: World, names: list[str]) -> None:
+        """Open the pages of the routes `names` as `client`, and collect their forms and links."""
+        by_route = {resolve(url_of(name, world)).route: name for name in TABLE}
+        for name in names:
+            path = url_of(name, world)
+            response = undone(client, "GET", path)
+            if response.status_code != 200 or not response["Content-Type"].startswith("text/html"):
                 continue
-            found.fields.setdefault((route, form["method"]), {}).update(form["fields"])
+            page = Forms(response.content.decode(), path)
+            for form in page.forms:
+                if route := _route_of(form["path"], by_route, name):
+                    self.fields.setdefault((route, form["method"]), {}).update(form["fields"])
+            for link in page.links:
+                there = urlsplit(link)
+                if there.query and (route := _route_of(there.path or path, by_route, name)):
+                    self.names.setdefault(route, set()).update(one for one, _ in parse_qsl(there.query))
+
+
+def _route_of(path: str, by_route: dict[str, str], here: str) -> str:
+    try:
+        return by_route.get(resolve(path).route, here)
+    except Resolver404:
+        return ""
+
+
+def offered(manager: Client, administrator: Client, world: World) -> Offered:
+    """Collect the pages of a manager and the admin pages of an administrator."""
+    found = Offered()
+    found.add(manager, world, [name for name in TABLE if not of_admin(name)])
+    found.add(administrator, world, [name for name in TABLE if of_admin(name)])
     for name in TABLE:
         if form_of(name, world):
             found.fields.setdefault((name, "POST"), {}).update({k: str(v) for k, v in form_of(name, world).items()})
     return found
 
 
-def _paths(world: World) -> Iterator[tuple[str, str]]:
-    for name in TABLE:
-        if name != "account_logout":
-            yield name, url_of(name, world)
+def of_admin(name: str) -> bool:
+    return name.startswith("admin")
 
 
 class Undo(Exception):
@@ -140,27 +170,38 @@ class Undo(Exception):
 
 
 def undone(client: Client, method: str, path: str, **sent: Any) -> Any:
-    """The answer, read to its end, with everything that the request wrote taken back."""
+    """Return the complete response, and undo everything that the request wrote, including cookies.
+
+    Deferred constraints are checked before; a violation raises here.
+    """
+    before = client.cookies.copy()
     try:
         with transaction.atomic():
             response = client.generic(method, path, **sent)
             if response.streaming:
                 b"".join(response)
+            if method == "POST" and response.status_code < 400:
+                connection.check_constraints()
             raise Undo
     except Undo:
         return response
+    finally:
+        client.cookies = before
 
 
 def words_for(*what: str) -> list[str]:
-    """Those that every value meets, and some of the others: always the same ones for the same value."""
+    """Return the values that every field gets, and some of the others, always the same for the same field."""
     return [*ALWAYS, *random.Random("/".join(what)).sample(WORDS, SOME)]
 
 
 def form_cases(found: Offered, name: str) -> Iterator[str]:
-    """Bodies of a form, each with one field spoiled, and some with all of them, with a field twice, or with none."""
+    """Yield bodies of a form: one malformed field each, all fields malformed, a duplicate field, no field."""
     fields = found.fields.get((name, "POST"), {})
     for key in fields:
         for word in words_for(name, key):
+            yield urlencode({**fields, key: word})
+    for key in FORM_NAMES[:4] if fields and of_admin(name) else ():
+        for word in ("", *words_for(name, key)):
             yield urlencode({**fields, key: word})
     for key in list(fields)[:1]:
         yield urlencode([*fields.items(), (key, "1"), (key, fields[key])])
@@ -169,15 +210,27 @@ def form_cases(found: Offered, name: str) -> Iterator[str]:
     yield ""
 
 
-def queries(name: str) -> Iterator[str]:
-    """Queries of a route in which every name that an address may have is spoiled alike."""
+def queries(found: Offered, name: str) -> Iterator[str]:
+    """Yield queries of a route with the same malformed value for every parameter.
+
+    A list of the admin stops at the first malformed parameter, so there each gets its own query.
+    """
+    names = sorted(found.names.get(name, set()) | set(found.fields.get((name, "GET"), {})))
+    if of_admin(name):
+        names = sorted({*names, *FORM_NAMES})
+    else:
+        names = sorted({*names, *NAMES})
     for word in words_for(name):
-        # An address has its limits on a real server.
-        yield urlencode(dict.fromkeys(sorted(NAMES), word[:6_000]))
+        # A real server limits the length of a URL, including escapes.
+        yield urlencode(dict.fromkeys(names, word if word.isdigit() else word[:200]))
+    if name.endswith("_changelist"):
+        for one in sorted({*names, *LIST_NAMES} - set(FORM_NAMES)):
+            for word in words_for(name, one):
+                yield urlencode({one: word[:6_000]})
     yield "page=1&page=2&run=a&run=b&a=1&a=1&gold=%FF&%ED%A0%80"
 
 
-# What stands for a number, a word, a path of an address.
+# Malformed values by the converter of a URL's part.
 PARTS = {
     "int": (str(2**31), str(2**63 - 1), str(2**63), HUGE),
     "str": ("%00", "%ED%A0%80", "x" * 5_000, "..%2F..%E2%80%AE"),
@@ -187,7 +240,7 @@ PARTS = {
 
 
 def spoiled_paths(name: str, world: World) -> Iterator[str]:
-    """Addresses of a route, each with one part spoiled."""
+    """Yield URLs of a route with one malformed part each."""
     there = url_of(name, world).split("/")
     wanted = ("/" + ROUTES[name]).split("/")
     for at, part in enumerate(wanted):
@@ -199,23 +252,24 @@ def spoiled_paths(name: str, world: World) -> Iterator[str]:
 
 
 def json_objects(world: World, person: int) -> dict[str, list[dict[str, Any]]]:
-    """What the scripts post, by route; good enough to be done."""
+    """Return valid JSON objects of the scripts by route."""
     ids = world.objects["ours"]
     one = "6f0c6d5e-0000-4000-8000-000000000001"
-    place = {"start": 13, "end": 15, "label": ids["label"], "quote": "54"}
+    span = {"start": 13, "end": 15, "label": ids["label"], "quote": "54"}
     seen = [0, 11, ids["label"]]
     change = {"change_id": one, "version": 0, "person": person}
-    decision = {"change_id": one, "seen": ["open"], "proposal": ids["proposal"], "person": person}
+    decision = {"change_id": one, "seen": ["open"], "suggestion": ids["suggestion"], "person": person}
     act = {"change_id": one, "seen": [[0, 11, "key"]], "start": 0, "end": 11, "person": person}
     talk = {"change_id": one, "person": person}
     return {
         "changes": [
-            change | place | {"kind": "create"},
-            change | {"kind": "create_many", "spans": [place]},
+            change | span | {"kind": "create"},
+            change | {"kind": "create_many", "spans": [span]},
             change | {"kind": "resize", "span": 1, "seen": seen, "start": 0, "end": 2, "quote": "Ma"},
             change | {"kind": "relabel", "span": 1, "seen": seen, "label": ids["label"]},
             change | {"kind": "undo"},
         ],
+        "start_annotations": [{"person": person}],
         "submit": [{"version": 0, "person": person}],
         "reopen": [{"person": person}],
         "comments": [
@@ -229,23 +283,23 @@ def json_objects(world: World, person: int) -> dict[str, list[dict[str, Any]]]:
         ],
         "review_decide": [
             decision | {"act": "accept"},
-            decision | {"act": "correct"} | place,
-            {"change_id": one, "act": "add", "person": person, "seen": []} | place,
+            decision | {"act": "correct"} | span,
+            {"change_id": one, "act": "add", "person": person, "seen": []} | span,
             {"change_id": one, "act": "undo", "person": person, "event": 1},
         ],
-        "review_close": [{"rest": [ids["proposal"]], "stage": "first", "person": person}],
+        "review_finish": [{"rest": [ids["suggestion"]], "stage": "first", "person": person}],
         "adjudicate_decide": [
             act | {"act": "nothing"},
             act | {"act": "own", "label": ids["label"], "quote": "Mario Rossi"},
-            act | {"act": "annotator", "reader": ids["author"]},
+            act | {"act": "annotator", "annotator": ids["author"]},
         ],
         "adjudicate_cause": [{"start": 0, "end": 11, "kind": "AB", "person": person}],
-        "adjudicate_close": [{"person": person}],
+        "adjudicate_finish": [{"person": person}],
     }
 
 
 def json_cases(objects: list[dict[str, Any]]) -> Iterator[str]:
-    """Bodies, each with one value spoiled or missing."""
+    """Yield bodies with one malformed or missing value each."""
     for number, good in enumerate(objects):
         yield json.dumps(good)
         for key in good:

@@ -1,6 +1,7 @@
-"""The access matrix's world with words and places in it that are found nowhere else, and every address it has.
+"""The access matrix's world with unique words and offsets in it, and all its URLs.
 
-Used by test_secrets.py. Each token says what it tells: whose spans, whose words, who somebody is, what is hidden.
+Used by test_secrets.py. Each unique token reveals one secret: whose spans, whose words, a person's name, or a
+hidden suggestion.
 """
 
 import io
@@ -16,8 +17,11 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from annotations.core import hiding
 from annotations.core.progress import silent
-from annotations.domain.splits import Side
+from annotations.core.suggested_strings import add_strings, tally_of
+from annotations.domain.splits import Split
+from annotations.domain.strings import string_key
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.sets import set_specs
 from annotations.models import (
@@ -36,22 +40,24 @@ from annotations.models import (
     Role,
     Span,
     StoredFile,
+    SuggestedString,
 )
+from annotations.review.selectors.planted import aliases
 from annotations.transfer.services.exporting import run_export
 from models_runtime.models import Judging
 from tests.deidreview.access_world import ROUTES, World, build_world, kind_of, url_of
 from tests.factories import make_author, make_member, make_note
 
 TEXT = "".join(f"Line {n:04} of the note.\n" for n in range(280))
-# Offsets and ids that no page shows for another reason, such as where a line begins.
+# Unique offsets and ids: no page shows them for another reason, such as the start of a line.
 OURS = ("annotations", "models_runtime")
 SPANS = {"zqbenno": (4211, 77_000_021), "zqcarla": (4513, 77_000_031), "outcome": (4823, 77_000_041)}
 NAMES = {"zqanna", "zqbenno", "zqcarla", "zqfinn"}
 BENNO = {"4211", "77000021", "zqsaidofbenno", "zqflagofbenno"}
 CARLA = {"4513", "77000031"}
 OUTCOME = {"4823", "77000041", "zqverdict", "5101"}
-LEAK, PROPOSALS = 6133, {88_000_011: 6029, 88_000_012: 6133, 88_000_013: 6217}
-HIDDEN = {str(LEAK), *map(str, PROPOSALS)}
+LEAK, SUGGESTIONS = 6133, {88_000_011: 6029, 88_000_012: 6133, 88_000_013: 6217}
+HIDDEN = {str(LEAK), *map(str, SUGGESTIONS)}
 
 
 def token_pattern(tokens: set[str]) -> re.Pattern[str]:
@@ -60,7 +66,7 @@ def token_pattern(tokens: set[str]) -> re.Pattern[str]:
 
 @contextmanager
 def large_ids() -> Iterator[None]:
-    """PostgreSQL counts on through all tests: meanwhile no id may equal an offset that is looked for."""
+    """Raise PostgreSQL's sequences, which continue through all tests, so that no id equals a unique offset."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -81,7 +87,7 @@ def large_ids() -> Iterator[None]:
 
 
 def build_secrets() -> World:
-    """Anna's reading is a draft, Benno's and Carla's are submitted and adjudicated; a leak is planted in a note."""
+    """Anna has a draft, Benno's and Carla's sets are submitted and adjudicated; a leak is planted in a note."""
     world = build_world()
     project, people = world.ours, world.people
     anna = people["annotator"]
@@ -91,65 +97,89 @@ def build_secrets() -> World:
     people |= {name: make_member(project, Role.ANNOTATOR, name) for name in ("zqbenno", "zqcarla", "zqfinn")}
     people |= {"reviewing": make_member(project, Role.REVIEWER, "reviewing")}
     Membership.objects.filter(user=people["zqfinn"]).update(read_others_until="2099-01-01T00:00Z")
-    readers = [people[name] for name in ("annotator", "zqbenno", "zqcarla", "zqfinn")]
-    note = make_note(project, TEXT, "case-1", readers=readers)
-    sets = {name: _reading(note, make_author(project, people[name]), *SPANS[name]) for name in ("zqbenno", "zqcarla")}
+    annotators = [people[name] for name in ("annotator", "zqbenno", "zqcarla", "zqfinn")]
+    note = make_note(project, TEXT, "case-1", annotators=annotators)
+    sets = {
+        name: _annotation_set(note, make_author(project, people[name]), *SPANS[name]) for name in ("zqbenno", "zqcarla")
+    }
     Assignment.objects.filter(document=note, user__in=[people["zqbenno"], people["zqcarla"]]).update(state="done")
     sets["anna"] = AnnotationSet.objects.create(document=note, author=Author.objects.get(user=anna), version=1)
     adjudicated = make_author(project, kind=Author.Kind.ADJUDICATED, name="adjudicated")
-    sets["outcome"] = _reading(note, adjudicated, *SPANS["outcome"])
+    sets["outcome"] = _annotation_set(note, adjudicated, *SPANS["outcome"])
     _talk(world, note)
     golden = make_note(project, TEXT, "case-2")
-    make_gold(
-        document=golden, annotation_set=_reading(golden, make_author(project, people["zqbenno"]), 901, 77_000_051),
-        actor=people["manager"],
-    )  # fmt: skip
-    # Reviewed as a run's proposals too: whose reading the gold came from is beside them.
-    _reading(golden, make_author(project, kind=Author.Kind.RUN, name="rules-1"), 901, 77_000_061)
+    benno = _annotation_set(golden, make_author(project, people["zqbenno"]), 901, 77_000_051)
+    make_gold(document=golden, annotation_set=benno, actor=people["manager"])
+    # The note also has a run's suggestions: review shows beside them from whose annotations the gold came.
+    _annotation_set(golden, make_author(project, kind=Author.Kind.RUN, name="rules-1"), 901, 77_000_061)
     world.objects["ours"] |= {"case": note.pk, "golden": golden.pk} | _leak(world)
     freeze(project=project, actor=people["manager"])
     _work(world)
     return world
 
 
-def _reading(note: Document, author: Author, start: int, pk: int) -> AnnotationSet:
-    reading = AnnotationSet.objects.create(
+def _annotation_set(note: Document, author: Author, start: int, pk: int) -> AnnotationSet:
+    annotation_set = AnnotationSet.objects.create(
         document=note, author=author, state=AnnotationSet.State.SUBMITTED, submitted_at="2026-01-01T00:00Z"
     )
     label = Label.objects.get(label_set__project=note.project, name="CITY")
-    Span.objects.create(pk=pk, annotation_set=reading, start=start, end=start + 6, label=label)
-    return reading
+    Span.objects.create(pk=pk, annotation_set=annotation_set, start=start, end=start + 6, label=label)
+    return annotation_set
 
 
 def _talk(world: World, note: Document) -> None:
     benno, reviewer = world.people["zqbenno"], world.people["reviewer"]
     about = {"document": note, "start": 4211, "end": 4217}
-    Comment.objects.create(author=benno, reader=benno, text="zqsaidofbenno", span_id=77_000_021, **about)
+    Comment.objects.create(author=benno, annotator=benno, text="zqsaidofbenno", span_id=77_000_021, **about)
     Comment.objects.create(author=reviewer, document=note, start=5101, end=5107, text="zqverdict")
     Flag.objects.create(document=note, user=benno, reason=Flag.Reason.OTHER, text="zqflagofbenno")
 
 
 def _leak(world: World) -> dict[str, int]:
-    """A run of a note whose second proposal is hidden; the first is gold already."""
+    """Create a run whose second suggestion on a note is hidden, and the first is gold already."""
     project = world.ours
     note = make_note(project, TEXT, "case-3")
     run = make_author(project, kind=Author.Kind.RUN, name="leaky")
-    reading = AnnotationSet.objects.create(document=note, author=run, state=AnnotationSet.State.SUBMITTED)
+    annotation_set = AnnotationSet.objects.create(document=note, author=run, state=AnnotationSet.State.SUBMITTED)
     label = Label.objects.get(label_set__project=project, name="CITY")
-    for pk, start in PROPOSALS.items():
-        Span.objects.create(pk=pk, annotation_set=reading, start=start, end=start + 6, label=label)
+    for pk, start in SUGGESTIONS.items():
+        Span.objects.create(pk=pk, annotation_set=annotation_set, start=start, end=start + 6, label=label)
     gold = AnnotationSet.objects.create(
         document=note, author=Author.objects.get(project=project, kind=Author.Kind.GOLD),
         state=AnnotationSet.State.SUBMITTED, blind=False,
     )  # fmt: skip
     Span.objects.create(annotation_set=gold, start=6029, end=6035, label=label, provenance={"from": "run:leaky"})
     review = Review.objects.create(document=note, author=run, planted_share=20)
-    PlantedLeak.objects.create(review=review, proposal_id=88_000_012, known="words")
+    PlantedLeak.objects.create(review=review, suggestion_id=88_000_012, known="words")
     return {"leaky": run.pk, "leaky_note": note.pk, "leaky_review": review.pk}
 
 
+def draw_anew(world: World) -> dict[str, int]:
+    """Draw the leak again as if the run were stored now: another run agrees, and the strings of both are counted.
+
+    Return the ids of the run's suggestions by their aliases on pages.
+    """
+    project, ours = world.ours, world.objects["ours"]
+    Review.objects.filter(pk=ours["leaky_review"]).delete()
+    other = make_author(project, kind=Author.Kind.RUN, name="agreeing")
+    annotation_set = AnnotationSet.objects.create(
+        document_id=ours["leaky_note"], author=other, state=AnnotationSet.State.SUBMITTED
+    )
+    spans = Span.objects.filter(annotation_set__author=ours["leaky"])
+    for span in spans:
+        span.string_key = string_key(TEXT[span.start : span.end])
+        span.save()
+        Span.objects.create(
+            annotation_set=annotation_set, start=span.start, end=span.end, label=span.label, string_key=span.string_key
+        )
+    add_strings(tally_of(Span.objects.filter(annotation_set__author__in=[ours["leaky"], other.pk])))
+    Project.objects.filter(pk=project.pk).update(planted_share=20)
+    hiding.stored(Author.objects.get(pk=ours["leaky"]), [ours["leaky_note"]])
+    return {str(aliases(project).of(span.pk)): span.pk for span in spans}
+
+
 def _work(world: World) -> None:
-    """Finished work on everybody's readings: jobs, judgings, and a file of every annotation set in every form."""
+    """Create finished work on all annotation sets: jobs, judgings, and an export of each."""
     project, manager = world.ours, world.people["manager"]
     authors = {author.name: author.pk for author in Author.objects.filter(project=project)}
     version = project.gold_versions.order_by("-number").first()
@@ -168,7 +198,7 @@ def _work(world: World) -> None:
 
 
 def with_notes(project: Project) -> list[str]:
-    """The annotation sets that an export has something to take from."""
+    """Return the annotation sets for which an export is not empty."""
     empty = [f"gold:{number}" for number in project.gold_versions.filter(note_count=0).values_list("number", flat=True)]
     drafts = Author.objects.filter(project=project).exclude(annotation_sets__state=AnnotationSet.State.SUBMITTED)
     empty += [f"{author.kind}:{author.name}" for author in drafts]
@@ -180,11 +210,11 @@ def exported(project: Project, spec: str, actor: int, format: str = "brat") -> i
     return told["file_id"]
 
 
-# ── Addresses ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── URLs ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def variants(name: str, world: World) -> Iterator[dict[str, int]]:
-    """For a route the objects that it may name: all of them, whether this person's pages lead there or not."""
+    """Yield all objects that a route may name, whether or not this person's pages link to them."""
     ids, project = world.objects["ours"], world.ours
     kind = kind_of(name)
     every = {
@@ -204,7 +234,7 @@ def variants(name: str, world: World) -> Iterator[dict[str, int]]:
 
 
 def urls(world: World) -> list[str]:
-    """Addresses that a person could type: every page of every object, and every choice among readings."""
+    """Return the URLs that a person could type: every page of every object, and every choice of annotation sets."""
     slug, project = world.ours.slug, world.ours
     found = []
     for name in ROUTES:
@@ -220,15 +250,15 @@ def urls(world: World) -> list[str]:
         for other in authors:
             query = f"?gold={version}&a={authors[0]}&a={other}"
             found += [reverse("runs_compare", args=[slug]) + query]
-            found += [
-                f"{reverse('compare_places', args=[slug])}{query}&kind={kind}" for kind in ("missed", "untouched")
-            ]
+            found += [f"{reverse('compare_spans', args=[slug])}{query}&kind={kind}" for kind in ("missed", "untouched")]
         found += [reverse("gold_version", args=[slug, version])] if version else []
-        found += [f"{reverse(name, args=[slug, version, pk])}" for pk in authors for name in ("score", "score_places")]
-    found += [f"{reverse('disagreements', args=[slug])}?readings=all&pair={authors[0]}-{pk}" for pk in authors]
+        found += [f"{reverse(name, args=[slug, version, pk])}" for pk in authors for name in ("score", "score_errors")]
+    found += [f"{reverse('disagreements', args=[slug])}?annotation_sets=all&pair={authors[0]}-{pk}" for pk in authors]
     found += [f"{reverse('agreement', args=[slug])}?unit={unit}" for unit in ("token", "character", "entity")]
     found += [reverse("decisions_export", args=[slug, "jsonl"]), f"{reverse('scores', args=[slug])}?gold=current"]
-    found += [f"{reverse('export', args=[slug])}?split={side}" for side in Side]
+    found += [f"{reverse('export', args=[slug])}?split={split}" for split in Split]
+    strings = SuggestedString.objects.filter(author__project=project).values_list("pk", flat=True)
+    found += [reverse("review_string", args=[slug, pk]) for pk in strings]
     return list(dict.fromkeys(found))
 
 
@@ -236,7 +266,7 @@ _LINK = re.compile(r"""(?:href|action|hx-get|src)=["']([^"'#]+)|"(/projects/[^"]
 
 
 def links(answer: HttpResponse) -> list[str]:
-    """Where a page leads, within its project."""
+    """Return the links of a page within its project."""
     if answer.streaming:
         return []
     found = [unescape(one or other) for one, other in _LINK.findall(answer.content.decode(errors="replace"))]
@@ -245,11 +275,11 @@ def links(answer: HttpResponse) -> list[str]:
     return [one for one in full if one.startswith("/projects/ours/")]
 
 
-# ── Answers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Responses ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def said(answer: HttpResponse) -> str:
-    """All that an answer says: its headers, cookies, and its body; of a zip the names and all files in it."""
+def content_of(answer: HttpResponse) -> str:
+    """Return everything in a response: headers, cookies and body; for a zip all names and files in it."""
     content = b"".join(answer.streaming_content) if answer.streaming else answer.content
     head = f"{dict(answer.headers)} {answer.cookies.output()}"
     return head + (unpacked(content) if content[:2] == b"PK" else content.decode(errors="replace"))

@@ -1,4 +1,4 @@
-"""Who may do what, for every URL there is: one table, walked with one client per persona.
+"""Who may do what, for every URL: one table, tested with one client per persona.
 
 A URL that is not in the table fails the test, and so does a row without a URL.
 """
@@ -10,7 +10,7 @@ import pytest
 from django.db import transaction
 
 from annotations.models import Membership
-from models_runtime.core import foreign
+from models_runtime.core import external
 from tests.deidreview.access_table import EVERYONE_405, PERSONAS, TABLE
 from tests.deidreview.access_world import KINDS, ROUTES, SMALL, TALK, World, as_persona, ask, build_world, visit
 from tests.factories import make_note
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def models_of_others(monkeypatch):
     for backend, model in SMALL.items():
-        monkeypatch.setitem(foreign.FOUND, backend, lambda model=model: [model])
+        monkeypatch.setitem(external.FOUND, backend, lambda model=model: [model])
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ class Undo(Exception):
 
 
 def undone(act: Callable[[], int]) -> int:
-    """What `act` returns, with everything it wrote taken back."""
+    """Return the result of `act`, and undo everything that it wrote."""
     try:
         with transaction.atomic():
             status = act()
@@ -64,7 +64,7 @@ def test_access(world, name):
 
 
 def refused(world: World, names: set[str], persona: str, **where: str) -> dict[str, dict[str, int]]:
-    """What a persona gets for each route, by method, where the only right answers are 404 and 405."""
+    """Return by route and method every status that is neither 404 nor 405."""
     client = as_persona(world, persona)
     return {
         f"{method} {name}": status
@@ -75,15 +75,15 @@ def refused(world: World, names: set[str], persona: str, **where: str) -> dict[s
     }
 
 
-def test_the_objects_of_another_project_are_not_reached_through_ones_own(world):
-    """A manager who puts another project's id after their own project's name."""
+def test_objects_of_another_project_are_not_reachable_through_ones_own(world):
+    """A manager combines another project's ids with their own project's name."""
     assert refused(world, set().union(*KINDS.values()), "manager", slug="ours", objects="theirs") == {}
 
 
 def test_an_annotator_reaches_only_the_notes_that_are_theirs(world):
     other = make_note(world.ours, "Another note.")
     world.objects["ours"] |= {"note": other.pk, "open_note": other.pk}
-    theirs_to_read = {"annotate", "note_data", "changes", "spans", "submit", "reopen"} | TALK
+    theirs_to_read = {"annotate", "note_data", "changes", "spans", "start_annotations", "submit", "reopen"} | TALK
     assert refused(world, theirs_to_read, "annotator") == {}
 
 

@@ -1,4 +1,4 @@
-"""The admin: accounts, and a look at how projects are set up; never a word of a note."""
+"""The admin: accounts, and a read-only view of projects' settings; never note text."""
 
 import pytest
 from django.contrib import admin
@@ -25,7 +25,7 @@ def test_nothing_else_is_registered():
     assert {model._meta.label for model in admin.site._registry} == SHOWN
 
 
-def test_no_page_shows_a_note(root):
+def test_no_page_shows_note_text(root):
     project = make_project("covid", guidelines="see Mario Rossi")
     note = make_note(project, "Mario Rossi, 54")
     make_set(note, make_member(project), [(0, 11, "PATIENT")])
@@ -38,7 +38,7 @@ def test_no_page_shows_a_note(root):
         assert page.status_code == 200 and b"Mario" not in page.content
 
 
-def test_projects_are_only_looked_at(root):
+def test_projects_are_read_only(root):
     project = make_project("covid")
     for view in ("change", "delete"):
         assert root.post(reverse(f"admin:annotations_project_{view}", args=[project.pk]), {}).status_code == 403
@@ -46,7 +46,7 @@ def test_projects_are_only_looked_at(root):
     assert b"PATIENT" in root.get(reverse("admin:annotations_labelset_change", args=[project.label_set.pk])).content
 
 
-def test_an_account_is_made_and_switched_off_but_not_deleted(root):
+def test_an_account_can_be_created_and_disabled_but_not_deleted(root):
     word = "correct horse battery"
     data = {"username": "grace", "password1": word, "password2": word, "usable_password": "true"}
     assert root.post(reverse("admin:annotations_user_add"), data).status_code == 302

@@ -5,7 +5,7 @@ from deidreview import views
 from tests.factories import make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.deidreview.test_headers")]
-TOLD = [b"What happened", b"What was kept", b"What to do"]
+TOLD = [b"What happened", b"Your data", b"What to do"]
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def browser(db):
 @pytest.mark.parametrize(
     ("url", "status"), [("/malformed", 400), ("/closed", 403), ("/nowhere", 404), ("/broken", 500)]
 )
-def test_says_what_happened_what_was_kept_and_what_to_do(browser, url, status):
+def test_error_pages_say_what_happened_what_was_kept_and_what_to_do(browser, url, status):
     response = browser.get(url)
     assert response.status_code == status
     assert all(words in response.content for words in TOLD)
@@ -48,16 +48,16 @@ def test_strangers_get_the_same_404(client):
 def test_the_500_page_needs_no_database(rf, django_db_blocker):
     with django_db_blocker.block():
         response = views.failed(rf.get("/"))
-    assert response.status_code == 500 and b"Something broke" in response.content
+    assert response.status_code == 500 and b"Server error" in response.content
 
 
-def test_the_500_page_needs_not_even_its_template(rf, settings, monkeypatch):
+def test_the_500_page_does_not_even_need_its_template(rf, settings, monkeypatch):
     monkeypatch.setattr(views, "render_to_string", lambda *args: 1 / 0)
     response = views.failed(rf.get("/"))
-    assert response.status_code == 500 and b"Something broke" in response.content
+    assert response.status_code == 500 and b"Server error" in response.content
 
 
-def test_a_form_without_its_token_says_that_the_page_is_old():
+def test_a_form_without_its_token_says_that_the_page_is_stale():
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(make_user())
     page = strict.post("/accounts/password/change/", {"oldpassword": "x"})
@@ -66,7 +66,7 @@ def test_a_form_without_its_token_says_that_the_page_is_old():
     assert json.status_code == 403 and json.json() == {"error": "stale-page"}
 
 
-def test_too_many_tries_at_the_old_password_get_a_page_of_ours(browser):
+def test_too_many_wrong_old_passwords_get_our_error_page(browser):
     for _ in range(6):
         response = browser.post("/accounts/password/change/", {"oldpassword": "wrong"})
     assert response.status_code == 429 and all(words in response.content for words in TOLD)

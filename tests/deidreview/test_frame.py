@@ -1,4 +1,4 @@
-"""The frame of every page: navigation by role, the place marked, the menu, the skip link."""
+"""The frame of every page: navigation by role, the current tab, the menu, the skip link."""
 
 import re
 
@@ -44,7 +44,7 @@ def test_outside_a_project_there_are_none(client, person):
     assert tabs(page) == [] and "Sign out" in page and 'href="#main"' in page and 'id="main"' in page
 
 
-def test_htmx_is_held_short(client):
+def test_htmx_is_configured_strictly(client):
     page = client.get("/accounts/login/").content.decode()
     for setting in ('"historyCacheSize": 0', '"includeIndicatorStyles": false', '"allowEval": false',
                     '"allowScriptTags": false', '"selfRequestsOnly": true'):  # fmt: skip
@@ -52,7 +52,7 @@ def test_htmx_is_held_short(client):
     assert re.search(r"<body[^>]* hx-headers='{\"X-CSRFToken\": \"\w{64}\"}'", page)
 
 
-def test_help_and_errors_are_tied_to_their_field(client, person):
+def test_help_and_errors_belong_to_their_field(client, person):
     client.force_login(person)
     page = client.post("/accounts/password/change/", {"oldpassword": "x"}).content.decode()
     field = re.search(r'<input[^>]*name="password1"[^>]*>', page)[0]
@@ -60,7 +60,7 @@ def test_help_and_errors_are_tied_to_their_field(client, person):
         assert f'id="{target}"' in page
 
 
-def test_confirming_takes_no_script(rf):
+def test_confirming_needs_no_script(rf):
     html = render_to_string(
         "includes/confirm.html",
         {"button": "Erase", "question": "Erase <4> notes?", "url": "/x", "name": "patient", "value": "7"},
@@ -81,8 +81,8 @@ def test_pagination_keeps_the_filter(rf):
     assert 'href="?state=draft&amp;page=1"' in html and 'href="?state=draft&amp;page=3"' in html
 
 
-def test_polling_is_never_taken_for_a_person():
-    """Whatever asks by a timer says so, or the automatic logoff would never come."""
+def test_polling_does_not_count_as_activity():
+    """Requests of a timer have a header; without it, the automatic logoff would never happen."""
     from pathlib import Path
 
     for file in (Path(__file__).resolve().parents[2] / "templates").rglob("*.html"):

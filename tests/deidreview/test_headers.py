@@ -1,4 +1,4 @@
-"""Every kind of answer carries the same protection: pages, redirects, errors, JSON, files, the admin."""
+"""Every kind of response has the same protection: pages, redirects, errors, JSON, files, the admin."""
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
@@ -83,8 +83,8 @@ def test_content_security_policy(admin, kind, url, status):
     assert "unsafe" not in str(policy) and "http" not in str(policy)
 
 
-def test_a_page_outside_holds_nothing_inline(admin):
-    """What the policy would block: inline scripts, styles and handlers."""
+def test_a_page_without_sign_in_has_nothing_inline(admin):
+    """The policy would block inline scripts, styles and handlers."""
     import re
 
     for url in (
@@ -112,7 +112,7 @@ def test_health_when_the_database_is_down(client, monkeypatch):
     assert response.status_code == 503 and response.json() == {"status": "down"}
 
 
-def test_static_files_carry_the_policy_and_may_be_cached(tmp_path, settings):
+def test_static_files_have_the_policy_and_may_be_cached(tmp_path, settings):
     (tmp_path / "a.css").write_text("a{}")
     settings.STATIC_ROOT = str(tmp_path)
     response = Client().get("/static/a.css")

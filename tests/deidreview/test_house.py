@@ -1,4 +1,4 @@
-"""The house: nobody names what stands above, neither in Python nor in a template nor in a script."""
+"""The order of the features: no feature names a higher one in Python, templates or scripts."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from annotations.core import offers
 from annotations.jobs.registry import JOBS
 
 ROOT = Path(__file__).resolve().parents[2]
-# From the lowest to the highest, as the contracts of import-linter have it (pyproject.toml).
+# From the lowest to the highest, as in the contracts of import-linter (pyproject.toml).
 ANNOTATIONS = [
     *("core", "jobs", "projects", "accounts", "notes", "gold", "transfer", "annotate", "agreement", "adjudicate"),
     *("review", "scores", "ops"),
@@ -21,7 +21,7 @@ ANNOTATIONS = [
 MODELS = ["calibration", "training", "runs", "judging", "comparing", "loop"]
 # Folders of templates, and of scripts, that every feature may use.
 SHARED = ["errors", "includes", "editor", "text"]
-# Where templates and scripts name a template, a script or a page.
+# How templates and scripts name a template, a script or a page.
 TEMPLATE = re.compile(r"""["']([a-z_]+)/[\w/]+\.html["']""")
 IMPORT = re.compile(r"""(?:from|import)\s*\(?\s*["'](\.{1,2}/[\w./-]+)["']""")
 WORDS = re.compile(r"""["']([a-z][a-z_]*)["']""")
@@ -43,7 +43,7 @@ def scripts() -> list[Path]:
 
 
 def feature(path: Path) -> str:
-    """The feature's folder that a file lies in: of a template or a script the first one below its tree."""
+    """Return the feature of a file: the first folder below its tree."""
     for tree in ("templates", "static/js", "annotations", "models_runtime"):
         if path.is_relative_to(ROOT / tree):
             return path.relative_to(ROOT / tree).parts[0]
@@ -51,13 +51,13 @@ def feature(path: Path) -> str:
 
 
 def below(paths: list[Path]) -> list[Path]:
-    """Those of annotations' features and those that everybody shares."""
+    """Return the files of annotations' features and the shared files."""
     return [path for path in paths if feature(path) not in MODELS]
 
 
 @cache
 def pages() -> dict[str, str]:
-    """Which app's views answer each URL name: "annotations.gold", "models_runtime.loop"."""
+    """Return by URL name the app of its view: "annotations.gold", "models_runtime.loop"."""
     found: dict[str, set[str]] = {}
 
     def walk(patterns: list[URLPattern | URLResolver]) -> None:
@@ -92,7 +92,7 @@ def test_the_lists_here_are_the_folders():
 
 
 def test_annotations_names_no_module_and_no_template_of_the_models():
-    # A table's name in the database is no path: jobs were kept there before they moved.
+    # The name of a database table is not a path: jobs were in models_runtime before they moved.
     found = [
         where
         for path in [*python(), *below(templates()), *below(scripts())]
@@ -116,7 +116,7 @@ def test_annotations_names_no_page_of_the_models():
 
 
 def test_annotations_registers_no_page_of_the_models():
-    # Tabs are registered by plain names. Elsewhere a word such as "run" means something else, one with "_" doesn't.
+    # Tabs are registered by plain names. Elsewhere a word such as "run" can mean something else; one with "_" can't.
     forbidden = models_pages()
     found = [
         f"{where}: {name}"
@@ -128,11 +128,11 @@ def test_annotations_registers_no_page_of_the_models():
     assert not found
 
 
-def test_what_is_offered_has_a_place_and_a_template():
-    places = {place for path in templates() for place in OFFERED.findall(path.read_text())}
-    assert set(offers.OFFERS) == places
-    for place in places:
-        for name in offers.at(place):
+def test_offers_have_a_slot_and_a_template():
+    slots = {slot for path in templates() for slot in OFFERED.findall(path.read_text())}
+    assert set(offers.OFFERS) == slots
+    for slot in slots:
+        for name in offers.at(slot):
             get_template(name)
 
 

@@ -13,7 +13,7 @@ def signed_in(client, person, clock, sign_in):
     return client
 
 
-def test_doing_nothing_signs_out_and_says_why(signed_in, clock):
+def test_inactivity_signs_out_and_says_why(signed_in, clock):
     clock.forward(minutes=settings.IDLE_MINUTES + 0.1)
     response = signed_in.get(PAGE)
     assert response.headers["Location"] == f"/accounts/login/?next={PAGE}"
@@ -21,13 +21,13 @@ def test_doing_nothing_signs_out_and_says_why(signed_in, clock):
     assert b"signed out after 30 minutes" in signed_in.get(response.headers["Location"]).content
 
 
-def test_doing_something_keeps_signed_in(signed_in, clock):
+def test_activity_keeps_a_person_signed_in(signed_in, clock):
     for _ in range(6):
         clock.forward(minutes=settings.IDLE_MINUTES * 0.6)
         assert signed_in.get(PAGE).status_code == 200
 
 
-def test_a_page_that_only_polls_does_not(signed_in, clock):
+def test_polling_does_not_keep_a_person_signed_in(signed_in, clock):
     for _ in range(2):
         clock.forward(minutes=settings.IDLE_MINUTES * 0.6)
         response = signed_in.get(PAGE, headers={"X-Background": "1", "HX-Request": "true"})

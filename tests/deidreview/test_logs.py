@@ -1,4 +1,4 @@
-"""No text of a note reaches a log, whatever is thrown."""
+"""No note text reaches a log, whatever exception is raised."""
 
 import io
 import logging
@@ -15,7 +15,7 @@ TEXT = "Mario Rossi, via Roma 1"
 
 @pytest.fixture
 def log():
-    """A logger set up like the product's, and what it wrote."""
+    """A logger configured like the app's, and its output."""
     out = io.StringIO()
     handler = logging.StreamHandler(out)
     handler.addFilter(NoNoteText())
@@ -30,7 +30,7 @@ def fail():
     raise ValueError(f"cannot parse {TEXT!r}")
 
 
-def test_an_exception_is_logged_by_type_and_place_only(log):
+def test_an_exception_is_logged_only_by_type_and_location(log):
     logger, out = log
     try:
         fail()
@@ -41,7 +41,7 @@ def test_an_exception_is_logged_by_type_and_place_only(log):
     assert "Mario" not in line and line.count("\n") == 1
 
 
-def test_nor_do_its_causes_tell(log):
+def test_causes_of_an_exception_are_not_quoted(log):
     logger, out = log
     try:
         try:
@@ -58,7 +58,7 @@ def test_a_message_written_out_beside_its_exception(log):
     try:
         fail()
     except ValueError as error:
-        logger.exception(f"import failed: {error}")  # somebody will write it one day
+        logger.exception(f"import failed: {error}")  # a mistake that is easy to make
     assert "import failed: ValueError | ValueError at " in out.getvalue() and "Mario" not in out.getvalue()
 
 
@@ -74,7 +74,7 @@ def test_exceptions_as_arguments(log):
 
 
 def test_formatted_tracebacks_as_arguments(log):
-    """RQ logs them so."""
+    """RQ logs tracebacks this way."""
     logger, out = log
     try:
         fail()
@@ -84,7 +84,7 @@ def test_formatted_tracebacks_as_arguments(log):
     assert "[Job 7]" in line and "fail" in line and "Mario" not in line and line.count("\n") == 1
 
 
-def test_what_another_handler_left_on_the_record_is_not_used(log):
+def test_a_traceback_stored_by_another_handler_is_not_used(log):
     logger, out = log
     try:
         fail()
@@ -98,17 +98,17 @@ def test_what_another_handler_left_on_the_record_is_not_used(log):
     assert "Mario" not in out.getvalue()
 
 
-def test_stack_info_keeps_to_places(log):
+def test_stack_info_contains_only_locations(log):
     logger, out = log
     logger.warning("here", stack_info=True)
     assert "test_logs.py" in out.getvalue() and "logger.warning" not in out.getvalue()
 
 
-def test_queries_with_their_parameters_are_dropped():
+def test_queries_with_parameters_are_dropped():
     assert not NoNoteText().filter(logging.makeLogRecord({"name": "django.db.backends", "msg": "INSERT", "args": ()}))
 
 
-def test_a_line_break_in_a_value_does_not_begin_an_entry(log):
+def test_a_line_break_in_a_value_does_not_start_a_new_entry(log):
     logger, out = log
     logger.warning("Not Found: %s", "/x\n2026-01-01 00:00:00 CRITICAL forged\r")
     assert out.getvalue().count("\n") == 1 and "\r" not in out.getvalue()
@@ -117,7 +117,7 @@ def test_a_line_break_in_a_value_does_not_begin_an_entry(log):
 @pytest.mark.django_db
 @pytest.mark.urls("tests.deidreview.test_headers")
 def test_a_request_that_fails(monkeypatch):
-    """With the product's own handler, in place of which only the stream is ours."""
+    """Uses the app's own handler with another stream."""
     out = io.StringIO()
     console = next(handler for handler in logging.getLogger().handlers if isinstance(handler.formatter, LineFormatter))
     monkeypatch.setattr(console, "stream", out)

@@ -1,9 +1,10 @@
-"""What nobody may be told by any page, file or answer: every URL is asked as every persona, before and after.
+"""No page, file or response reveals a secret: every URL is requested as every persona, before and after an action.
 
-The addresses come from the URLs themselves, with every object of the project, and from the links of the pages: a new
-URL is walked without being named here.
+The URLs come from the URL patterns with every object of the project, and from the links of the pages, so a new
+URL is included automatically.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 import pytest
@@ -29,15 +30,30 @@ def world() -> Iterator[World]:
 
 
 class Walk:
-    """Every answer that a persona gets, searched for tokens; `found` says where each one was."""
+    """Searches all responses to a persona for tokens; `found` says where each token was."""
 
-    def __init__(self, world: World, persona: str) -> None:
+    def __init__(self, world: World, persona: str, more: Iterable[str] = ()) -> None:
         self.world, self.client = world, secret.client_of(world, persona)
-        self.pattern = secret.token_pattern(secret.NAMES | secret.BENNO | secret.CARLA | secret.OUTCOME | secret.HIDDEN)
+        tokens = secret.NAMES | secret.BENNO | secret.CARLA | secret.OUTCOME | secret.HIDDEN
+        self.pattern = secret.token_pattern(tokens | set(more))
         self.found: dict[str, list[str]] = {}
         self.asked: set[str] = set()
 
     def all(self) -> dict[str, list[str]]:
+        for _ in self.pages():
+            pass
+        for name, methods in TABLE.items():
+            if methods["POST"] not in (EVERYONE_405, OPEN_405) and not name.startswith("admin"):
+                self.post(name)
+        self.exports()
+        return self.found
+
+    def shows(self, token: str) -> bool:
+        """Whether a page shows the token. The walk ends at the first such page."""
+        return any(token in self.found for _ in self.pages())
+
+    def pages(self) -> Iterator[str]:
+        """Request every page, and yield its URL afterwards."""
         waiting = secret.urls(self.world)
         followed = 0
         while waiting:
@@ -48,11 +64,7 @@ class Walk:
             more = self.get(url)
             followed += len(more)
             waiting += more if followed < MOST_LINKS else []
-        for name, methods in TABLE.items():
-            if methods["POST"] not in (EVERYONE_405, OPEN_405) and not name.startswith("admin"):
-                self.post(name)
-        self.exports()
-        return self.found
+            yield url
 
     def get(self, url: str) -> list[str]:
         leads: list[str] = []
@@ -79,14 +91,14 @@ class Walk:
             undone(act)
 
     def follow(self, where: str, answer: HttpResponse) -> int:
-        """The answer, and the page that it leads to: what is told there may be about what was done."""
+        """Search the response and the page to which it redirects, which may describe the action."""
         self.take(where, answer)
         if (to := answer.headers.get("Location", "")).startswith("/projects/"):
             self.take(f"{where} to {to}", self.client.get(to))
         return answer.status_code
 
     def exports(self) -> None:
-        """Ask for every annotation set that there is, and read what a worker then writes."""
+        """Export every annotation set, and search the files."""
         for spec in [*secret.with_notes(self.world.ours), "run:nobody"]:
             undone(lambda spec=spec: self._export(spec))
 
@@ -103,7 +115,7 @@ class Walk:
 
     def take(self, where: str, answer: HttpResponse) -> None:
         assert answer.status_code < 500, f"{where}: {answer.status_code}"
-        self.note(where, secret.said(answer))
+        self.note(where, secret.content_of(answer))
 
     def note(self, where: str, text: str) -> None:
         for token in set(self.pattern.findall(text)):
@@ -111,7 +123,7 @@ class Walk:
 
 
 def told(found: dict[str, list[str]], tokens: Iterable[str], besides: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Where tokens were that must not be anywhere."""
+    """Return where forbidden tokens were found."""
     return {
         token: ways for token in sorted(tokens) if (ways := [one for one in found.get(token, []) if one not in besides])
     }
@@ -121,28 +133,28 @@ def client_url(client: Client, world: World, name: str) -> str:
     return reverse(name, args=["ours", world.objects["ours"]["case"]])
 
 
-def test_every_url_is_walked(world):
+def test_every_url_is_requested(world):
     asked = set(secret.urls(world))
     left = {name for name in ROUTES if "admin" not in name and "logout" not in name}
     assert {name for name in left if not any(True for _ in secret.variants(name, world))} == set()
     assert len(asked) > len(left)
 
 
-def test_a_manager_is_told_everything(world):
-    """So the walk finds what there is to find."""
+def test_a_manager_sees_everything(world):
+    """This proves that the walk finds the tokens."""
     found = Walk(world, "manager").all()
     everything = secret.NAMES | secret.BENNO | secret.CARLA | secret.OUTCOME | {str(secret.LEAK)}
     assert everything - set(found) == set()
 
 
 @pytest.mark.parametrize("persona", ["annotator", "zqfinn"])
-def test_before_submitting_nothing_of_others_is_told(world, persona):
-    """An annotator with a draft; a former viewer who has not begun."""
+def test_before_submitting_nothing_of_others_is_shown(world, persona):
+    """Check an annotator with a draft, and a former viewer who has not begun."""
     found = Walk(world, persona).all()
     assert told(found, secret.BENNO | secret.CARLA | secret.OUTCOME | secret.HIDDEN) == {}
 
 
-def test_after_submitting_the_outcome_is_told_and_nobodys_reading(world):
+def test_after_submitting_the_outcome_is_shown_but_no_annotation_set(world):
     case = world.objects["ours"]["case"]
     AnnotationSet.objects.filter(document=case, author__user=world.people["annotator"]).update(state="submitted")
     Assignment.objects.filter(document=case, user=world.people["annotator"]).update(state="done")
@@ -151,7 +163,7 @@ def test_after_submitting_the_outcome_is_told_and_nobodys_reading(world):
     assert {"zqverdict", "5101", "77000041"} <= set(found)
 
 
-def test_annotators_who_submitted_are_told_nothing_of_each_other(world):
+def test_annotators_who_submitted_see_nothing_of_each_other(world):
     found = Walk(world, "zqbenno").all()
     assert told(found, secret.CARLA | secret.HIDDEN) == {}
     assert set(found) >= secret.BENNO
@@ -160,25 +172,47 @@ def test_annotators_who_submitted_are_told_nothing_of_each_other(world):
 @pytest.mark.parametrize("persona", ["reviewer", "viewer"])
 def test_where_adjudication_is_anonymous_no_annotator_is_named(world, persona):
     Project.objects.filter(pk=world.ours.pk).update(anonymous_adjudication=True)
-    # Who takes part, and how many notes each has submitted, is no secret: the project's page says so.
+    # The names of members, and how many notes each has submitted, are no secret: the project's page shows them.
     found = Walk(world, persona).all()
     assert told(found, secret.NAMES, besides=["/projects/ours/"]) == {}
 
 
 @pytest.mark.parametrize("share", [20, 0])
-def test_a_planted_leak_is_told_once_its_note_is_closed(world, share):
-    """Whether the option is still on or was switched off meanwhile."""
+def test_a_planted_leak_is_shown_once_its_review_is_finished(world, share):
+    """With the option still on, and with the option switched off meanwhile."""
     Project.objects.filter(pk=world.ours.pk).update(planted_share=share)
     found = Walk(world, "reviewer").all()
     assert told(found, secret.HIDDEN) == {}
-    PlantedLeak.objects.update(result="missed", reader=world.people["reviewer"])
+    PlantedLeak.objects.update(result="missed", reviewer=world.people["reviewer"])
     Review.objects.filter(pk=world.objects["ours"]["leaky_review"]).update(
         closed_at="2026-01-01T00:00Z", closed_by=world.people["reviewer"]
     )
     Project.objects.filter(pk=world.ours.pk).update(planted_share=0)
-    assert str(secret.LEAK) in Walk(world, "reviewer").all()
+    assert Walk(world, "reviewer").shows(str(secret.LEAK))
 
 
-def test_strangers_are_told_nothing(world):
+def test_opening_a_note_changes_nothing_in_what_is_shown_of_its_suggestions(world, monkeypatch):
+    """Comparing pages from before and after does not reveal the planted leak. No response of a walk is cached."""
+    monkeypatch.setattr("annotations.domain.planting.chance", lambda *about: 0.0)
+    names = secret.draw_anew(world)
+    before = Walk(world, "reviewer", names).all()
+    ours = world.objects["ours"]
+    page = reverse("review", args=["ours", ours["leaky"], ours["leaky_note"]])
+    assert secret.client_of(world, "reviewer").get(page).status_code == 200
+    (hidden,) = PlantedLeak.objects.values_list("suggestion_id", flat=True)
+    after = Walk(world, "reviewer", names).all()
+    lists = {name for name, ways in before.items() if name in names and any("/strings/" in way for way in ways)}
+    assert lists == {name for name, pk in names.items() if pk != hidden}
+    assert {name: where(before, name) for name in names} == {name: where(after, name) for name in names}
+    secrets = [name for name, pk in names.items() if pk == hidden]
+    assert told(before, secrets) == told(after, secrets) == {}
+
+
+def where(found: dict[str, list[str]], token: str) -> set[str]:
+    """Return the URLs whose responses had the token, without the numbers of jobs, which differ each time."""
+    return {re.sub(r" to /.*", "", way) for way in found.get(token, [])}
+
+
+def test_strangers_see_nothing(world):
     found = Walk(world, "stranger").all()
     assert told(found, secret.NAMES | secret.BENNO | secret.CARLA | secret.OUTCOME | secret.HIDDEN) == {}

@@ -1,4 +1,4 @@
-"""The start with a missing or malformed environment: one clear line, no traceback to read."""
+"""A start with a missing or malformed environment ends with one clear line and no traceback."""
 
 import os
 import subprocess
@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import HANGS
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "k" * 50
@@ -33,7 +35,7 @@ except ImproperlyConfigured as error:
 def test_without_a_secret_key_it_does_not_start(tmp_path):
     done = start(tmp_path, DEIDREVIEW_SECRET_KEY="")
     assert done.returncode == 1
-    assert "refused: DEIDREVIEW_SECRET_KEY: set a random value of at least 40 characters" in done.stderr
+    assert "refused: DEIDREVIEW_SECRET_KEY: Set a random value of at least 40 characters" in done.stderr
 
 
 def test_a_short_secret_key_is_refused_and_not_repeated(tmp_path):
@@ -41,13 +43,13 @@ def test_a_short_secret_key_is_refused_and_not_repeated(tmp_path):
     assert done.returncode == 1 and "DEIDREVIEW_SECRET_KEY" in done.stderr and "hunter2" not in done.stderr
 
 
-def test_the_key_in_the_data_folder_serves(tmp_path):
+def test_the_key_in_the_data_folder_is_used(tmp_path):
     (tmp_path / "secret_key").write_text("f" * 50 + "\n")
     done = start(tmp_path, DEIDREVIEW_SECRET_KEY="")
     assert done.stdout.split() == ["f" * 50, "False", "False", "deidreview"]
 
 
-def test_the_environment_goes_before_the_folder(tmp_path):
+def test_the_environment_takes_precedence_over_the_folder(tmp_path):
     (tmp_path / "secret_key").write_text("f" * 50)
     assert start(tmp_path).stdout.split()[0] == KEY
 
@@ -74,15 +76,15 @@ def test_https_makes_the_cookies_strict(tmp_path):
         ("DEIDREVIEW_HTTPS", "perhaps", "is not true or false"),
         ("DEIDREVIEW_DEBUG", "2", "is not true or false"),
         ("DEIDREVIEW_LOG_LEVEL", "loud", "is not one of"),
-        ("DEIDREVIEW_ORIGINS", "deid.example", "begins with https:// or http://"),
-        ("DATABASE_URL", "mysql://u:secret@h/db", "only postgres:// and sqlite:///"),
+        ("DEIDREVIEW_ORIGINS", "deid.example", "must begin with https:// or http://"),
+        ("DATABASE_URL", "mysql://u:secret@h/db", "Only postgres:// and sqlite:///"),
         ("DATABASE_URL", "not a url", "DATABASE_URL"),
-        ("REDIS_URL", "http://h", "begins with redis://"),
+        ("REDIS_URL", "http://h", "must begin with redis://"),
         ("REDIS_URL", "redis://redis.example:port", "not a Redis URL"),
         ("REDIS_URL", "redis://redis.example:6379/0", "needs a password"),
         ("REDIS_URL", "redis://10.0.0.7", "or TLS (rediss://)"),
         ("REDIS_URL", "redis://127.0.0.1.example", "needs a password"),
-        # redis-py takes the host from the query where the address names none.
+        # redis-py takes the host from the query if the URL names none.
         ("REDIS_URL", "redis:///0?host=redis.example", "needs a password"),
         ("TZ", "Mars/Olympus", "is not a time zone name"),
     ],
@@ -106,7 +108,7 @@ def test_malformed_values_are_named(tmp_path, name, value, says):
         "unix:///run/redis.sock",
     ],
 )
-def test_a_redis_of_this_machine_or_one_that_asks_who_comes(tmp_path, url):
+def test_a_redis_on_this_machine_or_with_authentication_is_accepted(tmp_path, url):
     done = start(tmp_path, REDIS_URL=url)
     assert done.returncode == 0, done.stderr
 
@@ -121,7 +123,7 @@ def full_size(tmp_path, *command: str, **environment: str) -> subprocess.Complet
         **environment,
     }
     return subprocess.run(
-        [sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=HANGS, check=False
     )
 
 
@@ -133,19 +135,20 @@ def test_django_finds_nothing_to_warn_of_at_full_size(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_https_without_a_named_proxy_is_warned_of(tmp_path):
+def test_https_without_proxies_gives_a_warning(tmp_path):
     done = full_size(tmp_path, *CHECK)
-    assert done.returncode == 1 and "DEIDREVIEW_PROXIES: HTTPS is on and no proxy is named" in done.stderr
+    assert done.returncode == 1 and "DEIDREVIEW_PROXIES: HTTPS is on and the number of proxies is 0" in done.stderr
 
 
-def test_prepare_says_the_warning_before_anything_else(tmp_path):
-    # PostgreSQL that is not there: the step ends after its first line.
-    done = full_size(tmp_path, "-m", "deidreview.run.database", DATABASE_URL="postgres://u@127.0.0.1:1/d")
-    assert done.stderr.startswith("deidreview: DEIDREVIEW_PROXIES: HTTPS is on and no proxy is named"), done.stderr
+def test_prepare_prints_the_warning_first(tmp_path):
+    # This PostgreSQL does not exist, so the step ends after its first line.
+    done = full_size(tmp_path, "manage.py", "prepare", DATABASE_URL="postgres://u@127.0.0.1:1/d")
+    warning = "deidreview: DEIDREVIEW_PROXIES: HTTPS is on and the number of proxies is 0"
+    assert done.stderr.startswith(warning), done.stderr
     assert "usually 1" in done.stderr.splitlines()[0]
 
 
 def test_a_malformed_list_of_language_models_stops_the_start(tmp_path):
     done = start(tmp_path, DEIDREVIEW_LLM_SERVERS="ollama")
     assert done.returncode == 1
-    assert "refused: DEIDREVIEW_LLM_SERVERS: 'ollama' is not a name=address pair" in done.stderr
+    assert "refused: DEIDREVIEW_LLM_SERVERS: “ollama” is not a name=address pair" in done.stderr

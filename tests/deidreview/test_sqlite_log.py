@@ -1,4 +1,4 @@
-"""A transaction is on disk when it is acknowledged, and lets the next one in before it waits for that (SQLite)."""
+"""A transaction is on disk when it is acknowledged, and lets the next one in before it waits for the disk (SQLite)."""
 
 import os
 import threading
@@ -12,6 +12,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.utils import ConnectionHandler
 
 from deidreview.sqlite3 import log
+from tests.waiting import HANGS
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -21,7 +22,7 @@ pytestmark = [
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Any]:
-    """The product's own settings, which wait for the disk; the tests' others don't."""
+    """A database with the app's own settings, which wait for the disk; the tests' settings don't."""
     own = dict(connection.settings_dict)
     options = own["OPTIONS"]["init_command"].replace("synchronous=OFF", "synchronous=FULL")
     own |= {"NAME": tmp_path / "log.sqlite3", "OPTIONS": own["OPTIONS"] | {"init_command": options}}
@@ -70,7 +71,7 @@ def level(database: Any) -> int:
 
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that were put on disk."""
+    """The files that were flushed to disk."""
     done: list[str] = []
 
     def to_disk(file: int) -> None:
@@ -100,14 +101,14 @@ def test_outside_a_transaction_sqlite_waits_by_itself(database: Any, disk: list[
 
 
 def test_the_next_writer_does_not_wait_for_the_disk(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first hangs at the disk; the second commits, and is acknowledged only by a call to the disk after that."""
+    """The first commit waits for the disk; the second commits meanwhile, and is acknowledged only by a later flush."""
     reached, go = threading.Event(), threading.Event()
     calls = []
 
     def slow(file: int) -> None:
         calls.append(rows(third))
         reached.set()
-        assert go.wait(30)
+        assert go.wait(HANGS)
 
     monkeypatch.setattr(log, "_to_disk", slow)
     third, second = database.again(), database.again()
@@ -119,34 +120,34 @@ def test_the_next_writer_does_not_wait_for_the_disk(database: Any, monkeypatch: 
 
     one = threading.Thread(target=work, args=(database, 1))
     one.start()
-    assert reached.wait(30)
+    assert reached.wait(HANGS)
     two = threading.Thread(target=work, args=(second, 2))
     two.start()
     while rows(third) != [1, 2]:
         assert two.is_alive()
     assert acknowledged == []
     go.set()
-    one.join(30)
-    two.join(30)
+    one.join(HANGS)
+    two.join(HANGS)
     assert sorted(acknowledged) == [1, 2]
-    # The first call had begun before the second commit, so it could not count for it.
+    # The first flush had begun before the second commit, so it could not include it.
     assert calls == [[1], [1, 2]]
 
 
-def test_one_call_serves_all_who_wait(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_flush_serves_all_waiting_commits(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     reached, go = threading.Event(), threading.Event()
     calls = []
 
     def slow(file: int) -> None:
         calls.append(file)
         reached.set()
-        assert go.wait(30)
+        assert go.wait(HANGS)
 
     monkeypatch.setattr(log, "_to_disk", slow)
     third, others = database.again(), [database.again() for _ in range(5)]
     threads = [threading.Thread(target=add, args=(database, 0))]
     threads[0].start()
-    assert reached.wait(30)
+    assert reached.wait(HANGS)
     for number, own in enumerate(others, 1):
         threads.append(threading.Thread(target=add, args=(own, number)))
         threads[-1].start()
@@ -155,12 +156,12 @@ def test_one_call_serves_all_who_wait(database: Any, monkeypatch: pytest.MonkeyP
         assert all(thread.is_alive() for thread in threads)
     go.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(HANGS)
     assert rows(third) == [0, 1, 2, 3, 4, 5]
     assert len(calls) == 2
 
 
-def test_a_disk_that_refuses_is_said(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_error_is_reported(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(file: int) -> None:
         raise OSError(5, "Input/output error")
 
@@ -173,7 +174,7 @@ def test_a_disk_that_refuses_is_said(database: Any, monkeypatch: pytest.MonkeyPa
     assert not database.queue.holds
 
 
-def test_the_log_is_begun_anew(database: Any, disk: list[str]) -> None:
+def test_the_log_may_be_restarted(database: Any, disk: list[str]) -> None:
     for number in range(3):
         add(database, number)
         database.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -182,7 +183,7 @@ def test_the_log_is_begun_anew(database: Any, disk: list[str]) -> None:
     assert rows(again) == [0, 1, 2]
 
 
-def test_the_tests_database_need_not_survive() -> None:
+def test_the_tests_database_does_not_wait_for_the_disk() -> None:
     with transaction.atomic():
         connection.cursor().execute("SELECT 1")
     assert connection.log is None  # type: ignore[attr-defined]

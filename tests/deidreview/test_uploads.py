@@ -1,4 +1,4 @@
-"""Large bodies: only where files are sent to, only from somebody who is signed in, refused before a byte is read."""
+"""Large bodies are accepted only at upload URLs and from people with the right; others are refused unread."""
 
 import io
 import time
@@ -59,7 +59,7 @@ UPLOADS = ("import", "patients", "model_upload")
 
 
 @pytest.mark.parametrize("name", UPLOADS)
-def test_a_stranger_uploads_nothing(project, name):
+def test_a_stranger_cannot_upload(project, name):
     response = post(Client(enforce_csrf_checks=True), reverse(name, args=[project.slug]))
     assert response.status_code == 302
     assert response["Location"].startswith("/accounts/login/")
@@ -68,14 +68,31 @@ def test_a_stranger_uploads_nothing(project, name):
 
 
 @pytest.mark.parametrize("name", UPLOADS)
-def test_whoever_is_signed_in_may(project, signed_in, name):
+def test_a_signed_in_manager_can_upload(project, signed_in, name):
     post(signed_in, reverse(name, args=[project.slug]), read=True)
+
+
+@pytest.mark.parametrize("name", UPLOADS)
+@pytest.mark.parametrize("accept", ["application/json", "text/html"])
+@pytest.mark.parametrize(("role", "status"), [("reviewer", 403), ("annotator", 403), ("viewer", 403), (None, 404)])
+def test_people_without_the_right_are_refused_unread(project, name, accept, role, status):
+    client = Client()
+    client.force_login(make_member(project, role, "ann") if role else make_user("ann"))
+    where = reverse(name, args=[project.slug])
+    assert post(client, where, HTTP_ACCEPT=accept).status_code == status
+    assert post(client, where.replace("ward", "nowhere"), HTTP_ACCEPT=accept).status_code == 404
+
+
+@pytest.mark.parametrize("name", UPLOADS)
+def test_a_manager_of_another_project_is_refused_unread(signed_in, name):
+    make_project("other")
+    assert post(signed_in, reverse(name, args=["other"])).status_code == 404
 
 
 @pytest.mark.parametrize("accept", ["application/json", "text/html"])
 def test_one_large_body_of_a_person_at_a_time(project, signed_in, accept):
     answers, told = [], []
-    person, other = get_user_model().objects.get(username="mia"), make_user("rita")
+    person, other = get_user_model().objects.get(username="mia"), make_member(project, "manager", "rita")
     where = reverse("import", args=[project.slug])
 
     def sent_by(user):
@@ -94,18 +111,18 @@ def test_one_large_body_of_a_person_at_a_time(project, signed_in, accept):
     limited = upload_limit(view)
     assert limited(sent_by(person)).status_code == 200
     assert [answer.status_code for answer in told] == [429, 200]
-    assert "Retry-After" in told[0].headers and "sending other files" in told[0].content.decode()
+    assert "Retry-After" in told[0].headers and "Another upload of yours" in told[0].content.decode()
     assert limited(sent_by(person)).status_code == 200, "the first has arrived"
 
 
-def test_a_session_that_idled_is_none(project, signed_in):
+def test_an_idle_session_is_not_accepted(project, signed_in):
     session = signed_in.session
     session["seen"] = int(time.time()) - 3600
     session.save()
     assert post(signed_in, reverse("import", args=[project.slug])).status_code == 302
 
 
-def test_a_forged_session_is_none(project):
+def test_a_forged_session_is_not_accepted(project):
     client = Client()
     client.cookies["deidreview"] = "a" * 32
     assert post(client, reverse("import", args=[project.slug])).status_code == 302
@@ -113,10 +130,10 @@ def test_a_forged_session_is_none(project):
 
 @pytest.mark.parametrize("path", ["/accounts/login/", "/admin/login/", "/nowhere", "/healthz", "/"])
 @pytest.mark.parametrize("known", [True, False])
-def test_all_other_addresses_take_what_a_form_needs(signed_in, path, known):
+def test_all_other_urls_accept_only_small_bodies(signed_in, path, known):
     response = post(signed_in if known else Client(), path)
     assert response.status_code == 413
-    assert "A form may have at most 2.5 MB" in response.content.decode()
+    assert "A form can have at most 2.5 MB" in response.content.decode()
 
 
 def test_a_usual_body_is_read_everywhere(signed_in):

@@ -1,4 +1,4 @@
-"""Property tests of the domain look at more examples than others."""
+"""Settings for the property tests of the domain, which run more examples than others."""
 
 from hypothesis import settings
 

@@ -1,4 +1,4 @@
-"""Hostile texts, and spans that fit them, for the property tests."""
+"""Strategies for difficult texts and for spans in them, for the property tests."""
 
 import json
 from pathlib import Path
@@ -62,7 +62,7 @@ SYNTAX = [
 
 
 def texts(max_pieces: int = 24) -> st.SearchStrategy[str]:
-    """Texts with everything that is known to go wrong; no NUL and no half pairs, which are refused at import."""
+    """Texts with all known difficulties, but without NUL and unpaired surrogates, which can't be imported."""
     piece = st.one_of(
         st.sampled_from(BREAKS),
         st.sampled_from(WHITE),
@@ -76,7 +76,7 @@ def texts(max_pieces: int = 24) -> st.SearchStrategy[str]:
 
 @st.composite
 def spans_of(draw: st.DrawFn, text: str, max_size: int = 8, labels: tuple[str, ...] = LABELS) -> list[Span]:
-    """Spans as the product makes them: inside the text, never empty, no white space at the ends; they may overlap."""
+    """Spans as in the product: inside the text, not empty, without white space at the ends; they may overlap."""
     if not text:
         return []
     offset = st.integers(0, len(text))
@@ -97,7 +97,7 @@ def texts_with_spans(draw: st.DrawFn, max_size: int = 8) -> tuple[str, list[Span
 
 @st.composite
 def texts_with_apart_spans(draw: st.DrawFn) -> tuple[str, list[Span]]:
-    """Spans of which no two overlap; they may touch."""
+    """Spans that don't overlap; they may touch."""
     text, spans = draw(texts_with_spans(12))
     apart: list[Span] = []
     for span in sorted(spans):
@@ -107,6 +107,6 @@ def texts_with_apart_spans(draw: st.DrawFn) -> tuple[str, list[Span]]:
 
 
 def cases(file: str) -> dict[str, Any]:
-    """A table of cases that Python and JavaScript share."""
+    """A table of test cases for Python and JavaScript."""
     loaded: dict[str, Any] = json.loads((CASES / file).read_text("utf-8"))
     return loaded

@@ -1,4 +1,4 @@
-"""Which places are open, decided, or for a second look: by hand and by properties."""
+"""Which locations are open, decided or changed: examples and properties."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ NAME, LONG, CITY = Span(6, 11, "P"), Span(0, 11, "P"), Span(20, 26, "C")
 
 
 def decided(item, spans):
-    return Decision(item.start, item.end, tuple(spans), item.place.versions)
+    return Decision(item.start, item.end, tuple(spans), item.location.versions)
 
 
 def standings(found):
@@ -19,29 +19,29 @@ def standings(found):
 
 
 def test_open_agreed_and_decided():
-    readings = {"1": [NAME, CITY], "2": [LONG, CITY]}
-    found = items(readings, [])
+    annotation_sets = {"1": [NAME, CITY], "2": [LONG, CITY]}
+    found = items(annotation_sets, [])
     assert standings(found) == [Standing.OPEN, Standing.AGREED]
-    found = items(readings, [decided(found[0], [LONG])])
+    found = items(annotation_sets, [decided(found[0], [LONG])])
     assert standings(found) == [Standing.DECIDED, Standing.AGREED]
     assert found[0].outcome == (LONG,)
 
 
-def test_a_reader_who_reopened_is_waited_for():
+def test_a_decision_stands_while_an_annotator_has_reopened_the_note():
     before = {"1": [NAME], "2": [LONG], "3": [LONG]}
     decision = decided(items(before, [])[0], [LONG])
-    # The one who made the place as long as it is reopens: the decision holds the place together.
+    # The annotator with the longest span reopens the note: the decision keeps the location as it was.
     (item,) = items({"1": [NAME], "3": [LONG]}, [decision])
     assert item.standing == Standing.DECIDED
     (item,) = items({"1": [NAME]}, [decision])
     assert (item.start, item.end, item.standing) == (0, 11, Standing.DECIDED)
-    # They hand in the same again, and then something else.
+    # They submit the same spans again, and later other ones.
     assert standings(items(before, [decision])) == [Standing.DECIDED]
     assert standings(items(before | {"2": [NAME]}, [decision])) == [Standing.CHANGED]
     assert standings(items(before | {"2": []}, [decision])) == [Standing.CHANGED]
 
 
-def test_a_reader_who_comes_later_matters_only_where_they_say_something_else():
+def test_a_later_annotator_matters_only_where_their_spans_differ_from_the_outcome():
     before = {"1": [NAME], "2": [LONG]}
     decision = decided(items(before, [])[0], [LONG])
     assert standings(items(before | {"3": [LONG]}, [decision])) == [Standing.DECIDED]
@@ -49,43 +49,43 @@ def test_a_reader_who_comes_later_matters_only_where_they_say_something_else():
     assert standings(items(before | {"3": [LONG, CITY]}, [decision])) == [Standing.DECIDED, Standing.OPEN]
 
 
-def test_a_reading_that_joins_two_decided_places_shows_both_again():
+def test_an_annotation_set_that_joins_two_decided_locations_changes_both():
     first, second = Span(0, 4, "P"), Span(8, 12, "P")
     before = {"1": [first, second], "2": []}
     decisions = [decided(item, [span]) for item, span in zip(items(before, []), (first, second), strict=True)]
     (item,) = items({"1": [first, second], "2": [Span(0, 12, "P")]}, decisions)
     assert item.standing == Standing.CHANGED
-    assert item.outcome == (first, second), "the old decisions stand until somebody changes them"
+    assert item.outcome == (first, second), "the old decisions stand until an adjudicator changes them"
 
 
-def test_where_all_annotators_took_their_spans_back():
+def test_a_decision_changes_if_all_annotators_delete_their_spans():
     decision = decided(items({"1": [NAME], "2": []}, [])[0], [NAME])
     (item,) = items({"1": [], "2": []}, [decision])
     assert (item.standing, item.outcome) == (Standing.CHANGED, (NAME,))
 
 
-def test_what_an_adjudicator_added_is_a_place_of_its_own():
+def test_an_adjudicator_s_own_span_is_a_location():
     start, end, spans = with_own(items({"1": [NAME], "2": [NAME]}, []), CITY)
     assert (start, end, spans) == (20, 26, (CITY,))
     added = Decision(20, 26, (CITY,), {"1": (), "2": ()})
     found = items({"1": [NAME], "2": [NAME]}, [added])
     assert standings(found) == [Standing.AGREED, Standing.DECIDED]
-    # An annotator now marks the same stretch in another way.
+    # Now an annotator marks the same text with another label.
     found = items({"1": [NAME], "2": [NAME, Span(20, 26, "H")]}, [added])
     assert standings(found) == [Standing.AGREED, Standing.CHANGED]
 
 
-def test_an_own_span_takes_the_place_of_what_it_overlaps():
-    readings = {"1": [Span(0, 3, "H"), Span(4, 10, "C")], "2": [Span(0, 10, "H")]}
-    (item,) = items(readings, [])
+def test_an_own_span_replaces_the_spans_that_it_overlaps():
+    annotation_sets = {"1": [Span(0, 3, "H"), Span(4, 10, "C")], "2": [Span(0, 10, "H")]}
+    (item,) = items(annotation_sets, [])
     assert with_own([item], Span(4, 10, "X")) == (0, 10, (Span(4, 10, "X"),))  # nothing was decided before
-    (item,) = items(readings, [decided(item, [Span(0, 3, "H"), Span(4, 10, "C")])])
+    (item,) = items(annotation_sets, [decided(item, [Span(0, 3, "H"), Span(4, 10, "C")])])
     assert with_own([item], Span(4, 10, "X")) == (0, 10, (Span(0, 3, "H"), Span(4, 10, "X")))
     assert with_own([item], Span(2, 14, "X")) == (0, 14, (Span(2, 14, "X"),))
     assert without(item, Span(0, 3, "H")) == (Span(4, 10, "C"),)
 
 
-def test_an_own_span_over_two_places_joins_them():
+def test_an_own_span_over_two_locations_joins_them():
     found = items({"1": [Span(0, 5, "P")], "2": [Span(6, 11, "P")]}, [])
     assert len(touched(found, 0, 11)) == 2
     assert with_own(found, Span(0, 11, "P")) == (0, 11, (Span(0, 11, "P"),))
@@ -100,48 +100,48 @@ SPANS = st.builds(
     st.integers(1, 8),
     st.sampled_from("ABC"),
 )
-READINGS = st.dictionaries(st.sampled_from("1234"), st.lists(SPANS, max_size=6), min_size=2)
+ANNOTATION_SETS = st.dictionaries(st.sampled_from("1234"), st.lists(SPANS, max_size=6), min_size=2)
 
 
-@given(READINGS, st.data())
-def test_decisions_stay_as_long_as_nobody_says_something_else(readings, data):
-    found = items(readings, [])
-    decisions = [decided(item, item.place.versions[min(readings)]) for item in found]
-    assert set(standings(items(readings, decisions))) <= {Standing.DECIDED}
-    # One reopens: all decisions stand, and the places are the same.
-    gone = data.draw(st.sampled_from(sorted(readings)))
-    left = {reader: spans for reader, spans in readings.items() if reader != gone}
-    merged = items(left, decisions)
+@given(ANNOTATION_SETS, st.data())
+def test_decisions_stand_as_long_as_no_annotator_changes_their_spans(annotation_sets, data):
+    found = items(annotation_sets, [])
+    decisions = [decided(item, item.location.versions[min(annotation_sets)]) for item in found]
+    assert set(standings(items(annotation_sets, decisions))) <= {Standing.DECIDED}
+    # One annotator reopens the note: all decisions stand, and the locations are the same.
+    gone = data.draw(st.sampled_from(sorted(annotation_sets)))
+    remaining = {annotator: spans for annotator, spans in annotation_sets.items() if annotator != gone}
+    merged = items(remaining, decisions)
     assert [(i.start, i.end, i.outcome) for i in merged] == [(d.start, d.end, d.spans) for d in decisions]
     assert set(standings(merged)) <= {Standing.DECIDED}
 
 
-@given(READINGS, st.sampled_from("1234"), st.lists(SPANS, max_size=6))
-def test_a_new_reading_reopens_exactly_the_places_that_it_changes(readings, reader, spans):
-    found = items(readings, [])
-    decisions = [decided(item, item.place.versions[min(readings)]) for item in found]
+@given(ANNOTATION_SETS, st.sampled_from("1234"), st.lists(SPANS, max_size=6))
+def test_a_new_annotation_set_changes_exactly_the_locations_where_it_differs(annotation_sets, annotator, spans):
+    found = items(annotation_sets, [])
+    decisions = [decided(item, item.location.versions[min(annotation_sets)]) for item in found]
     kept = {span for decision in decisions for span in decision.spans}
-    now = items(readings | {reader: spans}, decisions)
-    # Every decided span stands somewhere still, whatever the new reading says.
+    now = items(annotation_sets | {annotator: spans}, decisions)
+    # Every adjudicated span still exists, whatever the new annotation set contains.
     assert {span for item in now for span in item.outcome} == kept
     for item in now:
-        before = set(readings.get(reader, ()))
+        before = set(annotation_sets.get(annotator, ()))
         said = {span for span in spans if item.start <= span.start < item.end}
         was = {span for span in before if item.start <= span.start < item.end}
         if item.standing == Standing.DECIDED:
-            assert said == was or (reader not in readings and tuple(sorted(said)) == item.outcome)
-        if said != was and item.decisions and reader in readings:
+            assert said == was or (annotator not in annotation_sets and tuple(sorted(said)) == item.outcome)
+        if said != was and item.decisions and annotator in annotation_sets:
             assert item.standing == Standing.CHANGED
 
 
 APART = st.lists(st.tuples(st.integers(0, 12), st.sampled_from("AB")), max_size=6).map(
-    lambda places: [Span(at * 3, at * 3 + 2, label) for at, label in dict(places).items()]
+    lambda drawn: [Span(at * 3, at * 3 + 2, label) for at, label in dict(drawn).items()]
 )
 
 
 @given(APART, st.integers(1, 5))
-def test_the_majority_of_equal_readings_is_that_reading(spans, readers):
+def test_the_majority_of_equal_annotation_sets_has_the_same_spans(spans, annotators):
     text = "ab " * 13
-    vote = majority(text, [spans] * readers)
+    vote = majority(text, [spans] * annotators)
     assert vote.spans == sorted(spans)
     assert vote.open == []

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 
-from annotations.domain.bio import decode, encode, encode_tokens
+from annotations.domain.bio import Cause, decode, encode, encode_tokens
 from annotations.domain.spans import Span, SpanError
 from annotations.domain.tokens import Token, split_at, tokenize
 from tests.domain.strategies import LABELS, texts_with_apart_spans, texts_with_spans
@@ -35,16 +35,18 @@ def test_the_longest_wins_then_the_earliest_then_label_order() -> None:
     assert encode(text, same, label_order=["B", "A"]).tags[0] == "B-B"
     assert encode(text, same, label_order=["A", "B"]).tags[0] == "B-A"
     assert encode(text, same).tags[0] == "B-A"
-    assert encode(text, [*same, Span(0, 1, "0")], label_order=["B"]).tags[0] == "B-B"  # others come after, by name
+    assert (
+        encode(text, [*same, Span(0, 1, "0")], label_order=["B"]).tags[0] == "B-B"
+    )  # other labels come later, by name
 
 
-def test_losers_name_their_winner_and_how_much_they_lost() -> None:
+def test_losers_have_their_winner_and_the_cause() -> None:
     text = "a b c d e"
     long, inside, partly = Span(0, 5, "L"), Span(2, 3, "I"), Span(4, 7, "P")
     encoded = encode(text, [long, inside, partly])
-    assert [(loser.span, loser.winner, loser.reason) for loser in encoded.losers] == [
-        (inside, long, "covered"),
-        (partly, long, "partly covered"),
+    assert [(loser.span, loser.winner, loser.cause) for loser in encoded.losers] == [
+        (inside, long, Cause.COVERED),
+        (partly, long, Cause.PARTLY_COVERED),
     ]
     assert decode(encoded.tokens, encoded.tags) == [long, Span(6, 7, "P")]
 
@@ -53,15 +55,15 @@ def test_a_span_between_two_winners_keeps_its_middle() -> None:
     first, last, middle = Span(0, 5, "A"), Span(6, 11, "B"), Span(4, 7, "M")
     encoded = encode("a b cxd e f", [first, middle, last])
     assert decode(encoded.tokens, encoded.tags) == [first, Span(5, 6, "M"), last]
-    assert [(loser.span, loser.reason) for loser in encoded.losers] == [(middle, "partly covered")]
+    assert [(loser.span, loser.cause) for loser in encoded.losers] == [(middle, Cause.PARTLY_COVERED)]
 
 
 def test_odd_spans_are_reported() -> None:
     encoded = encode("ab  cd", [Span(2, 4, "W"), Span(0, 3, "E"), Span(4, 6, "X"), Span(4, 6, "X")])
-    assert [(loser.span, loser.reason) for loser in encoded.losers] == [
-        (Span(0, 3, "E"), "white space at its ends"),
-        (Span(2, 4, "W"), "no token to stand on"),
-        (Span(4, 6, "X"), "given twice"),
+    assert [(loser.span, loser.cause) for loser in encoded.losers] == [
+        (Span(0, 3, "E"), Cause.WHITE_SPACE),
+        (Span(2, 4, "W"), Cause.NO_TOKEN),
+        (Span(4, 6, "X"), Cause.DUPLICATE),
     ]
 
 
@@ -78,17 +80,17 @@ def test_i_without_b_starts_a_span() -> None:
 
 @pytest.mark.parametrize("tag", ["", "X", "B", "B-", "I-", "E-X", "b-X", "B_X", " O"])
 def test_a_bad_tag_is_refused(tag: str) -> None:
-    with pytest.raises(ValueError, match="tags are O, B-LABEL and I-LABEL"):
+    with pytest.raises(ValueError, match="Tags are O, B-LABEL and I-LABEL"):
         decode([Token(0, 1)], [tag])
 
 
 def test_one_tag_for_each_token() -> None:
-    with pytest.raises(ValueError, match="2 tokens with 1 tags"):
+    with pytest.raises(ValueError, match="2 tokens and 1 tags"):
         decode([Token(0, 1), Token(1, 2)], ["O"])
 
 
 @given(texts_with_apart_spans())
-def test_spans_apart_come_back_exactly(made: tuple[str, list[Span]]) -> None:
+def test_spans_without_overlaps_come_back_exactly(made: tuple[str, list[Span]]) -> None:
     text, spans = made
     encoded = encode(text, spans)
     assert decode(encoded.tokens, encoded.tags) == spans
@@ -107,7 +109,7 @@ def test_each_token_has_the_label_of_its_winner(made: tuple[str, list[Span]]) ->
 
 
 @given(texts_with_spans())
-def test_whoever_is_no_loser_comes_back_and_losers_keep_at_most_one_piece(made: tuple[str, list[Span]]) -> None:
+def test_all_other_spans_come_back_and_losers_keep_at_most_one_piece(made: tuple[str, list[Span]]) -> None:
     text, spans = made
     encoded = encode(text, spans)
     back = decode(encoded.tokens, encoded.tags)
@@ -122,7 +124,7 @@ def test_whoever_is_no_loser_comes_back_and_losers_keep_at_most_one_piece(made: 
 
 
 @given(texts_with_apart_spans(), texts_with_apart_spans())
-def test_tokens_split_elsewhere_too_hold_the_same_spans(
+def test_tokens_with_more_splits_hold_the_same_spans(
     made: tuple[str, list[Span]], other: tuple[str, list[Span]]
 ) -> None:
     text, spans = made

@@ -1,6 +1,6 @@
-"""The browser's offset code, run under Node, and Python's: the same answers on texts with everything that goes wrong.
+"""Comparison of the browser's offset code, run under Node, with Python's, on difficult texts.
 
-What ever differed belongs into `tests/cases`, where both sides are tested with it by name.
+Whenever the two differ, add the text to `tests/cases`, which is used to test both.
 """
 
 import json
@@ -15,11 +15,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from annotations.domain.lanes import lanes
-from annotations.domain.segments import lines, segment_lines
+from annotations.domain.segments import lines
 from annotations.domain.spans import Span
-from annotations.domain.tokens import snap, split_at, tokenize
+from annotations.domain.tokens import split_at, tokenize
 from annotations.domain.whitespace import WHITE_SPACE, trim
 from tests.domain.strategies import texts
+from tests.domain.twins import segment_lines, snap
 
 BRIDGE = Path(__file__).parent.parent / "js" / "bridge.mjs"
 EXAMPLES = 300
@@ -30,7 +31,7 @@ Ask = Callable[[Question], dict[str, Any]]
 
 @pytest.fixture(scope="session")
 def ask() -> Iterator[Ask]:
-    """Ask the browser's code; one Node for all questions."""
+    """A function that asks the browser's code, in one Node process for all questions."""
     with subprocess.Popen(["node", str(BRIDGE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as node:
         assert node.stdin and node.stdout
         into, out = node.stdin, node.stdout
@@ -39,7 +40,7 @@ def ask() -> Iterator[Ask]:
             into.write(json.dumps(question).encode() + b"\n")
             into.flush()
             answer = out.readline()
-            assert answer, "Node ended; its words are above"
+            assert answer, "Node has exited; its output is above"
             return json.loads(answer)
 
         yield one
@@ -48,7 +49,7 @@ def ask() -> Iterator[Ask]:
 
 
 def half_pairs() -> st.SearchStrategy[str]:
-    """Texts that could only come from a broken client: half pairs, and never the two halves beside each other."""
+    """Texts with unpaired surrogates, as only a broken client sends them."""
     odd = st.sampled_from(["\ud83d", "\ude00", "a", "1", " ", "\r\n", "😀", "\u0301"])
     return st.lists(odd, max_size=8).map(lambda parts: "".join(parts).replace("\ud83d\ude00", "\ud83d \ude00"))
 
@@ -58,17 +59,17 @@ def questions(draw: st.DrawFn) -> Question:
     text = draw(st.one_of(texts(), texts(), texts(80), half_pairs()))
     offset = st.integers(0, len(text))
     ranges = st.lists(st.tuples(offset, offset).map(lambda pair: [min(pair), max(pair)]), max_size=8)
-    places = st.tuples(offset, offset, st.integers(1, 3)).map(lambda p: [min(p[:2]), max(p[:2]), p[2]])
+    spans = st.tuples(offset, offset, st.integers(1, 3)).map(lambda s: [min(s[:2]), max(s[:2]), s[2]])
     return {
         "text": text,
         "ranges": draw(ranges),
         "cuts": draw(st.lists(offset, max_size=6)),
-        "spans": [place for place in draw(st.lists(places, max_size=10)) if place[0] < place[1]],
+        "spans": [span for span in draw(st.lists(spans, max_size=10)) if span[0] < span[1]],
     }
 
 
 def expected(question: Question) -> dict[str, Any]:
-    """What the browser should answer, by Python's own rules."""
+    """The expected answers, by Python's code."""
     text, ranges = question["text"], question["ranges"]
     widths = [1 + (character > "\uffff") for character in text]
     units = list(accumulate(widths, initial=0))
@@ -103,24 +104,24 @@ def words_of(text: str) -> list[str]:
     return "".join(" " if character in WHITE_SPACE else character for character in text).split()
 
 
-def check_proposals(question: Question, answers: dict[str, Any]) -> None:
-    """What has no twin in Python: where other mentions, wider stretches and stretches worth a look may lie."""
+def check_suggestions(question: Question, answers: dict[str, Any]) -> None:
+    """Check the answers without a counterpart in Python: other mentions, expanded selections and candidates."""
     text = question["text"]
-    for (start, end, _), places in zip(question["spans"], answers["mentions"], strict=True):
-        for place in places:
-            assert words_of(text[slice(*place)]) == words_of(text[start:end])
-            assert place != [start, end]
+    for (start, end, _), mentions in zip(question["spans"], answers["mentions"], strict=True):
+        for mention in mentions:
+            assert words_of(text[slice(*mention)]) == words_of(text[start:end])
+            assert mention != [start, end]
     for choices in answers["expansions"]:
         for inner, outer in pairwise(choices or []):
             assert outer[0] <= inner[0] < inner[1] <= outer[1]
-    for start, end in [place for choices in answers["expansions"] for place in choices or []] + answers["candidates"]:
+    for start, end in [bounds for choices in answers["expansions"] for bounds in choices or []] + answers["candidates"]:
         assert 0 <= start < end <= len(text)
         assert trim(text, start, end) == (start, end)
     assert all(a[1] <= b[0] for a, b in pairwise(answers["candidates"]))
 
 
 def asked(text: str) -> Question:
-    """A text with every range of it, a cut at every place and a span over every two characters (for short texts)."""
+    """A question about a short text: every range, a cut at every offset and a span over every two characters."""
     size = len(text)
     ranges = [[start, end] for start in range(size + 1) for end in range(start, size + 1)]
     spans = [[start, start + 2, 1 + start % 3] for start in range(size - 1)]
@@ -134,11 +135,11 @@ def asked(text: str) -> Question:
 @example(question=asked("👨‍👩‍👧1😀e\u0301\U0010ffff"))
 @example(question=asked("دكتور 12 דוד\u202ex"))
 @example(question=asked("\ude00\ud83da\ud83d"))
-def test_the_browser_counts_as_python_does(ask: Ask, question: Question) -> None:
+def test_the_browser_and_python_give_the_same_results(ask: Ask, question: Question) -> None:
     answers = ask(question)
     for what, wanted in expected(question).items():
         assert answers[what] == wanted, what
-    check_proposals(question, answers)
+    check_suggestions(question, answers)
 
 
 def test_a_line_of_20_000_characters(ask: Ask) -> None:
@@ -150,5 +151,5 @@ def test_a_line_of_20_000_characters(ask: Ask) -> None:
     assert {what: answers[what] for what in expected(question)} == expected(question)
 
 
-def test_offsets_inside_a_pair_are_those_of_its_start(ask: Ask) -> None:
+def test_an_offset_inside_a_surrogate_pair_is_that_of_its_start(ask: Ask) -> None:
     assert ask(asked("a😀b"))["points"] == [0, 1, 1, 2, 3]

@@ -12,7 +12,7 @@ def read(line, delimiter=","):
     return next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))
 
 
-def test_every_cell_is_quoted_and_the_line_ends_as_the_standard_says():
+def test_every_cell_is_quoted_and_the_line_ends_with_crlf():
     assert csv_line(["a", 1, None, -0.5, [[1, 2, "X"]], []]) == '"a","1","","-0.5","[[1, 2, ""X""]]",""\r\n'
 
 
@@ -26,8 +26,8 @@ def test_plain_words_come_back_as_they_were(word):
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("sign", SIGNS)
 @pytest.mark.parametrize("before", ["", "x;", "x; ", "x,", "x\t", "x|", "x\n", "x\r\n", 'x;"', "\t", "\r", " ", "x;;"])
-def test_no_cell_of_any_reading_begins_as_a_formula(before, sign, delimiter):
-    """Whatever a spreadsheet takes for the delimiter, and however it takes the quotes."""
+def test_no_cell_starts_like_a_formula(before, sign, delimiter):
+    """Whatever character a spreadsheet takes for the delimiter, and whether or not it understands quotes."""
     line = csv_line(["first", f"{before}{sign}1+1", "last"])
     rows = list(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))
     bare = [cell for part in line.splitlines() for cell in part.split(delimiter)]

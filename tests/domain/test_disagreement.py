@@ -1,4 +1,4 @@
-"""Places of disagreement by hand, on table 3.4 of the thesis, and by their properties."""
+"""Disagreements: examples from table 3.4 of Catelli 2021, further examples, and properties."""
 
 from itertools import pairwise
 
@@ -15,14 +15,14 @@ from annotations.domain.disagreement import (
     disputed_labels,
     kind_between,
     kinds_by_pair,
+    locations,
     majority_version,
     marked_agreement,
-    places,
     tokens_differ,
 )
 from annotations.domain.spans import Span
 
-# Table 3.4 of 002: the sentence, and for each annotator the tags of its tokens.
+# Table 3.4 of Catelli 2021: the sentence, and each annotator's tags for its tokens.
 TABLE = [
     ("Uomo di 60 anni", "O O B-AGE O", "O O B-AGE O", "O O B-AGE I-AGE"),
     (
@@ -35,7 +35,7 @@ TABLE = [
     ("Giunge al PS", "O O O", "O O B-LOCATION_OTHER", "O O B-HOSPITAL"),
     ("Performance of radiologists", "O O O", "O O B-DOCTOR", "O O B-PROFESSION"),
 ]
-READINGS = {
+ANNOTATION_SETS = {
     "Uomo di 60 anni": {"1": [Span(8, 10, "AGE")], "2": [Span(8, 10, "AGE")], "3": [Span(8, 15, "AGE")]},
     "ASL Latina Paziente Maschio": {
         "1": [Span(0, 10, "HOSPITAL")],
@@ -50,10 +50,10 @@ READINGS = {
 
 @pytest.mark.parametrize(("sentence", "first", "second", "third"), TABLE)
 def test_the_rows_of_table_3_4(sentence, first, second, third):
-    readings = READINGS[sentence]
-    (place,) = disagreements(readings)
-    rows = bio_rows(sentence, place.start, place.end, readings)
-    assert {reader: " ".join(tags) for reader, tags in rows.tags.items()} == {"1": first, "2": second, "3": third}
+    annotation_sets = ANNOTATION_SETS[sentence]
+    (location,) = disagreements(annotation_sets)
+    rows = bio_rows(sentence, location.start, location.end, annotation_sets)
+    assert {annotator: " ".join(tags) for annotator, tags in rows.tags.items()} == {"1": first, "2": second, "3": third}
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_rows_of_table_3_4(sentence, first, second, third):
             Consensus.MAJORITY,
             (Span(15, 17, "IDNUM"),),
         ),
-        # Two of three marked it, each with another label: a majority for something, none for what.
+        # Two of three annotators marked it with different labels, so no label has a majority.
         (
             "Giunge al PS",
             {("1", "2"): Kind.MISSED, ("1", "3"): Kind.MISSED, ("2", "3"): Kind.LABEL},
@@ -93,36 +93,36 @@ def test_the_rows_of_table_3_4(sentence, first, second, third):
     ],
 )
 def test_kinds_and_votes_of_table_3_4(sentence, pairs, state, vote):
-    (place,) = places(READINGS[sentence])
-    assert kinds_by_pair(place) == pairs
-    assert consensus(sentence, place) == state
-    assert majority_version(sentence, place) == vote
+    (location,) = locations(ANNOTATION_SETS[sentence])
+    assert kinds_by_pair(location) == pairs
+    assert consensus(sentence, location) == state
+    assert majority_version(sentence, location) == vote
 
 
 def test_agreement_of_the_sentences_of_table_3_4_by_hand():
-    """Marked tokens, by label: 60 all agree, anni 1 of 3 pairs; ASL 1, Latina 1/3; 98 1/3; PS 0; radiologists 0."""
+    """The share of pairs that agree: 60 1, anni 1/3; ASL 1, Latina 1/3; 98 1/3; PS 0; radiologists 0."""
     by_hand = [(1 + 1 / 3) / 2, (1 + 1 / 3) / 2, 1 / 3, 0, 0]
     for (sentence, *_rows), expected in zip(TABLE, by_hand, strict=True):
-        assert marked_agreement(sentence, places(READINGS[sentence])) == pytest.approx(expected)
+        assert marked_agreement(sentence, locations(ANNOTATION_SETS[sentence])) == pytest.approx(expected)
 
 
-def test_one_annotator_alone_and_all_alike():
+def test_one_annotator_alone_and_all_in_agreement():
     text = "Mario Rossi a Torino"
     name, city = Span(0, 11, "PATIENT"), Span(14, 20, "CITY")
-    one, both = places({"a": [name], "b": [], "c": []}), places({"a": [name, city], "b": [name, city]})
+    one, both = locations({"a": [name], "b": [], "c": []}), locations({"a": [name, city], "b": [name, city]})
     assert consensus(text, one[0]) == Consensus.ONE
-    assert majority_version(text, one[0]) == ()  # two of three say nothing
-    assert [consensus(text, place) for place in both] == [Consensus.ALL, Consensus.ALL]
+    assert majority_version(text, one[0]) == ()  # two of three marked nothing
+    assert [consensus(text, location) for location in both] == [Consensus.ALL, Consensus.ALL]
     assert disagreements({"a": [name, city], "b": [city, name]}) == []
-    assert majority_version(text, places({"a": [name], "b": []})[0]) is None, "a tie is for a person"
+    assert majority_version(text, locations({"a": [name], "b": []})[0]) is None, "a tie is left to an adjudicator"
 
 
-def test_touching_spans_are_two_places_and_overlapping_ones_are_one():
-    found = places({"a": [Span(0, 4, "X"), Span(4, 8, "X")], "b": [Span(6, 10, "X"), Span(12, 13, "Y")]})
-    assert [(place.start, place.end) for place in found] == [(0, 4), (4, 10), (12, 13)]
+def test_touching_spans_are_two_locations_and_overlapping_spans_are_one():
+    found = locations({"a": [Span(0, 4, "X"), Span(4, 8, "X")], "b": [Span(6, 10, "X"), Span(12, 13, "Y")]})
+    assert [(location.start, location.end) for location in found] == [(0, 4), (4, 10), (12, 13)]
     assert found[1].versions == {"a": (Span(4, 8, "X"),), "b": (Span(6, 10, "X"),)}
-    joined = places({"a": [Span(0, 4, "X")], "b": [Span(6, 8, "X")]}, besides=[(3, 7)])
-    assert [(place.start, place.end) for place in joined] == [(0, 8)]
+    joined = locations({"a": [Span(0, 4, "X")], "b": [Span(6, 8, "X")]}, besides=[(3, 7)])
+    assert [(location.start, location.end) for location in joined] == [(0, 8)]
 
 
 @pytest.mark.parametrize(
@@ -143,21 +143,21 @@ def test_kinds(one, other, kind):
     assert kind_between(tuple(other), tuple(one)) == kind
 
 
-def test_disputed_labels_leave_out_what_all_have():
-    (place,) = places({"a": [Span(0, 9, "A"), Span(2, 4, "B")], "b": [Span(0, 9, "A"), Span(2, 4, "C")]})
-    assert disputed_labels(place) == {"B", "C"}
+def test_disputed_labels_are_those_of_spans_that_not_all_have():
+    (location,) = locations({"a": [Span(0, 9, "A"), Span(2, 4, "B")], "b": [Span(0, 9, "A"), Span(2, 4, "C")]})
+    assert disputed_labels(location) == {"B", "C"}
 
 
 def test_one_span_or_two_is_no_difference_of_tokens():
     text = "Mario Rossi"
-    (place,) = places({"a": [Span(0, 11, "P")], "b": [Span(0, 5, "P"), Span(6, 11, "P")]})
-    assert kinds_by_pair(place) == {("a", "b"): Kind.BOUNDARY}
-    assert not tokens_differ(text, place)
-    (place,) = places({"a": [Span(0, 11, "P")], "b": [Span(0, 5, "P")]})
-    assert tokens_differ(text, place)
+    (location,) = locations({"a": [Span(0, 11, "P")], "b": [Span(0, 5, "P"), Span(6, 11, "P")]})
+    assert kinds_by_pair(location) == {("a", "b"): Kind.BOUNDARY}
+    assert not tokens_differ(text, location)
+    (location,) = locations({"a": [Span(0, 11, "P")], "b": [Span(0, 5, "P")]})
+    assert tokens_differ(text, location)
 
 
-def test_a_span_that_began_before_the_sentence_goes_on_in_it():
+def test_a_span_that_starts_before_the_sentence_continues_in_it():
     text = "Vive a Torre\nAnnunziata da 3 anni."
     rows = bio_rows(text, 24, 25, {"a": [Span(7, 23, "CITY")], "b": [Span(27, 28, "AGE")]})
     assert text[rows.start : rows.start + 10] == "Annunziata"
@@ -174,43 +174,43 @@ SPANS = st.builds(
     st.integers(1, 8),
     st.sampled_from("ABC"),
 )
-READERS = st.dictionaries(st.sampled_from("1234"), st.lists(SPANS, max_size=6), min_size=2)
+ANNOTATOR_SETS = st.dictionaries(st.sampled_from("1234"), st.lists(SPANS, max_size=6), min_size=2)
 
 
-@given(READERS)
-def test_places_cover_exactly_where_readings_differ(readings):
-    found = places(readings)
+@given(ANNOTATOR_SETS)
+def test_locations_are_exactly_where_annotation_sets_differ(annotation_sets):
+    found = locations(annotation_sets)
     assert all(one.end <= other.start for one, other in pairwise(found))
-    for place in found:
-        # What a version holds is all that its reader marked there, and nothing crosses a place's ends.
-        for reader, spans in readings.items():
-            inside = {span for span in spans if span.start < place.end and place.start < span.end}
-            assert set(place.versions[reader]) == inside
-            assert all(place.start <= span.start and span.end <= place.end for span in inside)
-    where = {(place.start, place.end) for place in disagreements(readings)}
+    for location in found:
+        # A version contains all spans that its annotator marked there, and no span crosses the ends of a location.
+        for annotator, spans in annotation_sets.items():
+            inside = {span for span in spans if span.start < location.end and location.start < span.end}
+            assert set(location.versions[annotator]) == inside
+            assert all(location.start <= span.start and span.end <= location.end for span in inside)
+    where = {(location.start, location.end) for location in disagreements(annotation_sets)}
     differ = {
         span
-        for one in readings.values()
-        for other in readings.values()
+        for one in annotation_sets.values()
+        for other in annotation_sets.values()
         for span in set(one) ^ set(other)
     }  # fmt: skip
     assert where == {(p.start, p.end) for p in found if any(p.start <= s.start and s.end <= p.end for s in differ)}
 
 
 @given(st.lists(SPANS, max_size=6), st.integers(2, 5))
-def test_equal_readings_differ_nowhere(spans, readers):
-    readings = {str(reader): spans for reader in range(readers)}
-    assert disagreements(readings) == []
-    assert marked_agreement(TEXT, places(readings)) == (1.0 if any_token(spans) else None)
+def test_equal_annotation_sets_differ_nowhere(spans, annotators):
+    annotation_sets = {str(annotator): spans for annotator in range(annotators)}
+    assert disagreements(annotation_sets) == []
+    assert marked_agreement(TEXT, locations(annotation_sets)) == (1.0 if any_token(spans) else None)
 
 
 def any_token(spans):
     return any(TEXT[span.start : span.end].strip() for span in spans)
 
 
-@given(READERS)
-def test_a_majority_version_stays_inside_its_place(readings):
-    for place in places(readings):
-        vote = majority_version(TEXT, place)
-        assert vote is None or all(place.start <= span.start and span.end <= place.end for span in vote)
-        assert (consensus(TEXT, place) == Consensus.ALL) == place.agreed
+@given(ANNOTATOR_SETS)
+def test_a_majority_version_stays_inside_its_location(annotation_sets):
+    for location in locations(annotation_sets):
+        vote = majority_version(TEXT, location)
+        assert vote is None or all(location.start <= span.start and span.end <= location.end for span in vote)
+        assert (consensus(TEXT, location) == Consensus.ALL) == location.agreed

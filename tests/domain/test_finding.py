@@ -1,4 +1,4 @@
-"""Finding a text in notes: case, accents, whole words; offsets are those of the original text."""
+"""Text search in notes: case, accents, whole words; offsets are those of the original text."""
 
 import unicodedata
 from itertools import pairwise
@@ -20,23 +20,23 @@ def found(sought: str, text: str, **how: bool) -> list[str]:
 @pytest.mark.parametrize(
     "sought, text, how, expected",
     [
-        ("rossi", "Mario ROSSI, Rossini", {}, ["ROSSI", "Rossi"]),  # case doesn't matter, parts of words count
+        ("rossi", "Mario ROSSI, Rossini", {}, ["ROSSI", "Rossi"]),  # case doesn't matter, and parts of words match
         ("Rossi", "ROSSI Rossi", {"case": True}, ["Rossi"]),
         ("rossi", "Rossi Rossini 2Rossi Rossi2 Rossi.", {"word": True}, ["Rossi", "Rossi"]),
         ("12", "12 112 12a 1,12", {"word": True}, ["12", "12"]),
         ("jose", "José", {}, []),
         ("jose", "José JOSÉ Jose\u0301 jose", {"accents": False}, ["José", "JOSÉ", "Jose\u0301", "jose"]),
         ("josé", "jose", {"accents": False}, ["jose"]),
-        ("josé", "Jose\u0301 JOSÉ jose", {}, ["Jose\u0301", "JOSÉ"]),  # both ways to write é are the same
+        ("josé", "Jose\u0301 JOSÉ jose", {}, ["Jose\u0301", "JOSÉ"]),  # both encodings of é are equal
         ("Jose\u0301", "José", {}, ["José"]),
-        ("cafe", "cafe\u0301 cafe", {}, ["cafe"]),  # half a letter isn't found
+        ("cafe", "cafe\u0301 cafe", {}, ["cafe"]),  # a letter without its accent mark doesn't match
         ("mario rossi", "Mario\r\n  Rossi", {}, ["Mario\r\n  Rossi"]),  # a name over a line break
-        ("a.b", "axb a.b", {}, ["a.b"]),  # no regular expression
+        ("a.b", "axb a.b", {}, ["a.b"]),  # not a regular expression
         ("[", "a[b", {}, ["["]),
         ("\U0001f600", "x\U0001f600x", {}, ["\U0001f600"]),
         ("محمد", "السيد محمد علي", {}, ["محمد"]),
         ("עברית", "שלום עברית", {"word": True}, ["עברית"]),
-        ("aa", "aaaa", {}, ["aa", "aa"]),  # places don't overlap
+        ("aa", "aaaa", {}, ["aa", "aa"]),  # matches don't overlap
         ("  rossi\n", "Rossi", {}, ["Rossi"]),
     ],
 )
@@ -45,24 +45,24 @@ def test_table(sought, text, how, expected):
 
 
 @pytest.mark.parametrize("nothing", ["", "  ", "\n\u200b"])
-def test_nothing_to_look_for(nothing):
-    with pytest.raises(ValueError, match="nothing"):
+def test_an_empty_search_text(nothing):
+    with pytest.raises(ValueError, match="empty"):
         finder(Sought(nothing))
 
 
 @given(st.text(LETTERS, max_size=12), st.text(LETTERS, min_size=1, max_size=4), st.text(LETTERS, max_size=12))
 def test_a_piece_of_a_text_is_found_where_it_is(before, piece, after):
-    """With accents that don't matter it is always found, or in a place that begins before it does."""
+    """Without regard to accents there is always a match, possibly one that starts before the piece."""
     text = before + piece + after
     if not piece.strip("\u200b\n\r\t\u00a0 "):
         return
     wanted = Sought(piece, accents=False)
-    places = list(find(text, finder(wanted)))
+    matches = list(find(text, finder(wanted)))
     bare = unicodedata.normalize("NFC", piece)
-    assert all(0 <= start < end <= len(text) for start, end in places)
-    assert all(end <= start for (_, end), (start, _) in pairwise(places))
+    assert all(0 <= start < end <= len(text) for start, end in matches)
+    assert all(end <= start for (_, end), (start, _) in pairwise(matches))
     if not unicodedata.combining(bare.strip()[0]):
-        assert places
+        assert matches
 
 
 def test_covered():

@@ -1,4 +1,4 @@
-"""What changed between two versions: by hand, and what must hold of any two."""
+"""Differences between two gold versions: examples and properties."""
 
 import pytest
 from hypothesis import given
@@ -17,9 +17,9 @@ CASES = [
     ([(0, 5, "A")], [(3, 9, "B")], [("replaced", (0, 5, "A"), (3, 9, "B"))]),
     # Touching is not overlapping.
     ([(0, 5, "A")], [(5, 9, "A")], [("removed", (0, 5, "A"), None), ("added", None, (5, 9, "A"))]),
-    # What stayed is not a partner, though it overlaps more.
+    # An unchanged span is not paired with another one, even if it overlaps more.
     ([(0, 9, "A"), (0, 3, "B")], [(0, 9, "A"), (2, 8, "B")], [("moved", (0, 3, "B"), (2, 8, "B"))]),
-    # Most pairs: the long one goes with the second, so that the first finds a partner too.
+    # As many pairs as possible: both spans get a partner.
     (
         [(0, 4, "A"), (5, 9, "A")],
         [(0, 9, "A"), (6, 8, "A")],
@@ -34,7 +34,7 @@ def plain(span: Span | None) -> tuple[int, int, str] | None:
 
 @pytest.mark.parametrize("before, after, expected", CASES)
 def test_by_hand(before, after, expected) -> None:
-    found = diff([Span(*place) for place in before], [Span(*place) for place in after])
+    found = diff([Span(*values) for values in before], [Span(*values) for values in after])
     assert [(str(change.kind), plain(change.before), plain(change.after)) for change in found] == expected
 
 

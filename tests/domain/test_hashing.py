@@ -12,19 +12,19 @@ NOTES = [
 ]
 
 
-def test_text_hash_is_that_of_the_file() -> None:
+def test_the_hash_of_a_text_is_that_of_its_file() -> None:
     text = "\ufeffÈ\r\n😀"
     assert text_sha256(text) == hashlib.sha256(b"\xef\xbb\xbf\xc3\x88\r\n\xf0\x9f\x98\x80").hexdigest()
 
 
-def test_the_hash_is_fixed_for_good() -> None:
+def test_the_hash_never_changes() -> None:
     assert gold_hash([]) == hashlib.sha256(b"deidreview gold 1\n").hexdigest()
     row = b'["a","00",[[0,4,"NAME"],[5,6,"ID"]]]'
     whole = hashlib.sha256(b"deidreview gold 1\n" + hashlib.sha256(row).digest()).hexdigest()
     assert gold_hash([("a", "00", [(5, 6, "ID"), (0, 4, "NAME")])]) == whole
 
 
-def test_order_does_not_count() -> None:
+def test_the_order_does_not_matter() -> None:
     expected = gold_hash(NOTES)
     for seed in range(5):
         shuffled = [(name, sha, Random(seed).sample(spans, len(spans))) for name, sha, spans in NOTES]
@@ -44,5 +44,5 @@ def test_order_does_not_count() -> None:
         [*NOTES, NOTES[2]],
     ],
 )
-def test_everything_else_does(changed: list) -> None:
+def test_every_change_gives_another_hash(changed: list) -> None:
     assert gold_hash(changed) != gold_hash(NOTES)

@@ -11,7 +11,7 @@ DATA = {
     "key": "it-4",
     "name": "Italian, four labels",
     "description": "Two\nlines",
-    "source": "000",
+    "source": "A source",
     "languages": ["it", "pt-BR"],
     "categories": [
         {
@@ -39,7 +39,7 @@ def changed(path: list, value: object) -> dict:
     return data
 
 
-def test_a_label_set_is_read_and_completed() -> None:
+def test_a_label_set_is_parsed_and_completed() -> None:
     label_set = parse_label_set(DATA)
     assert (label_set.key, label_set.languages) == ("it-4", ("it", "pt-BR"))
     assert [category.code for category in label_set.categories] == ["PERSON", "Luogo_e_data"]
@@ -61,39 +61,42 @@ LABEL = ["categories", 0, "labels", 1]
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ([], "must be an object with key, name"),
-        (changed(["key"], None), "'key' is missing"),
+        ([], "must be a JSON object with the keys key, name"),
+        (changed(["key"], None), "“key” is missing."),
         (changed(["key"], "It 4"), "a-z, 0-9 and single hyphens"),
-        (changed(["name"], "  "), "'name' is empty"),
-        (changed(["name"], 7), "'name' must be text, not int"),
+        (changed(["name"], "  "), "“name” is empty."),
+        (changed(["name"], 7), "“name” must be text, not int."),
         (changed(["name"], "a\tb"), "control character"),
-        (changed(["colour"], "red"), "unknown key 'colour'; known are key, name"),
-        (changed(["languages"], "it"), "'languages' must be a list, not str"),
-        (changed(["languages", 0], "italian!"), "write it as 'es' or 'pt-BR'"),
+        (changed(["colour"], "red"), "The key “colour” is unknown. Known keys: key, name"),
+        (changed(["languages"], "it"), "“languages” must be a list, not str."),
+        (changed(["languages", 0], "italian!"), "Write it like “es” or “pt-BR”."),
         (changed(["categories"], []), "at least one category"),
-        (changed(["categories", 0, "labels"], []), "category 1 (Person): a category needs at least one label"),
-        (changed(["categories", 0], "PERSON"), "category 1: must be an object with code, name, labels"),
-        (changed([*LABEL, "hotKey"], "x"), "category 1 (Person), label 2: unknown key 'hotKey'"),
-        (changed([*LABEL, "code"], "ET À"), "label 2 (ETÀ): the code 'ET À' must be made of"),
-        (changed([*LABEL, "code"], "---"), "the code '---' must be made of"),
-        (changed([*LABEL, "name"], "***"), "no code can be made of '***'"),
-        (changed([*LABEL, "code"], "nome"), "'NOME' and 'ETÀ' share the name or code 'nome'"),
-        (changed([*LABEL, "name"], "Nome"), "share the name or code 'Nome'"),
-        (changed([*LABEL, "hotkey"], "o"), "share the hotkey 'o'"),
-        (changed([*LABEL, "hotkey"], "N"), "kept for the program, as all of these are: * / ? f g m n p u x"),
+        (changed(["categories", 0, "labels"], []), "category 1 (Person): A category needs at least one label."),
+        (
+            changed(["categories", 0], "PERSON"),
+            "category 1: This must be a JSON object with the keys code, name, labels.",
+        ),
+        (changed([*LABEL, "hotKey"], "x"), "category 1 (Person), label 2: The key “hotKey” is unknown."),
+        (changed([*LABEL, "code"], "ET À"), "label 2 (ETÀ): The code “ET À” may contain only"),
+        (changed([*LABEL, "code"], "---"), "The code “---” may contain only"),
+        (changed([*LABEL, "name"], "***"), "No code can be made from the name “***”"),
+        (changed([*LABEL, "code"], "nome"), "“NOME” and “ETÀ” have the same name or code “nome”."),
+        (changed([*LABEL, "name"], "Nome"), "have the same name or code “Nome”."),
+        (changed([*LABEL, "hotkey"], "o"), "have the same hotkey “o”."),
+        (changed([*LABEL, "hotkey"], "N"), "is reserved. Reserved hotkeys: * / ? f g m n p u x"),
         (changed([*LABEL, "hotkey"], "ab"), "one printable character"),
         (changed([*LABEL, "hotkey"], "\x07"), "control character"),
-        (changed(["categories", 1, "code"], "person"), "the categories 'Person' and 'Luogo e data' share"),
+        (changed(["categories", 1, "code"], "person"), "The categories “Person” and “Luogo e data” have"),
     ],
 )
-def test_what_is_wrong_is_said(data: dict, words: str) -> None:
+def test_errors(data: dict, words: str) -> None:
     with pytest.raises(LabelSetError, match=re.escape(words)):
         parse_label_set(data)
 
 
 @pytest.mark.parametrize("key", sorted(RESERVED_HOTKEYS))
 def test_reserved_keys(key: str) -> None:
-    with pytest.raises(LabelSetError, match="kept for the program"):
+    with pytest.raises(LabelSetError, match="is reserved"):
         parse_label_set(changed([*LABEL, "hotkey"], key))
 
 
@@ -115,7 +118,7 @@ def test_ascii_code(name: str, code: str) -> None:
 
 
 @given(st.text())
-def test_a_code_is_within_the_grammar(name: str) -> None:
+def test_a_code_fits_the_grammar(name: str) -> None:
     try:
         code = ascii_code(name)
     except ValueError:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.majority import OpenPlace, majority
+from annotations.domain.majority import OpenLocation, majority
 from annotations.domain.spans import Span, SpanError
 from annotations.domain.tokens import Token, split_at, tokenize
 from tests.domain.strategies import LABELS, spans_of, texts
@@ -13,11 +13,11 @@ TEXT = "Dr. Anna Maria Neri, Roma"
 ANNA, NERI, WHOLE = Span(4, 8, "NAME"), Span(15, 19, "NAME"), Span(4, 19, "NAME")
 
 
-def test_nobody_read_it() -> None:
+def test_no_annotation_sets() -> None:
     assert majority(TEXT, []).spans == majority(TEXT, []).open == []
 
 
-def test_one_reader_is_a_majority() -> None:
+def test_a_single_annotator_is_a_majority() -> None:
     result = majority(TEXT, [[ANNA, NERI]])
     assert (result.spans, result.open) == ([ANNA, NERI], [])
 
@@ -35,18 +35,18 @@ def test_one_of_three_is_outvoted_by_o() -> None:
 def test_a_tie_is_left_open() -> None:
     result = majority(TEXT, [[WHOLE], []])
     assert result.spans == []
-    assert result.open == [OpenPlace(4, 19, (("NAME", 1), ("O", 1)))]
+    assert result.open == [OpenLocation(4, 19, (("NAME", 1), ("O", 1)))]
 
 
 def test_three_opinions_are_left_open_in_label_order() -> None:
-    place = (21, 25)
-    readings = [[Span(*place, "STATE")], [Span(*place, "CITY")], []]
-    assert majority(TEXT, readings).open == [OpenPlace(*place, (("CITY", 1), ("STATE", 1), ("O", 1)))]
-    ordered = majority(TEXT, readings, label_order=["STATE", "CITY"]).open
-    assert ordered == [OpenPlace(*place, (("STATE", 1), ("CITY", 1), ("O", 1)))]
+    bounds = (21, 25)
+    annotation_sets = [[Span(*bounds, "STATE")], [Span(*bounds, "CITY")], []]
+    assert majority(TEXT, annotation_sets).open == [OpenLocation(*bounds, (("CITY", 1), ("STATE", 1), ("O", 1)))]
+    ordered = majority(TEXT, annotation_sets, label_order=["STATE", "CITY"]).open
+    assert ordered == [OpenLocation(*bounds, (("STATE", 1), ("CITY", 1), ("O", 1)))]
 
 
-def test_where_readers_differ_on_the_ends_the_middle_holds() -> None:
+def test_where_bounds_differ_each_token_is_decided_by_its_own_majority() -> None:
     result = majority(TEXT, [[WHOLE], [Span(9, 19, "NAME")], [Span(4, 14, "NAME")]])
     assert (result.spans, result.open) == ([WHOLE], [])
     result = majority(TEXT, [[WHOLE], [Span(9, 14, "NAME")], [Span(9, 14, "NAME")]])
@@ -65,24 +65,24 @@ def test_split_inside_a_word() -> None:
     assert (result.spans, result.open) == ([Span(0, 6, "X")], [])
 
 
-def test_nested_spans_with_other_labels_are_voted_on_by_themselves() -> None:
+def test_nested_spans_with_other_labels_are_voted_on_separately() -> None:
     inner = Span(9, 14, "WOMAN")
     result = majority(TEXT, [[WHOLE, inner], [WHOLE, inner], [WHOLE]])
     assert (result.spans, result.open) == ([WHOLE, inner], [])
     result = majority(TEXT, [[WHOLE, inner], [WHOLE]])
     assert result.spans == [WHOLE]
-    assert result.open == [OpenPlace(9, 14, (("NAME", 2), ("WOMAN", 1)))]
+    assert result.open == [OpenLocation(9, 14, (("NAME", 2), ("WOMAN", 1)))]
 
 
-def test_spans_with_one_label_that_overlap_in_a_reading_are_for_a_person() -> None:
+def test_overlapping_spans_with_one_label_in_one_annotation_set_are_left_open() -> None:
     result = majority("Ospedale San Carlo", [[Span(0, 18, "H"), Span(9, 18, "H")]] * 3)
     assert result.spans == [Span(0, 18, "H")]
-    assert result.open == [OpenPlace(9, 18, (("H", 3),))]
+    assert result.open == [OpenLocation(9, 18, (("H", 3),))]
 
 
-def test_open_places_part_where_a_reader_begins_a_span() -> None:
+def test_open_locations_are_split_where_an_annotator_starts_a_span() -> None:
     result = majority("aa bb", [[Span(0, 2, "X"), Span(3, 5, "X")], []])
-    assert [(place.start, place.end) for place in result.open] == [(0, 2), (3, 5)]
+    assert [(location.start, location.end) for location in result.open] == [(0, 2), (3, 5)]
 
 
 def test_a_span_outside_is_refused() -> None:
@@ -91,8 +91,8 @@ def test_a_span_outside_is_refused() -> None:
 
 
 @st.composite
-def readings(draw: st.DrawFn) -> tuple[str, list[list[Span]]]:
-    """Up to five readings, in each of which no two spans overlap."""
+def annotation_sets(draw: st.DrawFn) -> tuple[str, list[list[Span]]]:
+    """A text with up to five annotation sets, each without overlapping spans."""
     text = draw(texts(10))
     made = []
     for _ in range(draw(st.integers(0, 5))):
@@ -104,24 +104,24 @@ def readings(draw: st.DrawFn) -> tuple[str, list[list[Span]]]:
     return text, made
 
 
-def tag(token: Token, reading: list[Span]) -> tuple[str, Span | None]:
-    for span in reading:
+def tag(token: Token, annotation_set: list[Span]) -> tuple[str, Span | None]:
+    for span in annotation_set:
         if span.start <= token.start and token.end <= span.end:
             return span.label, span
     return "O", None
 
 
-@given(readings())
+@given(annotation_sets())
 def test_against_a_plain_count(made: tuple[str, list[list[Span]]]) -> None:
-    """DOMAIN: more than half of the readers per token and label; a new span where B is the majority of its choosers."""
-    text, given_readings = made
-    n = len(given_readings)
-    tokens = split_at(tokenize(text), [edge for r in given_readings for s in r for edge in (s.start, s.end)])
+    """More than half of the annotators per token and label; a new span where most of them start one."""
+    text, given_annotation_sets = made
+    n = len(given_annotation_sets)
+    tokens = split_at(tokenize(text), [edge for r in given_annotation_sets for s in r for edge in (s.start, s.end)])
     expected: list[list] = []
     before = "O"
     open_at = set()
     for token in tokens:
-        tags = [tag(token, reading) for reading in given_readings]
+        tags = [tag(token, annotation_set) for annotation_set in given_annotation_sets]
         counts = Counter(label for label, _ in tags)
         winner = next((label for label, count in counts.items() if 2 * count > n), None)
         if winner is None and set(counts) - {"O"}:
@@ -135,19 +135,21 @@ def test_against_a_plain_count(made: tuple[str, list[list[Span]]]) -> None:
         else:
             expected.append([token.start, token.end, winner])
         before = winner
-    result = majority(text, given_readings)
+    result = majority(text, given_annotation_sets)
     assert result.spans == [Span(*each) for each in expected]
-    assert {t.start for t in tokens for place in result.open if place.start <= t.start < place.end} == open_at
-    for place in result.open:
-        assert sum(count for _, count in place.votes) == n
-        inside = [token for token in tokens if place.start <= token.start < place.end]
+    assert {t.start for t in tokens for location in result.open if location.start <= t.start < location.end} == open_at
+    for location in result.open:
+        assert sum(count for _, count in location.votes) == n
+        inside = [token for token in tokens if location.start <= token.start < location.end]
         for token in inside:
-            assert dict(place.votes) == Counter(tag(token, reading)[0] for reading in given_readings)
+            assert dict(location.votes) == Counter(
+                tag(token, annotation_set)[0] for annotation_set in given_annotation_sets
+            )
 
 
-@given(readings())
-def test_unanimous_readings_come_back(made: tuple[str, list[list[Span]]]) -> None:
-    text, given_readings = made
-    for reading in given_readings[:1]:
-        result = majority(text, [reading] * 3)
-        assert (result.spans, result.open) == (reading, [])
+@given(annotation_sets())
+def test_unanimous_annotation_sets_come_back(made: tuple[str, list[list[Span]]]) -> None:
+    text, given_annotation_sets = made
+    for annotation_set in given_annotation_sets[:1]:
+        result = majority(text, [annotation_set] * 3)
+        assert (result.spans, result.open) == (annotation_set, [])

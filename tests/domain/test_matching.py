@@ -12,8 +12,8 @@ from annotations.domain.spans import Span, overlap_length, overlaps
 
 
 def spans(limit: int = 5, labels: str = "AB") -> st.SearchStrategy[list[Span]]:
-    place = st.tuples(st.integers(0, 9), st.integers(1, 6), st.sampled_from(labels))
-    return st.lists(place.map(lambda p: Span(p[0], p[0] + p[1], p[2])), max_size=limit)
+    drawn = st.tuples(st.integers(0, 9), st.integers(1, 6), st.sampled_from(labels))
+    return st.lists(drawn.map(lambda d: Span(d[0], d[0] + d[1], d[2])), max_size=limit)
 
 
 def same_label(a: Span, b: Span) -> bool:
@@ -21,7 +21,7 @@ def same_label(a: Span, b: Span) -> bool:
 
 
 def same_group(a: Span, b: Span) -> bool:
-    """A and B are of one category, C of another."""
+    """A and B belong to one category, C to another."""
     return (a.label == "C") == (b.label == "C")
 
 
@@ -29,7 +29,7 @@ RULES = [None, same_label, same_group]
 
 
 def worth(pairs: Sequence[tuple[int, int]], predicted: Sequence[Span], gold: Sequence[Span]) -> tuple[int, ...]:
-    """What the docstring of `match` orders matchings by."""
+    """The criteria by which `match` chooses a matching."""
     both = [(predicted[p], gold[g]) for p, g in pairs]
     return (
         sum(p == g for p, g in both),
@@ -66,7 +66,7 @@ def test_it_is_the_best_of_all_matchings(compatible, predicted: list[Span], gold
 
 
 @given(spans(12, "ABC"), spans(12, "ABC"))
-def test_the_two_sides_are_alike(predicted: list[Span], gold: list[Span]) -> None:
+def test_matching_is_symmetric(predicted: list[Span], gold: list[Span]) -> None:
     there = match(predicted, gold)
     back = [(p, g) for g, p in match(gold, predicted)]
     assert worth(there, predicted, gold) == worth(back, predicted, gold)
@@ -79,7 +79,7 @@ def test_a_set_matches_itself(given_spans: list[Span]) -> None:
     assert all(given_spans[p] == given_spans[g] for p, g in pairs)
 
 
-def test_an_exact_pair_is_kept_though_more_pairs_could_be_made() -> None:
+def test_exact_pairs_come_before_more_pairs() -> None:
     predicted = [Span(0, 10, "A"), Span(4, 6, "A")]
     gold = [Span(4, 6, "A")]
     assert match(predicted, gold) == [(1, 0)]
@@ -87,7 +87,7 @@ def test_an_exact_pair_is_kept_though_more_pairs_could_be_made() -> None:
     assert match(predicted, gold) == [(0, 0)]
 
 
-def test_more_pairs_go_before_more_overlap() -> None:
+def test_more_pairs_come_before_more_overlap() -> None:
     predicted = [Span(0, 10, "A"), Span(10, 12, "A")]
     gold = [Span(9, 11, "A"), Span(1, 10, "A")]
     assert match(predicted, gold) == [(0, 1), (1, 0)]
@@ -95,17 +95,17 @@ def test_more_pairs_go_before_more_overlap() -> None:
     assert match(predicted, gold) == [(0, 1), (1, 0)]
 
 
-def test_touching_spans_make_no_pair() -> None:
+def test_touching_spans_are_not_paired() -> None:
     assert match([Span(0, 5, "A")], [Span(5, 9, "A")]) == []
     assert match([], [Span(5, 9, "A")]) == match([Span(5, 9, "A")], []) == []
 
 
 def test_two_thousand_spans_are_quick() -> None:
     shuffle = random.Random(7)
-    places = list(range(2000))
-    shuffle.shuffle(places)
-    gold = [Span(at * 10, at * 10 + 16, "A") for at in places]
-    chained = [Span(at * 10 + 5, at * 10 + 21, "A") for at in places]
+    starts = list(range(2000))
+    shuffle.shuffle(starts)
+    gold = [Span(at * 10, at * 10 + 16, "A") for at in starts]
+    chained = [Span(at * 10 + 5, at * 10 + 21, "A") for at in starts]
     loose = [Span(at, at + shuffle.randint(1, 60), "A") for at in (shuffle.randrange(10_000) for _ in range(2000))]
     start = time.process_time()
     assert len(match(gold, gold)) == len(match(chained, gold)) == 2000

@@ -1,9 +1,9 @@
-"""Several runs' proposals as one list."""
+"""Merged lists of several runs' suggestions."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.merging import merge, rivals
+from annotations.domain.merging import conflicting_spans, merge
 from annotations.domain.spans import Span, overlaps
 
 NAMES = ("rules", "crf", "llm")
@@ -13,7 +13,7 @@ def told(merged):
     return [(s.start, s.end, s.label, s.confidence, s.source, s.provenance["agree"], s.clear) for s in merged]
 
 
-def test_every_distinct_span_is_there_once_with_its_runs():
+def test_every_distinct_span_is_listed_once_with_its_runs():
     found = merge(
         NAMES,
         [
@@ -25,7 +25,7 @@ def test_every_distinct_span_is_there_once_with_its_runs():
     assert told(found) == [
         (0, 5, "DOCTOR", 0.25, "llm", 1, 0),
         (0, 5, "PATIENT", 0.6333, "rules+crf", 2, 2),
-        (0, 11, "PATIENT", 0.1, "crf", 1, 0),  # as many runs stand against it
+        (0, 11, "PATIENT", 0.1, "crf", 1, 0),  # the conflicting spans have as many runs
         (20, 26, "CITY", 0.2, "rules", 1, 1),
     ]
     assert found[1].provenance == {
@@ -39,11 +39,11 @@ def test_every_distinct_span_is_there_once_with_its_runs():
     }  # fmt: skip
 
 
-def test_what_one_run_proposes_twice_over_a_place_is_no_rival_of_itself():
-    places = [(0, 10), (0, 4), (4, 10), (12, 14)]
+def test_overlapping_spans_of_one_run_do_not_conflict():
+    bounds = [(0, 10), (0, 4), (4, 10), (12, 14)]
     runs = [frozenset(names) for names in ("ab", "a", "c", "d")]
-    assert [sorted(found) for found in rivals(places, runs)] == [[2], [], [0], []]
-    assert rivals([], []) == []
+    assert [sorted(found) for found in conflicting_spans(bounds, runs)] == [[2], [], [0], []]
+    assert conflicting_spans([], []) == []
 
 
 SPANS = st.builds(
@@ -53,17 +53,22 @@ SPANS = st.builds(
 
 
 @given(st.lists(st.lists(SPANS, max_size=8), min_size=3, max_size=3))
-def test_nothing_is_lost_and_rivalry_is_mutual(readings):
-    merged = merge(NAMES, readings)
-    assert {(s.start, s.end, s.label) for s in merged} == {(s.start, s.end, s.label) for r in readings for s in r}
+def test_no_span_is_lost_and_conflicts_are_mutual(annotation_sets):
+    merged = merge(NAMES, annotation_sets)
+    assert {(s.start, s.end, s.label) for s in merged} == {
+        (s.start, s.end, s.label) for r in annotation_sets for s in r
+    }
     assert merged == sorted(set(merged))
-    by_run = {name: {(s.start, s.end, s.label) for s in reading} for name, reading in zip(NAMES, readings, strict=True)}
+    by_run = {
+        name: {(s.start, s.end, s.label) for s in annotation_set}
+        for name, annotation_set in zip(NAMES, annotation_sets, strict=True)
+    }
     for span in merged:
         said = [name for name in NAMES if (span.start, span.end, span.label) in by_run[name]]
         assert [backing.run for backing in span.backing] == said
     runs = [frozenset(b.run for b in span.backing) for span in merged]
-    found = rivals([(s.start, s.end) for s in merged], runs)
+    found = conflicting_spans([(s.start, s.end) for s in merged], runs)
     for at, one in enumerate(merged):
         for other in range(len(merged)):
-            stands = other != at and overlaps(one, merged[other]) and not runs[at] & runs[other]
-            assert (other in found[at]) == stands == (at in found[other])
+            expected = other != at and overlaps(one, merged[other]) and not runs[at] & runs[other]
+            assert (other in found[at]) == expected == (at in found[other])

@@ -14,11 +14,11 @@ def test_whole(word, number):
     assert whole(word) == number
 
 
-def test_up_to_what_a_column_holds():
+def test_the_largest_number():
     assert (whole("7", 7), whole("8", 7)) == (7, None)
 
 
 @pytest.mark.parametrize("value", [True, 1.0, "1", None, [1], -1, MAX_ID + 1])
-def test_what_is_no_whole_number_of_json(value):
+def test_other_json_values_are_not_whole_numbers(value):
     assert not is_whole(value)
     assert is_whole(MAX_ID)

@@ -1,4 +1,4 @@
-"""Python counts code points by itself; this holds the table that JavaScript is tested with to account."""
+"""A check of the table of offsets that the JavaScript tests use, against Python's own encoding."""
 
 import pytest
 
@@ -6,6 +6,6 @@ from tests.domain.strategies import cases
 
 
 @pytest.mark.parametrize("case", cases("offsets.json")["cases"], ids=lambda case: case["what"])
-def test_table_says_how_utf16_counts(case: dict) -> None:
+def test_the_table_has_the_utf16_offsets(case: dict) -> None:
     text = case["text"]
     assert case["units"] == [len(text[:point].encode("utf-16-le")) // 2 for point in range(len(text) + 1)]

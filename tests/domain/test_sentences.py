@@ -1,4 +1,4 @@
-"""Sentences: one plain rule, with offsets that are the text's own."""
+"""Sentences by one simple rule, with offsets in the original text."""
 
 import pytest
 from hypothesis import given
@@ -25,7 +25,7 @@ def test_cases(text: str, expected: list[str]) -> None:
 
 
 @given(texts_with_spans())
-def test_sentences_hold_everything_but_white_space_once(case: tuple[str, list]) -> None:
+def test_sentences_contain_every_visible_character_once(case: tuple[str, list]) -> None:
     text, _ = case
     past, kept = 0, []
     for start, end in sentences(text):
@@ -37,7 +37,7 @@ def test_sentences_hold_everything_but_white_space_once(case: tuple[str, list]) 
 
 
 @given(texts_with_spans())
-def test_the_context_of_a_span_holds_it(case: tuple[str, list]) -> None:
+def test_the_context_of_a_span_contains_the_span(case: tuple[str, list]) -> None:
     text, spans = case
     for span in spans:
         low, high = around(text, span.start, span.end)

@@ -1,4 +1,4 @@
-"""Zips whose directory is the attack: refused before an entry is made of it."""
+"""Zip archives with malicious directories, which are refused before their entries are created."""
 
 import io
 import struct
@@ -22,7 +22,7 @@ def entry(number):
 
 
 def archive(count, *, said=None, zip64=False, size=None):
-    """Only a directory, with the number of entries that `said` says."""
+    """An archive that is only a directory, and that declares `said` entries."""
     directory = b"".join(map(entry, range(count)))
     said = count if said is None else said
     size = len(directory) if size is None else size
@@ -37,7 +37,7 @@ def archive(count, *, said=None, zip64=False, size=None):
 
 @pytest.mark.parametrize("zip64", [False, True])
 @pytest.mark.parametrize("said", [None, 1, 0])
-def test_a_million_entries_cost_nothing(zip64, said):
+def test_a_million_entries_are_refused_quickly(zip64, said):
     file = archive(MANY if zip64 else MOST_ENTRIES + 1, said=said, zip64=zip64)
     began = time.monotonic()
     tracemalloc.start()
@@ -50,14 +50,14 @@ def test_a_million_entries_cost_nothing(zip64, said):
 
 
 @pytest.mark.parametrize("zip64", [False, True])
-def test_as_many_as_are_allowed(zip64, monkeypatch):
+def test_the_largest_allowed_number_of_entries(zip64, monkeypatch):
     monkeypatch.setattr(zips, "MOST_ENTRIES", LITTLE)
     assert len(open_zip(archive(LITTLE, zip64=zip64)).infolist()) == LITTLE
     with pytest.raises(TooManyEntries):
         open_zip(archive(LITTLE + 1, zip64=zip64))
 
 
-def test_a_directory_of_a_few_entries_with_endless_names(monkeypatch):
+def test_a_directory_of_few_entries_with_very_long_names(monkeypatch):
     monkeypatch.setattr(zips, "BIGGEST_DIRECTORY", 100)
     with pytest.raises(TooManyEntries):
         open_zip(archive(10))
@@ -69,9 +69,9 @@ def test_a_directory_larger_than_its_file(zip64):
         open_zip(archive(LITTLE, zip64=zip64, size=2**31))
 
 
-def test_what_is_inside_is_read_as_always():
+def test_the_content_is_read_without_limits():
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as made:
-        # More than a directory could hold of them, as content.
+        # The content has more entry signatures than a directory may have.
         made.writestr("a.txt", b"PK\1\2" * (MOST_ENTRIES + 1))
     assert len(open_zip(packed).read("a.txt")) == 4 * (MOST_ENTRIES + 1)

@@ -1,4 +1,4 @@
-"""Gold: a reviewer's act, provenance, frozen versions, export, erasure."""
+"""Gold: made by a reviewer, provenance, frozen versions, export, erasure."""
 
 import json
 import zipfile
@@ -32,7 +32,7 @@ def reviewer(project):
     return make_member(project, Role.REVIEWER, "rita")
 
 
-def reading(project, spans=SPANS, *, submitted=True, name="anna", note=None):
+def annotation_set(project, spans=SPANS, *, submitted=True, name="anna", note=None):
     note = note or make_note(project)
     return make_set(note, make_author(project, name=name), spans, submitted=submitted)
 
@@ -41,8 +41,8 @@ def gold_spans():
     return sorted(Span.objects.filter(annotation_set__author__kind="gold").values_list("start", "end", "label__code"))
 
 
-def test_every_gold_span_says_where_it_came_from(project, reviewer):
-    source = reading(project)
+def test_every_gold_span_records_its_origin(project, reviewer):
+    source = annotation_set(project)
     made = gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
     assert gold_spans() == SPANS
     for span in made.spans.all():
@@ -53,14 +53,14 @@ def test_every_gold_span_says_where_it_came_from(project, reviewer):
 
 
 def test_a_draft_does_not_become_gold(project, reviewer):
-    source = reading(project, submitted=False)
+    source = annotation_set(project, submitted=False)
     with pytest.raises(ServiceError, match="still a draft"):
         gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
     assert not gold_spans()
 
 
-def test_twice_is_once(project, reviewer):
-    source = reading(project)
+def test_making_the_same_gold_again_changes_nothing(project, reviewer):
+    source = annotation_set(project)
     for _ in range(2):
         gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
     assert gold_spans() == SPANS
@@ -68,10 +68,10 @@ def test_twice_is_once(project, reviewer):
 
 
 def test_other_gold_is_replaced_only_explicitly_and_the_event_keeps_it(project, reviewer):
-    first = reading(project)
-    second = reading(project, [(0, 5, "PATIENT")], name="bruno", note=first.document)
+    first = annotation_set(project)
+    second = annotation_set(project, [(0, 5, "PATIENT")], name="bruno", note=first.document)
     gold.make_gold(document=first.document, annotation_set=first, actor=reviewer)
-    with pytest.raises(ServiceError, match="replace it explicitly"):
+    with pytest.raises(ServiceError, match="Replace the gold explicitly"):
         gold.make_gold(document=first.document, annotation_set=second, actor=reviewer)
     assert gold_spans() == SPANS
     gold.make_gold(document=first.document, annotation_set=second, actor=reviewer, replace=True)
@@ -79,18 +79,18 @@ def test_other_gold_is_replaced_only_explicitly_and_the_event_keeps_it(project, 
     assert len(Event.objects.filter(verb=Verb.GOLD_MADE).last().data["removed"]) == 2
 
 
-def test_taking_gold_back_keeps_it_in_the_event(project, reviewer):
-    source = reading(project)
+def test_withdrawn_gold_is_kept_in_the_event(project, reviewer):
+    source = annotation_set(project)
     gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
     gold.withdraw_gold(document=source.document, actor=reviewer)
     assert not gold_spans()
     assert len(Event.objects.get(verb=Verb.GOLD_WITHDRAWN).data["removed"]) == 2
 
 
-def test_in_bulk_only_where_there_is_none(project, reviewer):
-    first = reading(project)
-    reading(project, note=make_note(project, "another text here", name="b"), spans=[(0, 7, "DATE")])
-    other = reading(project, [(0, 5, "PATIENT")], name="bruno", note=first.document)
+def test_bulk_makes_gold_only_in_notes_without_gold(project, reviewer):
+    first = annotation_set(project)
+    annotation_set(project, note=make_note(project, "another text here", name="b"), spans=[(0, 7, "DATE")])
+    other = annotation_set(project, [(0, 5, "PATIENT")], name="bruno", note=first.document)
     gold.make_gold(document=first.document, annotation_set=other, actor=reviewer)
     result = gold.make_gold_bulk(
         project_id=project.pk, author_id=first.author_id, actor_id=reviewer.pk, progress=silent
@@ -100,10 +100,10 @@ def test_in_bulk_only_where_there_is_none(project, reviewer):
 
 
 def test_a_model_run_does_not_become_gold_in_bulk(project, reviewer):
-    """Nothing becomes gold without a person: a run is reviewed, or taken note by note."""
+    """Nothing becomes gold without a person's decision: a run is reviewed, or made gold note by note."""
     run = make_author(project, kind="run", name="rules-1")
     source = make_set(make_note(project), run, SPANS, submitted=True)
-    with pytest.raises(ServiceError, match="reviewed one by one"):
+    with pytest.raises(ServiceError, match="can't become gold in bulk"):
         gold.make_gold_bulk(project_id=project.pk, author_id=run.pk, actor_id=reviewer.pk, progress=silent)
     assert not gold_spans()
     gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
@@ -116,7 +116,7 @@ def test_freezing_an_empty_gold_set_is_refused(project):
 
 
 def test_a_frozen_version_does_not_change_with_later_edits(project, reviewer):
-    source = reading(project)
+    source = annotation_set(project)
     gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
     version, new = gold.freeze(project=project, actor=reviewer, reason="first")
     assert new
@@ -126,7 +126,7 @@ def test_a_frozen_version_does_not_change_with_later_edits(project, reviewer):
     assert version.span_count == 2
 
 
-def test_the_hash_does_not_depend_on_the_order_things_were_made(reviewer):
+def test_the_hash_does_not_depend_on_the_order_of_creation(reviewer):
     hashes = []
     for names in (("a", "b"), ("b", "a")):
         other = make_project()
@@ -157,15 +157,15 @@ def test_brat_export_of_a_version(project, tmp_path):
     assert json.loads((tmp_path / "out/export.json").read_text())["gold_version"] == 1
 
 
-def test_what_conll_can_not_hold_is_named_span_by_span(project, tmp_path):
-    reading(project, [(0, 11, "PATIENT"), (6, 11, "DOCTOR")])
+def test_spans_that_conll_cannot_represent_are_listed(project, tmp_path):
+    annotation_set(project, [(0, 11, "PATIENT"), (6, 11, "DOCTOR")])
     report = exported(project, tmp_path, "annotator:anna", "conll")
     assert [(loss["start"], loss["end"], loss["label"]) for loss in report["losses"]] == [(6, 11, "DOCTOR")]
 
 
 def test_drafts_are_left_out_and_counted(project, tmp_path):
-    reading(project)
-    reading(project, submitted=False, note=make_note(project, "other", name="b"), spans=[])
+    annotation_set(project)
+    annotation_set(project, submitted=False, note=make_note(project, "other", name="b"), spans=[])
     report = exported(project, tmp_path, "annotator:anna")
     assert (report["notes"], report["drafts_left_out"]) == (1, 1)
 
@@ -178,15 +178,15 @@ def test_a_run_is_found_by_name_and_by_id(project, tmp_path):
 
 
 @pytest.mark.parametrize("spec", ["gold:9", "gold:x", "annotator:nobody", "run:none", "nonsense"])
-def test_what_is_not_there_names_the_choices(project, tmp_path, spec):
-    reading(project)
+def test_an_unknown_set_lists_the_choices(project, tmp_path, spec):
+    annotation_set(project)
     with pytest.raises(ServiceError, match=r"annotator:anna|none yet"):
         exported(project, tmp_path, spec)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_with_something_in_it_is_left_alone(project, tmp_path):
-    reading(project)
+def test_a_folder_that_is_not_empty_is_not_changed(project, tmp_path):
+    annotation_set(project)
     (tmp_path / "out").mkdir()
     (tmp_path / "out/mine.txt").write_text("keep")
     with pytest.raises(ServiceError, match="not an empty folder"):
@@ -194,21 +194,21 @@ def test_a_folder_with_something_in_it_is_left_alone(project, tmp_path):
     assert [file.name for file in tmp_path.rglob("*")] == ["out", "mine.txt"]
 
 
-def test_a_failing_export_leaves_nothing_half_written(project, tmp_path, monkeypatch):
-    reading(project)
+def test_a_failed_export_leaves_no_incomplete_file(project, tmp_path, monkeypatch):
+    annotation_set(project)
 
     def fail(*args, **kwargs):
         yield "a.txt", b"x"
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(exporting, "export_files", fail)
-    with pytest.raises(ServiceError, match="nothing was written"):
+    with pytest.raises(ServiceError, match="Nothing was written"):
         exported(project, tmp_path, "annotator:anna")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_as_a_job_the_zip_waits_among_the_stored_files(project, reviewer):
-    reading(project)
+def test_the_zip_of_an_export_job_is_a_stored_file(project, reviewer):
+    annotation_set(project)
     result = exporting.run_export(
         project_id=project.pk, set_spec="annotator:anna", format="brat", actor_id=reviewer.pk, progress=silent
     )
@@ -221,9 +221,9 @@ def test_as_a_job_the_zip_waits_among_the_stored_files(project, reviewer):
 # ── Erasure ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_erasing_a_patient_leaves_no_text_readings_or_gold(project, reviewer):
+def test_erasing_a_patient_leaves_no_text_annotations_or_gold(project, reviewer):
     note = make_note(project, patient_id="P-1")
-    source = reading(project, note=note)
+    source = annotation_set(project, note=note)
     kept = make_note(project, "somebody else", name="other", patient_id="P-2")
     gold.make_gold(document=note, annotation_set=source, actor=reviewer)
     gold.freeze(project=project, actor=reviewer)
@@ -240,22 +240,22 @@ def test_erasing_a_patient_leaves_no_text_readings_or_gold(project, reviewer):
 def test_an_unknown_patient_erases_nothing(project):
     note = make_note(project, patient_id="P-1")
     for patient in ("P-9", ""):
-        with pytest.raises(ServiceError, match="nothing was erased"):
+        with pytest.raises(ServiceError, match="Nothing was erased"):
             erase_patient(project=project, patient_id=patient, actor=None)
     assert list(Document.objects.all()) == [note]
 
 
-def test_no_erasure_while_an_import_could_bring_the_notes_back(project):
+def test_no_erasure_while_an_import_could_restore_the_notes(project):
     note = make_note(project, patient_id="P-1")
     Import.objects.create(project=project, format="text", state=Import.State.RUNNING)
-    with pytest.raises(ServiceError, match="an import is under way"):
+    with pytest.raises(ServiceError, match="An import is running"):
         erase_patient(project=project, patient_id="P-1", actor=None)
     assert list(Document.objects.all()) == [note]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_erased_text_is_in_no_file_of_the_database():
-    """SQLite keeps what was deleted in its write-ahead log, and the pages before it in the database file."""
+    """SQLite keeps deleted text in its write-ahead log and in older pages of the database file."""
     if connection.vendor != "sqlite":
         pytest.skip("PostgreSQL frees rows by its own vacuum")
     project = make_project()
@@ -268,7 +268,7 @@ def test_erased_text_is_in_no_file_of_the_database():
     assert not any(b"Zebulon" in file.read_bytes() for file in files if file.exists())
 
 
-def test_reports_of_duplicates_forget_the_names_of_erased_notes(project):
+def test_reports_of_duplicates_lose_the_names_of_erased_notes(project):
     make_note(project, "uno", name="rossi-mario", patient_id="P-1")
     line = {"file": "b", "line": None, "code": "duplicate", "message": "the same text is there as 'rossi-mario'; take"}
     done = Import.objects.create(project=project, format="text", state=Import.State.DONE, report={"refused": [line]})
@@ -277,9 +277,9 @@ def test_reports_of_duplicates_forget_the_names_of_erased_notes(project):
     assert done.report == {"refused": [], "refused_more": 1, "warnings": [], "warnings_more": 0, "cleared": True}
 
 
-def test_a_frozen_version_names_its_types_though_a_label_was_merged_since(project, reviewer):
+def test_a_frozen_version_keeps_a_label_that_was_merged_later(project, reviewer):
     note = make_note(project)
-    gold.make_gold(document=note, annotation_set=reading(project, note=note), actor=reviewer)
+    gold.make_gold(document=note, annotation_set=annotation_set(project, note=note), actor=reviewer)
     gold.freeze(project=project, actor=reviewer)
     labels = {label.code: label for label in Label.objects.filter(label_set__project=project)}
     merge_labels(source=labels["CITY"], target=labels["PATIENT"], actor=reviewer)

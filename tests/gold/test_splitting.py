@@ -1,4 +1,4 @@
-"""Splits of gold versions, differences between them, and exports by side."""
+"""Splits of gold versions, differences between them, and exports by split."""
 
 import io
 import json
@@ -16,7 +16,7 @@ from annotations.core.stored_files import open_stored
 from annotations.domain.formats import FORMATS
 from annotations.gold.services.diffing import version_diff
 from annotations.gold.services.making import freeze
-from annotations.gold.services.splitting import patients_on_two_sides, split_table, split_version
+from annotations.gold.services.splitting import patients_in_two_splits, split_table, split_version
 from annotations.models import AnnotationSet, Document, Event, GoldVersion, GoldVersionNote, Span, StoredFile, Verb
 from annotations.ops.services.erasing import erase_patient
 from annotations.transfer.services.exporting import export_to_path, run_export
@@ -36,7 +36,7 @@ def frozen(project):
     return freeze(project=project, actor=None)[0]
 
 
-def sides(version):
+def splits(version):
     return dict(version.notes.values_list("document__name", "split"))
 
 
@@ -49,53 +49,53 @@ def project(db):
     return project
 
 
-def test_no_patient_stands_on_two_sides_and_shares_are_met(project):
+def test_no_patient_is_in_two_splits_and_the_shares_are_met(project):
     version = frozen(project)
     split = split_version(version=version, seed="s", shares=SHARES, actor=None)
-    found = sides(version)
+    found = splits(version)
     assert found["n0"] == found["n1"] and found["n2"] == found["n3"]
     assert split.notes == {"train": 6, "dev": 2, "test": 2}
     assert sum(split.patients.values()) == 8
-    assert patients_on_two_sides(version) == 0
+    assert patients_in_two_splits(version) == 0
     (event,) = Event.objects.filter(verb=Verb.GOLD_SPLIT)
-    # The seed is anybody's words: the version keeps it, the event does not.
+    # A person may write anything as the seed, so the version stores it, but the event doesn't.
     assert "seed" not in event.data and event.data["notes"] == split.notes
     version.refresh_from_db()
     assert (version.split_seed, version.split_shares) == ("s", SHARES)
 
 
-def test_again_is_the_same_and_writes_nothing(project):
+def test_splitting_again_writes_nothing(project):
     version = frozen(project)
     before = version.content_hash
     split_version(version=version, seed="s", shares=SHARES, actor=None)
-    found = sides(version)
+    found = splits(version)
     again = split_version(version=version, seed="s", shares=SHARES, actor=None)
-    assert not again.made and sides(version) == found
+    assert not again.made and splits(version) == found
     assert Event.objects.filter(verb=Verb.GOLD_SPLIT).count() == 1
     version.refresh_from_db()
     assert version.content_hash == before
 
 
-def test_another_seed_splits_anew_and_the_same_with_other_shares_is_refused(project):
+def test_another_seed_splits_again_and_the_same_seed_with_other_shares_is_an_error(project):
     version = frozen(project)
     split_version(version=version, seed="s", shares=SHARES, actor=None)
-    with pytest.raises(ServiceError, match="choose another seed"):
+    with pytest.raises(ServiceError, match="Choose another seed"):
         split_version(version=version, seed="s", shares={"train": 50, "test": 50}, actor=None)
     assert split_version(version=version, seed="t", shares={"train": 50, "test": 50}, actor=None).notes["dev"] == 0
 
 
 @pytest.mark.parametrize("seed", ["", "  ", "x" * 41, "a\nb"])
-def test_seeds_that_cannot_be(project, seed):
-    with pytest.raises(ServiceError, match=r"a seed has|holds U\+000A"):
+def test_invalid_seeds(project, seed):
+    with pytest.raises(ServiceError, match=r"The seed must have|contains U\+000A"):
         split_version(version=frozen(project), seed=seed, shares=SHARES, actor=None)
 
 
-def test_shares_that_cannot_be(project):
-    with pytest.raises(ServiceError, match="100 together"):
+def test_invalid_shares(project):
+    with pytest.raises(ServiceError, match="add up to 100"):
         split_version(version=frozen(project), seed="s", shares={"train": 50}, actor=None)
 
 
-def test_a_later_version_keeps_every_side(project):
+def test_a_later_version_keeps_every_split(project):
     first = frozen(project)
     split_version(version=first, seed="s", shares=SHARES, actor=None)
     for number in range(10, 30):
@@ -103,35 +103,35 @@ def test_a_later_version_keeps_every_side(project):
     gold_note(project, "more-of-a", "a")
     second = frozen(project)
     split = split_version(version=second, seed="s", shares=SHARES, actor=None)
-    found = sides(second)
-    assert all(found[name] == side for name, side in sides(first).items())
+    found = splits(second)
+    assert all(found[name] == split for name, split in splits(first).items())
     assert found["more-of-a"] == found["n0"]
     assert split.kept == 8
 
 
-def test_two_patients_who_turn_out_to_be_one_stand_on_the_stricter_side(project):
+def test_two_patients_that_become_one_get_the_stricter_split(project):
     version = frozen(project)
     split_version(version=version, seed="s", shares=SHARES, actor=None)
-    found = sides(version)
-    train, test = (next(n for n, side in found.items() if side == wanted) for wanted in ("train", "test"))
+    found = splits(version)
+    train, test = (next(n for n, split in found.items() if split == wanted) for wanted in ("train", "test"))
     Document.objects.filter(name__in=[train, test]).update(patient_id="one")
-    assert patients_on_two_sides(version) == 1
-    with pytest.raises(ServiceError, match="split the version again"):
+    assert patients_in_two_splits(version) == 1
+    with pytest.raises(ServiceError, match="Split the version again"):
         export_to_path(project=project, out=None, format="brat", set_spec="gold:1", split="folders")
     split = split_version(version=version, seed="s", shares=SHARES, actor=None)
     assert split.made and split.merged == 1
-    found = sides(version)
+    found = splits(version)
     assert found[train] == found[test] == "test"
-    assert patients_on_two_sides(version) == 0
+    assert patients_in_two_splits(version) == 0
 
 
 def test_erasing_a_patient_keeps_the_split_right(project):
     version = frozen(project)
     split_version(version=version, seed="s", shares=SHARES, actor=None)
-    before = sides(version)
+    before = splits(version)
     erase_patient(project=project, patient_id="a", actor=None)
-    assert sides(version) == {name: side for name, side in before.items() if name not in ("n0", "n1")}
-    table = {row["side"]: row for row in split_table(version)}
+    assert splits(version) == {name: split for name, split in before.items() if name not in ("n0", "n1")}
+    table = {row["split"]: row for row in split_table(version)}
     assert sum(row["notes"] for row in table.values()) == 8
     assert sum(row["spans"] for row in table.values()) == 8
     assert not split_version(version=version, seed="s", shares=SHARES, actor=None).made
@@ -141,7 +141,7 @@ def test_the_table_counts_notes_patients_spans_and_labels(project):
     version = frozen(project)
     split_version(version=version, seed="s", shares=SHARES, actor=None)
     table = split_table(version)
-    assert [row["side"] for row in table] == ["train", "dev", "test"]
+    assert [row["split"] for row in table] == ["train", "dev", "test"]
     assert sum(row["patients"] for row in table) == 8
     assert sum(row["without_patient"] for row in table) == 5
     assert sum(row["labels"].get("PATIENT", 0) for row in table) == 10
@@ -150,7 +150,7 @@ def test_the_table_counts_notes_patients_spans_and_labels(project):
 
 
 class Versions(TestCase):
-    """Whatever comes, goes and grows between versions: nobody changes sides, nobody stands on two."""
+    """Whatever changes between versions, no patient changes the split or is in two splits."""
 
     @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=5), min_size=2, max_size=4))
@@ -165,41 +165,41 @@ class Versions(TestCase):
             version = frozen(project)
             split_version(version=version, seed="s", shares=SHARES, actor=None)
             rows = version.notes.values_list("document__patient_id", "document__name", "split")
-            for patient, name, side in rows:
-                assert seen.setdefault(patient or name, side) == side
+            for patient, name, split in rows:
+                assert seen.setdefault(patient or name, split) == split
             if (gone := rounds[0][0]) and Document.objects.filter(project=project, patient_id=f"p{gone}").exists():
                 erase_patient(project=project, patient_id=f"p{gone}", actor=None)
-                seen.pop(f"p{gone}")  # nothing is known of the erased: who comes back is somebody new
+                seen.pop(f"p{gone}")  # an erased patient who comes back counts as a new patient
 
 
-def test_every_format_goes_out_in_folders(project, tmp_path):
+def test_every_format_is_exported_in_folders(project, tmp_path):
     version = frozen(project)
     split_version(version=version, seed="s", shares=SHARES, actor=None)
     for format in FORMATS:
         out = tmp_path / format
         report = export_to_path(project=project, out=out, format=format, set_spec="gold:1", split="folders")
         manifest = json.loads((out / "export.json").read_text())
-        assert manifest["split"] == {"seed": "s", "shares": SHARES, "layout": "folders", "notes": sides(version)}
+        assert manifest["split"] == {"seed": "s", "shares": SHARES, "layout": "folders", "notes": splits(version)}
         files = {path.relative_to(out).as_posix() for path in out.rglob("*.txt")}
-        assert {f"{side}/{name}.txt" for name, side in sides(version).items()} <= files, format
+        assert {f"{split}/{name}.txt" for name, split in splits(version).items()} <= files, format
         assert report["notes"] == 10 and "notes" not in report["split"]
     (event, *_) = Event.objects.filter(verb=Verb.NOTES_EXPORTED)
     assert "n0" not in json.dumps(event.data)
 
 
-def test_one_side_alone_and_all_together(project, tmp_path):
+def test_one_split_and_all_splits(project, tmp_path):
     version = frozen(project)
     split_version(version=version, seed="s", shares=SHARES, actor=None)
-    mine = {name for name, side in sides(version).items() if side == "test"}
+    mine = {name for name, split in splits(version).items() if split == "test"}
     export_to_path(project=project, out=tmp_path / "test", format="brat", set_spec="gold:1", split="test")
     assert {path.stem for path in (tmp_path / "test").glob("*.ann")} == mine
     assert set(json.loads((tmp_path / "test" / "export.json").read_text())["split"]["notes"]) == mine
     export_to_path(project=project, out=tmp_path / "all", format="brat", set_spec="gold:1")
     manifest = json.loads((tmp_path / "all" / "export.json").read_text())
-    assert manifest["split"]["layout"] == "together" and manifest["split"]["notes"] == sides(version)
+    assert manifest["split"]["layout"] == "together" and manifest["split"]["notes"] == splits(version)
 
 
-def test_an_export_job_takes_the_split_along(project):
+def test_an_export_job_includes_the_split(project):
     split_version(version=frozen(project), seed="s", shares=SHARES, actor=None)
     result = run_export(
         project_id=project.pk, set_spec="gold:1", format="brat", actor_id=None, progress=silent, split="dev"
@@ -212,9 +212,9 @@ def test_an_export_job_takes_the_split_along(project):
 
 
 @pytest.mark.parametrize(
-    "spec, split, says", [("gold", "dev", "is not split"), ("gold:1", "valid", "no split 'valid'")]
+    "spec, split, says", [("gold", "dev", "is not split"), ("gold:1", "valid", "no split “valid”")]
 )
-def test_exports_that_cannot_be(project, tmp_path, spec, split, says):
+def test_invalid_exports(project, tmp_path, spec, split, says):
     frozen(project)
     with pytest.raises(ServiceError, match=says):
         export_to_path(project=project, out=tmp_path / "x", format="brat", set_spec=spec, split=split)
@@ -241,7 +241,7 @@ def test_what_changed_between_two_versions(project):
     assert found["notes"] == {"both": 9, "changed": 4, "added": 1, "removed": 1}
     assert [n for _, n in found["added"]] == [2] and [n for _, n in found["removed"]] == [1]
     pk = Document.objects.get(name="n0").pk
-    assert found["changes"][0] == [pk, "relabelled", [0, 11, "PATIENT"], [0, 11, "DOCTOR"]]
+    assert found["changes"][0] == (pk, "relabelled", (0, 11, "PATIENT"), (0, 11, "DOCTOR"))
     back = version_diff(*reversed(GoldVersion.objects.order_by("number")))
     assert back["spans"] == found["spans"] and back["notes"]["added"] == 1
 
@@ -271,7 +271,7 @@ def test_the_commands(project):
     assert "Mario" not in said
     split = json.loads(run("split_gold", "p", "2", "--seed", "s", "--json"))
     assert split["new"] and sum(split["notes"].values()) == 10
-    assert "was split so already" in run("split_gold", "p", "2", "--seed", "s")
+    assert "was already split this way" in run("split_gold", "p", "2", "--seed", "s")
     assert GoldVersionNote.objects.filter(version__number=2, split="").count() == 0
     for args in (("split_gold", "p", "7", "--seed", "s"), ("diff_gold", "p", "1", "99999999999999")):
         with pytest.raises(CommandError, match="no gold version"):

@@ -17,7 +17,7 @@ FREEZE = reverse("gold_freeze", args=["covid"])
 
 @pytest.fixture
 def golden(world):
-    """Both notes read by ann, the first by ben; ann's reading of the first is gold."""
+    """Ann annotated both notes, ben the first one; ann's annotations of the first note are gold."""
     world.anns = [make.make_set(note, world.ann, [ROSSI], submitted=True) for note in world.notes]
     world.bens = make.make_set(world.note, world.ben, submitted=True)
     world.gold = make_gold(document=world.note, annotation_set=world.anns[0], actor=world.rev)
@@ -28,10 +28,10 @@ def version_url(number: int, query: str = "", slug: str = "covid") -> str:
     return reverse("gold_version", args=[slug, number]) + query
 
 
-def test_the_page_counts_gold_and_what_it_could_be_made_of(golden, sign_in):
+def test_the_page_counts_gold_and_its_sources(golden, sign_in):
     html = check_page(sign_in(golden.rev).get(GOLD))
     assert "2 submitted, 1 would become gold" in html
-    assert "all of these notes have gold" in html
+    assert "all these notes have gold" in html
     assert reverse("job_start_gold", args=["covid"]) in html
     assert "never frozen" in html
 
@@ -45,7 +45,7 @@ def test_viewers_see_gold_but_no_forms(golden, sign_in):
 
 def test_an_empty_gold_set_says_what_to_do(world, sign_in):
     html = check_page(sign_in(world.rev).get(GOLD))
-    assert "No gold yet" in html and "None yet." in html
+    assert "No gold yet" in html and "No frozen versions yet." in html
 
 
 def test_freezing_and_freezing_again(golden, sign_in):
@@ -62,7 +62,7 @@ def test_freezing_and_freezing_again(golden, sign_in):
     assert "First round" in check_page(client.get(GOLD))
 
 
-def test_nothing_to_freeze_is_said_in_words(world, sign_in):
+def test_freezing_without_gold_shows_an_error(world, sign_in):
     html = check_page(sign_in(world.rev).post(FREEZE, follow=True))
     assert "There is no gold to freeze yet" in html
 
@@ -83,7 +83,7 @@ def test_changes_since_the_last_version_are_counted(golden):
     assert (state.notes, state.change.touched, state.change.removed) == (1, 1, 1)
 
 
-def test_counting_takes_the_same_queries_for_any_number_of_readers(golden, django_assert_num_queries):
+def test_counting_takes_the_same_queries_for_any_number_of_authors(golden, django_assert_num_queries):
     for n in range(4):
         make.make_set(golden.note, make.make_author(golden.project, name=f"r{n}"), [ROSSI], submitted=True)
     with django_assert_num_queries(5):
@@ -98,12 +98,12 @@ def test_a_large_project_is_counted_after_the_page(golden, sign_in):
     assert "Gold spans" in check_page(client.get(GOLD, headers={"HX-Request": "true"}), fragment=True)
 
 
-def test_a_version_says_what_was_erased(golden, sign_in):
+def test_a_version_shows_how_many_notes_were_erased(golden, sign_in):
     freeze(project=golden.project, actor=golden.rev)
     GoldVersion.objects.update(erased_count=1)
     client = sign_in(golden.vic)
     assert "1 erased since" in check_page(client.get(GOLD))
-    assert "1 note was erased since" in check_page(client.get(version_url(1)))
+    assert "1 note was erased later" in check_page(client.get(version_url(1)))
 
 
 def test_the_notes_of_a_version_come_in_pages(golden, sign_in):
@@ -143,7 +143,7 @@ def test_wrong_numbers_and_methods(golden, sign_in, client):
 
 @pytest.fixture
 def two_versions(golden):
-    """Version 1 has one note. In version 2 its span has another label, and the second note has come."""
+    """Version 1 has one note. In version 2 its span has another label, and the second note is added."""
     freeze(project=golden.project, actor=golden.rev)
     golden.gold.spans.update(label=make.label_of(golden.project, "DOCTOR"))
     make_gold(document=golden.notes[1], annotation_set=golden.anns[1], actor=golden.rev)
@@ -162,13 +162,13 @@ def test_what_changed_between_two_versions(two_versions, sign_in):
     assert "1 change" in html and "<mark>Mario Rossi</mark>" in html
     assert "caso-002" in html and "Notes added" in html
     assert Event.objects.filter(verb=Verb.NOTE_READ, document_id=two_versions.note.pk).count() == 1
-    assert "No change of this kind." in check_page(client.get(changes_url(2, "?kind=moved")))
+    assert "No changes of this type." in check_page(client.get(changes_url(2, "?kind=moved")))
     assert "<mark>" in check_page(client.get(changes_url(2, "?kind=relabelled&page=9")))
-    assert "Notes taken out" in check_page(client.get(changes_url(1, "?since=2")))
+    assert "Notes removed" in check_page(client.get(changes_url(1, "?since=2")))
     assert "Nothing to compare with" in check_page(client.get(changes_url(1)))
 
 
-def test_versions_that_are_not_there_have_no_changes(two_versions, sign_in):
+def test_unknown_versions_have_no_changes(two_versions, sign_in):
     client = sign_in(two_versions.vic)
     for page in (changes_url(9), changes_url(2, "?since=7"), changes_url(2, "?since=2")):
         assert client.get(page).status_code == 404
@@ -184,7 +184,7 @@ def test_the_same_spans_again(golden, sign_in):
     golden.gold.spans.update(start=0)
     freeze(project=golden.project, actor=golden.rev)
     html = check_page(sign_in(golden.vic).get(changes_url(3, "?since=1")))
-    assert "The two versions hold the same spans." in html
+    assert "Both versions have the same spans." in html
 
 
 SPLIT = {"seed": "first", "train": 50, "dev": 0, "test": 50}
@@ -196,30 +196,30 @@ def test_splitting_a_version(two_versions, sign_in):
     html = check_page(client.get(version_url(2)))
     assert "Not split yet" in html and url in html
     html = check_page(client.post(url, SPLIT, follow=True))
-    assert "no patient stands on two sides" in html and "<strong>first</strong>" in html
+    assert "no patient is in two splits" in html and "<strong>first</strong>" in html
     assert sorted(GoldVersion.objects.get(number=2).notes.values_list("split", flat=True)) == ["test", "train"]
-    assert "was split so already" in check_page(client.post(url, SPLIT, follow=True))
-    assert "choose another seed" in check_page(client.post(url, SPLIT | {"train": 60, "test": 40}, follow=True))
+    assert "was already split this way" in check_page(client.post(url, SPLIT, follow=True))
+    assert "Choose another seed" in check_page(client.post(url, SPLIT | {"train": 60, "test": 40}, follow=True))
     assert Event.objects.filter(verb=Verb.GOLD_SPLIT).count() == 1
-    # The first version is offered the same seed, and its patient stays where they are.
+    # The form of the first version offers the same seed, so that its patient keeps the split.
     assert 'value="first"' in check_page(client.get(version_url(1)))
     client.post(reverse("gold_split", args=["covid", 1]), SPLIT)
-    sides = dict(GoldVersion.objects.get(number=2).notes.values_list("document__name", "split"))
-    assert GoldVersion.objects.get(number=1).notes.get().split == sides["caso-001"]
+    splits = dict(GoldVersion.objects.get(number=2).notes.values_list("document__name", "split"))
+    assert GoldVersion.objects.get(number=1).notes.get().split == splits["caso-001"]
 
 
 @pytest.mark.parametrize(
     "wrong, says",
     [
-        ({"train": 60}, "must make 100 percent"),
+        ({"train": 60}, "must add up to 100 percent"),
         ({"seed": ""}, "Nothing was split"),
         ({"dev": "x"}, "Nothing was split"),
         ({"train": 10**30}, "Nothing was split"),
         ({"seed": "a\x00b"}, "Nothing was changed"),
-        ({"seed": "a\u202eb"}, "holds U+202E"),
+        ({"seed": "a\u202eb"}, "contains U+202E"),
     ],
 )
-def test_splits_that_cannot_be(two_versions, sign_in, wrong, says):
+def test_invalid_splits(two_versions, sign_in, wrong, says):
     html = check_page(
         sign_in(two_versions.rev).post(reverse("gold_split", args=["covid", 2]), SPLIT | wrong, follow=True)
     )
@@ -227,13 +227,13 @@ def test_splits_that_cannot_be(two_versions, sign_in, wrong, says):
     assert not GoldVersion.objects.exclude(split_seed="").exists()
 
 
-def test_a_patient_on_two_sides_is_said(two_versions, sign_in):
+def test_a_patient_in_two_splits_shows_a_warning(two_versions, sign_in):
     client = sign_in(two_versions.rev)
     client.post(reverse("gold_split", args=["covid", 2]), SPLIT)
     two_versions.project.documents.update(patient_id="one")
-    assert "1 patient stands on two sides" in check_page(client.get(version_url(2)))
+    assert "1 patient is in two splits" in check_page(client.get(version_url(2)))
     client.post(reverse("gold_split", args=["covid", 2]), SPLIT)
-    assert "stands on two sides, since" not in check_page(client.get(version_url(2)))
+    assert "in two splits, because" not in check_page(client.get(version_url(2)))
 
 
 def test_only_those_who_make_gold_split_it(two_versions, sign_in):
@@ -248,12 +248,25 @@ def test_only_those_who_make_gold_split_it(two_versions, sign_in):
 def test_a_split_is_offered_to_the_export(two_versions, sign_in):
     client = sign_in(two_versions.rev)
     export = reverse("export", args=["covid"])
-    assert "A folder for each side" not in check_page(client.get(export))
+    assert "One folder per split" not in check_page(client.get(export))
     client.post(reverse("gold_split", args=["covid", 2]), SPLIT)
-    assert "A folder for each side" in check_page(client.get(export))
+    assert "One folder per split" in check_page(client.get(export))
     start = reverse("job_start_export", args=["covid"])
     response = client.post(start, {"format": "brat", "set": "gold:2", "split": "folders"})
     assert "/jobs/" in response.url
     assert "is not split" in check_page(
         client.post(start, {"format": "brat", "set": "gold", "split": "dev"}, follow=True)
     )
+
+
+def test_many_versions_come_page_by_page(golden, sign_in):
+    client = sign_in(golden.vic)
+    GoldVersion.objects.bulk_create(
+        GoldVersion(project=golden.project, number=n, content_hash="0" * 64, note_count=1, span_count=1)
+        for n in range(1, 32)
+    )
+    first, second = (check_page(client.get(GOLD, {"page": page})) for page in (1, 2))
+    assert version_url(31) in first and f'"{version_url(1)}"' not in first and "1–30 of 31 versions" in first
+    assert f'"{version_url(1)}"' in second and version_url(31) not in second
+    assert 'rel="prev"' in second and "None yet." not in second
+    assert "never frozen" not in second

@@ -1,4 +1,4 @@
-"""How many jobs one person may have in a project, over every way to start one."""
+"""The limits on one person's jobs in a project, for every way to start a job."""
 
 import io
 import json
@@ -46,13 +46,13 @@ def full(project: Project, actor: User) -> None:
         made(project, actor, f"job-{number}")
 
 
-def test_a_page_says_how_many_there_are_and_makes_nothing(project, mia, client):
+def test_a_page_gives_the_number_of_jobs_and_creates_nothing(project, mia, client):
     full(project, mia)
     client.force_login(mia)
     run = {"backend": "rules", "token": "a"}
     page = client.post(reverse("run_start", args=["covid"]), run)
     assert (page.status_code, page.headers["Retry-After"]) == (429, "60")
-    words = "You have 2 jobs waiting, running or paused in this project. Wait for one to finish, or cancel one."
+    words = "You have 2 waiting, running or paused jobs in this project. Wait until one finishes, or cancel one."
     assert words in page.content.decode()
     assert reverse("jobs", args=["covid"]) in page.content.decode()
     fragment = client.post(reverse("run_start", args=["covid"]), run, headers={"HX-Request": "true"})
@@ -61,13 +61,13 @@ def test_a_page_says_how_many_there_are_and_makes_nothing(project, mia, client):
     assert (script.status_code, script.json()) == (429, {"error": "jobs", "message": words})
     assert not Run.objects.exists()
     assert Job.objects.count() == 2
-    # Once one has ended there is room again.
+    # After one job has ended, another one can start.
     queue.cancel(Job.objects.first())
     assert client.post(reverse("run_start", args=["covid"]), run).status_code == 302
     assert Run.objects.count() == 1
 
 
-def test_an_export_too_and_the_same_form_twice_is_counted_once(project, mia, client):
+def test_exports_are_limited_and_the_same_form_twice_counts_once(project, mia, client):
     make_gold_set(project)
     client.force_login(mia)
     form = {"set": "gold", "format": "brat", "token": "a"}
@@ -76,11 +76,11 @@ def test_an_export_too_and_the_same_form_twice_is_counted_once(project, mia, cli
     assert [answer.status_code for answer in answers] == [302] * 4
     assert Job.objects.count() == 1
     assert client.post(url, form | {"format": "conll"}).status_code == 302
-    assert client.post(url, form).status_code == 302  # there already, though the person has as many as may be
+    assert client.post(url, form).status_code == 302  # accepted despite the limit, since this job exists already
     assert client.post(url, form | {"format": "text"}).status_code == 429
 
 
-def test_an_import_that_may_not_start_stays_as_it_was_staged(project, mia, client):
+def test_a_refused_import_stays_staged(project, mia, client):
     full(project, mia)
     row = Import.objects.create(project=project, format="text", state=Import.State.STAGED, created_by=mia)
     client.force_login(mia)
@@ -89,7 +89,7 @@ def test_an_import_that_may_not_start_stays_as_it_was_staged(project, mia, clien
     assert row.state == Import.State.STAGED
 
 
-def test_each_person_and_project_for_itself_and_commands_of_nobody_have_no_limit(project, mia):
+def test_the_limit_is_per_person_and_project_and_not_for_commands_without_a_user(project, mia):
     full(project, mia)
     with pytest.raises(LimitReached):
         made(project, mia, "one more")
@@ -100,7 +100,7 @@ def test_each_person_and_project_for_itself_and_commands_of_nobody_have_no_limit
         made(project, None, f"of nobody {number}")
 
 
-def test_what_is_paused_counts_and_what_is_started_again_too(project, mia):
+def test_paused_and_restarted_jobs_count(project, mia):
     full(project, mia)
     Job.objects.update(state=Job.State.PAUSED)
     with pytest.raises(LimitReached):
@@ -115,7 +115,7 @@ def test_what_is_paused_counts_and_what_is_started_again_too(project, mia):
     assert first.state == Job.State.FAILED
 
 
-def test_so_many_an_hour(project, mia, monkeypatch):
+def test_the_number_of_jobs_per_hour_is_limited(project, mia, monkeypatch):
     monkeypatch.setattr(allowance, "MOST_AN_HOUR", 3)
     for number in range(3):
         made(project, mia, f"job-{number}")
@@ -126,17 +126,17 @@ def test_so_many_an_hour(project, mia, monkeypatch):
     made(project, mia, "one more")
 
 
-def test_a_command_in_somebody_s_name_ends_with_the_sentence(project, mia):
+def test_a_command_with_a_user_fails_with_the_message(project, mia):
     full(project, mia)
     out = io.StringIO()
-    with pytest.raises(CommandError, match="You have 2 jobs waiting"):
+    with pytest.raises(CommandError, match="You have 2 waiting"):
         call_command("run_model", "covid", "rules", by="mia", json=True, stdout=out)
     assert json.loads(out.getvalue())["code"] == "jobs"
     call_command("run_model", "covid", "rules", json=True, stdout=io.StringIO())
     assert Run.objects.count() == 1
 
 
-def test_two_requests_at_once_do_not_both_see_room(project, mia, at_once):
+def test_two_simultaneous_requests_do_not_both_pass_the_limit(project, mia, at_once):
     made(project, mia, "one")
 
     def one_more(key: str) -> str:

@@ -1,4 +1,4 @@
-"""Claim, lease, fence and last state, on both databases."""
+"""The claim on a job: its lease, fence, progress and last state, on both databases."""
 
 import threading
 import time
@@ -40,16 +40,16 @@ def test_a_job_is_claimed_once(job):
 
 
 @pytest.mark.parametrize("state", ["done", "failed", "cancelled", "paused"])
-def test_what_does_not_wait_is_not_claimed(job, state):
+def test_a_job_that_is_not_waiting_is_not_claimed(job, state):
     Job.objects.filter(pk=job.pk).update(state=state)
     assert take(job.pk) is None
 
 
-def test_a_job_that_is_gone_is_not_claimed(db):
+def test_a_deleted_job_is_not_claimed(db):
     assert take(987654) is None
 
 
-def test_an_expired_lease_can_be_claimed_over(job):
+def test_a_job_with_an_expired_lease_can_be_claimed(job):
     first = take(job.pk)
     expire(job)
     second = take(job.pk)
@@ -63,7 +63,7 @@ def test_an_expired_lease_can_be_claimed_over(job):
     assert (job.state, job.result) == (Job.State.DONE, {"in time": True})
 
 
-def test_an_expired_lease_that_nobody_took_is_prolonged(job):
+def test_an_expired_lease_that_nobody_claimed_is_extended(job):
     claim = take(job.pk)
     expire(job)
     assert claim.beat()
@@ -71,7 +71,7 @@ def test_an_expired_lease_that_nobody_took_is_prolonged(job):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_workers_exactly_one_wins(make_job, no_redis):
+def test_exactly_one_of_many_workers_claims_a_job(make_job, no_redis):
     jobs = [make_job("count") for _ in range(5)]
     for job in jobs:
         won, start = [], threading.Barrier(4)
@@ -94,7 +94,7 @@ def test_of_many_workers_exactly_one_wins(make_job, no_redis):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_workers_at_an_expired_lease_one_wins(make_job, no_redis):
+def test_one_of_two_workers_claims_an_expired_lease(make_job, no_redis):
     job = make_job("count")
     take(job.pk)
     expire(job)
@@ -141,7 +141,7 @@ def test_data_and_fence_commit_together_or_not_at_all(job):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_fence_outside_a_transaction_is_a_mistake(job):
+def test_a_fence_outside_a_transaction_raises(job):
     with pytest.raises(RuntimeError, match="inside the transaction"):
         take(job.pk).fence()
 
@@ -156,14 +156,14 @@ def test_progress_inside_a_transaction_always_writes(job):
     assert job.done == 1
 
 
-def test_progress_raises_when_the_job_is_to_be_cancelled(job):
+def test_progress_raises_after_a_request_to_cancel(job):
     claim = take(job.pk)
     Job.objects.filter(pk=job.pk).update(cancel_requested=True)
     with pytest.raises(Cancelled):
         claim.progress(1, 3)
 
 
-def test_progress_raises_when_the_job_is_to_be_paused_but_not_at_its_end(job):
+def test_progress_raises_after_a_request_to_pause_except_at_the_end(job):
     claim = take(job.pk)
     Job.objects.filter(pk=job.pk).update(pause_requested=True)
     claim.progress(3, 3)
@@ -172,7 +172,7 @@ def test_progress_raises_when_the_job_is_to_be_paused_but_not_at_its_end(job):
     assert order.value.paused
 
 
-def test_progress_raises_when_the_worker_is_to_end_but_lets_it_finish(job, monkeypatch):
+def test_progress_raises_when_the_worker_must_end_except_at_the_end(job, monkeypatch):
     claim = take(job.pk)
     monkeypatch.setattr(stopping._stop, "requested", True)
     claim.progress(3, 3)
@@ -180,13 +180,13 @@ def test_progress_raises_when_the_worker_is_to_end_but_lets_it_finish(job, monke
         claim.progress(2, 3)
 
 
-def test_giving_back_does_not_count_as_an_attempt(job):
+def test_putting_a_job_back_does_not_count_as_an_attempt(job):
     take(job.pk).give_back()
     job.refresh_from_db()
     assert (job.state, job.attempt, job.lease_token, job.finished_at) == (Job.State.QUEUED, 0, None, None)
 
 
-def test_what_a_handler_shields_itself_from_does_not_include_a_lost_lease(job):
+def test_catching_exception_does_not_catch_a_lost_lease(job):
     for error in (LostLease(), HandBack()):
         assert not isinstance(error, Exception)
 
@@ -213,7 +213,7 @@ def test_the_heartbeat_notices_a_lost_lease(job):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_heartbeat_outlives_a_database_that_is_away(job, monkeypatch):
+def test_the_heartbeat_survives_an_outage_of_the_database(job, monkeypatch):
     from django.db import OperationalError
 
     claim, beats = take(job.pk), []

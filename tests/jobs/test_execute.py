@@ -1,4 +1,4 @@
-"""One attempt at a job: what becomes of its row, and what is said about it."""
+"""One attempt at a job: the state of its row and its messages."""
 
 import logging
 from datetime import timedelta
@@ -48,7 +48,7 @@ def test_a_handler_may_finish_in_its_own_transaction(make):
     assert (job.state, job.result, results(job.pk)) == (Job.State.DONE, {"once": True}, [(0, 1)])
 
 
-def test_a_refusal_is_shown_as_it_is(make):
+def test_the_message_of_a_service_error_is_shown_unchanged(make):
     job = after(make("fails", error="service"))
     assert (job.state, job.error) == (Job.State.FAILED, "there is no label 'X'; there are: A, B")
     assert undone(job) == ["undone-failed"]
@@ -66,14 +66,14 @@ def test_an_error_is_named_without_its_text(make, caplog):
     assert "ValueError" in lines[0] and "handlers.py" in lines[0] and "Mario" not in caplog.text
 
 
-def test_the_database_s_own_trouble_is_tried_again_later(make):
+def test_a_database_error_is_retried_later(make):
     job = after(make("fails", error="database"))
     assert (job.state, job.attempt) == (Job.State.QUEUED, 1)
-    assert job.pushed_at is not None, "the relay waits before it rings again"
+    assert job.pushed_at is not None, "the relay waits before it pushes the job again"
     assert undone(job) == []
 
 
-def test_the_database_s_own_trouble_does_not_last_forever(make):
+def test_database_errors_are_not_retried_forever(make):
     job = make("fails", error="database")
     for _ in range(MAX_ATTEMPTS + 1):
         perform(job.pk)
@@ -81,13 +81,13 @@ def test_the_database_s_own_trouble_does_not_last_forever(make):
     assert (job.state, undone(job)) == (Job.State.FAILED, ["undone-failed"])
 
 
-def test_a_handler_can_t_swallow_a_lost_lease(make):
+def test_a_handler_can_t_catch_a_lost_lease(make):
     job = after(make("fails", error="swallow"))
     assert results(job.pk) == []
-    assert job.state == Job.State.RUNNING, "the row is another worker's to end"
+    assert job.state == Job.State.RUNNING, "only the worker with the lease may end the job"
 
 
-def test_a_cancelled_job_is_taken_back(make):
+def test_a_canceled_job_is_undone(make):
     job = make("count", total=3)
     Job.objects.filter(pk=job.pk).update(cancel_requested=True)
     after(job)
@@ -95,17 +95,17 @@ def test_a_cancelled_job_is_taken_back(make):
     assert results(job.pk) == []
 
 
-def test_what_can_t_be_taken_back_is_said(make, caplog):
+def test_a_failed_undo_is_reported(make, caplog):
     job = make("count", total=3, undo_fails=True)
     Job.objects.filter(pk=job.pk).update(cancel_requested=True)
     after(job)
     assert (job.state, undone(job)) == (Job.State.FAILED, [])
-    assert "could not be taken back" in job.error
+    assert "could not be undone" in job.error
     assert "Mario" not in caplog.text
 
 
-def test_a_late_worker_takes_nothing_back(make, monkeypatch):
-    """It fails after its lease went to another: the other's work must stay."""
+def test_a_late_worker_undoes_nothing(make, monkeypatch):
+    """The worker fails after another worker has claimed the job. It must not undo the work of the other one."""
     job = make("fails", error="value")
 
     def lose(claim):
@@ -118,7 +118,7 @@ def test_a_late_worker_takes_nothing_back(make, monkeypatch):
     assert (job.state, job.attempt, undone(job)) == (Job.State.RUNNING, 2, [])
 
 
-def test_after_the_last_attempt_it_is_only_taken_back(make):
+def test_after_the_last_attempt_the_job_is_only_undone(make):
     job = make("count", total=3)
     Job.objects.filter(pk=job.pk).update(attempt=MAX_ATTEMPTS)
     after(job)
@@ -126,22 +126,22 @@ def test_after_the_last_attempt_it_is_only_taken_back(make):
     assert "lost 5 times" in job.error
 
 
-def test_a_worker_that_is_to_end_gives_the_job_back(make, monkeypatch):
+def test_a_worker_that_must_end_puts_the_job_back(make, monkeypatch):
     monkeypatch.setattr(stopping._stop, "requested", True)
     job = after(make("count", total=3))
     assert (job.state, job.attempt, job.pushed_at) == (Job.State.QUEUED, 0, None)
 
 
-def test_a_kind_that_is_gone_fails_with_the_choices(make):
+def test_an_unknown_kind_fails_with_the_list_of_kinds(make):
     job = make("count")
     Job.objects.filter(pk=job.pk).update(kind="sing")
     after(job)
     assert job.state == Job.State.FAILED
-    assert "'sing'" in job.error and "export" in job.error
+    assert "“sing”" in job.error and "export" in job.error
 
 
 @pytest.mark.parametrize("name", sorted(JOBS))
-def test_every_kind_s_code_is_there(name):
+def test_every_kind_s_functions_can_be_imported(name):
     kind = kind_of(name)
     assert callable(load(kind.handler))
     assert not kind.undo or callable(load(kind.undo))

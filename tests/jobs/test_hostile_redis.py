@@ -1,10 +1,12 @@
-"""Whoever can write to Redis can ring, and nothing else: real workers, and what an attacker would leave for them.
+"""An attacker who can write to Redis can only start jobs that wait anyway. Real workers get an attacker's entries.
 
-Rows are written by hand, as RQ would, so that no check of RQ's own at enqueuing stands in the way.
+The tests write RQ's rows directly, which avoids the checks that RQ makes when it enqueues a job.
 """
 
 import json
 import logging
+import subprocess
+import sys
 import time
 import zlib
 from datetime import UTC, datetime
@@ -17,7 +19,8 @@ from annotations.jobs.services import worker
 from annotations.jobs.services.doorbell import Bell, connection
 from annotations.models import Job
 from tests.jobs.probes.handlers import results
-from tests.worlds.queue import state_of, wait_for
+from tests.waiting import wait_for
+from tests.worlds.queue import state_of
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 NOW = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -25,14 +28,14 @@ NOW = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 @pytest.fixture
 def traces(tmp_path):
-    """Files that would be there if something had run."""
+    """Files that would exist if an attack had succeeded."""
     folder = tmp_path / "traces"
     folder.mkdir()
     return folder
 
 
 def row(client, name, call, **fields):
-    """A job of RQ's, as lies in Redis."""
+    """Write an RQ job as RQ stores it in Redis."""
     client.hset(
         f"rq:job:{name}",
         mapping={
@@ -53,18 +56,18 @@ def shell(file, name=""):
 
 
 def callback(file):
-    """A function that RQ would call with the job after its success, its failure, its stop."""
+    """Return fields that make RQ call a function after the job's success, failure or stop."""
     names = {f"{kind}_callback_name": "tests.jobs.probes.handlers.trace" for kind in ("success", "failure", "stopped")}
     return {**names, "description": f"{file}/callback"}
 
 
 def hostile(client, traces, good):
-    """Leaves them on the queue, the names that look like ours first. Gives how many of them don't."""
-    # The right name of a real job over a row that names something else: the row is not looked at.
+    """Put hostile entries on the queue, first those with valid names. Return the number of invalid ones."""
+    # A valid name of a real job. The entry names another function, but deidreview reads only the name.
     ours = Bell(good).name()
     row(client, ours, shell(traces, "name"), **callback(traces))
     client.rpush("rq:queue:cpu", ours)
-    # A right name of no job.
+    # A valid name for a job that does not exist.
     nobody = Bell(10**17).name()
     row(client, nobody, shell(traces, "nobody"))
     client.rpush("rq:queue:cpu", nobody)
@@ -86,7 +89,7 @@ def hostile(client, traces, good):
 
 
 def lay_traps(client, traces):
-    """What RQ's maintenance, scheduler and commands would look at."""
+    """Write entries that RQ's maintenance, scheduler and commands would read."""
     row(client, "started", shell(traces, "started"), **callback(traces), status="started", failure_ttl="60")
     client.zadd("rq:wip:cpu", {"started:execution": 1, "started": 1})
     client.hset("rq:execution:started:execution", mapping={"created_at": "1", "last_heartbeat": "1"})
@@ -101,20 +104,20 @@ def lay_traps(client, traces):
     client.set("rq:suspended", "1")
 
 
-def test_an_entry_that_is_no_bell_is_dropped(redis_server, traces, make_job, caplog):
+def test_an_invalid_entry_is_dropped(redis_server, traces, make_job, caplog):
     job = make_job("count", total=1)
     client = redis_server.client()
     client.flushall()
-    rung = []
+    job_ids = []
     made = worker_on_cpu()
     dropped = hostile(client, traces, job.pk)
     with caplog.at_level(logging.WARNING, "deidreview.worker"):
         while client.llen("rq:queue:cpu"):
             taken = made._take()
-            rung += [taken[0].job_id] if taken else []
-    assert rung == [job.pk, 10**17]
+            job_ids += [taken[0].job_id] if taken else []
+    assert job_ids == [job.pk, 10**17]
     lines = [record.getMessage() for record in caplog.records if record.name == "deidreview.worker"]
-    assert lines == ["dropped an entry of the queue cpu that deidreview did not put there"] * dropped
+    assert lines == ["Dropped an entry of the queue cpu that deidreview did not write"] * dropped
 
 
 def worker_on_cpu():
@@ -125,7 +128,7 @@ def worker_on_cpu():
 
 @pytest.mark.processes
 @pytest.mark.parametrize("queues", [[], ["--queue", "cpu"]], ids=["all queues", "one queue"])
-def test_nothing_that_redis_names_runs_and_good_jobs_still_do(make_job, processes, redis_server, traces, queues):
+def test_no_function_named_in_redis_runs_and_good_jobs_do(make_job, processes, redis_server, traces, queues):
     job, later = make_job("count", total=3), make_job("count", total=3)
     client = redis_server.client()
     client.flushall()
@@ -139,12 +142,36 @@ def test_nothing_that_redis_names_runs_and_good_jobs_still_do(make_job, processe
     wait_for(lambda: client.llen("rq:queue:cpu") == 0, what="the queue to be empty")
     time.sleep(1)
     assert list(traces.iterdir()) == []
-    assert client.zcard("rq:scheduled:cpu") == 1, "nobody looked at it"
+    assert client.zcard("rq:scheduled:cpu") == 1, "no worker reads scheduled jobs"
+
+
+@pytest.mark.processes
+def test_rq_s_own_worker_runs_a_named_function_and_deidreview_s_does_not(make_job, processes, redis_server, traces):
+    """Both workers get the same entry. RQ's worker proves that the entry is valid; deidreview's must not run it."""
+    client = redis_server.client()
+    client.flushall()
+
+    def leave(name):
+        row(client, name, ["os.mkdir", None, [str(traces / name)], {}])
+        client.rpush("rq:queue:cpu", name)
+
+    leave("by-rq")
+    rq = [sys.executable, "-m", "rq.cli", "worker", "cpu", "--burst", "--url", redis_server.url]
+    subprocess.run([*rq, "--serializer", "rq.serializers.JSONSerializer"], check=True, capture_output=True, timeout=60)
+    assert [made.name for made in traces.iterdir()] == ["by-rq"]
+
+    leave("by-ours")
+    job = make_job("count", total=1)  # behind it on the same queue
+    processes("work", "--queue", "cpu")
+    wait_for(lambda: client.llen("rq:queue:cpu") == 0, what="the worker to take both")
+    time.sleep(0.5)
+    assert [made.name for made in traces.iterdir()] == ["by-rq"]
+    wait_for(lambda: state_of(job) == Job.State.DONE, what="the job behind it")
 
 
 @pytest.mark.processes
 def test_messages_to_a_worker_do_nothing(make_job, processes, redis_server):
-    """RQ takes commands (stop a job, shut down) from a channel; ours listens to none."""
+    """RQ's workers listen to a channel for commands, such as shutdown. Workers of deidreview don't listen."""
     job = make_job("count", total=20, nap=0.1)
     processes("work")
     wait_for(lambda: state_of(job) == Job.State.RUNNING, what="the worker")

@@ -1,4 +1,4 @@
-"""What an update finds in a Redis that outlived it: messages of earlier versions, whose function has moved since."""
+"""Messages that an earlier version left in Redis. They name a function that has moved since."""
 
 import django_rq
 import pytest
@@ -10,10 +10,11 @@ from annotations.jobs.services.doorbell import Bell, connection, waiting
 from annotations.jobs.services.sweep import UNHEARD, sweep
 from annotations.models import Job
 from tests.jobs.test_hostile_redis import row
-from tests.worlds.queue import state_of, wait_for
+from tests.waiting import wait_for
+from tests.worlds.queue import state_of
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
-# How RQ names its own messages.
+# A message name as RQ generates it.
 RQ_NAME = "3b7d0c3e-8d7c-4a1c-9f3e-0c1b6f0f6a55"
 
 
@@ -34,7 +35,7 @@ def a_worker():
     return worker.DurableWorker([queue], connection=connection(), serializer=JSONSerializer)
 
 
-def test_a_message_with_rq_s_name_is_dropped_and_the_relay_rings_again(redis, make_job):
+def test_a_message_with_rq_s_name_is_dropped_and_the_relay_pushes_the_job_again(redis, make_job):
     job = make_job("count", total=1)
     redis.flushall()
     left_by_an_earlier_version(redis, RQ_NAME, job)
@@ -48,7 +49,7 @@ def test_a_message_with_rq_s_name_is_dropped_and_the_relay_rings_again(redis, ma
     assert taken is not None and taken[0] == Bell(job.pk)
 
 
-def test_a_message_with_our_name_rings_whatever_its_row_names(redis, make_job):
+def test_a_message_with_deidreview_s_name_starts_the_job_whatever_its_entry_names(redis, make_job):
     job = make_job("count", total=1)
     redis.flushall()
     left_by_an_earlier_version(redis, f"job-{job.pk}-9f3a01bc", job)
@@ -65,5 +66,5 @@ def test_jobs_of_both_kinds_of_message_are_done_after_the_update(redis, make_job
     processes("work")
     processes("relay")
     for job in jobs:
-        wait_for(lambda job=job: state_of(job) == Job.State.DONE, what="the jobs of before")
+        wait_for(lambda job=job: state_of(job) == Job.State.DONE, what="the jobs of the earlier version")
     assert redis.llen("rq:queue:cpu") == 0

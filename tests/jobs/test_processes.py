@@ -1,4 +1,4 @@
-"""The queue against real crashes: real Redis, workers and relays, killed, frozen and emptied in the middle of work."""
+"""The queue survives failures: real workers and relays are killed or frozen, and a real Redis is emptied."""
 
 import re
 import signal
@@ -13,7 +13,8 @@ from annotations.transfer.services.staged import pack, stage_import
 from annotations.transfer.services.starting import start_import
 from tests.factories import make_project, make_user
 from tests.jobs.probes.handlers import results
-from tests.worlds.queue import LEASE, state_of, wait_for
+from tests.waiting import ended, wait_for
+from tests.worlds.queue import LEASE, state_of
 
 pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 TOTAL = 60
@@ -68,7 +69,7 @@ def test_the_relay_is_killed_and_started_again(counting, processes):
     worker.kill9()
     processes("work")
     time.sleep(LEASE + 1)
-    assert state_of(job) == Job.State.RUNNING, "nobody notices without a relay"
+    assert state_of(job) == Job.State.RUNNING, "only the relay notices lost workers"
     processes("relay")
     finished(job)
 
@@ -81,7 +82,7 @@ def test_redis_restarts_in_the_middle(counting, redis_server, make_job):
     wait_for(lambda: state_of(later) == Job.State.DONE, what="a job after the restart")
 
 
-def test_redis_is_away_at_the_start(make_job, processes, redis_server):
+def test_redis_is_unavailable_at_the_start(make_job, processes, redis_server):
     redis_server.stop()
     relay, worker = processes("relay"), processes("work")
     job = make_job("count", total=TOTAL)
@@ -119,7 +120,7 @@ def test_a_late_result_is_refused(make_job, processes):
     assert (job.attempt, job.result) == (2, {"once": True})
 
 
-def test_sigterm_gives_the_job_back_at_once(counting, processes):
+def test_sigterm_puts_the_job_back_at_once(counting, processes):
     job, worker, _ = counting
     assert worker.terminate() == 0
     assert state_of(job) == Job.State.QUEUED
@@ -128,11 +129,11 @@ def test_sigterm_gives_the_job_back_at_once(counting, processes):
     assert job.attempt == 1, "an orderly stop is not counted"
 
 
-def test_sigint_from_a_terminal_gives_the_job_back_too(counting, processes):
+def test_sigint_from_a_terminal_puts_the_job_back(counting, processes):
     job, worker, _ = counting
     worker.popen.send_signal(signal.SIGINT)
     worker.popen.send_signal(signal.SIGTERM)
-    assert worker.popen.wait(10) == 0
+    assert ended(worker.popen, 10) == 0
     assert state_of(job) == Job.State.QUEUED
 
 
@@ -146,7 +147,7 @@ def test_a_job_that_reports_nothing_is_killed_after_the_grace(make_job, processe
 
 
 def test_the_parent_alone_is_killed(counting, processes):
-    """Its child learns of it and gives the job back without waiting for the lease."""
+    """The child notices and puts the job back without waiting for the lease to expire."""
     job, worker, _ = counting
     worker.popen.kill()
     worker.popen.wait()
@@ -158,14 +159,14 @@ def test_the_parent_alone_is_killed(counting, processes):
 def test_cancelling_a_running_job(counting):
     job, _, _ = counting
     cancel(job)
-    wait_for(lambda: state_of(job) == Job.State.CANCELLED, timeout=5, what="the worker to notice")
+    wait_for(lambda: state_of(job) == Job.State.CANCELLED, what="the worker to notice")
     assert job.project.stored_files.get().name == "undone-cancelled"
 
 
 def test_pausing_and_resuming(counting):
     job, _, _ = counting
     pause(job)
-    wait_for(lambda: state_of(job) == Job.State.PAUSED, timeout=5, what="the worker to notice")
+    wait_for(lambda: state_of(job) == Job.State.PAUSED, what="the worker to notice")
     so_far = len(results(job.pk))
     time.sleep(1.5)
     assert len(results(job.pk)) == so_far < TOTAL
@@ -184,8 +185,8 @@ def test_a_job_that_kills_its_workers_is_ended(make_job, processes):
     assert job.project.stored_files.get().name == "undone-failed"
 
 
-def test_an_import_outlives_its_worker(processes, redis_server):
-    """The real thing: killed between two batches, every note is there once and the report counts each once."""
+def test_an_import_survives_the_loss_of_its_worker(processes, redis_server):
+    """The worker is killed between two batches. Every note is imported once and counted once in the report."""
     total = 3000
     project = make_project()
     files = [(f"n{number:04}.txt", f"Note {number}, seen on 12/03/2021.".encode()) for number in range(total)]
@@ -223,7 +224,7 @@ def test_two_workers_share_the_jobs(make_job, processes):
         assert results(job.pk) == [(item, 1) for item in range(20)]
 
 
-def test_a_worker_on_all_queues_gives_each_its_turn(make_job, processes, redis_server):
+def test_a_worker_on_all_queues_takes_turns(make_job, processes, redis_server):
     jobs = [make_job("count", total=1) for _ in range(5)]
     for job, queue in zip(jobs, ("cpu", "cpu", "cpu", "gpu", "llm"), strict=True):
         Job.objects.filter(pk=job.pk).update(queue=queue)
@@ -235,8 +236,8 @@ def test_a_worker_on_all_queues_gives_each_its_turn(make_job, processes, redis_s
     assert served == ["cpu", "gpu", "llm", "cpu", "cpu"]
 
 
-def test_nothing_but_ids_lies_in_redis(make_job, redis_server, processes):
-    """The whole of Redis, byte by byte, while jobs wait and while one runs."""
+def test_redis_holds_only_ids(make_job, redis_server, processes):
+    """Read everything in Redis while jobs wait and while one runs."""
     job = make_job("once", steps=20, nap=0.1, note="Mario Rossi")
     waiting = make_job("count", total=3, note="Mario Rossi")
     processes("work")
@@ -245,7 +246,7 @@ def test_nothing_but_ids_lies_in_redis(make_job, redis_server, processes):
     client = redis_server.client()
     raw = [client.dump(key) or b"" for key in client.keys("*")]
     assert b"Mario" not in b"".join(raw)
-    # One runs: its bell is taken. RQ's rows, which name what to run, are neither written nor read.
+    # The message of the running job is gone. deidreview neither writes nor reads RQ's rows, which name functions.
     (bell,) = client.lrange("rq:queue:cpu", 0, -1)
     assert re.fullmatch(rb"job-%d-[0-9a-f]{8}" % waiting.pk, bell)
     assert client.keys("rq:job:*") == []
@@ -257,7 +258,7 @@ def test_workers_are_counted_and_missed(processes, redis_server):
     wait_for(lambda: workers_alive("cpu") == 1, what="the worker to show itself")
     assert (workers_alive("llm"), workers_alive("gpu")) == (1, 0)
     assert worker.terminate() == 0
-    # At once, unless it was told to end in the very moment between its first sign of life and its own signal handlers.
+    # The worker unregisters at once, unless the signal arrives between its first heartbeat and its signal handlers.
     wait_for(lambda: workers_alive("cpu") == 0, timeout=25, what="the worker that ended to be gone")
     killed = processes("work")
     wait_for(lambda: workers_alive("cpu") == 1, what="the worker to show itself")
@@ -267,7 +268,7 @@ def test_workers_are_counted_and_missed(processes, redis_server):
     assert workers_alive("cpu") is None
 
 
-def test_a_transaction_held_by_a_frozen_worker_does_not_hold_up_the_others(make_job, processes, transactional_db):
+def test_a_frozen_worker_s_transaction_does_not_block_the_others(make_job, processes, transactional_db):
     from django.db import connection
 
     if connection.vendor != "postgresql":

@@ -1,10 +1,10 @@
-"""Asking for work and steering it."""
+"""Starting, controlling and recovering jobs."""
 
 import threading
 from datetime import timedelta
 
 import pytest
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
 from annotations.core.errors import ServiceError
@@ -31,8 +31,8 @@ def undone(job):
     return list(job.project.stored_files.values_list("name", flat=True))
 
 
-# ── Asking ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_a_job_is_rung_for_after_the_commit(redis_server, make_job):
+# ── Start ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_job_is_pushed_after_the_commit(redis_server, make_job):
     with transaction.atomic():
         job = make_job()
         assert waiting("cpu") == set()
@@ -50,9 +50,17 @@ def test_a_rolled_back_request_leaves_nothing(redis_server, make_job):
 
 
 def test_the_same_key_is_the_same_job(redis_server, make_job):
-    first, second = make_job(key="k"), make_job(key="k")
+    project = make_project()
+    first, second = make_job(key="k", project=project), make_job(key="k", project=project)
     assert first == second
     assert waiting("cpu") == {first.pk}
+
+
+def test_the_key_of_another_project_gives_nobody_its_job(no_redis, make_job):
+    first = make_job(key="k")
+    with pytest.raises(IntegrityError):
+        make_job(key="k")
+    assert list(Job.objects.all()) == [first]
 
 
 def test_the_same_key_at_the_same_time_is_the_same_job(redis_server, probes):
@@ -73,18 +81,18 @@ def test_the_same_key_at_the_same_time_is_the_same_job(redis_server, probes):
     assert {job.pk for job in jobs} == {Job.objects.get().pk}
 
 
-def test_redis_away_does_not_fail_the_request(no_redis, make_job):
+def test_an_outage_of_redis_does_not_fail_the_request(no_redis, make_job):
     job = make_job()
     job.refresh_from_db()
     assert (job.state, job.pushed_at) == (Job.State.QUEUED, None)
 
 
 def test_an_unknown_kind_is_refused(no_redis):
-    with pytest.raises(LookupError, match="'sing'"):
+    with pytest.raises(LookupError, match="“sing”"):
         enqueue(kind="sing", project=make_project(), params={}, key="k", actor=None)
 
 
-def test_only_what_waits_is_rung_for(redis_server, make_job):
+def test_only_waiting_jobs_are_pushed(redis_server, make_job):
     job = make_job()
     take(job.pk)
     redis_server.client().flushall()
@@ -93,7 +101,7 @@ def test_only_what_waits_is_rung_for(redis_server, make_job):
 
 
 # ── The relay ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_the_relay_rings_for_what_was_never_rung_for(settings, redis_server, make_job):
+def test_the_relay_pushes_jobs_that_were_never_pushed(settings, redis_server, make_job):
     url, settings.REDIS_URL = settings.REDIS_URL, "unix:///nowhere.sock"
     job = make_job()
     assert sweep().redis_away
@@ -103,7 +111,7 @@ def test_the_relay_rings_for_what_was_never_rung_for(settings, redis_server, mak
     assert sweep().rung == []
 
 
-def test_the_relay_rings_again_for_what_redis_lost(redis_server, make_job):
+def test_the_relay_pushes_again_what_redis_lost(redis_server, make_job):
     job = make_job()
     redis_server.client().flushall()
     assert sweep().rung == [], "not in the first seconds: a worker may be about to claim it"
@@ -111,14 +119,14 @@ def test_the_relay_rings_again_for_what_redis_lost(redis_server, make_job):
     assert sweep().rung == [job.pk]
 
 
-def test_the_relay_does_not_pile_up_what_only_waits(redis_server, make_job):
+def test_the_relay_does_not_push_a_queued_job_twice(redis_server, make_job):
     job = make_job()
     long_ago(job)
     assert sweep().rung == []
     assert redis_server.client().llen("rq:queue:cpu") == 1
 
 
-def test_the_relay_puts_back_what_lost_its_worker(redis_server, make_job):
+def test_the_relay_puts_back_a_job_that_lost_its_worker(redis_server, make_job):
     job = make_job()
     claim = take(job.pk)
     assert sweep().put_back == []
@@ -131,8 +139,8 @@ def test_the_relay_puts_back_what_lost_its_worker(redis_server, make_job):
 
 
 @pytest.mark.parametrize(("kind", "attempts"), [("once", 5), ("count", 8)])
-def test_the_relay_ends_what_no_worker_survives(no_redis, make_job, kind, attempts):
-    """A kind that has something to take back is handed out three times more, for that alone."""
+def test_the_relay_ends_a_job_that_lost_too_many_workers(no_redis, make_job, kind, attempts):
+    """A kind with `undo` gets three more attempts, only for undoing."""
     job = make_job(kind)
     for _ in range(attempts):
         assert take(job.pk)
@@ -172,7 +180,7 @@ def test_the_relay_tidies_up(no_redis, make_job):
     assert undone(make_job(project=project)) == ["new"]
 
 
-def test_the_relay_outlives_a_database_that_is_away(no_redis, monkeypatch, caplog, db):
+def test_the_relay_survives_an_outage_of_the_database(no_redis, monkeypatch, caplog, db):
     from django.db import OperationalError
 
     relay = Relay()
@@ -185,26 +193,26 @@ def test_the_relay_outlives_a_database_that_is_away(no_redis, monkeypatch, caplo
     assert relay.round() is None
     monkeypatch.undo()
     assert relay.round() is not None
-    said = [record.getMessage() for record in caplog.records if record.name == "deidreview.relay"]
-    assert said == ["the database is away (OperationalError); trying on", "the database is back"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "deidreview.relay"]
+    assert lines == ["The database is unavailable (OperationalError); trying again", "The database is available again"]
 
 
-# ── Steering ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_cancelling_what_never_began_ends_it_at_once(no_redis, make_job):
+# ── Control ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_canceling_a_job_that_never_began_ends_it_at_once(no_redis, make_job):
     job = cancel(make_job("count"))
     assert (job.state, undone(job)) == (Job.State.CANCELLED, ["undone-cancelled"])
     assert cancel(job).state == Job.State.CANCELLED
     assert undone(job) == ["undone-cancelled"]
 
 
-def test_cancelling_what_runs_asks_its_worker(no_redis, make_job):
+def test_canceling_a_running_job_asks_its_worker(no_redis, make_job):
     job = make_job("count")
     take(job.pk)
     job = cancel(job)
     assert (job.state, job.cancel_requested, undone(job)) == (Job.State.RUNNING, True, [])
 
 
-def test_cancelling_what_was_given_back_half_done_leaves_the_taking_back_to_a_worker(redis_server, make_job):
+def test_canceling_a_half_done_job_leaves_the_undo_to_a_worker(redis_server, make_job):
     job = make_job("count")
     take(job.pk).give_back()
     redis_server.client().flushall()
@@ -214,21 +222,21 @@ def test_cancelling_what_was_given_back_half_done_leaves_the_taking_back_to_a_wo
     assert take(job.pk).cancel_requested
 
 
-def test_cancelling_needs_no_worker_where_there_is_nothing_to_take_back(no_redis, make_job):
+def test_canceling_needs_no_worker_without_anything_to_undo(no_redis, make_job):
     job = make_job("once")
     take(job.pk).give_back()
     assert cancel(job).state == Job.State.CANCELLED
 
 
 @pytest.mark.parametrize("state", ["done", "failed", "cancelled"])
-def test_cancelling_what_is_over_changes_nothing(no_redis, make_job, state):
+def test_canceling_an_ended_job_changes_nothing(no_redis, make_job, state):
     job = make_job("count")
     Job.objects.filter(pk=job.pk).update(state=state)
     job = cancel(job)
     assert (job.state, job.cancel_requested, undone(job)) == (state, False, [])
 
 
-def test_pausing_what_waits_and_going_on(redis_server, make_job):
+def test_pausing_and_resuming_a_waiting_job(redis_server, make_job):
     job = pause(make_job("count"))
     assert job.state == Job.State.PAUSED
     assert take(job.pk) is None
@@ -237,19 +245,19 @@ def test_pausing_what_waits_and_going_on(redis_server, make_job):
     assert waiting("cpu") == {job.pk}
 
 
-def test_pausing_what_runs_asks_its_worker_and_can_be_taken_back(no_redis, make_job):
+def test_pausing_a_running_job_asks_its_worker_and_can_be_withdrawn(no_redis, make_job):
     job = make_job("count")
     take(job.pk)
     assert pause(job).pause_requested
     assert not resume(job).pause_requested
 
 
-def test_what_can_t_be_paused_says_so(no_redis, make_job):
+def test_a_job_that_can_t_be_paused_says_so(no_redis, make_job):
     with pytest.raises(ServiceError, match="can't be paused"):
         pause(make_job("once"))
 
 
-def test_cancelling_what_is_paused(no_redis, make_job):
+def test_canceling_a_paused_job(no_redis, make_job):
     fresh = pause(make_job("count"))
     assert cancel(fresh).state == Job.State.CANCELLED
     begun = make_job("count")
@@ -259,7 +267,7 @@ def test_cancelling_what_is_paused(no_redis, make_job):
 
 
 @pytest.mark.parametrize("state", ["failed", "cancelled"])
-def test_retrying_starts_afresh(redis_server, make_job, state):
+def test_a_retry_starts_from_the_beginning(redis_server, make_job, state):
     job = make_job("once")
     claim = take(job.pk)
     claim.done, claim.total = 2, 3
@@ -272,7 +280,7 @@ def test_retrying_starts_afresh(redis_server, make_job, state):
 
 
 @pytest.mark.parametrize("state", ["queued", "running", "done"])
-def test_retrying_what_did_not_fail_changes_nothing(no_redis, make_job, state):
+def test_retrying_a_job_that_did_not_fail_changes_nothing(no_redis, make_job, state):
     job = make_job("once")
     Job.objects.filter(pk=job.pk).update(state=state)
     assert retry(job).state == state
@@ -282,5 +290,5 @@ def test_retrying_an_import_is_refused(no_redis, make_job):
     job = make_job("once")
     Job.objects.filter(pk=job.pk).update(state="failed", kind="import")
     job.refresh_from_db()
-    with pytest.raises(ServiceError, match="begin anew"):
+    with pytest.raises(ServiceError, match="Start a new job"):
         retry(job)

@@ -1,4 +1,4 @@
-"""Which queue work goes to, and what is said where nobody serves it."""
+"""The queue of a job, and the messages when no worker serves that queue."""
 
 import json
 from dataclasses import replace
@@ -16,7 +16,7 @@ from annotations.models import Job, Share
 from models_runtime.core import registry
 from models_runtime.models import TrainedModel
 from models_runtime.runs.services import runs
-from models_runtime.runs.services.ensembles import Asked, start_ensemble
+from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
 from tests import factories as make
 from tests.jobs.probes.kinds import FAKE
 from tests.runs.test_shares import idle
@@ -60,7 +60,7 @@ def test_a_trained_model_s_run_goes_to_the_queue_of_its_kind(project, no_redis, 
 
 
 def test_an_ensemble_goes_where_its_most_demanding_member_can_run(project, no_redis):
-    members = [Asked("rules"), Asked("fake")]
+    members = [MemberChoice("rules"), MemberChoice("fake")]
     start_ensemble(project=project, members=members, method="union", actor=None, key="k")
     assert Job.objects.get().queue == "gpu"
 
@@ -77,7 +77,7 @@ def test_the_run_s_page_says_which_worker_is_missing(run, redis_server):
     assert "No gpu worker" not in client.get(page).content.decode()
 
 
-def test_the_run_s_page_tells_how_many_are_at_it_and_that_a_pause_is_not_over(run, no_redis):
+def test_the_run_s_page_gives_the_number_of_workers_and_shows_an_unfinished_pause(run, no_redis):
     client = Client()
     client.force_login(make.make_member(run.project, "manager"))
     page = reverse("run", args=["covid", run.pk])
@@ -88,7 +88,7 @@ def test_the_run_s_page_tells_how_many_are_at_it_and_that_a_pause_is_not_over(ru
     assert "2 workers" in check_page(client.get(page))
     Job.objects.update(state=Job.State.PAUSED)
     html = check_page(client.get(page))
-    assert "Pausing" in html, "two still finish what they have in hand"
+    assert "Pausing" in html, "two workers still finish the notes they hold"
     assert "hx-trigger" in html
     Share.objects.all().delete()
     html = check_page(client.get(page))
@@ -96,15 +96,15 @@ def test_the_run_s_page_tells_how_many_are_at_it_and_that_a_pause_is_not_over(ru
     assert "hx-trigger" not in html
 
 
-def test_the_command_says_how_each_queue_is_and_fails_where_work_waits_for_nobody(run, redis_server, capsys):
+def test_the_command_shows_each_queue_and_fails_where_jobs_wait_without_a_worker(run, redis_server, capsys):
     idle(redis_server.client(), "a"), idle(redis_server.client(), "b", "busy")
     with pytest.raises(CommandError, match=r"no worker is running: gpu \(1\)"):
         queues(capsys)
     idle(redis_server.client(), "c", queue="gpu")
-    said = queues(capsys)
-    assert "cpu: 2 workers, 1 idle; jobs: 0 running, 0 waiting\n" in said
-    assert "gpu: 1 worker, 1 idle; jobs: 0 running, 1 waiting (the oldest for " in said
-    assert "llm: No llm worker is running: manage.py work --queue llm; jobs: 0 running, 0 waiting" in said
+    printed = queues(capsys)
+    assert "cpu: 2 workers, 1 idle; jobs: 0 running, 0 waiting\n" in printed
+    assert "gpu: 1 worker, 1 idle; jobs: 0 running, 1 waiting (the oldest for " in printed
+    assert "llm: No llm worker is running: manage.py work --queue llm; jobs: 0 running, 0 waiting" in printed
     take(run.job_id)
     _, gpu, _ = json.loads(queues(capsys, "--json"))["queues"]
     assert gpu == {
@@ -112,8 +112,8 @@ def test_the_command_says_how_each_queue_is_and_fails_where_work_waits_for_nobod
     }  # fmt: skip
 
 
-def test_the_command_says_that_redis_is_away(run, no_redis, capsys):
-    assert "gpu: Redis does not answer" in queues(capsys)
+def test_the_command_says_that_redis_does_not_respond(run, no_redis, capsys):
+    assert "gpu: Redis does not respond" in queues(capsys)
 
 
 @pytest.mark.parametrize(("words", "served"), [([], ["cpu", "gpu", "llm"]), (["--queue", "gpu"], ["gpu"])])

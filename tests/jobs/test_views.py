@@ -1,4 +1,4 @@
-"""The pages of long work: who may look, who may steer, what a click starts."""
+"""The pages of jobs: access, content, control, and the buttons that start jobs."""
 
 from datetime import timedelta
 from io import BytesIO
@@ -56,9 +56,9 @@ def staged(world, text="Mario Rossi, 54 anni."):
     )
 
 
-# ── Looking ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Access ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("role", ["manager", "reviewer", "viewer"])
-def test_whoever_reads_every_note_sees_the_jobs(world, job, role):
+def test_people_who_read_every_note_see_the_jobs(world, job, role):
     client = client_of(getattr(world, role))
     html = check_page(client.get(reverse("jobs", args=["covid"])))
     assert f"Count {job.pk}" in html
@@ -75,7 +75,7 @@ def test_a_stranger_finds_nothing(world, job):
     client = client_of(world.stranger)
     assert client.get(reverse("jobs", args=["covid"])).status_code == 404
     assert client.get(url_of(job)).status_code == 404
-    assert client.get(reverse("job", args=["other", job.pk])).status_code == 404, "nor through a project of theirs"
+    assert client.get(reverse("job", args=["other", job.pk])).status_code == 404, "not in their project either"
 
 
 def test_bad_ids_and_methods(world, job):
@@ -87,7 +87,7 @@ def test_bad_ids_and_methods(world, job):
         assert client.get(url_of(job, name)).status_code == 405
 
 
-def test_an_empty_list_says_what_comes_here(world):
+def test_an_empty_list_says_what_it_will_show(world):
     assert "No jobs yet" in check_page(client_of(world.viewer).get(reverse("jobs", args=["covid"])))
 
 
@@ -95,24 +95,29 @@ def test_the_fragment_is_what_the_page_includes(world, job):
     client = client_of(world.manager)
     page, fragment = client.get(url_of(job)), client.get(url_of(job), headers={"HX-Request": "true"})
     part = check_page(fragment, fragment=True)
-    assert 'hx-trigger="every 1s"' in part and "<html" not in part
-    assert 'hx-trigger="every 1s"' in check_page(page)
+    assert 'hx-trigger="load delay:250ms, every 1s"' in part and "<html" not in part
+    assert 'hx-trigger="load delay:250ms, every 1s"' in check_page(page)
     assert "HX-Request" in fragment["Vary"]
 
 
-def test_looking_again_is_no_sign_of_a_person(world, job):
-    """The automatic logoff must come although the page asks every second."""
+def test_after_some_seconds_the_page_refreshes_once_a_second(world, job):
+    Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=4))
+    assert 'hx-trigger="every 1s"' in check_page(client_of(world.manager).get(url_of(job)))
+
+
+def test_a_refresh_does_not_count_as_activity(world, job):
+    """The automatic sign-out must happen although the page refreshes every second."""
     assert '"X-Background"' in client_of(world.manager).get(url_of(job)).content.decode()
 
 
 @pytest.mark.parametrize("state", ["done", "failed", "cancelled", "paused"])
-def test_what_is_over_is_not_asked_for_again(world, job, state):
+def test_an_ended_job_is_not_refreshed(world, job, state):
     Job.objects.filter(pk=job.pk).update(state=state)
     html = check_page(client_of(world.manager).get(url_of(job)))
     assert "hx-trigger" not in html
 
 
-# ── What it says ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Content ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_progress_rate_and_time_left(world, job, monkeypatch):
     take(job.pk)
     now = timezone.now()
@@ -127,38 +132,38 @@ def test_progress_rate_and_time_left(world, job, monkeypatch):
     assert "70 seconds left" in html
 
 
-def test_no_worker_is_said_plainly(world, job, monkeypatch):
+def test_a_missing_worker_is_reported(world, job, monkeypatch):
     client = client_of(world.manager)
-    assert "does not answer" in client.get(url_of(job)).content.decode(), "Redis is away"
+    assert "does not respond" in client.get(url_of(job)).content.decode(), "Redis is away"
     monkeypatch.setattr(status, "workers_alive", lambda queue: 0)
     assert "No cpu worker is running" in client.get(url_of(job)).content.decode()
     monkeypatch.setattr(status, "workers_alive", lambda queue: 1)
     assert "notice warn" not in client.get(url_of(job)).content.decode()
 
 
-def test_a_worker_that_does_not_answer_is_said_plainly(world, job):
+def test_a_worker_that_does_not_respond_is_reported(world, job):
     take(job.pk)
     Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=2))
-    assert "Its worker does not answer" in client_of(world.manager).get(url_of(job)).content.decode()
+    assert "The worker does not respond" in client_of(world.manager).get(url_of(job)).content.decode()
 
 
 def test_an_error_is_shown_and_escaped(world, job):
     Job.objects.filter(pk=job.pk).update(state="failed", error="there is no label '<b>'")
     html = check_page(client_of(world.manager).get(url_of(job)))
     assert "there is no label &#x27;&lt;b&gt;&#x27;" in html
-    assert "Nothing was kept" in html
+    assert "Everything that this job added was removed" in html
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [(0.2, "less than a second"), (1, "1 second"), (40.4, "40 seconds"), (170, "3 minutes"), (7300, "2 hours")],
 )
-def test_durations_as_people_say_them(seconds, words):
+def test_durations_in_words(seconds, words):
     assert duration(seconds) == words
 
 
-# ── Steering ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_the_buttons_are_those_that_can_be_pressed(world, job):
+# ── Control ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_only_usable_buttons_are_shown(world, job):
     def buttons(user):
         html = client_of(user).get(url_of(job)).content.decode()
         return {name for name in ("cancel", "pause", "resume", "retry") if f'id="job-{name}"' in html}
@@ -184,7 +189,7 @@ def test_cancel_pause_resume_retry(world, job):
 
 @pytest.mark.parametrize("role", ["viewer", "reviewer", "annotator"])
 @pytest.mark.parametrize("name", ["job_cancel", "job_pause", "job_resume", "job_retry"])
-def test_who_may_not_start_it_may_not_steer_it(world, job, role, name):
+def test_people_who_may_not_start_a_job_may_not_control_it(world, job, role, name):
     assert client_of(getattr(world, role)).post(url_of(job, name)).status_code == 403
     assert client_of(world.stranger).post(url_of(job, name)).status_code == 404
     job.refresh_from_db()
@@ -195,13 +200,13 @@ def test_a_button_without_the_token_does_nothing(world, job):
     assert client_of(world.manager, enforce_csrf_checks=True).post(url_of(job, "job_cancel")).status_code == 403
 
 
-def test_a_refusal_is_told(world, make_job):
+def test_an_error_is_reported(world, make_job):
     once = make_job("once", project=world.project)
     response = client_of(world.manager).post(url_of(once, "job_pause"), follow=True)
     assert "be paused" in response.content.decode()
 
 
-# ── Starting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Start ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_an_import_is_started_once(world):
     row, client = staged(world), client_of(world.manager)
     url = reverse("job_start_import", args=["covid", row.pk])
@@ -223,12 +228,12 @@ def test_an_import_from_the_click_to_its_report(world):
     assert (job.state, job.result["notes"], job.done, job.total) == (Job.State.DONE, 2, 2, 2)
     assert Document.objects.filter(project=world.project).count() == 2
     html = check_page(client.get(url_of(job)))
-    assert "Notes taken" in html and reverse("import_preview", args=["covid", row.pk]) in html
+    assert "Notes imported" in html and reverse("import_preview", args=["covid", row.pk]) in html
     assert "Mario" not in html
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_cancelled_import_keeps_nothing(world):
+def test_a_canceled_import_keeps_nothing(world):
     row, client = staged(world), client_of(world.manager)
     client.post(reverse("job_start_import", args=["covid", row.pk]))
     job = Job.objects.get(kind="import")
@@ -240,8 +245,8 @@ def test_a_cancelled_import_keeps_nothing(world):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_import_cancelled_too_late_is_done(world):
-    """Its worker went away after the last note and before the job's last state."""
+def test_an_import_that_is_canceled_too_late_is_done(world):
+    """The worker is lost after it imported the last note and before it stored the last state of the job."""
     row = staged(world)
     client_of(world.manager).post(reverse("job_start_import", args=["covid", row.pk]))
     job = Job.objects.get(kind="import")
@@ -254,7 +259,7 @@ def test_an_import_cancelled_too_late_is_done(world):
     assert (job.state, job.result["notes"]) == (Job.State.DONE, 2)
 
 
-def test_an_import_that_was_thrown_away_is_not_started(world):
+def test_a_discarded_import_is_not_started(world):
     row, client = staged(world), client_of(world.manager)
     Import.objects.filter(pk=row.pk).update(state=Import.State.CANCELLED)
     response = client.post(reverse("job_start_import", args=["covid", row.pk]))
@@ -291,12 +296,14 @@ def test_an_export_from_the_click_to_the_file(world):
     assert (job.state, job.result["notes"], job.error) == (Job.State.DONE, 1, "")
     assert world.project.stored_files.get(pk=job.result["file_id"]).size > 0
     check_page(client.get(url_of(job)))
-    assert client.post(reverse("job_start_export", args=["covid"]), chosen).url == url_of(job), "the same form"
+    assert client.post(reverse("job_start_export", args=["covid"]), chosen).url == url_of(job), (
+        "the same form token gives the same job"
+    )
     again = client.post(reverse("job_start_export", args=["covid"]), chosen | {"token": "t2"})
-    assert again.url != url_of(job), "a new form"
+    assert again.url != url_of(job), "a new form token gives a new job"
 
 
-def test_an_export_without_a_token_is_still_one_job_while_it_is_on_its_way(world):
+def test_an_export_without_a_token_is_one_job_until_it_ends(world):
     gold(world)
     chosen = {"format": "conll", "set": f"annotator:{world.annotator.username}"}
     client = client_of(world.reviewer)
@@ -310,10 +317,10 @@ def test_an_export_without_a_token_is_still_one_job_while_it_is_on_its_way(world
         ({"format": "docx", "set": "gold"}, "docx"),
         ({"format": "brat", "set": "gold:7"}, "no gold version"),
         ({"format": "brat", "set": "annotator:nobody"}, "no such annotation sets"),
-        ({}, "Unknown format"),
+        ({}, "There is no format"),
     ],
 )
-def test_an_export_that_can_t_be_is_refused_at_once(world, chosen, words):
+def test_an_impossible_export_is_refused_at_once(world, chosen, words):
     response = client_of(world.reviewer).post(reverse("job_start_export", args=["covid"]), chosen)
     assert response.url == reverse("export", args=["covid"])
     [message] = response.wsgi_request._messages
@@ -323,9 +330,9 @@ def test_an_export_that_can_t_be_is_refused_at_once(world, chosen, words):
 
 @pytest.mark.django_db(transaction=True)
 def test_gold_from_the_click_to_the_gold(world):
-    reading = gold(world)
+    annotation_set = gold(world)
     client = client_of(world.reviewer)
-    response = client.post(reverse("job_start_gold", args=["covid"]), {"author": reading.author_id})
+    response = client.post(reverse("job_start_gold", args=["covid"]), {"author": annotation_set.author_id})
     job = Job.objects.get(kind="gold")
     assert response.url == url_of(job)
     perform(job.pk)
@@ -335,13 +342,13 @@ def test_gold_from_the_click_to_the_gold(world):
 
 
 @pytest.mark.parametrize("author", ["", "x", "0", str(9**18)])
-def test_gold_of_nobody_is_refused(world, author):
+def test_gold_from_an_unknown_author_is_refused(world, author):
     response = client_of(world.reviewer).post(reverse("job_start_gold", args=["covid"]), {"author": author})
     assert response.url == reverse("gold", args=["covid"])
     assert not Job.objects.exists()
 
 
-def test_gold_of_another_project_s_author_is_refused(world):
+def test_gold_from_another_project_s_author_is_refused(world):
     author = make.make_author(world.other, world.stranger)
     client_of(world.reviewer).post(reverse("job_start_gold", args=["covid"]), {"author": author.pk})
     assert not Job.objects.exists()

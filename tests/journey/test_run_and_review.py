@@ -1,6 +1,6 @@
-"""From a model's run to gold: the rules read the notes, a reviewer decides, the gold is frozen and goes out as brat.
+"""From a model run to gold: the rules suggest spans, a reviewer decides, the gold is frozen and exported as brat.
 
-Everything is real, as in the other journey. The figures on the agreement page are those that the command prints.
+Everything is real, as in the other journey. The agreement page shows the same figures as the command.
 """
 
 import json
@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.annotate.steps import drag, painted, press, saved
 from tests.journey.test_three_people import SECRET, Person, annotations, finished_job
+from tests.waiting import in_browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 NOTES = {
@@ -25,15 +26,15 @@ NOTES = {
     "visita-002": "Visto dal dott. Bianchi \U0001f3e5 il 20/03/2021.\n",
     "visita-003": "Controllo tra un mese.\n",
 }
-# What the two annotators marked, before any model came.
-READINGS = {
+# The two annotators' spans, made before any run.
+ANNOTATION_SETS = {
     "anna": {"visita-001": [("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021")], "visita-002": [("DOCTOR", "Bianchi")]},
     "bruno": {"visita-001": [("PATIENT", "Mario Rossi"), ("HOSPITAL", "San Giovanni")], "visita-002": []},
 }
 
 
 def write(folder: Path, marked: dict[str, list[tuple[str, str]]] | None = None) -> str:
-    """The notes, with their readings where `marked` names them, as a brat folder."""
+    """Write a brat folder: all notes, or the notes in `marked` with their spans."""
     folder.mkdir()
     for name, text in NOTES.items():
         if marked is not None and name not in marked:
@@ -50,7 +51,7 @@ def write(folder: Path, marked: dict[str, list[tuple[str, str]]] | None = None) 
 
 @pytest.fixture
 def command(manage: Any) -> Any:
-    """A command that must work; what it prints as JSON."""
+    """Run a command that must succeed. Return its output, parsed if it is JSON."""
 
     def run(*words: str, **changes: str) -> Any:
         done = manage(*words, **changes)
@@ -62,7 +63,7 @@ def command(manage: Any) -> Any:
 
 @pytest.fixture
 def base(start: Any, command: Any, tmp_path: Path) -> str:
-    """A running product with a project, its people, three notes and two annotators' readings, all by commands."""
+    """A running product with a project, its people, three notes and two annotators' annotations, all by commands."""
     product = start()
     product.wait_ready()
     command(
@@ -71,7 +72,7 @@ def base(start: Any, command: Any, tmp_path: Path) -> str:
     )  # fmt: skip
     command("create_project", "Ward 9", "--labels", "i2b2-2014", "--language", "it", "--manager", "boss", "--json")
     command("import_documents", "ward-9", write(tmp_path / "notes"), "--format", "text", "--json")
-    for name, marked in READINGS.items():
+    for name, marked in ANNOTATION_SETS.items():
         command("add_member", "ward-9", name, "--role", "annotator", "--create", "--json")
         folder = write(tmp_path / name, marked)
         report = command(
@@ -94,31 +95,31 @@ def people(base: str, browser: Browser, command: Any) -> Any:
 
 
 def start_run(boss: Person) -> None:
-    """The manager's part: the button, and waiting for the end."""
+    """Start a run as the manager, and wait until it ends."""
     page = boss.go("/projects/ward-9/")
     page.get_by_role("link", name="Runs").first.click()
     expect(page.get_by_role("main")).to_contain_text("No runs yet")
-    page.get_by_role("button", name="Start the run").click()
+    page.get_by_role("button", name="Start run").click()
     expect(page.get_by_role("heading", name="rules-1")).to_be_visible()
-    expect(page.locator("#run-state")).to_contain_text("3 notes read.", timeout=60_000)
+    expect(page.locator("#run-state")).to_contain_text("3 notes processed.", timeout=in_browser(60))
 
 
 def ready(page: Page, name: str) -> list[tuple[str, str]]:
-    """Wait for a note's review; what the run proposed, as (label, text)."""
+    """Wait for a note's review. Return the run's suggestions as (label, text)."""
     expect(page.get_by_role("heading", name=name)).to_be_visible()
     page.wait_for_selector("html[data-review=ready]")
     return painted(page)
 
 
 def choose(page: Page, quote: str) -> None:
-    page.locator("#proposals button", has=page.locator(f".de-quote:text-is('{quote}')")).click()
+    page.locator("#suggestions button", has=page.locator(f".de-quote:text-is('{quote}')")).click()
 
 
 def review_first(page: Page) -> set[tuple[str, str]]:
-    """By mouse and keys: accept, correct the ends, reject, add, undo. What gold must hold then."""
-    proposed = ready(page, "visita-001")
-    assert {("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("EMAIL", "reparto@example.org")} <= set(proposed)
-    hospital = next(quote for label, quote in proposed if label == "HOSPITAL")
+    """Review by mouse and keys: accept, correct bounds, reject, add, undo. Return the expected gold."""
+    suggested = ready(page, "visita-001")
+    assert {("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("EMAIL", "reparto@example.org")} <= set(suggested)
+    hospital = next(quote for label, quote in suggested if label == "HOSPITAL")
     choose(page, "Mario Rossi")
     page.locator("#chosen [data-act=accept]").click()
     choose(page, hospital)
@@ -129,32 +130,32 @@ def review_first(page: Page) -> set[tuple[str, str]]:
     drag(page, "Gatto")
     press(page, "t")
     choose(page, "12/03/2021")
-    press(page, "x", "u")  # a slip, taken back
+    press(page, "x", "u")  # a mistake, undone
     saved(page)
-    expect(page.locator("#proposals [aria-current=true]")).to_contain_text("12/03/2021open")
+    expect(page.locator("#suggestions [aria-current=true]")).to_contain_text("12/03/2021open")
     accept_the_rest(page)
-    kept = {one for one in proposed if one[1] not in ("reparto@example.org", hospital)}
+    kept = {one for one in suggested if one[1] not in ("reparto@example.org", hospital)}
     return kept | {("HOSPITAL", "Ospedale San Giovanni"), ("PATIENT", "Gatto")}
 
 
 def accept_the_rest(page: Page) -> None:
     press(page, " ")
-    while page.locator("#proposals .is-open").count():
+    while page.locator("#suggestions .is-open").count():
         press(page, "a")
     saved(page)
 
 
 def review_second(page: Page) -> set[tuple[str, str]]:
-    """By keys alone: another label for the doctor, the rest accepted."""
-    proposed = ready(page, "visita-002")
-    assert ("DOCTOR", "Bianchi") in proposed
-    for _ in proposed:
-        if "Bianchi" in page.locator("#proposals [aria-current=true]").inner_text():
+    """Review by keys alone: correct the doctor's label, accept the rest. Return the expected gold."""
+    suggested = ready(page, "visita-002")
+    assert ("DOCTOR", "Bianchi") in suggested
+    for _ in suggested:
+        if "Bianchi" in page.locator("#suggestions [aria-current=true]").inner_text():
             break
         press(page, "j")
     press(page, "t")
     accept_the_rest(page)
-    return {("PATIENT", "Bianchi")} | {one for one in proposed if one[1] != "Bianchi"}
+    return {("PATIENT", "Bianchi")} | {one for one in suggested if one[1] != "Bianchi"}
 
 
 @pytest.mark.both_databases
@@ -165,19 +166,19 @@ def test_from_a_run_to_gold(people: Any, command: Any) -> None:
     page = rita.go("/projects/ward-9/runs/")
     page.get_by_role("link", name=re.compile("^Review .")).click()
     expected = {"visita-001": review_first(page)}
-    page.reload()  # everything was saved
+    page.reload()  # everything must be saved
     ready(page, "visita-001")
     assert {(label, quote) for label, quote in painted(page)} >= expected["visita-001"]
-    page.get_by_role("button", name="Close the note").click()
+    page.get_by_role("button", name="Finish review").click()
     expected["visita-002"] = review_second(page)
     press(page, "Enter")
     ready(page, "visita-003")
-    press(page, "Enter")  # nothing was proposed and nothing was missed
+    press(page, "Enter")  # without any suggestion or missed identifier
     expected["visita-003"] = set()
     expect(page.get_by_role("heading", name="rules-1 is reviewed")).to_be_visible()
 
-    # What became of it: gold, frozen, as brat.
-    page.get_by_role("link", name="To the gold set").click()
+    # The result: gold, frozen, exported as brat.
+    page.get_by_role("link", name="Show gold").click()
     page.get_by_role("button", name="Freeze").click()
     expect(page.get_by_role("main")).to_contain_text("Gold version 1")
     page = rita.go("/projects/ward-9/export/")
@@ -194,14 +195,14 @@ def test_from_a_run_to_gold(people: Any, command: Any) -> None:
         found = annotations(files[f"{name}.ann"])
         assert {(label, quote) for label, quote, _ in found} == expected[name]
         assert all(text[start : start + len(quote)] == quote for _, quote, start in found)
-    agreement_is_the_command_s(rita, command)
+    check_agreement(rita, command)
 
 
-def agreement_is_the_command_s(reader: Person, command: Any) -> None:
-    """The page's figures, unit by unit, against those of the command."""
+def check_agreement(reviewer: Person, command: Any) -> None:
+    """Compare the figures of the page with those of the command, unit by unit."""
     names = {"binary": "Personal data or not", "category": "Category", "subcategory": "Label"}
     for unit in ("token", "marked", "character", "entity"):
-        page = reader.go(f"/projects/ward-9/agreement/?unit={unit}")
+        page = reviewer.go(f"/projects/ward-9/agreement/?unit={unit}")
         for granularity, name in names.items():
             result = command("agreement", "ward-9", "--unit", unit, "--granularity", granularity, "--json")
             assert result["annotators"] == 2

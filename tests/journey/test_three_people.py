@@ -1,6 +1,6 @@
-"""The journey as people walk it: a manager imports, two annotators label, a reviewer makes gold, brat downloads.
+"""From notes to gold as people do it: a manager imports, two annotators label, a reviewer makes gold and exports brat.
 
-Everything is real: the run command with its Redis, worker, relay and web server, accounts made on the way, Chromium.
+Everything is real: the run command with its Redis, worker, relay and web server, the accounts, Chromium.
 """
 
 import re
@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.waiting import in_browser
+
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 SECRET = "a-long-enough-secret-7"
 NOTES = {
@@ -20,13 +22,13 @@ NOTES = {
 
 
 class Person:
-    """Somebody with a browser of their own."""
+    """A person with their own browser context."""
 
     def __init__(self, browser: Browser, base: str) -> None:
         self.base = base
         self.context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(in_browser())
 
     def go(self, path: str) -> Page:
         self.page.goto(path if path.startswith("http") else self.base + path)
@@ -43,12 +45,12 @@ class Person:
         page = self.go(link)
         page.fill("input[name=password1]", SECRET)
         page.fill("input[name=password2]", SECRET)
-        page.get_by_role("button", name="Save the password").click()
+        page.get_by_role("button", name="Save password").click()
         page.wait_for_load_state()
 
 
 def add_person(manager: Person, name: str, role: str) -> str:
-    """Makes the account on the people page; returns the one-time link it shows."""
+    """Create the account on the page People. Return the one-time link."""
     page = manager.go("/projects/ward-3/people/")
     page.get_by_label("User name").fill(name)
     page.locator("input[name=account]").last.check()
@@ -58,7 +60,7 @@ def add_person(manager: Person, name: str, role: str) -> str:
 
 
 def finished_job(page: Page) -> None:
-    expect(page.locator("#job-status")).to_contain_text(re.compile(r"Done|Took"), timeout=30_000)
+    expect(page.locator("#job-status")).to_contain_text(re.compile(r"Done|Took"))
 
 
 def label(page: Page, quote: str, key: str, *, line: int) -> None:
@@ -139,9 +141,9 @@ def test_from_notes_to_gold(product: Any, browser: Browser, tmp_path: Path) -> N
     (folder / "bad.txt").write_bytes(b"\xff\xfe not UTF-8")
     page = boss.go("/projects/ward-3/import/")
     page.locator("input[name=files]").set_input_files([str(file) for file in sorted(folder.iterdir())])
-    page.get_by_role("button", name="Look at the preview").first.click()
+    page.get_by_role("button", name="Preview import").first.click()
     expect(page.get_by_role("main")).to_contain_text(re.compile("UTF-8"))
-    page.get_by_role("button", name="Start the import").click()
+    page.get_by_role("button", name="Start import").click()
     finished_job(page)
 
     # Two annotators, blind to each other.
@@ -195,7 +197,7 @@ def test_from_notes_to_gold(product: Any, browser: Browser, tmp_path: Path) -> N
 def annotations(data: bytes) -> set[tuple[str, str, int]]:
     found = set()
     for line in data.decode().splitlines():
-        _, place, quote = line.split("\t")
-        kind, start, _ = place.split(" ")
-        found.add((kind, quote, int(start)))
+        _, fields, quote = line.split("\t")
+        code, start, _ = fields.split(" ")
+        found.add((code, quote, int(start)))
     return found

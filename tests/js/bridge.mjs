@@ -1,6 +1,6 @@
 /**
- * The browser's offset code as a server on stdin and stdout, for tests that compare it with Python's: a question in JSON on a
- * line, the answers in JSON on a line. Started and ended by `tests/domain/test_browser_offsets.py`.
+ * The browser's offset code as a server on stdin and stdout, for tests that compare it with Python's: each line of input is a
+ * request in JSON, each line of output its answer. Started and ended by `tests/domain/test_browser_offsets.py`.
  */
 
 import { createInterface } from "node:readline";
@@ -19,30 +19,30 @@ const plain = ({ segments }) =>
   segments.map(({ start, end, spans, starts, ends }) => [start, end, spans, starts, ends]);
 
 /** The lanes that the page gives when the spans come one by one, and half of them go and come again. */
-function lanesByAndBy(places) {
+function lanesByAndBy(spans) {
   const runs = new Runs();
-  const spans = places.map((place, at) => ({ ...place, key: String(at).padStart(4, "0") }));
-  for (const span of spans) runs.change([], [span]);
-  const half = spans.filter((_, at) => at % 2);
+  const keyed = spans.map((span, at) => ({ ...span, key: String(at).padStart(4, "0") }));
+  for (const span of keyed) runs.change([], [span]);
+  const half = keyed.filter((_, at) => at % 2);
   runs.change(half, []);
   runs.change([], [...half].sort(inOrder));
-  return spans.map(({ key }) => runs.lane(key));
+  return keyed.map(({ key }) => runs.lane(key));
 }
 
 /** Every line drawn by itself, with nothing but the spans that touch it; spans are named as in the whole list. */
-function rowsOneByOne(index, places) {
+function rowsOneByOne(index, spans) {
   const all = linesOf(index);
   return all.flatMap((line, at) => {
-    const near = places.map((_, place) => place).filter((place) => places[place].start < line.breakEnd && places[place].end > line.start);
-    const named = (list) => list.map((place) => near[place]);
-    return segmentSome(all, at, at + 1, near.map((place) => places[place])).map((row) =>
+    const near = spans.map((_, number) => number).filter((number) => spans[number].start < line.breakEnd && spans[number].end > line.start);
+    const named = (list) => list.map((number) => near[number]);
+    return segmentSome(all, at, at + 1, near.map((number) => spans[number])).map((row) =>
       plain(row).map(([start, end, ...lists]) => [start, end, ...lists.map(named)]),
     );
   });
 }
 
 const upTo = (last, value) => Array.from({ length: last + 1 }, (_, at) => value(at));
-/** The same of a few places only where the text is long: each walks from its start. */
+/** The values at all offsets, or at a few where the text is long, because each value is found by walking from its start. */
 const some = (last, value) => upTo(last, (at) => (last < 2000 || at % 997 === 0 ? value(at) : null)).filter((each) => each !== null);
 
 /**
@@ -55,7 +55,7 @@ const some = (last, value) => upTo(last, (at) => (last < 2000 || at % 997 === 0 
 function answers({ text, ranges, cuts, spans }) {
   const index = new TextIndex(text);
   const tokens = tokenize(text);
-  const places = spans.map(([start, end, label]) => ({ start, end, label }));
+  const given = spans.map(([start, end, label]) => ({ start, end, label }));
   return {
     length: [index.length, codePointLength(text)],
     units: upTo(index.length, (point) => index.toUtf16(point)),
@@ -68,17 +68,17 @@ function answers({ text, ranges, cuts, spans }) {
     snapped: ranges.map(([start, end]) => snap(tokens, start, end)),
     trimmed: ranges.map(([start, end]) => trim(index, start, end)),
     lines: lines(text, index).map(({ number, start, end, breakEnd }) => [number, start, end, breakEnd]),
-    rows: segmentLines(text, places, index).map(plain),
-    rowsOneByOne: rowsOneByOne(index, places),
-    lanes: lanes(places),
-    lanesByAndBy: lanesByAndBy(places),
-    mentions: places.map((place) => mentionsOf(index, tokens, place, () => false).map(pair)),
+    rows: segmentLines(text, given, index).map(plain),
+    rowsOneByOne: rowsOneByOne(index, given),
+    lanes: lanes(given),
+    lanesByAndBy: lanesByAndBy(given),
+    mentions: given.map((span) => mentionsOf(index, tokens, span, () => false).map(pair)),
     expansions: ranges.map(([start]) => expansions(index, start)?.choices.map(pair) ?? null),
     candidates: [...candidates(index, 0)].map(pair),
   };
 }
 
-// Half a surrogate pair leaves as an escape: JSON.stringify is well-formed.
+// JSON.stringify writes half a surrogate pair as an escape.
 for await (const line of createInterface({ input: process.stdin })) {
   process.stdout.write(`${JSON.stringify(answers(JSON.parse(line)))}\n`);
 }

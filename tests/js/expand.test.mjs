@@ -21,7 +21,7 @@ const CASES = [
   // Times
   ["alle ore 14:30 visita", "30", "14:30"],
   ["a las 10.30 h se", "10", "10.30 h"],
-  // Addresses of the net
+  // Internet addresses
   ["scrivere a m.rossi@aou.to.it.", "aou", "m.rossi@aou.to.it"],
   ["E-mail: nnavcu@hotmail.com", "hotmail", "nnavcu@hotmail.com"],
   ["vedi https://www.aou.it/a?b=1.", "aou", "https://www.aou.it/a?b=1"],
@@ -55,7 +55,7 @@ const CASES = [
   ["Mario, 54 anni, ricoverato", "54", "54 anni"],
   ["hombre de 70 años de edad", "años", "70 años"],
   ["54-year-old man", "year", "54-year-old"],
-  // Places
+  // Locations
   ["Ospedale San Giovanni Battista di Torino, reparto", "Giovanni", "Ospedale San Giovanni Battista di Torino"],
   ["Hospital Universitario 12 de Octubre, Madrid", "Octubre", "Hospital Universitario 12 de Octubre"],
   ["Localidad: Santiago de Compostela.", "Santiago", "Santiago de Compostela"],
@@ -96,7 +96,7 @@ test("white space and the end of the note have no expression", () => {
   assert.equal(expansions(new TextIndex(""), 0), null);
 });
 
-test("what is worth a look, in reading order", () => {
+test("candidates in text order", () => {
   const text = "Nombre:  Ernesto.\nEdad: 70 años Sexo: H.\nAcude por dolor. Hb 12 g/dl, 140/80. Tel 011 633 12 34, visto da Anna Ferrari il 3.5.2015.";
   const index = new TextIndex(text);
   const found = [...candidates(index)].map(({ start, end }) => index.slice(start, end));
@@ -105,7 +105,7 @@ test("what is worth a look, in reading order", () => {
   assert.deepEqual(later, ["Anna Ferrari", "3.5.2015"]);
 });
 
-test("nothing leaves the text, whatever the text is", () => {
+test("no selection leaves the text, whatever the text is", () => {
   const random = randomSource(5);
   for (let round = 0; round < 60; round += 1) {
     const index = new TextIndex(hostileText(random));
@@ -120,7 +120,7 @@ test("nothing leaves the text, whatever the text is", () => {
   }
 });
 
-test("lines made to be slow are not", () => {
+test("lines that could make the patterns slow are fast", () => {
   const units = ["Maria ", "A", "1 ", "Hospital de la ", "C/ Mayor 1, 2, ", "a.b@", "de la ", "12/", "J.", "Via de ", "x-", "1a-", ", ", "(1) ", "Rossi y "];
   const begun = performance.now();
   for (const unit of units) {
@@ -133,7 +133,7 @@ test("lines made to be slow are not", () => {
   assert.ok(performance.now() - begun < 3000);
 });
 
-test("a name that begins a sentence is worth a look where the note names it elsewhere", () => {
+test("a name at the start of a sentence is a candidate if the note has it elsewhere", () => {
   const stops = (text) => {
     const index = new TextIndex(text);
     return [...candidates(index)].map(({ start, end }) => index.slice(start, end));

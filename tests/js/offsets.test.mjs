@@ -18,7 +18,7 @@ for (const { what, text, units } of cases("offsets.json").cases) {
   });
 }
 
-test("an offset inside a pair is that of its start", () => {
+test("an offset inside a surrogate pair counts as its start", () => {
   const text = "a\u{1f600}b\u{1f601}";
   const index = new TextIndex(text);
   assert.equal(utf16ToCodePoint(text, 2), 1);
@@ -27,7 +27,7 @@ test("an offset inside a pair is that of its start", () => {
   assert.equal(index.toCodePoint(5), 3);
 });
 
-test("on hostile texts all ways agree with the string's own code points", () => {
+test("on hostile texts all functions agree with the string's code points", () => {
   const random = randomSource(1);
   for (let round = 0; round < 400; round += 1) {
     const text = hostileText(random);
@@ -62,7 +62,7 @@ test("offsets outside the text are refused", () => {
   }
 });
 
-test("a long text with many emoji is quick", () => {
+test("a long text with many emoji is fast", () => {
   const text = "word \u{1f600} ".repeat(20_000);
   const begun = performance.now();
   const index = new TextIndex(text);

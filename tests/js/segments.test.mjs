@@ -17,7 +17,7 @@ for (const { what, text, spans, rows } of cases("segments.json").cases) {
   });
 }
 
-test("on hostile texts segments make up the text, and name exactly the spans that cover them", () => {
+test("on hostile texts segments add up to the text and list exactly the covering spans", () => {
   const random = randomSource(3);
   for (let round = 0; round < 400; round += 1) {
     const text = hostileText(random);
@@ -49,13 +49,13 @@ test("on hostile texts segments make up the text, and name exactly the spans tha
   }
 });
 
-test("spans that don't fit are refused", () => {
+test("empty spans and spans outside the text are refused", () => {
   for (const bad of [{ start: 1, end: 1 }, { start: 2, end: 1 }, { start: -1, end: 2 }, { start: 0, end: 4 }, {}]) {
     assert.throws(() => segmentLines("abc", [bad]), RangeError);
   }
 });
 
-test("a 100 KB note with 2,000 spans is quick", () => {
+test("a 100 KB note with 2,000 spans is fast", () => {
   const text = "Paciente de 53 años, NHC 2569870.\n".repeat(3000);
   const spans = Array.from({ length: 2000 }, (_, i) => ({ start: i * 50, end: i * 50 + 30 }));
   const begun = performance.now();

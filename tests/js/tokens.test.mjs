@@ -38,11 +38,11 @@ function kinds() {
   return all;
 }
 
-test("every code point has the kind that Python gives it", () => {
+test("every code point has the same kind as in Python", () => {
   assert.equal(createHash("sha256").update(kinds().join("")).digest("hex"), table.kinds_sha256);
 });
 
-test("the frozen tables agree with this engine where it knows the character", () => {
+test("the frozen tables agree with this engine for the characters that it knows", () => {
   const all = kinds();
   for (let point = 0; point < 0x110000; point += 1) {
     const character = String.fromCodePoint(point);
@@ -72,7 +72,7 @@ test("on hostile texts tokens follow the rule, character by character", () => {
   }
 });
 
-test("a long note is quick", () => {
+test("a long note is fast", () => {
   const text = "Paciente varón de 53 años \u{1f600}, NHC: 2569870.\n".repeat(3000);
   const begun = performance.now();
   tokenize(text);

@@ -15,11 +15,11 @@ import { randomSource } from "./cases.mjs";
 
 const TEXT = "Mario Rossi, 54 anni";
 const drag = (start, end, edge, offset, options) => {
-  const place = dragged(tokenize(TEXT), { start, end }, edge, offset, options);
-  return TEXT.slice(place.start, place.end);
+  const bounds = dragged(tokenize(TEXT), { start, end }, edge, offset, options);
+  return TEXT.slice(bounds.start, bounds.end);
 };
 
-test("a dragged end snaps to the nearer end of a word, and never goes over the other end", () => {
+test("a dragged end snaps to the nearer end of a word, and never passes the other end", () => {
   assert.equal(drag(0, 5, "end", 9), "Mario Rossi");
   assert.equal(drag(0, 5, "end", 7), "Mario", "too little of Rossi");
   assert.equal(drag(0, 5, "end", 6), "Mario", "white space");
@@ -32,7 +32,7 @@ test("a dragged end snaps to the nearer end of a word, and never goes over the o
   assert.equal(drag(0, 11, "start", 12), "Rossi");
 });
 
-test("with Alt an end goes anywhere, but leaves a character", () => {
+test("with Alt an end goes to any character, and one character is left", () => {
   assert.equal(drag(0, 5, "end", 8, { exact: true }), "Mario Ro");
   assert.equal(drag(0, 5, "end", 0, { exact: true }), "M");
   assert.equal(drag(0, 5, "start", 2, { exact: true }), "rio");
@@ -45,18 +45,18 @@ function mentions(text, quote, options, there = []) {
   const index = new TextIndex(text);
   const start = index.toCodePoint(text.indexOf(quote));
   const span = { start, end: start + [...quote].length, label: 7 };
-  const isThere = (place) => there.some(([from, to, label]) => place.start === from && place.end === to && place.label === label);
-  return mentionsOf(index, tokenize(text), span, isThere, options).map((place) => [place.start, index.slice(place.start, place.end)]);
+  const isThere = (span) => there.some(([from, to, label]) => span.start === from && span.end === to && span.label === label);
+  return mentionsOf(index, tokenize(text), span, isThere, options).map((mention) => [mention.start, index.slice(mention.start, mention.end)]);
 }
 
-test("other mentions are whole words, not the span itself, not those that are labelled so", () => {
+test("other mentions are whole words, without the span itself and those with the same label", () => {
   const text = "😀 Rossi, Rossini e Rossi; rossi. (Rossi)";
   assert.deepEqual(mentions(text, "Rossi"), [[19, "Rossi"], [34, "Rossi"]]);
   assert.deepEqual(mentions(text, "Rossi", { anyCase: true }), [[19, "Rossi"], [26, "rossi"], [34, "Rossi"]]);
   assert.deepEqual(mentions(text, "Rossi", {}, [[19, 24, 7], [34, 39, 8]]), [[34, "Rossi"]]);
 });
 
-test("the words of a mention may be on two lines, and mean what they are", () => {
+test("a mention may cross a line break, and its characters are no pattern", () => {
   assert.deepEqual(mentions("Mario Rossi vs Mario\r\n  Rossi", "Mario Rossi"), [[15, "Mario\r\n  Rossi"]]);
   assert.deepEqual(mentions("C/ Mayor (3) C. Mayor C/ Mayor (3)", "C/ Mayor (3)"), [[22, "C/ Mayor (3)"]]);
   assert.deepEqual(mentions("a+b aab a+b", "a+b"), [[8, "a+b"]]);
@@ -64,15 +64,15 @@ test("the words of a mention may be on two lines, and mean what they are", () =>
   assert.deepEqual(mentions("محمد علي ثم محمد علي", "محمد علي"), [[12, "محمد علي"]]);
 });
 
-// ── Stacked spans, and free stretches ────────────────────────────────────────────────────────────────────────────────
+// ── Overlapping spans, and candidates ────────────────────────────────────────────────────────────────────────────────
 
-test("spans that lie at a place, the innermost first", () => {
+test("the spans at an offset, the innermost first", () => {
   const spans = [{ key: "a", start: 0, end: 20 }, { key: "b", start: 2, end: 9 }, { key: "c", start: 5, end: 9 }, { key: "d", start: 9, end: 12 }];
   const keys = (offset) => spansAt(spans, offset).map(({ key }) => key).join("");
   assert.deepEqual([0, 3, 5, 8, 9, 15, 20].map(keys), ["a", "ba", "cba", "cba", "da", "a", ""]);
 });
 
-test("what covers a stretch, against looking at every span", () => {
+test("cover agrees with a search of all spans", () => {
   const random = randomSource(3);
   for (let round = 0; round < 200; round += 1) {
     const spans = Array.from({ length: 8 }, () => {
@@ -81,15 +81,15 @@ test("what covers a stretch, against looking at every span", () => {
     }).sort((a, b) => a.start - b.start || b.end - a.end);
     const cover = new Cover(spans);
     for (let start = 0; start < 50; start += 1) {
-      const place = { start, end: start + 3 };
-      const over = spans.filter((span) => span.start < place.end && place.start < span.end);
-      assert.equal(cover.isFree(place), over.length === 0);
-      if (over.length) assert.ok(over.includes(cover.over(place)));
+      const bounds = { start, end: start + 3 };
+      const over = spans.filter((span) => span.start < bounds.end && bounds.start < span.end);
+      assert.equal(cover.isFree(bounds), over.length === 0);
+      if (over.length) assert.ok(over.includes(cover.over(bounds)));
     }
   }
 });
 
-test("the next stretch that no span touches, the one before, and round the end", () => {
+test("the next and previous unlabeled candidate, and from the other end", () => {
   const text = "Visto da Anna Ferrari il 12/03/2021.\nTorna il 20/03/2021 da Carlo Verdi.";
   const index = new TextIndex(text);
   const quote = (spans, from, step) => {
@@ -108,7 +108,7 @@ test("the next stretch that no span touches, the one before, and round the end",
 
 // ── Steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test("a character is what people see", () => {
+test("a character is a grapheme cluster", () => {
   const text = "a👩‍👧‍👦e\u0301\r\nb";
   const steps = [];
   for (let at = 0; at < text.length; at = characterAfter(text, at)) steps.push(at);
@@ -135,22 +135,22 @@ test("sentences and lines, forwards and backwards", () => {
   assert.deepEqual(back, [...starts].reverse());
 });
 
-// ── Where the cursor stops ───────────────────────────────────────────────────────────────────────────────────────────
+// ── Stops of the cursor ──────────────────────────────────────────────────────────────────────────────────────────────
 
 const stops = (text) => {
   const index = new TextIndex(text);
   return stopsOf(index, tokenize(text)).map(({ start, end }) => index.slice(start, end));
 };
 
-test("the cursor goes over what is seen as one character", () => {
+test("the cursor passes a grapheme cluster in one step", () => {
   assert.deepEqual(stops("di 👨\u200d👩\u200d👧 e 👍🏽👍🏽, 🇮🇹🇮🇹."), ["di", "👨\u200d👩\u200d👧", "e", "👍🏽", "👍🏽", ",", "🇮🇹", "🇮🇹", "."]);
   assert.deepEqual(stops("1\ufe0f\u20e3 😀😀"), ["1\ufe0f\u20e3", "😀", "😀"]);
-  // A word that a mark begins is a token of its own: it isn't swallowed.
+  // A word that begins with a mark is a token of its own.
   assert.deepEqual(stops("❤\ufe0fabc"), ["❤", "\ufe0fabc"]);
   assert.deepEqual(stops("\u200d\u200d a"), ["\u200d\u200d", "a"]);
 });
 
-test("of every text the stops are tokens, joined or not", () => {
+test("the stops of every text are tokens or joined tokens", () => {
   const random = randomSource(7);
   for (let round = 0; round < 300; round += 1) {
     const parts = ["a", "1", " ", "👨", "\u200d", "👩", "🏽", "🇮", "🇹", "\ufe0f", "\u20e3", ".", "\n"];

@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { Reading, difference } from "../../static/js/editor/model.js";
+import { AnnotationSet, difference } from "../../static/js/editor/model.js";
 
 const A = { id: 1, start: 0, end: 5, label: 10 };
 const B = { id: 2, start: 6, end: 9, label: 11 };
 
-function reading(spans = [A, B], extra = {}) {
+function annotationSet(spans = [A, B], extra = {}) {
   let number = 0;
-  return new Reading({ spans, version: 3, state: "draft", ...extra }, () => `c${(number += 1)}`);
+  return new AnnotationSet({ spans, version: 3, state: "draft", ...extra }, () => `c${(number += 1)}`);
 }
 
-const places = (it) => it.spans().map(({ start, end, label }) => [start, end, label]);
+const spansOf = (it) => it.spans().map(({ start, end, label }) => [start, end, label]);
 const answer = (version, more = {}) => ({ version, span: null, removed: null, changed_elsewhere: false, ...more });
 const quote = (start, end) => `${start}..${end}`;
 
-test("a span is shown at once and keeps its key when the server names it", () => {
-  const it = reading([]);
+test("a span is shown at once and keeps its key when it gets its id", () => {
+  const it = annotationSet([]);
   const change = it.create(2, 4, 7);
-  assert.deepEqual(places(it), [[2, 4, 7]]);
+  assert.deepEqual(spansOf(it), [[2, 4, 7]]);
   const { key } = it.spans()[0];
   assert.deepEqual(it.body(change, quote), {
     change_id: "c1", kind: "create", version: 3, start: 2, end: 4, quote: "2..4", label: 7,
@@ -29,23 +29,23 @@ test("a span is shown at once and keeps its key when the server names it", () =>
   assert.equal(it.version, 4);
 });
 
-test("what is done to a span before it has an id is sent with the id", () => {
-  const it = reading([]);
+test("changes to a span without an id are sent with the id", () => {
+  const it = annotationSet([]);
   const made = it.create(2, 4, 7);
-  const relabelled = it.relabel(made.key, 8);
+  const relabeled = it.relabel(made.key, 8);
   const removed = it.remove(made.key);
   it.accepted(answer(4, { span: { id: 9, start: 2, end: 4, label: 7 } }));
-  assert.deepEqual(it.body(relabelled, quote), {
+  assert.deepEqual(it.body(relabeled, quote), {
     change_id: "c2", kind: "relabel", version: 4, label: 8, span: 9, seen: [2, 4, 7],
   });
   it.accepted(answer(5, { span: { id: 9, start: 2, end: 4, label: 8 } }));
   assert.deepEqual(it.body(removed, quote), { change_id: "c3", kind: "delete", version: 5, span: 9, seen: [2, 4, 8] });
   it.accepted(answer(6, { removed: 9 }));
-  assert.deepEqual(places(it), []);
+  assert.deepEqual(spansOf(it), []);
 });
 
 test("the same span twice is no change, and neither is a relabel into a twin", () => {
-  const it = reading([A, { ...A, id: 3, label: 12 }]);
+  const it = annotationSet([A, { ...A, id: 3, label: 12 }]);
   assert.equal(it.create(0, 5, 10), null);
   assert.equal(it.relabel("1", 12), null);
   assert.equal(it.relabel("1", 10), null);
@@ -53,36 +53,36 @@ test("the same span twice is no change, and neither is a relabel into a twin", (
   assert.equal(it.waiting, 0);
 });
 
-test("undo and redo are foreseen, in both directions, before anything is answered", () => {
-  const it = reading([A]);
+test("undo and redo are foreseen before any answer", () => {
+  const it = annotationSet([A]);
   it.relabel("1", 12);
   const made = it.create(6, 9, 11);
   const [{ after }] = made.edits;
   const edits = [{ key: made.key, before: after, after: null }];
   assert.deepEqual(it.undo(), { id: "c3", kind: "undo", key: made.key, edits, origin: made.id });
-  assert.deepEqual(places(it), [[0, 5, 12]]);
+  assert.deepEqual(spansOf(it), [[0, 5, 12]]);
   it.undo();
-  assert.deepEqual(places(it), [[0, 5, 10]]);
+  assert.deepEqual(spansOf(it), [[0, 5, 10]]);
   it.redo();
   it.redo();
-  assert.deepEqual(places(it), [[0, 5, 12], [6, 9, 11]]);
+  assert.deepEqual(spansOf(it), [[0, 5, 12], [6, 9, 11]]);
   it.undo();
   it.create(20, 21, 10);
   assert.deepEqual(it.redo().key, null, "a new change ends what could be redone");
 });
 
-test("an undo that only the server can know shows when it answers", () => {
-  const it = reading([A, B]);
+test("an undo that only the server knows shows with its answer", () => {
+  const it = annotationSet([A, B]);
   const change = it.undo();
   assert.equal(change.key, null);
   assert.deepEqual(it.body(change, quote), { change_id: "c1", kind: "undo", version: 3 });
-  assert.equal(places(it).length, 2);
+  assert.equal(spansOf(it).length, 2);
   it.accepted(answer(4, { removed: 2 }));
-  assert.deepEqual(places(it), [[0, 5, 10]]);
+  assert.deepEqual(spansOf(it), [[0, 5, 10]]);
 });
 
-test("a change of another tab is told, one of our own is not", () => {
-  const it = reading([A]);
+test("changes of another tab are reported, own changes are not", () => {
+  const it = annotationSet([A]);
   it.create(6, 9, 11);
   const mine = { id: 2, start: 6, end: 9, label: 11 };
   const theirs = { id: 3, start: 20, end: 22, label: 10 };
@@ -93,49 +93,49 @@ test("a change of another tab is told, one of our own is not", () => {
   assert.equal(it.accepted(answer(7, { removed: 3, spans: [A, mine], changed_elsewhere: true })), null, "a replay");
 });
 
-test("a refused change is taken back, with all that was built on it, and nothing else", () => {
-  const it = reading([A]);
+test("a refused change is dropped with all changes that build on it, and no others", () => {
+  const it = annotationSet([A]);
   const made = it.create(6, 9, 11);
   it.relabel(made.key, 12);
   it.relabel("1", 12);
   const { dropped, elsewhere } = it.refused({ error: "label", version: 3, state: "draft", spans: [A] });
   assert.deepEqual([dropped, elsewhere], [2, null]);
-  assert.deepEqual(places(it), [[0, 5, 12]]);
+  assert.deepEqual(spansOf(it), [[0, 5, 12]]);
   assert.equal(it.waiting, 1);
 });
 
-test("a conflict shows what the server has", () => {
-  const it = reading([A]);
+test("after a conflict the server's spans are shown", () => {
+  const it = annotationSet([A]);
   it.relabel("1", 12);
   const now = [{ ...A, label: 13 }];
   assert.deepEqual(it.refused({ error: "changed", version: 9, state: "draft", spans: now }), {
     dropped: 1, elsewhere: { added: 0, removed: 0, changed: 1 },
   });
-  assert.deepEqual(places(it), [[0, 5, 13]]);
+  assert.deepEqual(spansOf(it), [[0, 5, 13]]);
   assert.equal(it.version, 9);
 });
 
-test("a span that was there already is one span, under the key that it had", () => {
-  const it = reading([]);
+test("a span that existed already stays one span with its key", () => {
+  const it = annotationSet([]);
   const made = it.create(0, 5, 10);
   const later = it.relabel(made.key, 12);
   it.refreshed({ version: 4, spans: [A] });
   assert.deepEqual(it.accepted(answer(4, { span: A, already: true })), null);
   assert.deepEqual(it.body(later, quote).span, 1);
   it.accepted(answer(5, { span: { ...A, label: 12 } }));
-  assert.deepEqual(places(it), [[0, 5, 12]]);
+  assert.deepEqual(spansOf(it), [[0, 5, 12]]);
   assert.equal(it.get(made.key).key, "1");
 });
 
 test("a refresh takes over state and spans and says what changed", () => {
-  const it = reading([A, B]);
+  const it = annotationSet([A, B]);
   assert.equal(it.refreshed({ version: 3, state: "draft" }), null);
   assert.deepEqual(it.refreshed({ version: 5, state: "submitted", spans: [B] }), { added: 0, removed: 1, changed: 0 });
   assert.equal(it.isOpen, false);
 });
 
-test("a span that comes back by undo is the one that it was", () => {
-  const it = reading([A]);
+test("undo restores a span with its key", () => {
+  const it = annotationSet([A]);
   it.remove("1");
   it.undo();
   it.accepted(answer(4, { removed: 1 }));
@@ -147,10 +147,10 @@ test("a span that comes back by undo is the one that it was", () => {
 
 const MANY = [{ start: 0, end: 5, label: 10 }, { start: 10, end: 12, label: 11 }, { start: 20, end: 22, label: 11 }, { start: 10, end: 12, label: 11 }];
 
-test("many spans are one change: those that are there, or named twice, are left out", () => {
-  const it = reading([A]);
+test("many spans are one change, without existing and repeated ones", () => {
+  const it = annotationSet([A]);
   const change = it.createMany(MANY);
-  assert.deepEqual(places(it), [[0, 5, 10], [10, 12, 11], [20, 22, 11]]);
+  assert.deepEqual(spansOf(it), [[0, 5, 10], [10, 12, 11], [20, 22, 11]]);
   assert.equal(it.count(11), 2);
   assert.deepEqual(it.body(change, quote), {
     change_id: "c1", kind: "create_many", version: 3, spans: [
@@ -159,7 +159,7 @@ test("many spans are one change: those that are there, or named twice, are left 
   });
   assert.equal(it.createMany(MANY), null);
   it.undo();
-  assert.deepEqual(places(it), [[0, 5, 10]], "before anything is answered");
+  assert.deepEqual(spansOf(it), [[0, 5, 10]], "before anything is answered");
   it.redo();
   const keys = it.spans().map(({ key }) => key);
   const made = [{ id: 7, ...MANY[1] }, { id: 8, ...MANY[2] }];
@@ -170,8 +170,8 @@ test("many spans are one change: those that are there, or named twice, are left 
   assert.deepEqual(it.body(it.remove(keys[2]), quote).span, 8);
 });
 
-test("of many, one that another tab made is no span of this change", () => {
-  const it = reading([]);
+test("of many spans, one that another tab made is not part of the change", () => {
+  const it = annotationSet([]);
   it.createMany(MANY.slice(1, 3));
   it.undo();
   it.redo();
@@ -180,20 +180,20 @@ test("of many, one that another tab made is no span of this change", () => {
   it.accepted(answer(5, { made: [mine], already: 1, spans: [theirs, mine], changed_elsewhere: true }));
   assert.equal(it.spans().length, 2);
   it.accepted(answer(6, { spans: [theirs] }));
-  assert.deepEqual(places(it), [[10, 12, 11], [20, 22, 11]]);
+  assert.deepEqual(spansOf(it), [[10, 12, 11], [20, 22, 11]]);
   it.accepted(answer(7, { spans: [theirs, mine] }));
   assert.deepEqual(it.spans().map(({ key }) => key).length, 2);
 });
 
-test("an undo of many that only the server can know is no change of another tab", () => {
-  const it = reading([A, B]);
+test("an undo of many spans that only the server knows is no change of another tab", () => {
+  const it = annotationSet([A, B]);
   it.undo();
   assert.equal(it.accepted(answer(4, { spans: [A], changed_elsewhere: false })), null);
-  assert.deepEqual(places(it), [[0, 5, 10]]);
+  assert.deepEqual(spansOf(it), [[0, 5, 10]]);
 });
 
-test("a refused change takes its own undo and redo along, and no other", () => {
-  const it = reading([A]);
+test("a refused change drops its own undo and redo, and no others", () => {
+  const it = annotationSet([A]);
   it.relabel("1", 12);
   it.undo();
   it.redo();
@@ -204,8 +204,8 @@ test("a refused change takes its own undo and redo along, and no other", () => {
   assert.deepEqual([it.next.kind, it.waiting], ["delete", 2]);
 });
 
-test("spans stay in reading order, found by place and by key, whatever is done", () => {
-  const it = reading([B, A, { id: 3, start: 0, end: 9, label: 10 }]);
+test("spans stay in text order and are found by bounds and by key after any change", () => {
+  const it = annotationSet([B, A, { id: 3, start: 0, end: 9, label: 10 }]);
   const before = it.spans();
   assert.deepEqual(before.map(({ key }) => key), ["3", "1", "2"]);
   assert.equal(it.spans(), before, "the same array while nothing changes");
@@ -224,13 +224,13 @@ test("difference", () => {
   assert.deepEqual(difference(map(A), map({ ...A, end: 4 }, B)), { added: 1, removed: 0, changed: 1 });
 });
 
-test("any order of answers and gestures ends as the server has it", () => {
-  // A small server: it makes changes as the real one does, one at a time.
+test("any order of answers and changes ends in the server's state", () => {
+  // A small server that makes changes like the real one, one at a time.
   let seed = 7;
   const random = (below) => (seed = (seed * 48271) % 2147483647) % below;
   for (let round = 0; round < 200; round += 1) {
     const server = { spans: new Map(), log: [], undone: [], nextId: 1, version: 0 };
-    const it = reading([], { version: 0 });
+    const it = annotationSet([], { version: 0 });
     for (let stepNumber = 0; stepNumber < 25; stepNumber += 1) {
       const spans = it.spans();
       const span = spans[random(Math.max(spans.length, 1))];
@@ -249,7 +249,7 @@ test("any order of answers and gestures ends as the server has it", () => {
     }
     while (it.next) answerOne(server, it);
     assert.deepEqual(
-      places(it),
+      spansOf(it),
       [...server.spans.values()].map(({ start, end, label }) => [start, end, label]).sort(inOrder),
     );
   }
@@ -263,7 +263,7 @@ function answerOne(server, it) {
   const change = it.next;
   if (!change) return;
   const body = it.body(change, quote);
-  const list = () => [...server.spans.entries()].map(([id, place]) => ({ id, ...place }));
+  const list = () => [...server.spans.entries()].map(([id, span]) => ({ id, ...span }));
   // An entry of the log is a list of {id, before, after}.
   const done = (entry, more = {}) => {
     for (const { id, after } of entry) {
@@ -305,7 +305,7 @@ function answerOne(server, it) {
   }
   const before = body.kind === "create" ? null : server.spans.get(body.span);
   if (before !== null && JSON.stringify(body.seen) !== JSON.stringify(before && [before.start, before.end, before.label])) {
-    // An undo that the page couldn't foresee came in between.
+    // An undo that the page couldn't foresee came between them.
     refuse("changed");
     return;
   }
@@ -321,3 +321,10 @@ function answerOne(server, it) {
   server.undone = [];
   done(entry);
 }
+
+test("a set that is not started can't be changed until the server has started it", () => {
+  const set = new AnnotationSet({ spans: [], version: 0, state: "unstarted" });
+  assert.equal(set.isOpen, false);
+  set.refreshed({ spans: [{ id: 1, start: 0, end: 5, label: 1 }], version: 1, state: "draft", seeded: "Began from the spans of rules-1." });
+  assert.deepEqual([set.isOpen, set.version, set.spans().length], [true, 1, 1]);
+});

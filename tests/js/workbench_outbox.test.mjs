@@ -37,7 +37,7 @@ test("poking twice sends once", async () => {
   assert.deepEqual(it.sent, ["a"]);
 });
 
-test("what is lost is sent again, after longer and longer waits, and nothing overtakes it", async () => {
+test("a lost change is sent again after longer and longer waits, and no change overtakes it", async () => {
   const it = outbox(["a", "b"], [{ kind: "lost" }, { kind: "lost" }, { kind: "lost" }]);
   it.outbox.poke();
   while (it.accepted.length < 2) await new Promise((done) => setImmediate(done));
@@ -46,7 +46,7 @@ test("what is lost is sent again, after longer and longer waits, and nothing ove
   assert.equal(it.states.filter((state) => state === "offline").length, 3);
 });
 
-test("when the connection may be back, the next wait is short again, also if a request was just failing", async () => {
+test("when the connection may be back, waits begin short again, even while a request fails", async () => {
   const waits = [];
   const changes = ["a"];
   const it = new Outbox({
@@ -65,11 +65,11 @@ test("when the connection may be back, the next wait is short again, also if a r
   assert.deepEqual(waits, [1000, 2000, 4000, 1000, 2000]);
 });
 
-test("back-off ends at a quarter of a minute", () => {
+test("waits grow to 15 seconds at most", () => {
   assert.deepEqual([1, 2, 3, 4, 5, 6, 50].map(backOff), [1000, 2000, 4000, 8000, 15000, 15000, 15000]);
 });
 
-test("it is never called saved while something waits", async () => {
+test("the state is never saved while a change waits", async () => {
   const it = outbox(["a"], [{ kind: "lost" }, { kind: "signed-out" }, { kind: "other-person" }]);
   it.outbox.poke();
   while (!it.accepted.length) await new Promise((done) => setImmediate(done));
@@ -77,14 +77,14 @@ test("it is never called saved while something waits", async () => {
   assert.deepEqual(it.states, ["saving", "offline", "signed-out", "other-person", "saved", "saved"]);
 });
 
-test("nor between two changes, of which one is saved", async () => {
+test("the state is not saved between two changes", async () => {
   const it = outbox(["a", "b"]);
   await it.outbox.drained();
   await new Promise((done) => setImmediate(done));
   assert.deepEqual(it.states, ["saving", "saving", "saving", "saved", "saved"]);
 });
 
-test("an answer ends the row of failures: the next one is waited for as if it was the first", async () => {
+test("after an answer, the wait after the next failure is the first one again", async () => {
   const it = outbox(["a", "b"], [{ kind: "lost" }, { kind: "lost" }, {}, { kind: "lost" }]);
   it.outbox.poke();
   while (it.accepted.length < 2) await new Promise((done) => setImmediate(done));
@@ -116,7 +116,7 @@ test("drained says false as soon as it has to wait", async () => {
   assert.equal(await it.outbox.drained(), false);
 });
 
-test("what only a person can end is waited for, and dropped by nobody", async () => {
+test("a state that only a person can end keeps the changes waiting", async () => {
   const it = outbox(["a", "b"], [{ kind: "no-access" }, { kind: "signed-out" }, { kind: "submitted" }]);
   it.outbox.poke();
   while (it.accepted.length < 2) await new Promise((done) => setImmediate(done));
@@ -124,7 +124,7 @@ test("what only a person can end is waited for, and dropped by nobody", async ()
   assert.deepEqual(it.waits, [5000, 5000, 5000]);
 });
 
-test("what is refused is dropped, and the rest goes on", async () => {
+test("a refused change is dropped, and the next ones are sent", async () => {
   const it = outbox(["a", "b"], [{ kind: "refused" }]);
   assert.equal(await it.outbox.drained(), true);
   assert.deepEqual([it.refused, it.accepted], [["a"], [["b", "b"]]]);
@@ -140,14 +140,14 @@ const response = (status, body, type = "basic") => ({
   },
 });
 
-test("what the server takes later is sent again after the time that it says, in order, and never earlier", async () => {
+test("after a 429 a change is sent again in order after the given time, and not earlier", async () => {
   const it = outbox(["a", "b"], [{ kind: "later", wait: 7000 }, { kind: "later", wait: 1000 }]);
   assert.equal(await it.outbox.drained(), false, "handing in has to wait");
   while (it.accepted.length < 2) await new Promise((done) => setImmediate(done));
   assert.deepEqual([it.sent, it.refused, it.waits], [["a", "a", "a", "b"], [], [7000, 1000]]);
   await new Promise((done) => setImmediate(done));
   assert.deepEqual(it.states, ["saving", "later", "later", "saving", "saving", "saved", "saved"]);
-  // A further change, or somebody who comes back to the page, doesn't send it earlier.
+  // Another change, or a return to the page, doesn't send it earlier.
   const sent = [];
   const busy = new Outbox({
     queue: () => "a",
@@ -164,12 +164,12 @@ test("what the server takes later is sent again after the time that it says, in 
   assert.deepEqual([sent, busy.state], [["a"], "later"]);
 });
 
-test("how long to wait is what the answer says, within a minute", async () => {
+test("the wait is the one of the answer, at most a minute", async () => {
   const wait = async (after) => (await outcomeOf({ ...response(429, {}), headers: new Headers(after === null ? {} : { "Retry-After": after }) })).wait;
   assert.deepEqual(await Promise.all(["7", "3600", null, "Wed, 21 Oct 2026 07:28:00 GMT"].map(wait)), [7000, 60_000, 1000, 1000]);
 });
 
-test("a request that only reads waits for its turn, and then is as if there was no answer", async () => {
+test("a GET waits after a 429, and after some tries counts as lost", async () => {
   const waits = [];
   const answers = [response(429), response(429), response(200, { person: 5 })];
   const api = new Api({ token: "t", person: 5 }, async () => answers.shift() ?? response(429), async (ms) => void waits.push(ms));
@@ -179,7 +179,7 @@ test("a request that only reads waits for its turn, and then is as if there was 
   assert.deepEqual(waits, [1000, 1000, 1000, 1000]);
 });
 
-test("what an answer means", async () => {
+test("the meaning of answers", async () => {
   const kind = async (...args) => (await outcomeOf(response(...args))).kind;
   assert.equal(await kind(200, {}), "ok");
   assert.equal(await kind(200), "lost", "a page where JSON was due");
@@ -212,7 +212,7 @@ test("requests carry token and person, and never put a body into the address", a
   assert.ok(calls.every(([url, options]) => !url.includes("Mario") && options.redirect === "manual"));
 });
 
-test("an out-of-date form token is renewed once, then it is as if the answer was lost", async () => {
+test("an out-of-date CSRF token is renewed once; after that the answer counts as lost", async () => {
   const asked = [];
   const api = (good, renewed) =>
     new Api({ token: "t1", person: 5, renewal: () => "/fresh" }, async (url, { headers }) => {
@@ -229,13 +229,13 @@ test("an out-of-date form token is renewed once, then it is as if the answer was
   assert.equal((await api("t2", response(403, { error: "stale-page" })).post("/changes", {})).kind, "lost");
 });
 
-test("a token that was given to somebody else is not used", async () => {
+test("another person's token is not used", async () => {
   const api = new Api({ token: "t1", person: 5 }, async () => response(200, { person: 6, csrf: "t2" }));
   assert.equal((await api.get("/spans")).kind, "other-person");
   assert.equal(api.token, "t1");
 });
 
-test("no answer is waited for without end, none is kept on the computer, and none is of another page", async () => {
+test("requests have a timeout, are not cached, and follow no redirect", async () => {
   const seen = [];
   const api = new Api({ token: "t", person: 5 }, async (_url, options) => (seen.push(options), response(200, { person: 5 })));
   await api.post("/changes", {});

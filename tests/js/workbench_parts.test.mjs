@@ -11,7 +11,7 @@ import { piecesOf } from "../../static/js/editor/render.js";
 import { lineAt, segmentLines } from "../../static/js/text/segments.js";
 import { tokenize } from "../../static/js/text/tokens.js";
 
-test("lanes: the table that Python reads too", () => {
+test("lanes: the cases that Python is tested with too", () => {
   const cases = JSON.parse(readFileSync(new URL("../cases/lanes.json", import.meta.url)));
   for (const { spans, lanes: wanted } of cases) {
     assert.deepEqual(lanes(spans.map(([start, end, label]) => ({ start, end, label }))), wanted);
@@ -37,13 +37,13 @@ test("key names", () => {
   assert.equal(name("Dead"), null);
 });
 
-test("how keys are shown", () => {
+test("keys as the page shows them", () => {
   assert.deepEqual(["Ctrl+Shift+z", "Shift+ArrowRight", "Delete", "d", "?", "+"].map(shown), [
     "Ctrl+Shift+Z", "Shift+→", "Del", "d", "?", "+",
   ]);
 });
 
-test("the first binding of a key has it, and the sheet shows only what works", () => {
+test("the first binding of a key gets it, and the sheet shows only keys that work", () => {
   const did = [];
   const keys = new Keys([
     { keys: ["n"], group: "Note", what: "Next note", run: () => did.push("next") },
@@ -68,7 +68,7 @@ const TEXT = "Mario Rossi, 54 anni";
 const cursor = () => new Cursor(tokenize(TEXT));
 const at = (it) => it.range && TEXT.slice(it.range.start, it.range.end);
 
-test("the mouse's selection snaps to tokens, or not", () => {
+test("a mouse selection snaps to tokens, unless it is exact", () => {
   const it = cursor();
   assert.equal(it.select(2, 8), true);
   assert.equal(at(it), "Mario Rossi");
@@ -95,7 +95,7 @@ test("arrows move a token at a time and stop at the ends", () => {
   assert.equal(at(it), ",");
 });
 
-test("after letting go, keys go on from there", () => {
+test("after deselecting, keys continue from there", () => {
   const it = cursor();
   it.select(0, 11);
   it.clear(11);
@@ -113,7 +113,7 @@ test("nothing to move in a note without tokens", () => {
   assert.equal(it.shift({ start: 0, end: 1 }, "end", 1), null);
 });
 
-test("the ends of a span move by tokens, also from inside one, and never past each other", () => {
+test("the ends of a span move by tokens, even from inside a token, and never past each other", () => {
   const it = cursor();
   const shift = (start, end, edge, step) => {
     const found = it.shift({ start, end }, edge, step);
@@ -132,7 +132,7 @@ test("the ends of a span move by tokens, also from inside one, and never past ea
 
 // ── Small parts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test("a span that goes on stays one piece; crossing ones are cut", () => {
+test("a span that continues stays one piece; crossing spans are cut", () => {
   const spans = [{ start: 0, end: 11 }, { start: 0, end: 5 }, { start: 6, end: 15 }];
   const [{ segments }] = segmentLines(TEXT, spans);
   const shape = (nodes) => nodes.map((node) => (node.children ? [node.index, node.first, node.last, shape(node.children)] : TEXT.slice(node.start, node.end)));
@@ -153,7 +153,7 @@ test("a quote is shortened between characters", () => {
   assert.equal(shorten("😀😀😀😀", 3), "😀😀…");
 });
 
-test("what may come after the frame waits for it; the last word under a name counts, in the order of the last words", (t) => {
+test("delayed updates run after the frame; the last one of a name counts, in the order of the last ones", (t) => {
   const frames = [];
   globalThis.requestAnimationFrame = (run) => frames.push(run);
   t.after(() => delete globalThis.requestAnimationFrame);

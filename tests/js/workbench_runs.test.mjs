@@ -9,7 +9,7 @@ import { hostileText, randomSource } from "./cases.mjs";
 const random = randomSource(11);
 const span = (key, start, end, label = 1) => ({ key: String(key), start, end, label });
 
-test("a change of a few spans gives the lanes that all of them would get anew, and names those that changed", () => {
+test("changing a few spans gives the same lanes as a new start, and returns the spans with changed lanes", () => {
   for (let round = 0; round < 60; round += 1) {
     const runs = new Runs();
     let list = [];
@@ -35,7 +35,7 @@ test("a change of a few spans gives the lanes that all of them would get anew, a
   }
 });
 
-test("a change far away touches no other run", () => {
+test("a change leaves distant runs alone", () => {
   const runs = new Runs();
   runs.change([], Array.from({ length: 2000 }, (_, at) => span(at, at * 50, at * 50 + 30)));
   assert.deepEqual(runs.change([], [span("new", 10, 60)]).map(({ key }) => key), ["new"]);
@@ -43,7 +43,7 @@ test("a change far away touches no other run", () => {
   assert.deepEqual(runs.change([runs.get("0")], []).map(({ key }) => key), ["new", "1"]);
 });
 
-test("what differs between two lists", () => {
+test("differences between two lists", () => {
   const [a, b, c, d] = [span(1, 0, 5), span(2, 3, 9), span(3, 20, 25), span(4, 30, 31)];
   const keys = ({ gone, come }) => [gone.map(({ key }) => key), come.map(({ key, start }) => [key, start])];
   assert.deepEqual(keys(changes([a, b, c], [a, b, c])), [[], []]);
@@ -54,7 +54,7 @@ test("what differs between two lists", () => {
   assert.deepEqual(keys(changes([a], [{ ...a, look: "is-accepted" }])), [["1"], [["1", 0]]]);
 });
 
-test("some lines have the segments that they have among all", () => {
+test("some lines get the same segments as among all lines", () => {
   for (let round = 0; round < 200; round += 1) {
     const text = hostileText(random);
     const all = lines(text);
@@ -75,7 +75,7 @@ test("some lines have the segments that they have among all", () => {
   }
 });
 
-test("line breaks at the ends of a span can't be seen", () => {
+test("line breaks at the ends of a span are invisible", () => {
   const all = lines("ab\r\n\r\ncd\r\n");
   const seen = (start, end) => visible(all, { start, end });
   assert.deepEqual(seen(1, 7), { start: 1, end: 7 });

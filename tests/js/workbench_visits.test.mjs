@@ -33,7 +33,7 @@ test("a note is fetched once, whether ahead or now", async () => {
   assert.equal(asked[1], "projects/covid/notes/3/data");
 });
 
-test("what the server doesn't give, or what this page can't show, is no note", async () => {
+test("a refused note and a note with other labels give null", async () => {
   const bad = { 1: { kind: "lost" }, 2: { kind: "signed-out" }, 3: { kind: "ok", data: { ...answer(3), labels_stamp: "other" } }, 4: { kind: "ok", data: {} } };
   const { it, asked } = visits((id) => bad[id]);
   for (const id of [1, 2, 3, 4]) assert.equal(await it.ahead(page(id)), null);
@@ -41,10 +41,10 @@ test("what the server doesn't give, or what this page can't show, is no note", a
   assert.equal(asked.length, 5, "it is asked for again");
 });
 
-test("a few notes are kept, and all that still wait to be saved", async () => {
+test("a few notes are kept, and all with unsaved changes", async () => {
   const { it } = visits();
   const first = await it.get(page(1));
-  first.reading.create(0, 1, 5);
+  first.annotationSet.create(0, 1, 5);
   for (let id = 2; id < 30; id += 1) await it.get(page(id));
   assert.ok(it.has(page(1)));
   assert.ok(it.has(page(29)));
@@ -52,7 +52,7 @@ test("a few notes are kept, and all that still wait to be saved", async () => {
   assert.ok(it.all().length < 12);
 });
 
-test("only annotate pages of the same project are opened in place", () => {
+test("only annotate pages of the same project are opened without loading", () => {
   const here = page(1);
   assert.equal(noteAddress(page(2), here), page(2));
   assert.equal(noteAddress("/projects/covid/notes/2/annotate/#L4", here), page(2));
@@ -62,7 +62,7 @@ test("only annotate pages of the same project are opened in place", () => {
   assert.equal(dataUrl(page(7)), `${HOST}projects/covid/notes/7/data`);
 });
 
-test("the worst state of all notes is what the page says", () => {
+test("the page shows the worst state of all notes", () => {
   assert.equal(worst([]), "saved");
   assert.equal(worst(["saved", "saving", "saved"]), "saving");
   assert.equal(worst(["saving", "offline"]), "offline");

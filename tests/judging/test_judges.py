@@ -1,4 +1,4 @@
-"""Judges from the form or the command to their figures: three models on a scripted server, one of them wayward."""
+"""Judges, from the form or the command to their figures. Three models answer on a scripted server, one wrongly."""
 
 import io
 import json
@@ -20,8 +20,9 @@ from models_runtime.backends.llm.servers import read_servers
 from models_runtime.judging.services.results import result_of
 from models_runtime.models import JudgedNote, Judgement, Judging, LlmAnswer, LlmUsage
 from tests import factories as make
-from tests.backends.llm.scripted import Said, note_of, serving
+from tests.backends.llm.scripted import Reply, note_of, serving
 from tests.backends.llm.test_judging import verdicts
+from tests.waiting import HANGS
 from tests.worlds.checks import check_page
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
@@ -30,9 +31,9 @@ ROSSI, AGE, DOSE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (29, 31, "AGE"), (
 
 
 def panel(body):
-    """`good` and `fair` are honest; `odd` calls the name readable and the dose rightly hidden."""
+    """`good` and `fair` answer correctly; `odd` says that the name is visible and that the dose was rightly hidden."""
     if "BREAK" in note_of(body) and body["model"] == "fair":
-        return Said("no JSON at all")
+        return Reply("no JSON at all")
     changed = {"Mario Rossi": "FN", "54": "TP"} if body["model"] == "odd" else {}
     return json.dumps({"entities": verdicts(body, **changed)})
 
@@ -89,12 +90,12 @@ def page(client, judging):
     return check_page(client.get(reverse("judging", args=["covid", judging.pk])))
 
 
-def places(client, judging, kind):
-    return check_page(client.get(reverse("judging_places", args=["covid", judging.pk]) + f"?kind={kind}"))
+def entities(client, judging, kind):
+    return check_page(client.get(reverse("judging_entities", args=["covid", judging.pk]) + f"?kind={kind}"))
 
 
-def test_from_the_form_to_figures_places_and_costs(client, project, server):
-    assert "No judge was asked yet" in check_page(client.get(reverse("judgings", args=["covid"])))
+def test_from_the_form_to_figures_entities_and_costs(client, project, server):
+    assert "No verdicts yet" in check_page(client.get(reverse("judgings", args=["covid"])))
     html = check_page(client.get(reverse("judge", args=["covid"]) + "?gold=1"))
     assert "llm.example.org" in html and "Giudichi quanto bene" in html
     token = str(uuid.uuid4())
@@ -104,20 +105,20 @@ def test_from_the_form_to_figures_places_and_costs(client, project, server):
     job = done(judging)
     assert (job.state, job.done, job.total, job.queue) == (Job.State.DONE, 9, 9, "llm")
     html = page(client, judging)
-    # The majority: name, age rightly hidden, town left, dose without need; in each of three notes.
+    # By majority, each of the three notes has two true positives (name, age), a miss (town) and a false alarm (dose).
     for words in ("ward/good", "12 entities in 3 notes", "EUR", "Krippendorff", "0.6667"):
         assert words in html
-    assert check_page(client.get(reverse("job", args=["covid", job.pk]))).count("To the verdicts") == 1
+    assert check_page(client.get(reverse("job", args=["covid", job.pk]))).count("Show verdicts") == 1
     assert "ward/odd" in check_page(client.get(reverse("judgings", args=["covid"])))
-    shown = places(client, judging, "FN")
+    shown = entities(client, judging, "FN")
     assert shown.count("<mark>Torino</mark>") == 3 and "<mark>Mario Rossi</mark>" not in shown
-    assert places(client, judging, "FP").count("<mark>54</mark>") == 3
-    assert "No such entity" in places(client, judging, "discarded")
+    assert entities(client, judging, "FP").count("<mark>54</mark>") == 3
+    assert "No entities" in entities(client, judging, "discarded")
     assert Event.objects.filter(verb=Verb.NOTE_READ, data={"what": "judges"}).count() == 6
-    assert client.get(reverse("judging_places", args=["covid", judging.pk]) + "?kind=x").status_code == 404
+    assert client.get(reverse("judging_entities", args=["covid", judging.pk]) + "?kind=x").status_code == 404
 
 
-def test_what_a_judge_said_before_is_not_paid_for_again(client, project, server):
+def test_stored_answers_are_not_requested_again(client, project, server):
     for _ in range(2):
         ask(client, "ward good")
         done(Judging.objects.first())
@@ -130,7 +131,7 @@ def test_without_a_majority_an_entity_is_discarded_and_listed(client, project, s
     ask(client, "ward good", "ward odd")
     judging = Judging.objects.get()
     done(judging)
-    shown = places(client, judging, "discarded")
+    shown = entities(client, judging, "discarded")
     assert shown.count("<mark>Mario Rossi</mark>") == 3 and shown.count("<mark>54</mark>") == 3
     assert "ward/good" in shown and "FP" in shown
 
@@ -141,14 +142,14 @@ def test_a_higher_threshold_discards_what_two_of_three_agree_on(client, project,
     done(judging)
     found = result_of(judging)
     assert (found["threshold"], found["discarded"], found["majority"]["micro"]["tp"]) == (0.7, 6, 3)
-    shown = places(client, judging, "discarded")
+    shown = entities(client, judging, "discarded")
     assert shown.count("<mark>Mario Rossi</mark>") == 3 and shown.count("<mark>54</mark>") == 3
-    # In the language that was asked for, as the page shows it.
+    # The prompt is in the chosen language, and the page shows it.
     assert {body["messages"][0]["content"] for body in server.requests} == {judging.prompt}
     assert "Giudichi quanto bene" in judging.prompt and judging.prompt.splitlines()[0] in page(client, judging)
 
 
-def test_what_is_stored_holds_no_text_and_goes_with_its_note(client, project, server):
+def test_stored_rows_contain_no_text_and_are_deleted_with_their_note(client, project, server):
     ask(client)
     judging = Judging.objects.get()
     job = done(judging)
@@ -162,16 +163,16 @@ def test_what_is_stored_holds_no_text_and_goes_with_its_note(client, project, se
     assert "8 entities in 2 notes" in page(client, judging)
 
 
-def test_a_judge_that_is_down_is_said_and_the_others_count(client, project, server, monkeypatch):
-    server.script = lambda body: Said(status=401) if body["model"] == "fair" else panel(body)
+def test_a_stopped_judge_is_shown_and_the_others_count(client, project, server, monkeypatch):
+    server.script = lambda body: Reply(status=401) if body["model"] == "fair" else panel(body)
     ask(client)
     judging = Judging.objects.get()
     job = done(judging)
     assert job.state == Job.State.DONE and job.result["answers"] == 6
     html = page(client, judging)
-    assert "ward/fair stopped after 0 notes: the server ward refused the key (401)" in html
-    assert "12 entities stand in notes that not all 3 judges answered on" in html
-    # It is up again: only what is missing is asked for.
+    assert "ward/fair stopped after 0 notes: The server “ward” rejected the key (401). Check the key." in html
+    assert "12 entities are in notes that not all 3 judges answered" in html
+    # Once the judge is available again, only the missing verdicts are requested.
     server.script = panel
     asked = len(server.requests)
     client.post(reverse("judging_again", args=["covid", judging.pk]))
@@ -181,7 +182,7 @@ def test_a_judge_that_is_down_is_said_and_the_others_count(client, project, serv
     )
 
 
-def test_a_note_that_a_judge_fails_on_is_its_own(client, project, server):
+def test_a_judge_that_fails_on_a_note_fails_only_there(client, project, server):
     note = make.make_note(project, "BREAK Mario Rossi")
     for kind in ("gold", "run"):
         make.make_set(note, Author.objects.get(kind=kind), [(6, 17, "PATIENT")], submitted=True)
@@ -190,17 +191,17 @@ def test_a_note_that_a_judge_fails_on_is_its_own(client, project, server):
     judging = Judging.objects.get()
     job = done(judging)
     assert (job.state, job.result["failed"], job.result["answers"]) == (Job.State.DONE, 1, 11)
-    assert "gave no answer that can be read on 1 note" in page(client, judging)
-    assert Judgement.objects.get(verdicts__isnull=True).error == "the model's answer is not the JSON that was asked for"
+    assert "gave no readable answer on 1 note" in page(client, judging)
+    assert Judgement.objects.get(verdicts__isnull=True).error == "The model's answer is not the requested JSON."
 
 
 def test_where_no_judge_answers_the_job_fails_and_can_be_started_again(client, project, server, monkeypatch):
     monkeypatch.setattr(remote, "TRIES", 1)
-    server.script = lambda body: Said(status=500)
+    server.script = lambda body: Reply(status=500)
     ask(client, "ward good")
     judging = Judging.objects.get()
     job = done(judging)
-    assert job.state == Job.State.FAILED and "no judge answered" in job.error
+    assert job.state == Job.State.FAILED and "No judge answered" in job.error
     assert "No verdict yet" in page(client, judging)
     server.script = panel
     client.post(reverse("job_retry", args=["covid", job.pk]))
@@ -208,7 +209,7 @@ def test_where_no_judge_answers_the_job_fails_and_can_be_started_again(client, p
 
 
 def test_judges_of_two_servers_are_asked_side_by_side(client, project, server):
-    together = threading.Barrier(2, timeout=10)
+    together = threading.Barrier(2, timeout=HANGS)
     asked = []
 
     def model(body):
@@ -223,13 +224,13 @@ def test_judges_of_two_servers_are_asked_side_by_side(client, project, server):
     assert (job.state, job.done, sorted(asked)) == (Job.State.DONE, 9, ["fair"] * 3 + ["good"] * 3 + ["odd"] * 3)
 
 
-def test_cancelled_in_the_middle_it_keeps_what_was_said_and_goes_on(client, project, server, monkeypatch):
-    """What is tried again after a while ends at once, and isn't asked again; what it cost until then is counted."""
+def test_a_cancelled_judging_keeps_its_verdicts_and_can_continue(client, project, server, monkeypatch):
+    """A request that waits for its next attempt ends at once without another one. Its costs so far are counted."""
     monkeypatch.setattr(driver, "TICK", 0.02)
     ask(client)
     judging = Judging.objects.get()
 
-    def cancels(body):
+    def cancel_after_three(body):
         if body["model"] == "good":
             return panel(body)
         for _ in range(1000):
@@ -238,9 +239,9 @@ def test_cancelled_in_the_middle_it_keeps_what_was_said_and_goes_on(client, proj
             time.sleep(0.01)
         Job.objects.filter(pk=judging.job_id).update(cancel_requested=True)
         connection.close()
-        return Said(status=429, headers={"Retry-After": "50"})
+        return Reply(status=429, headers={"Retry-After": "50"})
 
-    server.script = cancels
+    server.script = cancel_after_three
     assert done(judging).state == Job.State.CANCELLED
     assert len(server.requests) <= 3 + 4
     assert sum(LlmUsage.objects.values_list("requests", flat=True)) == len(server.requests)
@@ -258,16 +259,23 @@ def test_cancelled_in_the_middle_it_keeps_what_was_said_and_goes_on(client, proj
         ({"judge": ["cloud large"]}, "nothing was sent"),
         ({"gold": "7"}, "there is no gold version"),
         ({"gold": "0"}, "frozen gold version"),
-        ({"author": "99999"}, "has no such author"),
+        ({"author": "99999"}, "author has no annotations"),
         ({"threshold": "0.3"}, "threshold"),
         ({"threshold": "nan"}, "threshold"),
         ({"language": "fr"}, "no prompt in"),
-        ({"notes": "-2"}, "no number of notes"),
+        ({"threshold": "x"}, "enter a number of at least 0.5 and below 1"),
+        ({"notes": "-2"}, "enter a whole number from 1 to"),
+        ({"notes": "9" * 5000}, "enter a whole number from 1 to"),
+        ({"gold": "x"}, "enter a whole number, 0 or more"),
     ],
 )
-def test_what_is_refused_says_why_and_sends_nothing(client, project, server, options, words):
+def test_errors_say_what_is_wrong_and_nothing_is_sent(client, project, server, options, words):
     response = ask(client, **options)
     assert response.status_code == 422 and words in check_page(response).lower()
+    assert "The judging was not started." in check_page(response)
+    form, (field,) = response.context["form"], options
+    assert form.errors.keys() == {"may_leave" if "nothing was sent" in words else field}
+    assert form[field].value() == options[field], "the form keeps the input"
     assert not Judging.objects.exists() and not server.requests
 
 
@@ -277,17 +285,22 @@ def test_the_command_and_a_sample(project, server):
         call_command("judge", "covid", "--gold=1", "--author=run", *words, stdout=out)
         return out.getvalue()
 
-    said = json.loads(run("--judge=ward/good", "--judge=ward/odd", "--judge", "ward/fair", "--language=es", "--json"))
-    micro = said["majority"]["micro"]
-    assert [micro[key] for key in ("tp", "fn", "fp")] == [6, 3, 3] and said["discarded"] == 0
-    assert [one["judge"] for one in said["judges"]] == ["ward/good", "ward/odd", "ward/fair"]
-    assert said["judges"][1]["micro"]["fn"] == 6 and float(said["judges"][0]["usage"]["cost"]) == pytest.approx(0.36)
-    # Counted: the name and both 54 gone, the town left, one [AGE] too many; exact spans: two of three, one too many.
-    assert [said["rewritten"]["micro"][key] for key in ("tp", "fn", "fp")] == [9, 3, 3]
-    assert [said["spans"]["micro"][key] for key in ("tp", "fn", "fp")] == [6, 3, 3]
+    printed = json.loads(
+        run("--judge=ward/good", "--judge=ward/odd", "--judge", "ward/fair", "--language=es", "--json")
+    )
+    micro = printed["majority"]["micro"]
+    assert [micro[key] for key in ("tp", "fn", "fp")] == [6, 3, 3] and printed["discarded"] == 0
+    assert [one["judge"] for one in printed["judges"]] == ["ward/good", "ward/odd", "ward/fair"]
+    assert printed["judges"][1]["micro"]["fn"] == 6 and float(printed["judges"][0]["usage"]["cost"]) == pytest.approx(
+        0.36
+    )
+    # In the rewritten text the name and both "54" are hidden, the town is visible, and one [AGE] is unnecessary.
+    # By exact spans, two of three are found, and one is unnecessary.
+    assert [printed["rewritten"]["micro"][key] for key in ("tp", "fn", "fp")] == [9, 3, 3]
+    assert [printed["spans"]["micro"][key] for key in ("tp", "fn", "fp")] == [6, 3, 3]
     words = run("--judge=ward/good", "--notes=1")
-    assert "on 1 notes, 4 entities" in words and "counted in the rewritten text" in words
-    with pytest.raises(CommandError, match="agree to it"):
+    assert ": 1 notes, 4 entities" in words and "Counted in the rewritten text" in words
+    with pytest.raises(CommandError, match="Confirm that"):
         run("--judge=cloud/large")
 
 
@@ -300,7 +313,7 @@ def test_an_annotator_stays_unnamed_where_adjudication_is_anonymous(client, proj
     project.anonymous_adjudication = True
     project.save()
     client.force_login(make.make_member(project, "reviewer", "rev"))
-    for name in ("judging", "judging_places"):
+    for name in ("judging", "judging_entities"):
         assert client.get(reverse(name, args=["covid", judging.pk])).status_code == 404
     assert client.get(reverse("job", args=["covid", judging.job_id])).status_code == 404
-    assert "No judge was asked yet" in check_page(client.get(reverse("judgings", args=["covid"])))
+    assert "No verdicts yet" in check_page(client.get(reverse("judgings", args=["covid"])))

@@ -1,4 +1,4 @@
-"""What runs and judges had cost before both were kept in rows of one shape."""
+"""The migration that moves the usage of runs and of judges into one table."""
 
 from decimal import Decimal
 

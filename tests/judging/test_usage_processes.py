@@ -1,4 +1,4 @@
-"""What was asked of language models is counted with each answer: a killed worker takes no cost with it."""
+"""Usage of language models is recorded with each answer, so that a killed worker loses no costs."""
 
 import json
 import threading
@@ -17,7 +17,8 @@ from models_runtime.runs.services.llm import start_llm_run
 from tests import factories as make
 from tests.backends.llm.scripted import entities, note_of, serving
 from tests.backends.llm.test_judging import verdicts
-from tests.worlds.queue import state_of, wait_for
+from tests.waiting import HANGS, wait_for
+from tests.worlds.queue import state_of
 
 pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 NOTES = 6
@@ -26,7 +27,8 @@ KEPT = NOTES - 2
 
 
 class Ward:
-    """Answers all notes but two at once; the first with junk after these, the last when it is let go."""
+    """A model that answers all notes at once, except two: the first one gets invalid JSON after these, and the last
+    one waits for `go_on`."""
 
     def __init__(self):
         self.go_on = threading.Event()
@@ -34,7 +36,7 @@ class Ward:
     def __call__(self, body):
         note = note_of(body)
         if LAST in note:
-            self.go_on.wait(60)
+            self.go_on.wait(HANGS)
         if FIRST in note:
             wait_for(lambda: LlmAnswer.objects.count() >= KEPT, what="the other answers")
             connection.close()
@@ -98,8 +100,8 @@ def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, 
     ward.go_on.set()
     processes("relay")
     processes("work")
-    wait_for(lambda: state_of(job) == Job.State.DONE, timeout=60, what="another worker to end it")
-    # What was kept was not asked again; the one that gave junk, and the one that it was waiting for, were.
+    wait_for(lambda: state_of(job) == Job.State.DONE, timeout=60, what="another worker to end the job")
+    # Only two requests were repeated: the one with the invalid answer, and the one that was open at the kill.
     assert len(ward.server.requests) == NOTES + 2
     found = usage.get()
     assert (found.tokens_in, found.tokens_out, found.kept) == (100 * (NOTES + 1), 10 * (NOTES + 1), KEPT)
@@ -107,7 +109,7 @@ def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, 
     assert done() == LlmAnswer.objects.count() == NOTES - 1
 
 
-def test_what_can_not_be_written_is_counted_the_next_time(ward, project, monkeypatch):
+def test_usage_that_can_not_be_stored_is_stored_the_next_time(ward, project, monkeypatch):
     run = start_llm_run_of(project)
     bill, write = Bill(run, None), Bill._add
     bill.add(requests=2, tokens_in=50)

@@ -1,4 +1,4 @@
-"""The loop: freeze, train, run on what is left, review, by its page; and what the page says of each round."""
+"""The loop by its page: freeze, train, run on the remaining notes, review; and the table of rounds."""
 
 import io
 import json
@@ -13,8 +13,8 @@ from annotations.gold.services.making import withdraw_gold
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.models import Author, GoldVersion, GoldVersionNote, Job, Span, Verb
-from annotations.review.services import closing as review_closing
 from annotations.review.services import deciding as review
+from annotations.review.services import finishing as review_finishing
 from annotations.review.services.deciding import Request
 from annotations.review.services.effort import effort_of
 from annotations.review.services.log import Act
@@ -43,12 +43,12 @@ def held_out(version):
 
 
 def accept_all(run, user):
-    """Every proposal of the run accepted, one by one, and every note closed."""
-    for reading in run.author.annotation_sets.select_related("document__project"):
-        for span in reading.spans.all():
-            asked = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, proposal=span.pk)
-            review.decide(document=reading.document, author=run.author, user=user, request=asked)
-        review_closing.close_review(document=reading.document, author=run.author, user=user)
+    """Accept every suggestion of the run, one by one, and finish every note."""
+    for annotation_set in run.author.annotation_sets.select_related("document__project"):
+        for span in annotation_set.spans.all():
+            asked = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=span.pk)
+            review.decide(document=annotation_set.document, author=run.author, user=user, request=asked)
+        review_finishing.finish_review(document=annotation_set.document, author=run.author, user=user)
 
 
 def train_and_run(client, world, number):
@@ -76,7 +76,7 @@ def test_round_by_round_from_the_page(world, client):
     run = train_and_run(client, world, 1)
     assert run.items.count() == 2, "only what is not gold was read"
     shown = check_page(client.get(page("loop")))
-    assert page("review_next", run.author_id) in shown and "no note closed" in shown
+    assert page("review_next", run.author_id) in shown and "no note finished" in shown
     accept_all(run, world.reviewer)
 
     row = by_command()
@@ -94,23 +94,35 @@ def test_round_by_round_from_the_page(world, client):
     shown = check_page(client.get(page("loop")))
     assert "The models of 2 rounds were scored on the same 4 notes" in shown and "plot-line" in shown
     assert [each["comparable"] for each in by_command()["rounds"]] == [True, True]
-    # Other gold in a note held out: the scores are of different things from then on.
+    # The gold of a held-out note changes, so scores before and after are not comparable.
     withdraw_gold(document=world.project.documents.get(pk=min(held_out(first))), actor=world.manager)
     assert withdrawn is not None
     client.post(page("loop_freeze"), {})
     client.post(page("loop_freeze"), {"share": "20"})
     train_and_run(client, world, 3)
     shown = check_page(client.get(page("loop")))
-    assert shown.count("other notes: not comparable") == 2
+    assert shown.count("not comparable (other notes)") == 2
     out = io.StringIO()
     call_command("loop", "ward", stdout=out)
     assert "not comparable" in out.getvalue()
 
 
-def test_what_cannot_be_known_is_said(world, client):
+@pytest.mark.parametrize("share", ["0", "91", "x", "²", "9" * 5000, ""])
+def test_an_invalid_share_shows_an_error_beside_its_field(world, client, share):
+    client.force_login(world.manager)
+    answer = client.post(page("loop_freeze"), {"share": share})
+    html = check_page(answer)
+    assert answer.status_code == 422 and "Gold was not frozen." in html
+    why = "Enter a whole number from 1 to 90." if share else "This field is required."
+    assert answer.context["form"].errors == {"share": [why]} and html.count(why) == 2, "on top, and beside the field"
+    assert not share or f'name="share" value="{share}"' in html, "what was filled in stays"
+    assert GoldVersion.objects.count() == 1
+
+
+def test_unknown_figures_are_shown_as_unknown(world, client):
     client.force_login(world.viewer)
     shown = check_page(client.get(page("loop")))
-    assert "no model in this round" in shown and "not run" in shown and "no note closed" in shown
+    assert "no model" in shown and "no run" in shown and "no note finished" in shown
     assert "<form" not in shown.split("<main")[1], "a viewer looks on"
     split_version(version=world.version, seed="mine", shares={"train": 100, "dev": 0, "test": 0}, actor=None)
     (one,) = rounds(world.project)
@@ -122,13 +134,14 @@ def test_what_cannot_be_known_is_said(world, client):
 def test_an_empty_project_says_how_to_begin(client):
     client.force_login(make_member(make_project("ward"), "manager"))
     shown = check_page(client.get(page("loop")))
-    assert "Nothing to begin with yet" in shown and page("runs") in shown
+    assert "No gold yet" in shown and page("runs") in shown
     assert client.post(page("loop_freeze"), {"share": "20"}, follow=True).status_code == 200
     assert not GoldVersion.objects.exists()
-    assert "1 to 90 percent" in client.post(page("loop_freeze"), {"share": "0"}, follow=True).content.decode()
+    answer = client.post(page("loop_freeze"), {"share": "0"})
+    assert answer.status_code == 422 and "Enter a whole number from 1 to 90." in check_page(answer)
 
 
-def test_a_project_without_a_model_reviews_what_there_is(world, client):
+def test_a_project_without_a_model_reviews_its_newest_run(world, client):
     author = Author.objects.create(project=world.project, kind=Author.Kind.RUN, name="brought")
     note = world.project.documents.last()
     author.annotation_sets.create(document=note, state="submitted")
@@ -138,7 +151,7 @@ def test_a_project_without_a_model_reviews_what_there_is(world, client):
     assert not Job.objects.exists()
 
 
-def test_acts_and_seconds_from_the_log():
+def test_actions_and_seconds_from_the_log():
     begun = datetime(2026, 1, 1, 8, tzinfo=UTC)
 
     def at(seconds):

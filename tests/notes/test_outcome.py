@@ -1,4 +1,4 @@
-"""What became of an annotator's spans: when it can be seen, what it says, and that it names nobody else."""
+"""The outcome of an annotator's spans after adjudication: who sees it and when, and that it names nobody else."""
 
 import uuid
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from annotations.adjudicate.selectors.desk import desk, desk_state
-from annotations.adjudicate.services.deciding import close, decide
+from annotations.adjudicate.services.deciding import decide, finish_adjudication
 from annotations.adjudicate.services.plan import Act, Request, Seen
 from annotations.domain.outcome import Fate, outcome
 from annotations.domain.spans import Span as DomainSpan
@@ -20,20 +20,20 @@ NAME, AGE, DATE, CITY, DOCTOR = (0, 11), (13, 15), (31, 41), (44, 50), (61, 68)
 
 ANN = [(*NAME, "PATIENT"), (*AGE, "AGE"), (*DATE, "DATE"), (*CITY, "HOSPITAL")]
 BEN = [(*NAME, "PATIENT"), (*DATE, "DATE"), (*CITY, "CITY"), (*DOCTOR, "DOCTOR")]
-ACTS = [(NAME, "majority"), (AGE, "nothing"), (DATE, "majority"), (CITY, "reader"), (DOCTOR, "reader")]
+ACTS = [(NAME, "majority"), (AGE, "nothing"), (DATE, "majority"), (CITY, "annotator"), (DOCTOR, "annotator")]
 
 
 @pytest.fixture
 def closed(world: SimpleNamespace) -> SimpleNamespace:
-    """ann's name and date stand, her HOSPITAL became ben's CITY, her age is left out, and she missed the doctor."""
+    """An adjudicated note: ann's name and date stay, CITY replaces her HOSPITAL, her age goes, a doctor is added."""
     for person, spans in ((world.ann, ANN), (world.ben, BEN)):
         make.make_set(world.note, person, spans, submitted=True)
     Assignment.objects.filter(document=world.note).update(state="done")
     for (start, _), act in ACTS:
-        places = desk_state(world.project, desk(world.project, world.note))["places"]
-        place = next(each for each in places if each["start"] == start)
-        seen = (Seen(place["start"], place["end"], place["key"]),)
-        request = Request(uuid.uuid4(), Act(act), seen, reader=2 if act == "reader" else None)
+        locations = desk_state(world.project, desk(world.project, world.note))["locations"]
+        location = next(each for each in locations if each["start"] == start)
+        seen = (Seen(location["start"], location["end"], location["key"]),)
+        request = Request(uuid.uuid4(), Act(act), seen, annotator=2 if act == "annotator" else None)
         decide(project=world.project, document=world.note, user=world.rev, request=request)
     return world
 
@@ -43,13 +43,13 @@ def page(world: SimpleNamespace) -> str:
 
 
 def finish(world: SimpleNamespace) -> None:
-    close(project=world.project, document=world.note, user=world.rev)
+    finish_adjudication(project=world.project, document=world.note, user=world.rev)
 
 
-def test_nothing_is_told_before_the_note_is_closed(closed, sign_in):
+def test_the_outcome_is_hidden_until_adjudication_is_finished(closed, sign_in):
     assert sign_in(closed.ann).get(page(closed)).status_code == 404
-    reading = sign_in(closed.ann).get(reverse("annotate", args=["covid", closed.note.pk])).content.decode()
-    assert 'id="outcome" href="" hidden>' in reading
+    annotation_set = sign_in(closed.ann).get(reverse("annotate", args=["covid", closed.note.pk])).content.decode()
+    assert 'id="outcome" href="" hidden>' in annotation_set
     finish(closed)
     assert sign_in(closed.ann).get(page(closed)).status_code == 200
     assert sign_in(closed.vic).get(page(closed)).status_code == 403
@@ -59,7 +59,7 @@ def test_nothing_is_told_before_the_note_is_closed(closed, sign_in):
     assert "outcome/" not in sign_in(closed.ann).get("/projects/covid/notes/").content.decode()
 
 
-def test_what_became_of_each_span(closed, sign_in):
+def test_the_outcome_of_each_span(closed, sign_in):
     finish(closed)
     client = sign_in(closed.ann)
     response = client.get(page(closed))
@@ -67,23 +67,36 @@ def test_what_became_of_each_span(closed, sign_in):
     lines = response.context["lines"]
     assert [(line["fate"], line["text"], str(line["how"])) for line in lines] == [
         ("kept", "Mario Rossi", ""), ("left-out", "54", ""), ("kept", "12/03/2021", ""),
-        ("changed", "Torino", "another label"), ("missed", "Bianchi", ""),
+        ("changed", "Torino", "different label"), ("missed", "Bianchi", ""),
     ]  # fmt: skip
     assert [count for _, _, count in response.context["counts"]] == [2, 1, 1, 1]
-    assert "ben" not in html and "rev" not in html.replace("prev", "").replace("deidreview", ""), "nobody else is named"
+    assert "ben" not in html and "rev" not in html.replace("prev", "").replace("deidreview", ""), "names nobody else"
     assert Event.objects.get(verb=Verb.NOTE_READ, actor=closed.ann).data == {"what": "outcome"}
     assert f'href="{page(closed)}"' in client.get("/projects/covid/notes/").content.decode()
-    reading = client.get(reverse("annotate", args=["covid", closed.note.pk])).content.decode()
-    assert f'id="outcome" href="{page(closed)}">' in reading
+    annotation_set = client.get(reverse("annotate", args=["covid", closed.note.pk])).content.decode()
+    assert f'id="outcome" href="{page(closed)}">' in annotation_set
 
 
-def test_a_reading_that_is_open_again_sees_nothing(closed, sign_in):
+def test_many_spans_come_in_pages(closed, sign_in, monkeypatch):
+    monkeypatch.setattr("annotations.adjudicate.views.outcome.ROWS", 2)
+    finish(closed)
+    client = sign_in(closed.ann)
+    pages = [client.get(page(closed), {"page": number} if number else {}) for number in ("", "2", "3", "x")]
+    assert [[line["text"] for line in one.context["lines"]] for one in pages] == [
+        ["Mario Rossi", "54"], ["12/03/2021", "Torino"], ["Bianchi"], ["Mario Rossi", "54"],
+    ]  # fmt: skip
+    assert [count for _, _, count in pages[1].context["counts"]] == [2, 1, 1, 1], "of all spans"
+    html = check_page(pages[1])
+    assert 'href="?page=1"' in html and 'href="?page=3"' in html
+
+
+def test_an_annotator_whose_note_is_reopened_sees_no_outcome(closed, sign_in):
     finish(closed)
     AnnotationSet.objects.filter(author__name="ann").update(state="draft")
     assert sign_in(closed.ann).get(page(closed)).status_code == 404
 
 
-def test_who_has_not_read_the_note_sees_nothing(closed, sign_in):
+def test_a_member_without_annotations_sees_no_outcome(closed, sign_in):
     finish(closed)
     assert sign_in(closed.rev).get(page(closed)).status_code == 404
 
@@ -92,7 +105,7 @@ def test_fates_by_hand():
     own = [DomainSpan(0, 5, "P"), DomainSpan(6, 11, "P"), DomainSpan(20, 26, "C"), DomainSpan(30, 32, "A")]
     now = [DomainSpan(0, 11, "P"), DomainSpan(20, 26, "H"), DomainSpan(40, 42, "D")]
     found = outcome(own, now)
-    assert [(line.fate, line.start, line.moved, line.relabelled) for line in found] == [
+    assert [(line.fate, line.start, line.moved, line.relabeled) for line in found] == [
         (Fate.CHANGED, 0, True, False),
         (Fate.LEFT_OUT, 6, False, False),
         (Fate.CHANGED, 20, False, True),

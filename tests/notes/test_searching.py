@@ -1,4 +1,4 @@
-"""Searching a project's notes: only what a person may open, exact offsets, no text in any address or event."""
+"""Search in a project's notes: only notes that the user may open, exact offsets, no text in URLs or events."""
 
 import json
 import uuid
@@ -30,29 +30,29 @@ def notes(answer):
 
 def test_the_form(world, sign_in):
     html = check_page(sign_in(world.ann).get(SEARCH))
-    assert "notes that are yours to read" in html
-    assert "Whose spans" not in html
-    assert "Whose spans" in check_page(sign_in(world.rev).get(SEARCH))
+    assert "notes assigned to you" in html
+    assert "id_annotation_set" not in html
+    assert "id_annotation_set" in check_page(sign_in(world.rev).get(SEARCH))
 
 
-def test_hits_with_their_place(world, sign_in):
+def test_hits_with_their_location(world, sign_in):
     answer = look(sign_in(world.ann), "rossi")
     html = check_page(answer)
-    assert "2 hits in 2 notes" in html
+    assert "2 matches." in html and ", 2 with matches." in html
     assert "Mario <mark>Rossi</mark>, 54 anni" in html
     (hit,) = notes(answer)["caso-001"].hits
     assert world.note.text[hit.start : hit.end] == "Rossi"
     assert f'/notes/{world.note.pk}/annotate/?at={hit.start}-{hit.end}#L1"' in html
 
 
-def test_readers_of_everything_go_to_the_notes_page(world, sign_in):
+def test_reviewers_go_to_the_page_of_the_note(world, sign_in):
     html = check_page(look(sign_in(world.rev)))
     assert f'/notes/{world.note.pk}/?at=6-11#L1"' in html
 
 
 def test_offsets_are_code_points_of_the_original_text(world, sign_in):
     text = "\ufeff\r\n\U0001f600 José\r\nJose\u0301 JOSÉ\rİjosé"
-    note = make.make_note(world.project, text, "wild", readers=[world.ann])
+    note = make.make_note(world.project, text, "wild", annotators=[world.ann])
     hits = notes(look(sign_in(world.ann), "jose", loose="on"))["wild"].hits
     assert [text[hit.start : hit.end] for hit in hits] == ["José", "Jose\u0301", "JOSÉ", "josé"]
     assert [hit.line for hit in hits] == [2, 3, 3, 4]
@@ -73,17 +73,17 @@ def test_options(world, sign_in):
     assert notes(look(ann, "ross", word="on")) == {}
     assert notes(look(ann, "ROSSI", case="on")) == {}
     html = check_page(look(ann, "ROSSI", case="on", word="on"))
-    assert "Nothing found" in html and "fewer options" in html
+    assert "No matches" in html and "fewer options" in html
 
 
-def test_only_what_no_span_covers(world, sign_in):
+def test_only_unmarked_text(world, sign_in):
     text = "Rossi e Rossi e il dott. Rossi."
-    note = make.make_note(world.project, text, "three", readers=[world.ann, world.ben])
+    note = make.make_note(world.project, text, "three", annotators=[world.ann, world.ben])
     make.make_set(note, world.ann, [(0, 5, "PATIENT"), (19, 30, "DOCTOR")])
     make.make_set(note, world.ben, [(8, 13, "PATIENT")])
     found = notes(look(sign_in(world.ann), where="unlabelled"))
     assert [hit.start for hit in found["three"].hits] == [8]
-    # Notes that this person has not begun are all unlabelled: they would drown the misses.
+    # Notes without annotations by this user are left out: all their text is unmarked.
     assert set(found) == {"three"}
     assert [hit.start for hit in notes(look(sign_in(world.ben), where="unlabelled"))["three"].hits] == [0, 25]
     doctor = make.label_of(world.project, "DOCTOR").pk
@@ -94,11 +94,11 @@ def test_only_what_no_span_covers(world, sign_in):
 def test_in_gold(world, sign_in):
     gold = make.make_author(world.project, kind="gold", name="gold")
     make.make_set(world.note, gold, [(0, 5, "PATIENT")], submitted=True)
-    found = notes(look(sign_in(world.rev), where="unlabelled", reading="gold"))
+    found = notes(look(sign_in(world.rev), where="unlabelled", annotation_set="gold"))
     assert [hit.start for hit in found["caso-001"].hits] == [6]
-    # An annotator can't ask for gold: it would tell what others said.
+    # Annotators can't search gold, since it shows the annotations of others.
     make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
-    assert notes(look(sign_in(world.ann), where="unlabelled", reading="gold")) == {}
+    assert notes(look(sign_in(world.ann), where="unlabelled", annotation_set="gold")) == {}
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_in_gold(world, sign_in):
         {"text": "x", "where": "label", "label": 10**30},
     ],
 )
-def test_what_cannot_be_sought(world, sign_in, body):
+def test_invalid_searches(world, sign_in, body):
     answer = sign_in(world.ann).post(SEARCH, body)
     assert answer.status_code == 422
     check_page(answer)
@@ -120,7 +120,7 @@ def test_what_cannot_be_sought(world, sign_in, body):
 
 
 def test_hostile_text_is_only_text(world, sign_in):
-    make.make_note(world.project, "<img src=x onerror=alert(1)> Rossi <b>", "markup", readers=[world.ann])
+    make.make_note(world.project, "<img src=x onerror=alert(1)> Rossi <b>", "markup", annotators=[world.ann])
     html = check_page(look(sign_in(world.ann), "<img src=x"))
     assert "<mark>&lt;img src=x</mark> onerror=alert(1)&gt;" in html
     assert "<img src" not in html
@@ -129,7 +129,7 @@ def test_hostile_text_is_only_text(world, sign_in):
 # ── Whose a search is, and for how long ──────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_search_is_its_authors_alone(world, sign_in):
+def test_only_its_author_sees_a_search(world, sign_in):
     url = sign_in(world.ann).post(SEARCH, {"text": "Rossi"}).url
     for person in (world.ben, world.mia, world.out):
         assert sign_in(person).get(url).status_code == 404
@@ -138,7 +138,7 @@ def test_a_search_is_its_authors_alone(world, sign_in):
     assert sign_in(world.ann).get(f"{SEARCH}{uuid.uuid4()}/").status_code == 404
 
 
-def test_a_search_is_forgotten_after_a_day(world, sign_in):
+def test_a_search_is_deleted_after_a_day(world, sign_in):
     ann = sign_in(world.ann)
     url = ann.post(SEARCH, {"text": "Rossi"}).url
     assert "Rossi" in check_page(ann.get(SEARCH))
@@ -151,7 +151,7 @@ def test_a_search_is_forgotten_after_a_day(world, sign_in):
     assert purge_searches() == 1
 
 
-def test_an_erasure_forgets_the_projects_searches(world, sign_in):
+def test_an_erasure_deletes_the_projects_searches(world, sign_in):
     sign_in(world.ann).post(SEARCH, {"text": "Rossi"})
     Document.objects.filter(pk=world.note.pk).update(patient_id="P1")
     erase_patient(project=world.project, patient_id="P1", actor=world.mia)
@@ -183,7 +183,7 @@ def test_pages_by_note(world, sign_in, monkeypatch):
     second = ann.get(f"{url}?after={answer.context['page'].next}")
     assert set(notes(second)) == {"caso-002"}
     last = ann.get(f"{url}?after={second.context['page'].next}")
-    assert "No more hits" in check_page(last)
+    assert "No more matches" in check_page(last)
     assert ann.get(f"{url}?after=x").status_code == 200
 
 
@@ -192,15 +192,15 @@ def test_a_large_project_answers_in_steps(world, sign_in, monkeypatch):
     ann = sign_in(world.ann)
     answer = look(ann, "Zanetti")
     html = check_page(answer)
-    assert "1 note looked through" in html and "Search on" in html
+    assert "1 note searched" in html and "Continue search" in html
     url = answer.request["PATH_INFO"]
     after = ann.get(f"{url}?after={world.notes[0].pk}")
     assert after.context["page"].next == world.notes[1].pk
-    assert "Search on" not in check_page(ann.get(f"{url}?after={world.notes[1].pk}"))
+    assert "Continue search" not in check_page(ann.get(f"{url}?after={world.notes[1].pk}"))
 
 
 def test_many_hits_in_a_note_are_counted(world, sign_in):
-    make.make_note(world.project, "Rossi " * 30, "many", readers=[world.ann])
+    make.make_note(world.project, "Rossi " * 30, "many", annotators=[world.ann])
     answer = look(sign_in(world.ann))
     many = notes(answer)["many"]
     assert (many.count, len(many.hits)) == (30, searching.HITS)

@@ -1,4 +1,4 @@
-"""Backup and restore on the run's database: whole, checked, and never by halves."""
+"""Backup and restore of the database. A restore is complete and checked, or changes nothing."""
 
 import json
 import os
@@ -37,16 +37,16 @@ def own_data_folder(settings, tmp_path):
 
 @pytest.fixture
 def world():
-    """A note with a reader, a span and an event."""
+    """A note with an annotator, a span and an event."""
     project = make.make_project("ward")
-    reader = make.make_member(project, user="ann")
-    note = make.make_note(project, TEXT, "caso-1", readers=[reader])
-    record(verb="note.read", actor=reader, project_id=project.pk, document_id=note.pk)
+    annotator = make.make_member(project, user="ann")
+    note = make.make_note(project, TEXT, "caso-1", annotators=[annotator])
+    record(verb="note.read", actor=annotator, project_id=project.pk, document_id=note.pk)
     return project
 
 
 def content() -> dict[str, list[tuple[object, ...]]]:
-    """Every row of every table."""
+    """Return every row of every table."""
     with connection.cursor() as cursor:
         tables = {}
         for table in sorted(connection.introspection.table_names(cursor)):
@@ -70,7 +70,7 @@ def test_a_round_trip_is_exact(world, tmp_path):
     assert back["migrated"] == 0
 
 
-def test_what_is_written_after_a_restore_gets_new_numbers_and_keeps_its_guards(world, tmp_path):
+def test_rows_after_a_restore_get_new_ids_and_triggers_still_work(world, tmp_path):
     write_backup(file=tmp_path / "b")
     restore_backup(file=tmp_path / "b", force=True)
 
@@ -79,7 +79,7 @@ def test_what_is_written_after_a_restore_gets_new_numbers_and_keeps_its_guards(w
         cursor.execute("UPDATE annotations_event SET verb = 'x'")
 
 
-def test_the_file_is_private_and_says_what_it_holds(world, tmp_path):
+def test_the_file_is_private_and_has_a_manifest(world, tmp_path):
     write_backup(file=tmp_path / "b")
 
     assert (tmp_path / "b").stat().st_mode & 0o777 == 0o600
@@ -93,26 +93,26 @@ def test_the_file_is_private_and_says_what_it_holds(world, tmp_path):
 def test_a_file_that_exists_is_never_replaced(world, tmp_path):
     (tmp_path / "b").write_text("mine")
 
-    with pytest.raises(ServiceError, match="b exists; name a file that does not"):
+    with pytest.raises(ServiceError, match="b already exists"):
         write_backup(file=tmp_path / "b")
     assert (tmp_path / "b").read_text() == "mine"
 
 
-def test_a_folder_that_is_not_there(world, tmp_path):
-    with pytest.raises(ServiceError, match=r"cannot be written \(No such file or directory\)"):
+def test_an_unknown_folder(world, tmp_path):
+    with pytest.raises(ServiceError, match=r"can't be written \(No such file or directory\)"):
         write_backup(file=tmp_path / "none" / "b")
 
 
-def test_a_database_with_data_is_not_replaced_unasked(world, tmp_path):
+def test_a_database_with_data_is_not_replaced_without_force(world, tmp_path):
     write_backup(file=tmp_path / "b")
     make.make_project("later")
 
-    with pytest.raises(ServiceError, match="the database holds data; with --force"):
+    with pytest.raises(ServiceError, match=r"The database contains data\. Add --force"):
         restore_backup(file=tmp_path / "b")
     assert Project.objects.count() == 2
 
 
-def test_with_force_what_was_there_is_backed_up_first(world, tmp_path):
+def test_with_force_the_old_data_is_backed_up_first(world, tmp_path):
     write_backup(file=tmp_path / "b")
     make.make_project("later")
     later = content()
@@ -144,7 +144,7 @@ def test_a_damaged_file_changes_nothing(world, tmp_path):
         "empty": b"",
         "other": b"PK but not really" * 100,
     }
-    # A flipped byte shows in one of several ways, by where it is.
+    # The effect of a flipped byte depends on its position.
     for part in range(1, 20):
         at = len(whole) * part // 20
         damages[f"flipped-{part}"] = whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :]
@@ -155,13 +155,13 @@ def test_a_damaged_file_changes_nothing(world, tmp_path):
     assert content() == before
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(ServiceError, match="there is no file"):
+def test_an_unknown_file(tmp_path):
+    with pytest.raises(ServiceError, match="does not exist"):
         restore_backup(file=tmp_path / "none")
 
 
 def rewritten(file: Path, **changes: object) -> Path:
-    """A copy of the backup whose manifest says something else."""
+    """Copy the backup with changes in its manifest."""
     other = file.with_name("rewritten")
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(other, "w") as new:
         manifest = json.loads(old.read("manifest.json")) | changes
@@ -170,15 +170,15 @@ def rewritten(file: Path, **changes: object) -> Path:
     return other
 
 
-def test_the_other_engines_backup_is_refused_in_plain_words(world, tmp_path):
+def test_a_backup_of_another_engine_is_an_error(world, tmp_path):
     write_backup(file=tmp_path / "b")
     other = "sqlite" if connection.vendor == "postgresql" else "postgresql"
 
-    with pytest.raises(ServiceError, match=r"is a backup of a (SQLite|PostgreSQL) database and this one is"):
+    with pytest.raises(ServiceError, match=r"is a backup of a (SQLite|PostgreSQL) database, but DATABASE_URL names"):
         restore_backup(file=rewritten(tmp_path / "b", engine=other), force=True)
 
 
-def test_a_newer_versions_backup_is_refused(world, tmp_path):
+def test_a_backup_of_a_newer_version_is_an_error(world, tmp_path):
     write_backup(file=tmp_path / "b")
     newer = rewritten(tmp_path / "b", version="9.0", migrations=[["annotations", "9999_later"]])
 
@@ -186,20 +186,20 @@ def test_a_newer_versions_backup_is_refused(world, tmp_path):
         restore_backup(file=newer, force=True)
 
 
-def test_counts_that_do_not_fit_roll_everything_back(world, tmp_path):
+def test_wrong_counts_undo_the_restore(world, tmp_path):
     write_backup(file=tmp_path / "b")
     make.make_project("later")
     before = content()
     counts = {"project": 7}
 
-    with pytest.raises(ServiceError, match="does not hold what it says"):
+    with pytest.raises(ServiceError, match="The backup is incomplete"):
         restore_backup(file=rewritten(tmp_path / "b", counts=counts), force=True)
     assert content() == before
 
 
 @pytest.fixture
 def older_backup(world, tmp_path):
-    """A backup from before the jobs had their table; the database itself is up to date again."""
+    """Make a backup from before the tables of models_runtime existed. The database is up to date afterwards."""
     write_backup(file=tmp_path / "now")
     call_command("migrate", "models_runtime", "zero", verbosity=0)
     write_backup(file=tmp_path / "older")
@@ -214,8 +214,10 @@ def test_an_older_backup_is_migrated(older_backup):
     assert done["migrated"] >= 1
     after = content()
     applied = "django_migrations"
-    assert {name: rows for name, rows in after.items() if name != applied} == {
-        name: rows for name, rows in before.items() if name != applied
+    # A migration that renames a model adds permissions with the new name, which deidreview does not use.
+    ignored = {applied, "auth_permission"}
+    assert {name: rows for name, rows in after.items() if name not in ignored} == {
+        name: rows for name, rows in before.items() if name not in ignored
     }
     assert len(after[applied]) == len(before[applied])
 
@@ -239,14 +241,14 @@ def test_a_migration_that_fails_leaves_everything_as_it_was(older_backup, monkey
     assert content() == before
 
 
-def test_a_running_product_is_not_restored_under_its_feet(world, tmp_path, settings):
+def test_no_restore_while_the_product_runs(world, tmp_path, settings):
     import fcntl
 
     write_backup(file=tmp_path / "b")
     settings.DATA_DIR.mkdir(exist_ok=True)
     lock = os.open(settings.DATA_DIR / backup.RUN_LOCK, os.O_RDWR | os.O_CREAT)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    with pytest.raises(ServiceError, match=r"deidreview runs on .*; stop it first"):
+    with pytest.raises(ServiceError, match=r"deidreview is running with the data folder .*\. Stop it first\."):
         restore_backup(file=tmp_path / "b", force=True)
     os.close(lock)
 
@@ -257,16 +259,16 @@ def test_the_lock_is_the_one_the_run_command_takes():
     assert backup.RUN_LOCK == folder.LOCK
 
 
-def test_the_commands_speak_json_and_fail_with_a_status(world, tmp_path, capsys):
+def test_the_commands_print_json_and_fail_with_a_status(world, tmp_path, capsys):
     call_command("backup", str(tmp_path / "b"), "--json")
     assert json.loads(capsys.readouterr().out)["counts"]["project"] == 1
 
-    with pytest.raises(CommandError, match="holds data"):
+    with pytest.raises(CommandError, match="contains data"):
         call_command("restore", str(tmp_path / "b"), "--json")
     assert json.loads(capsys.readouterr().out)["code"] == "not-empty"
 
     call_command("restore", str(tmp_path / "b"), "--force")
-    assert "What was there before lies in" in capsys.readouterr().out
+    assert "The previous database is saved in" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's client programs")
@@ -274,5 +276,5 @@ def test_missing_client_programs_are_named(world, tmp_path, monkeypatch):
     monkeypatch.setattr(backup_engines.shutil, "which", lambda name: None)
     monkeypatch.setattr(backup_engines.Path, "glob", lambda self, pattern: iter(()))
 
-    with pytest.raises(ServiceError, match=r"pg_dump is missing.*apt-get install postgresql-client"):
+    with pytest.raises(ServiceError, match=r"pg_dump is not installed.*apt-get install postgresql-client"):
         write_backup(file=tmp_path / "b")

@@ -1,4 +1,4 @@
-"""The demo comes with a rules run whose proposals wait for review."""
+"""The demo comes with a rules run whose suggestions wait for review."""
 
 import pytest
 

@@ -1,7 +1,8 @@
-"""A patient is erased, and everything that the product keeps is searched for what was theirs.
+"""Erase a patient, and search everything that deidreview stores for the patient's data.
 
-Words that stand nowhere else are given to the patient's note and to all that may name the patient; then each table is
-read, the raw bytes of SQLite's files, stored files and the archives in them, sessions, Redis, the data folder and logs.
+The patient's note and everything that may name the patient contain unique words. After the erasure, the test searches
+for these words in all tables, in the raw bytes of SQLite's files, in stored files and the archives in them, in
+sessions, Redis, the data folder and the logs.
 """
 
 import base64
@@ -46,8 +47,8 @@ from annotations.models import (
 from annotations.ops.services.backup import write_backup
 from annotations.ops.services.backup_list import backups_before_erasing
 from annotations.ops.services.erasing import erase_patient
-from annotations.scores.services.scoring import asked
-from annotations.scores.services.side_by_side import together
+from annotations.scores.services.scoring import score_request
+from annotations.scores.services.side_by_side import comparison_request
 from annotations.scores.services.starting import start_score
 from annotations.transfer.services.importing import import_files
 from annotations.transfer.services.staged import pack, stage_import
@@ -83,7 +84,7 @@ def world(redis_server):
     project = make.make_project("covid", name="Covid ward")
     world = SimpleNamespace(project=project, redis=redis_server, mia=make.make_member(project, "manager", "mia"))
     world.ann, world.ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
-    world.note = make.make_note(project, TEXT, NOTE, patient_id=PATIENT, readers=[world.ann, world.ben])
+    world.note = make.make_note(project, TEXT, NOTE, patient_id=PATIENT, annotators=[world.ann, world.ben])
     others = [make.make_note(project, f"Anna Verdi numero {n}, Milano.", f"other-{n}") for n in range(4)]
     world.run = make.make_author(project, kind="run", name="rules-1")
     gold = make.make_author(project, kind="gold", name="gold")
@@ -92,7 +93,7 @@ def world(redis_server):
         make.make_set(note, world.ann, [(0, end, "PATIENT")], submitted=True)
         make.make_set(note, world.ben, [(0, end, "DOCTOR"), (0, end + 2, "PATIENT")], submitted=True)
         for author in (world.run, gold):
-            # Two spans over each other: CoNLL holds one of them, and the loss is told.
+            # Two overlapping spans: CoNLL can represent only one of them, and the export reports the loss.
             make.make_set(note, author, [(0, end, "PATIENT"), (0, end + 2, "DOCTOR")], submitted=True)
     version, _ = freeze(project=project, actor=world.mia, reason="first")
     split_version(version=version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=world.mia)
@@ -109,14 +110,16 @@ def worked(job):
 
 
 def jobs(world):
-    """One of each kind that is done, and one that waits."""
+    """Finish one job of each kind, and leave one job waiting."""
     project, mia = world.project, world.mia
     export = worked(start_export(project=project, set_spec="gold:1", format="conll", actor=mia))
     assert export.state == Job.State.DONE and export.result["losses"]
     assert all(isinstance(loss["note"], int) for loss in export.result["losses"])
     done = [
-        start_score(wish=asked(project, version=1, author="annotator:ann"), actor=mia),
-        start_comparison(wish=together(project, version=1, names=["annotator:ann", "annotator:ben"]), actor=mia),
+        start_score(wanted=score_request(project, version=1, author="annotator:ann"), actor=mia),
+        start_comparison(
+            wanted=comparison_request(project, version=1, names=["annotator:ann", "annotator:ben"]), actor=mia
+        ),
         start_agreement(project=project, unit=Unit.TOKEN, actor=mia),
     ]
     assert [worked(job).state for job in done] == [Job.State.DONE] * 3
@@ -124,7 +127,7 @@ def jobs(world):
     assert worked(run.job).state == Job.State.DONE
     worked(start_calibration(project=project, author_id=run.author_id, gold=1, actor=mia))
     make.make_calibration(run, world.version)
-    start_export(project=project, set_spec="gold:1", format="brat", actor=mia)  # it waits
+    start_export(project=project, set_spec="gold:1", format="brat", actor=mia)  # this job stays in the queue
 
 
 def language_models(world):
@@ -170,13 +173,14 @@ def pages(world):
     client, note = world.client, world.note.pk
     found = client.post("/projects/covid/notes/", {"name": SOUGHT_NAME})
     assert NOTE in client.get(found.url).content.decode()
-    sought = client.post("/projects/covid/search/", {"text": WORD, "where": "all", "reading": "own", "accents": "on"})
+    asked = {"text": WORD, "where": "all", "annotation_set": "own", "accents": "on"}
+    sought = client.post("/projects/covid/search/", asked)
     assert sought.status_code == 303 and WORD in client.get(sought.url).content.decode()
-    client.post("/projects/covid/search/", {"text": SOUGHT, "where": "all", "reading": "own"})
-    reading = world.note.annotation_sets.get(author__user=world.ann)
+    client.post("/projects/covid/search/", {"text": SOUGHT, "where": "all", "annotation_set": "own"})
+    annotation_set = world.note.annotation_sets.get(author__user=world.ann)
     answer = client.post(
         f"/projects/covid/notes/{note}/gold",
-        {"set": reading.pk, "version": reading.version, "replace": "1", "gold_version": 0},
+        {"set": annotation_set.pk, "version": annotation_set.version, "replace": "1", "gold_version": 0},
     )
     assert answer.status_code in (302, 303)
     assert Search.objects.count() == 3
@@ -186,7 +190,7 @@ def pages(world):
 
 
 def tables():
-    """Each row of each table, as text."""
+    """Yield each row of each table as text."""
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names():
             cursor.execute(f'SELECT * FROM "{table}"')
@@ -222,18 +226,18 @@ def redis_rows(server):
     client = server.client()
     for key in client.scan_iter("*"):
         kind = client.type(key).decode()
-        read = {
+        read_of_kind = {
             "string": client.get, "list": lambda k: client.lrange(k, 0, -1), "set": client.smembers,
             "hash": client.hgetall, "zset": lambda k: client.zrange(k, 0, -1, withscores=True),
-        }[kind]  # fmt: skip
-        yield "redis", f"{key!r} {read(key)!r}"
+        }  # fmt: skip
+        yield "redis", f"{key!r} {read_of_kind[kind](key)!r}"
     for file in Path(server.folder).rglob("*"):
         if file.is_file():
             yield f"redis file {file.name}", file.read_bytes().decode("latin-1")
 
 
 def data_folder(*, backups):
-    """All files but the database's own, and but backups, which the product says to hold the patient."""
+    """Yield the files of the data folder without the database: backups, or all others."""
     own = {Path(str(connection.settings_dict["NAME"])).name}
     for file in Path(settings.DATA_DIR).rglob("*"):
         if not file.is_file() or any(file.name.startswith(name) for name in own):
@@ -287,7 +291,7 @@ def test_nothing_of_an_erased_patient_is_found_anywhere(world, backup, caplog):
     pages(world)
     write_backup(file=backup)
     before = {token for token, _ in found_in([*tables(), *stored_files()])}
-    assert before == set(TOKENS), "each of the words must have been somewhere"
+    assert before == set(TOKENS), "before the erasure each of the words is stored somewhere"
     assert Figures.objects.exists() and not [row for row in redis_rows(world.redis) if NOTE in row[1]]
 
     shown = check_page(world.client.post(PAGE, {"do": "erase", "patient_id": PATIENT, "again": PATIENT}))
@@ -297,7 +301,7 @@ def test_nothing_of_an_erased_patient_is_found_anywhere(world, backup, caplog):
     version = GoldVersion.objects.get(pk=world.version.pk)
     assert (version.erased_count, version.notes.count()) == (1, 4)
 
-    # The job that waited has nothing of the patient either, and the pages of what was done still open.
+    # The waiting job contains no data of the patient either, and the pages of finished jobs still open.
     waiting = Job.objects.get(kind="export", state=Job.State.QUEUED)
     assert worked(waiting).state == Job.State.DONE
     for job in Job.objects.all():
@@ -305,17 +309,22 @@ def test_nothing_of_an_erased_patient_is_found_anywhere(world, backup, caplog):
     export = Job.objects.get(kind="export", result__format="conll")
     page = world.client.get(f"/projects/covid/jobs/{export.pk}/").content.decode()
     assert "erased note" in page and "other-1" in page
+    assert "This file was deleted because a patient was erased" in page and ">Download<" not in page
+    deleted = world.client.get(f"/projects/covid/files/{export.result['file_id']}")
+    assert deleted.status_code == 404 and "deleted because a patient was erased" in deleted.content.decode()
+    ready = world.client.get(f"/projects/covid/jobs/{waiting.pk}/").content.decode()
+    assert ">Download<" in ready and "was deleted" not in ready
     report = world.client.get(f"/projects/covid/import/{Import.objects.order_by('pk').first().pk}/").content.decode()
     assert "were removed when a patient was erased" in report
     assert found_in(everywhere(world, caplog.text)) == []
 
 
-def test_the_backup_that_holds_the_patient_is_named(world, backup):
+def test_the_backup_that_contains_the_patient_is_listed(world, backup):
     write_backup(file=backup)
     assert backup.name not in world.client.get(PAGE).content.decode()
     erase_patient(project=world.project, patient_id=PATIENT, actor=world.mia)
     assert backup.name in check_page(world.client.get(PAGE))
-    # A file that can't be read as a backup goes by the time at which it was last changed.
+    # For a file that is not a readable backup, the modification time counts.
     hour = timezone.now().timestamp() + 3600
     os.utime(backup, (hour, hour))
     backup.write_bytes(b"damaged")
@@ -324,7 +333,7 @@ def test_the_backup_that_holds_the_patient_is_named(world, backup):
     assert [row["file"] for row in backups_before_erasing(world.project)] == [backup.name]
 
 
-def test_what_people_wrote_is_listed_by_page_and_command(world, capsys):
+def test_free_texts_are_listed_by_page_and_command(world, capsys):
     other = Document.objects.get(name="other-1")
     Comment.objects.create(document=other, author=world.ann, text="Like the other patient")
     Flag.objects.create(document=other, user=world.ann, reason=Flag.Reason.OTHER, text="Named twice")
@@ -338,7 +347,7 @@ def test_what_people_wrote_is_listed_by_page_and_command(world, capsys):
         assert words in html
     assert "Reasons of flags on the note other-1" in html and "Names of runs" in html
     call_command("erase_patient", "covid", PATIENT, "--yes", "--json")
-    told = json.loads(capsys.readouterr().out)
-    assert {"Guidelines", "Comments on the note other-1"} <= {text["what"] for text in told["free_texts"]}
-    for text in told["free_texts"]:
+    printed = json.loads(capsys.readouterr().out)
+    assert {"Guidelines", "Comments on the note other-1"} <= {text["what"] for text in printed["free_texts"]}
+    for text in printed["free_texts"]:
         assert world.client.get(text["url"]).status_code == 200, text

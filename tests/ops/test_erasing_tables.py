@@ -1,7 +1,7 @@
-"""Every table and every column that can hold words is thought of when a patient is erased.
+"""An erasure covers every table and every text column, or a reason is given here.
 
-A new table that refers to a note or a project, or a new column of words in one that an erasure leaves, fails here until
-somebody says what becomes of it: it goes with its note, `erase_patient` empties it, or there is a reason why it stays.
+A new table that refers to a note or a project fails this test, and so does a new text column in a table that an
+erasure keeps. To pass, a table must cascade from its note, be emptied by `erase_patient`, or have a reason to stay.
 """
 
 import pytest
@@ -10,24 +10,24 @@ from django.db import models
 
 from annotations.models import Document, Event, Project, Stale
 
-# What `erase_patient` deletes of a project beside the notes and what goes with them.
+# The tables of a project that `erase_patient` empties, besides notes and rows that cascade from notes.
 EMPTIED = {
     "annotations.Figures": "all of the project",
     "annotations.Search": "all of the project",
-    "annotations.StoredFile": "all but trained models, which the manager is told to retire",
+    "annotations.StoredFile": "all except trained models, which the manager is asked to retire",
     "annotations.StoredChunk": "with its file",
-    "annotations.ProposedString": "counted down with the spans of the note; one that is nowhere any more goes",
+    "annotations.SuggestedString": "its count drops by the spans of the note; a string without spans is deleted",
     "annotations.Stale": "those of the notes",
 }
-# Columns of words in tables that stay, and why they may. "listed": shown to whoever erases (ops.selectors.free_texts).
+# Text columns in tables that stay, with the reason. "listed" means shown at an erasure (ops.selectors.free_texts).
 STAYS = {
     "annotations.Project": {
         "name": "listed", "guidelines": "listed", "slug": "listed with the name", "language": "a code",
     },
     "annotations.Membership": {},
     "annotations.User": {
-        "password": "a hash", "username": "a person who works here", "first_name": "a person who works here",
-        "last_name": "a person who works here", "email": "a person who works here",
+        "password": "a hash", "username": "a member, not a patient", "first_name": "a member, not a patient",
+        "last_name": "a member, not a patient", "email": "a member, not a patient",
     },
     "annotations.LabelSet": {"key": "shipped", "name": "shipped", "source": "shipped"},
     "annotations.Category": {"code": "shipped", "name": "shipped"},
@@ -35,17 +35,17 @@ STAYS = {
         "code": "listed", "name": "listed", "description": "listed", "placeholder": "listed", "hotkey": "one letter",
     },
     "annotations.PersonalKey": {"key": "one letter"},
-    "annotations.Author": {"name": "listed, or a person who works here", "merged_from": "ids"},
+    "annotations.Author": {"name": "listed, or a member, not a patient", "merged_from": "ids"},
     "annotations.Amendment": {"text": "listed"},
     "annotations.GoldVersion": {
-        "content_hash": "over all notes at once: nobody can tell one from it", "split_seed": "listed",
+        "content_hash": "a hash of all notes, from which no single note follows", "split_seed": "listed",
         "split_shares": "numbers", "reason": "listed",
     },
     "annotations.Import": {
-        "format": "a choice", "written_as": "listed as a run, or a person who works here", "language": "a code",
+        "format": "a choice", "written_as": "listed as a run, or a member, not a patient", "language": "a code",
         "report": "lines are removed, counts stay",
     },
-    "annotations.BulkAct": {"rule": "ids; the number of a string that is nowhere any more is removed"},
+    "annotations.BulkAct": {"rule": "ids; the number of a string without spans is removed"},
     "annotations.Event": {"data": "ids, offsets, labels, counts", "verb": "a choice"},
     "annotations.Job": {
         "kind": "a choice", "params": "ids and choices", "key": "a hash or an id", "result": "ids and counts",
@@ -58,7 +58,7 @@ STAYS = {
         "hold_out": "numbers",
     },
     "models_runtime.Calibration": {
-        "backend": "a key", "revision": "a hash", "gold_hash": "over all notes at once", "left_out": "counts",
+        "backend": "a key", "revision": "a hash", "gold_hash": "a hash of all notes", "left_out": "counts",
         "curves": "numbers", "figures": "numbers",
     },
     "models_runtime.Judging": {
@@ -76,7 +76,7 @@ def forward(model):
 
 
 def reaches(model, target, seen=frozenset()):
-    """Whether foreign keys lead from a model to the target, on any way."""
+    """Return whether a chain of foreign keys leads from a model to the target."""
     if model is target:
         return True
     return any(
@@ -87,7 +87,7 @@ def reaches(model, target, seen=frozenset()):
 
 
 def goes_with_notes(model, seen=frozenset()):
-    """Whether a row goes when its note goes: by a foreign key that is never empty, cascading all the way."""
+    """Return whether deleting a note deletes the row, by required foreign keys that cascade."""
     if model is Document:
         return True
     return any(
@@ -112,23 +112,23 @@ def test_each_table_is_emptied_or_has_a_reason(model):
     if goes_with_notes(model) or label in EMPTIED:
         assert label not in STAYS
         return
-    assert label in STAYS, f"{label}: what becomes of it when a patient is erased?"
+    assert label in STAYS, f"{label}: what happens to this table when a patient is erased?"
     words = {
         field.name
         for field in model._meta.concrete_fields
         if isinstance(field, WORDS) and not field.is_relation and not field.choices
     }
-    told = {name for name in STAYS[label] if not model._meta.get_field(name).choices}
-    assert words == told, f"{label}: what becomes of these columns when a patient is erased?"
+    explained = {name for name in STAYS[label] if not model._meta.get_field(name).choices}
+    assert words == explained, f"{label}: what happens to these columns when a patient is erased?"
 
 
-def test_no_reason_is_left_of_a_table_that_is_gone():
+def test_no_reason_is_for_an_unknown_table():
     labels = {model._meta.label for model in concerned()}
     assert set(STAYS) | set(EMPTIED) <= labels
 
 
-def test_a_table_without_a_thought_would_fail():
-    """The walk itself: it finds what goes with a note over two steps, and what a project alone holds."""
+def test_a_table_without_a_reason_would_fail():
+    """The check follows two foreign keys to a note, and finds tables that belong to a project only."""
     found = {model._meta.label: goes_with_notes(model) for model in concerned()}
     assert found["annotations.Span"] and found["annotations.Decision"] and found["models_runtime.Judgement"]
     assert not found["annotations.Amendment"] and not found["annotations.Job"]

@@ -1,12 +1,26 @@
-"""Patients: setting ids from a file, erasing one patient's notes. The id is in no address, event or log."""
+"""Set patient IDs from a file, and erase one patient's notes. No URL, event or log contains the ID."""
 
 import logging
 import os
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from annotations.models import Document, Event, Verb
+from annotations.core.suggested_strings import add_strings, tally_of
+from annotations.models import (
+    BulkAct,
+    Document,
+    Event,
+    GoldVersion,
+    GoldVersionNote,
+    Import,
+    Span,
+    SuggestedString,
+    Verb,
+)
+from annotations.ops.services.erasing import erase_patient
 from annotations.ops.services.patients import set_patient_ids
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -23,7 +37,7 @@ def mia(world, sign_in):
     return sign_in(world.mia)
 
 
-def test_nobody_else_comes_in(world, sign_in, mia):
+def test_only_managers_may_open_the_page(world, sign_in, mia):
     check_closed(world, sign_in, PAGE)
     check_closed(world, sign_in, PAGE, "post")
 
@@ -33,13 +47,13 @@ def test_wrong_methods(mia):
 
 
 def test_the_page_counts(mia):
-    assert "1 of 2 notes have a patient id" in check_page(mia.get(PAGE))
+    assert "1 of 2 notes have a patient ID" in check_page(mia.get(PAGE))
 
 
 # ── Erasing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_backups_from_before_are_named_with_their_day(mia, settings, tmp_path):
+def test_earlier_backups_are_listed_with_their_date(mia, settings, tmp_path):
     settings.DATA_DIR = tmp_path
     (tmp_path / "backups").mkdir()
     backup = tmp_path / "backups" / "night.zip"
@@ -49,7 +63,7 @@ def test_backups_from_before_are_named_with_their_day(mia, settings, tmp_path):
     assert "night.zip" in html and "13 Sep 2020" in html
 
 
-def test_look_then_type_then_gone(world, mia, caplog):
+def test_preview_confirm_erase(world, mia, caplog):
     make.make_set(world.note, world.ann, [(0, 11, "PATIENT")], submitted=True)
     with caplog.at_level(logging.DEBUG):
         html = check_page(mia.post(PAGE, {"do": "preview", "patient_id": ID}))
@@ -57,7 +71,7 @@ def test_look_then_type_then_gone(world, mia, caplog):
         assert Document.objects.filter(project=world.project).count() == 2
         html = check_page(mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID}))
         assert "1 note was erased" in html
-        # Once more, as a double click does: nothing to erase, no error.
+        # A repeated request, as by a double click, erases nothing and shows no error.
         again = mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID})
         assert again.status_code == 200
         assert "nothing to erase" in check_page(again)
@@ -70,11 +84,11 @@ def test_look_then_type_then_gone(world, mia, caplog):
 
 
 @pytest.mark.parametrize("again", ["", "MRN-77881", ID.lower()])
-def test_the_id_must_be_typed_once_more(world, mia, again):
+def test_the_id_must_be_repeated(world, mia, again):
     response = mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": again})
     assert response.status_code == 422
     html = check_page(response)
-    assert "Erase 1 note" in html  # still there to be done
+    assert "Erase 1 note" in html  # the button is still shown
     assert Document.objects.filter(project=world.project).count() == 2
 
 
@@ -105,20 +119,20 @@ def send(client, content: bytes):
     return client.post(PAGE, {"do": "ids", "file": SimpleUploadedFile("p.csv", content)})
 
 
-@pytest.mark.parametrize("mark, parted", [("", ","), ("\ufeff", ";")])
-def test_ids_from_a_file(world, mia, mark, parted):
+@pytest.mark.parametrize("bom, delimiter", [("", ","), ("\ufeff", ";")])
+def test_ids_from_a_file(world, mia, bom, delimiter):
     rows = [("name", "patient_id"), ("caso-001", "P1"), ("caso-002.txt", "P2"), ("other", "P3"), ("caso-003", "")]
-    content = mark + "".join(f"{parted.join(row)}\r\n" for row in rows)
+    content = bom + "".join(f"{delimiter.join(row)}\r\n" for row in rows)
     html = check_page(send(mia, content.encode()))
-    assert "2 notes got a patient id" in html
-    assert "1 name is no note of this project" in html and "<li>other</li>" in html
-    assert "1 row names no id" in html
+    assert "2 patient IDs were set" in html
+    assert "1 name does not match a note of this project" in html and "<li>other</li>" in html
+    assert "1 row without an ID was ignored" in html
     ids = dict(Document.objects.filter(project=world.project).values_list("name", "patient_id"))
     assert ids == {"caso-001": "P1", "caso-002": "P2"}
     event = Event.objects.get(verb=Verb.PATIENTS_SET)
     assert event.data == {"notes": 2}
-    # The same again changes nothing and writes nothing down.
-    assert "2 had it already" in check_page(send(mia, content.encode()))
+    # The same file again changes nothing and records no event.
+    assert "2 were already set" in check_page(send(mia, content.encode()))
     assert Event.objects.filter(verb=Verb.PATIENTS_SET).count() == 1
 
 
@@ -130,7 +144,7 @@ def test_ids_from_a_file(world, mia, mark, parted):
         (b"name,patient_id\ncaso-001,\xff\n", "not UTF-8"),
         (b"name,patient_id\ncaso-001," + b"x" * 81 + b"\n", "line 2"),
         (b"name,patient_id\ncaso-001,a\0b\n", "NUL"),
-        (b"name,patient_id\ncaso-001," + b"x" * 200_000 + b"\n", "no readable CSV"),
+        (b"name,patient_id\ncaso-001," + b"x" * 200_000 + b"\n", "not a readable CSV"),
     ],
 )
 def test_files_that_are_refused(world, mia, content, words):
@@ -160,3 +174,46 @@ def test_other_projects_notes_are_left_alone(world):
     set_patient_ids(project=world.project, mapping={"caso-001": "P1"}, actor=None)
     note.refresh_from_db()
     assert note.patient_id == ""
+
+
+def test_erasing_takes_the_same_number_of_queries_however_much_there_is(world):
+    counts = []
+    for number, many in enumerate((2, 2, 20)):
+        patient = f"{ID}-{number}"
+        note = make.make_note(world.project, "nome0001 " * 60, patient_id=patient)
+        kept = make.make_note(world.project, "nome0001 " * 60)
+        run = make.make_author(world.project, kind="run", name=f"run-{number}")
+        words = [(at * 9, at * 9 + 8, "PATIENT") for at in range(many)]
+        annotation_set = make.make_set(note, run, words, submitted=True)
+        make.make_set(kept, run, words, submitted=True)
+        strings = [1000 * number + at for at in range(many)]
+        for at, string in enumerate(strings):
+            Span.objects.filter(annotation_set__author=run, start=at * 9).update(string_key=string)
+        for at in range(many):
+            version = GoldVersion.objects.create(
+                project=world.project,
+                number=100 * number + at + 1,
+                note_count=1,
+                span_count=0,
+                content_hash="0" * 64,
+            )
+            GoldVersionNote.objects.create(version=version, document=note, spans=[])
+            Import.objects.create(project=world.project, state="done", report={"refused": [["x", "y"]], "warnings": []})
+            only_here = make.make_span(annotation_set, 9 * at, 9 * at + 4, "CITY")
+            Span.objects.filter(pk=only_here.pk).update(string_key=9_000 + strings[at])
+            rule = {"kind": "string", "string": 9_000 + strings[at]}
+            BulkAct.objects.create(project=world.project, user=world.mia, act="accept", rule=rule)
+        SuggestedString.objects.filter(author=run).delete()
+        add_strings(tally_of(Span.objects.filter(annotation_set__author=run)))
+        # The sample of every string is a span that the erasure deletes.
+        for span in annotation_set.spans.filter(label__name="PATIENT"):
+            SuggestedString.objects.filter(author=run, string_key=span.string_key).update(sample=span.pk)
+        with CaptureQueriesContext(connection) as counted:
+            erase_patient(project=world.project, patient_id=patient, actor=world.mia)
+        counts.append(len(counted))
+        assert set(BulkAct.objects.values_list("rule__string", flat=True)) == {-1}
+        assert set(GoldVersion.objects.values_list("erased_count", flat=True)) == {1}
+        assert all(done.report["refused_more"] == 1 for done in Import.objects.filter(project=world.project))
+        samples = SuggestedString.objects.filter(author=run).values_list("sample", flat=True)
+        assert set(samples) == set(Span.objects.filter(annotation_set__document=kept).values_list("pk", flat=True))
+    assert counts[1] == counts[2]

@@ -41,7 +41,7 @@ def test_only_managers_see_the_log(busy, sign_in, who, status):
     assert sign_in(getattr(busy, who)).get(AUDIT).status_code == status
 
 
-def test_the_log_needs_a_sign_in_and_reading_only(busy, sign_in, client):
+def test_the_log_needs_a_sign_in_and_is_read_only(busy, sign_in, client):
     assert client.get(AUDIT).status_code == 302
     assert sign_in(busy.mia).post(AUDIT).status_code == 405
     assert sign_in(busy.mia).get(reverse("audit", args=["nowhere"])).status_code == 404
@@ -60,7 +60,7 @@ def test_filters_by_verb_and_person(busy, sign_in):
     for query, expected in rows.items():
         html = check_page(client.get(AUDIT + query))
         assert max(html.count("<tr>") - 1, 0) == expected, query
-    assert "No such event" in client.get(f"{AUDIT}?verb={Verb.GOLD_MADE}").content.decode()
+    assert "No matching events" in client.get(f"{AUDIT}?verb={Verb.GOLD_MADE}").content.decode()
 
 
 def test_pages_join_without_gap_or_repeat(busy):
@@ -77,11 +77,11 @@ def test_pages_join_without_gap_or_repeat(busy):
     assert [line.pk for line in back.lines] == whole[3:6]
 
 
-def test_a_filter_looks_so_far_and_says_so(busy, sign_in):
+def test_a_filter_stops_after_its_window_and_says_so(busy, sign_in):
     client = sign_in(busy.mia)
     with patch.object(selector, "WINDOW", 3):
         html = check_page(client.get(f"{AUDIT}?verb={Verb.NOTE_READ}"))
-        assert "Look further back" in html
+        assert "Search older events" in html
         stopped = audit_page(busy.project, Filter(Verb.NOTE_READ)).stopped
         page = audit_page(busy.project, Filter(Verb.NOTE_READ), older_than=stopped)
     assert [line.who for line in page.lines] == ["ann"]
@@ -91,12 +91,12 @@ def test_spans_show_as_offsets_and_label_never_as_text(world, sign_in):
     labels = {"PATIENT": make.label_of(world.project, "PATIENT").pk, "DATE": make.label_of(world.project, "DATE").pk}
     data = {"kind": "undo", "span": 5, "before": [0, 11, labels["PATIENT"]], "after": [0, 5, labels["DATE"]]}
     record(verb=Verb.SPAN_CHANGED, actor=world.ann, project_id=world.project.pk, document_id=world.note.pk, data=data)
-    reading = make.make_set(world.note, world.ann, [ROSSI], submitted=True)
-    make_gold(document=world.note, annotation_set=reading, actor=world.rev)
+    annotation_set = make.make_set(world.note, world.ann, [ROSSI], submitted=True)
+    make_gold(document=world.note, annotation_set=annotation_set, actor=world.rev)
     withdraw_gold(document=world.note, actor=world.rev)
     html = check_page(sign_in(world.mia).get(AUDIT))
     assert "0–11 PATIENT → 0–5 DATE (undo)" in html
-    assert "reading by ann, spans: 1" in html
+    assert "annotations of ann, spans: 1" in html
     assert "removed: 1" in html
     assert not any(word in html for word in WORDS_OF_THE_NOTE)
 
@@ -128,8 +128,8 @@ def test_the_number_of_queries_does_not_grow(busy, sign_in):
 
 def test_the_log_shows_a_fragment_to_htmx_and_an_empty_state(world, sign_in):
     client = sign_in(world.mia)
-    assert "Nothing has happened yet" in check_page(client.get(AUDIT))
-    assert "Nothing has" in check_page(client.get(AUDIT, headers={"HX-Request": "true"}), fragment=True)
+    assert "No events yet" in check_page(client.get(AUDIT))
+    assert "No events yet" in check_page(client.get(AUDIT, headers={"HX-Request": "true"}), fragment=True)
     assert "No more events" in check_page(client.get(f"{AUDIT}?before=1"))
     assert Event.objects.count() == 0
 
@@ -142,11 +142,11 @@ def test_the_log_shows_a_fragment_to_htmx_and_an_empty_state(world, sign_in):
         ({"before": None, "after": [3, 9, 1]}, "3–9 PATIENT"),
         ({"before": {"name": "A"}, "after": {"name": "B"}}, "before: name A, after: name B"),
         ({"documents": list(range(40))}, "documents: 40"),
-        ({"set": 8}, "reading 8, gone"),
+        ({"set": 8}, "deleted annotation set 8"),
         ({"b": 1, "user": "u", "a": 2}, "user: u, a: 2, b: 1"),
         ({"reason": "x" * 300}, f"reason: {'x' * 119}…"),
         ({"active": True}, "active: yes"),
     ],
 )
-def test_details_in_words(data, words):
+def test_details_as_text(data, words):
     assert details(data, {1: "PATIENT"}, {}) == words

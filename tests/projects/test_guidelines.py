@@ -1,4 +1,4 @@
-"""Guidelines: Markdown made harmless, read by members, written by managers without losing anybody's text."""
+"""Guidelines: safe Markdown, visible to members, edited by managers without losing anybody's text."""
 
 import re
 
@@ -30,7 +30,7 @@ def write(client, text, seen=0, do="save"):
 @pytest.mark.parametrize(
     "text, holds",
     [
-        ("# Dates", "<h2>Dates</h2>"),  # the page has its own first heading
+        ("# Dates", "<h2>Dates</h2>"),  # the page itself has the first-level heading
         ("###### Small", "<h6>Small</h6>"),
         ("**bold** and *slanted*", "<strong>bold</strong> and <em>slanted</em>"),
         ("| a | b |\n| - | - |\n| 1 | 2 |", "<td>1</td>"),
@@ -100,15 +100,15 @@ def test_wrong_methods(mia):
 
 
 def test_saving_makes_the_next_version(world, mia):
-    assert "Saving makes version 1" in check_page(mia.get(EDIT))
+    assert "Saving creates version 1" in check_page(mia.get(EDIT))
     assert write(mia, "First\r\nlines\r\n").url == PAGE
     project = Project.objects.get(pk=world.project.pk)
     assert (project.guidelines, project.guidelines_version) == ("First\nlines\n", 1)
-    assert "You write on version 1" in check_page(mia.get(EDIT))
+    assert "You are editing version 1" in check_page(mia.get(EDIT))
     assert Event.objects.get(verb=Verb.GUIDELINES_CHANGED).data == {"version": 1, "length": 12}
 
 
-def test_two_clicks_make_one_version(world, mia):
+def test_a_double_click_makes_one_version(world, mia):
     for _ in range(2):
         assert write(mia, "First", 0).url == PAGE
     assert Project.objects.get(pk=world.project.pk).guidelines_version == 1
@@ -125,16 +125,16 @@ def test_preview_saves_nothing(world, mia):
     assert seen.status_code == 200 and "errorlist" in seen.content.decode().partition('id="preview"')[2]
 
 
-def test_nobodys_text_is_overwritten_unseen(world, mia):
+def test_a_version_that_the_editor_has_not_seen_is_not_overwritten(world, mia):
     write(mia, "Theirs", 0)
     response = write(mia, "Mine", 0)
     assert response.status_code == 422
     html = check_page(response)
-    assert "Somebody saved version 1 while you wrote" in html
+    assert "Someone saved version 1 while you were writing" in html
     assert "Mine</textarea>" in html and "Theirs</textarea>" in html
     assert 'name="seen_version" value="1"' in html
     assert Project.objects.get(pk=world.project.pk).guidelines == "Theirs"
-    # Having seen it, they may replace it.
+    # Now that the page has shown the other version, saving replaces it.
     assert write(mia, "Mine", 1).url == PAGE
     assert Project.objects.get(pk=world.project.pk).guidelines == "Mine"
 
@@ -142,19 +142,19 @@ def test_nobodys_text_is_overwritten_unseen(world, mia):
 @pytest.mark.parametrize(
     "body", [{"text": "x"}, {"text": "x", "seen_version": "y"}, {"text": "x" * 200_001, "seen_version": 0}]
 )
-def test_what_cannot_be_saved(world, mia, body):
+def test_invalid_forms_save_nothing(world, mia, body):
     response = mia.post(EDIT, body)
     assert response.status_code == 422
     check_page(response)
     assert Project.objects.get(pk=world.project.pk).guidelines_version == 0
 
 
-def test_the_way_there_is_linked(mia):
+def test_the_page_links_to_the_editor(mia):
     assert reverse("guidelines_edit", args=["covid"]) in mia.get(PAGE).content.decode()
 
 
 def test_aligned_columns_need_no_style_attribute():
-    """The content-security policy refuses those."""
+    """The content security policy forbids style attributes."""
     html = markdown("| a | b | c |\n|:-:|--:|---|\n| 1 | 2 | 3 |")
     assert "style" not in html
     assert '<th class="column-center">' in html
@@ -167,7 +167,7 @@ BESIDE = "/projects/covid/guidelines/beside"
 
 
 def test_the_panel_beside_the_text(world, sign_in, mia):
-    assert "has written no guidelines so far" in check_page(sign_in(world.ann).get(BESIDE), fragment=True)
+    assert "have not written guidelines yet" in check_page(sign_in(world.ann).get(BESIDE), fragment=True)
     write(mia, "# Names\n\n## `Titles` & more\n\n- # no heading to jump to\n\n# Dates")
     for member in (world.ann, world.vic, world.rev):
         html = check_page(sign_in(member).get(BESIDE), fragment=True)
@@ -180,7 +180,7 @@ def test_the_panel_beside_the_text(world, sign_in, mia):
     check_method(mia, BESIDE, "post")
 
 
-def test_rules_that_were_added_stand_below(world, sign_in, mia):
+def test_added_rules_follow_the_text(world, sign_in, mia):
     write(mia, "# Names")
     Amendment.objects.create(
         project=world.project, number=1, text="Wards are **no** hospital. <b>", guidelines_version=1, at=timezone.now()

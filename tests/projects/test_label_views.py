@@ -1,4 +1,4 @@
-"""The label set: the table, changing, adding and merging."""
+"""Pages of the label set: list, edit, add and merge."""
 
 import pytest
 from django.urls import reverse
@@ -33,16 +33,16 @@ def test_the_table_counts_spans(world, mia, django_assert_max_num_queries):
     make.make_set(world.note, world.ben, [(0, 11, "PATIENT")])
     other = make.make_note(world.other)
     make.make_set(other, world.out, [(0, 11, "PATIENT")])
-    mia.get(PAGE)  # the first answer of a session writes it
+    mia.get(PAGE)  # the first request of a session saves it
     with django_assert_max_num_queries(10):
         html = check_page(mia.get(PAGE))
     row = html[html.index(">PATIENT<") :]
     assert '<td data-label="Spans" class="num">2</td>' in row[: row.index("</tr>")]
     assert "<kbd>1</kbd>" in html
-    assert "Merged away" not in html
+    assert "Merged labels" not in html
 
 
-def test_nobody_else_comes_in(world, sign_in):
+def test_only_managers_have_access(world, sign_in):
     label = make.label_of(world.project, "CITY")
     for url in (PAGE, edit_of(label), merge_of(label)):
         check_closed(world, sign_in, url)
@@ -76,7 +76,7 @@ def test_a_label_is_changed(world, mia):
     assert label.description == "Towns.\nNot streets."
     assert label.code == "CITY"
     assert Event.objects.get(verb=Verb.LABEL_CHANGED).actor == world.mia
-    # Once more: nothing changes, nothing is written down.
+    # Saving the same values again changes nothing and records no event.
     assert mia.post(edit_of(label), values()).status_code == 302
     assert Event.objects.filter(verb=Verb.LABEL_CHANGED).count() == 1
 
@@ -84,19 +84,19 @@ def test_a_label_is_changed(world, mia):
 @pytest.mark.parametrize(
     "over, words",
     [
-        ({"hotkey": "d"}, "The key d belongs to DATE."),
-        ({"hotkey": "D"}, "The key d belongs to DATE."),
-        ({"hotkey": "n"}, "already moves about the page"),
-        ({"hotkey": "é"}, "is not one letter"),
+        ({"hotkey": "d"}, "The key “d” belongs to the label DATE."),
+        ({"hotkey": "D"}, "The key “d” belongs to the label DATE."),
+        ({"hotkey": "n"}, "is reserved by the program"),
+        ({"hotkey": "é"}, "must be one letter"),
         ({"hotkey": "ab"}, "at most 1 character"),
-        ({"name": "date"}, "There is a label DATE already"),
+        ({"name": "date"}, "The label “DATE” already exists"),
         ({"name": " "}, "required"),
         ({"name": "x" * 81}, "at most 80"),
         ({"placeholder": ""}, "required"),
         ({"placeholder": "x" * 61}, "at most 60"),
     ],
 )
-def test_refusals_keep_what_was_typed(world, mia, over, words):
+def test_errors_keep_what_was_typed(world, mia, over, words):
     label = make.label_of(world.project, "CITY")
     response = mia.post(edit_of(label), values(**over))
     assert response.status_code == 422
@@ -107,7 +107,7 @@ def test_refusals_keep_what_was_typed(world, mia, over, words):
     assert (label.name, label.hotkey) == ("CITY", "c")
 
 
-def test_a_key_can_be_taken_away(world, mia):
+def test_a_key_can_be_removed(world, mia):
     label = make.label_of(world.project, "CITY")
     mia.post(edit_of(label), values(hotkey=""))
     label.refresh_from_db()
@@ -123,7 +123,7 @@ def added(world, **over):
 
 
 def test_a_label_is_added(world, mia):
-    for _ in range(2):  # the second click is harmless
+    for _ in range(2):  # a double click does no harm
         assert mia.post(PAGE, added(world)).url == PAGE
     label = make.label_of(world.project, "Cantón")
     assert (label.code, label.hotkey, label.placeholder) == ("Canton", "k", "[Cantón]")
@@ -133,12 +133,12 @@ def test_a_label_is_added(world, mia):
 @pytest.mark.parametrize(
     "over, words",
     [
-        ({"name": "city"}, "There is a label CITY already"),
-        ({"name": "CÍTY"}, "Files would call it CITY, as they call CITY"),
+        ({"name": "city"}, "The label “CITY” already exists"),
+        ({"name": "CÍTY"}, "In files, this label would have the code “CITY”, like the label CITY"),
         ({"name": "---"}, "at least one letter or digit"),
         ({"name": ""}, "required"),
-        ({"name": "姓" * 40}, "Choose a shorter one"),
-        ({"hotkey": "c"}, "The key c belongs to CITY"),
+        ({"name": "姓" * 40}, "Choose a shorter name"),
+        ({"hotkey": "c"}, "The key “c” belongs to the label CITY"),
         ({"category": "x"}, "valid choice"),
         ({"category": str(HUGE)}, "valid choice"),
     ],
@@ -171,7 +171,7 @@ def pair(world):
 def test_merge_shows_counts_first(mia, pair):
     source, target = pair
     html = check_page(mia.get(merge_of(source)))
-    assert "Spans that change" not in html
+    assert "Changed spans" not in html
     html = check_page(mia.get(merge_of(source), {"into": target.pk}))
     assert "<dd>3</dd>" in html  # spans
     assert "No gold version is frozen yet" in html
@@ -180,33 +180,33 @@ def test_merge_shows_counts_first(mia, pair):
 
 def test_merge(mia, pair):
     source, target = pair
-    for _ in range(2):  # the second click is harmless
+    for _ in range(2):  # a double click does no harm
         assert mia.post(merge_of(source), {"into": target.pk}).url == PAGE
     assert Span.objects.filter(label=target).count() == 3
     assert not Span.objects.filter(label=source).exists()
     assert Event.objects.filter(verb=Verb.LABEL_MERGED).count() == 1
     html = check_page(mia.get(PAGE))
-    assert "Merged away" in html
-    assert "is now CITY" in html
+    assert "Merged labels" in html
+    assert "merged into CITY" in html
     assert mia.get(edit_of(source)).url == edit_of(target)
 
 
 @pytest.mark.parametrize("into", ["", "x", "999", str(HUGE), "self", "foreign"])
-def test_merges_into_nothing(world, mia, pair, into):
+def test_invalid_targets_of_a_merge(world, mia, pair, into):
     source, _ = pair
     into = {"self": source.pk, "foreign": make.label_of(world.other, "CITY").pk}.get(into, into)
     for response in (mia.post(merge_of(source), {"into": into}), mia.get(merge_of(source), {"into": into})):
         assert response.status_code == 422
-        assert "Spans that change" not in check_page(response)
+        assert "Changed spans" not in check_page(response)
     assert Span.objects.filter(label=source).count() == 3
 
 
-def test_merging_what_was_merged(world, mia, pair):
+def test_a_merged_label_can_not_be_merged_again(world, mia, pair):
     source, target = pair
     mia.post(merge_of(source), {"into": target.pk})
     response = mia.post(merge_of(source), {"into": make.label_of(world.project, "AGE").pk})
     assert response.status_code == 422
-    assert "merged already" in check_page(response)
+    assert "already merged" in check_page(response)
 
 
 def test_markup_in_names_stays_text(world, mia):

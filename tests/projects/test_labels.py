@@ -1,4 +1,4 @@
-"""Labels in use: renamed and merged, with a preview that tells the truth."""
+"""Labels in use: rename, merge, and preview of a merge."""
 
 import pytest
 
@@ -27,17 +27,17 @@ def test_unknown_label_set_names_the_choices():
         create_project(name="x", label_set_key="nothing")
 
 
-def test_two_projects_never_share_a_short_name():
+def test_two_projects_can_not_have_the_same_short_name():
     create_project(name="Ward 3", label_set_key="it-4")
-    with pytest.raises(ServiceError, match="exists already"):
+    with pytest.raises(ServiceError, match="already exists"):
         create_project(name="ward-3", label_set_key="it-4")
 
 
 def test_renaming_keeps_the_code_and_the_spans():
     project = make_project()
-    reading = make_set(make_note(project), make_member(project), [(0, 5, "DOCTOR")])
+    annotation_set = make_set(make_note(project), make_member(project), [(0, 5, "DOCTOR")])
     labels.update_label(label=label_of(project, "DOCTOR"), actor=None, name="PHYSICIAN")
-    span = reading.spans.get()
+    span = annotation_set.spans.get()
     assert (span.label.code, span.label.name) == ("DOCTOR", "PHYSICIAN")
     assert Event.objects.get(verb=Verb.LABEL_CHANGED).data["before"] == {"name": "DOCTOR"}
 
@@ -47,8 +47,8 @@ def test_renaming_keeps_the_code_and_the_spans():
     [
         ({"name": "PATIENT"}, "already"),
         ({"hotkey": "1"}, "already"),
-        ({"hotkey": "n"}, "moves about"),
-        ({"name": " "}, "needs"),
+        ({"hotkey": "n"}, "reserved by the program"),
+        ({"name": " "}, "Enter a"),
     ],
 )
 def test_impossible_changes_are_refused_and_nothing_changes(change, word):
@@ -59,7 +59,7 @@ def test_impossible_changes_are_refused_and_nothing_changes(change, word):
     assert (Label.objects.get(pk=label.pk).name, Label.objects.get(pk=label.pk).hotkey) == ("DOCTOR", "2")
 
 
-def test_merging_moves_spans_drops_twins_and_leaves_frozen_gold_alone():
+def test_merging_moves_spans_drops_duplicates_and_keeps_frozen_gold():
     project = make_project()
     note = make_note(project)
     make_set(note, make_member(project), [(0, 5, "DOCTOR"), (0, 5, "PATIENT"), (6, 11, "DOCTOR")])
@@ -88,12 +88,12 @@ def test_a_merged_label_frees_its_name_and_key():
     source, target = label_of(project, "DOCTOR"), label_of(project, "PATIENT")
     labels.merge_labels(source=source, target=target, actor=None)
     labels.update_label(label=target, actor=None, name="DOCTOR", hotkey="2")
-    with pytest.raises(ServiceError, match="merged already"):
+    with pytest.raises(ServiceError, match="already merged"):
         labels.merge_labels(source=source, target=label_of(project, "CITY"), actor=None)
 
 
 def test_labels_of_two_projects_do_not_merge():
-    with pytest.raises(ServiceError, match="two projects"):
+    with pytest.raises(ServiceError, match="different projects"):
         labels.merge_preview(source=label_of(make_project(), "DOCTOR"), target=label_of(make_project(), "DOCTOR"))
 
 
@@ -108,7 +108,7 @@ def test_a_new_label_gets_an_ascii_code():
 
 def test_a_name_without_a_letter_gives_no_code():
     project = make_project()
-    with pytest.raises(ServiceError, match="no code can be made"):
+    with pytest.raises(ServiceError, match="at least one letter or digit"):
         labels.add_label(
             label_set=project.label_set, category=project.label_set.categories.first(), name="///", actor=None
         )

@@ -1,4 +1,4 @@
-"""Settings, and handing out notes by name."""
+"""Settings of a project, and assignment of notes by name."""
 
 import pytest
 
@@ -21,27 +21,27 @@ def mia(world, sign_in):
 
 
 def values(**over):
-    known = {"name": "Ward", "language": "IT", "distribution": "some", "readers_per_note": 3, "second_review": "off"}
+    known = {"name": "Ward", "language": "IT", "distribution": "some", "annotators_per_note": 3, "second_review": "off"}
     known["planted_share"] = 0
     return known | over
 
 
 def test_settings_are_changed(world, mia):
     html = check_page(mia.get(PAGE))
-    assert "The 2 notes here stay" in html
+    assert "Assignments of the 2 existing notes stay" in html
     for _ in range(2):
         assert mia.post(PAGE, values()).url == PAGE
     project = Project.objects.get(pk=world.project.pk)
     assert (project.name, project.language) == ("Ward", "it")
-    assert (project.distribution, project.readers_per_note) == ("some", 3)
+    assert (project.distribution, project.annotators_per_note) == ("some", 3)
     assert project.slug == "covid"
     assert Event.objects.filter(verb=Verb.PROJECT_CHANGED).count() == 1
-    assert "3 annotators are wanted for each note, and there are 2" in check_page(mia.get(PAGE))
-    # What was handed out stays.
+    assert "Each note needs 3 annotators, but the project has only 2" in check_page(mia.get(PAGE))
+    # Existing assignments stay.
     assert Assignment.objects.filter(project=world.project).count() == 4
 
 
-def test_nobody_else_comes_in(world, sign_in):
+def test_only_managers_have_access(world, sign_in):
     check_closed(world, sign_in, PAGE)
     check_closed(world, sign_in, PAGE, "post")
     check_closed(world, sign_in, ASSIGN, "post")
@@ -61,13 +61,13 @@ def test_wrong_methods(mia):
         {"name": "x" * 121},
         {"language": "italian!"},
         {"distribution": "nobody"},
-        {"readers_per_note": 0},
-        {"readers_per_note": 21},
-        {"readers_per_note": "x"},
-        {"readers_per_note": HUGE},
+        {"annotators_per_note": 0},
+        {"annotators_per_note": 21},
+        {"annotators_per_note": "x"},
+        {"annotators_per_note": HUGE},
     ],
 )
-def test_refusals_keep_what_was_typed(world, mia, over):
+def test_errors_keep_what_was_typed(world, mia, over):
     response = mia.post(PAGE, values(name="Ward nine") | over)
     assert response.status_code == 422
     html = check_page(response)
@@ -76,7 +76,7 @@ def test_refusals_keep_what_was_typed(world, mia, over):
     assert Project.objects.get(pk=world.project.pk).name == "Covid ward"
 
 
-# ── Handing out ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Assigning ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.fixture
@@ -84,19 +84,23 @@ def cas(world):
     return make.make_member(world.project, user="cas")
 
 
-def test_notes_are_handed_out(world, mia, cas):
+def test_notes_are_assigned(world, mia, cas):
     for _ in range(2):
-        response = mia.post(ASSIGN, {"reader": cas.pk, "names": " caso-001 \r\n\r\ncaso-002\ncaso-001"}, follow=True)
-        assert "cas has the 2 notes of this list to read" in check_page(response)
+        response = mia.post(ASSIGN, {"annotator": cas.pk, "names": " caso-001 \r\n\r\ncaso-002\ncaso-001"}, follow=True)
+        assert "2 notes from the list are assigned to cas" in check_page(response)
     assert Assignment.objects.filter(user=cas, state=Assignment.State.OPEN).count() == 2
 
 
 @pytest.mark.parametrize(
     "names, words",
-    [("caso-001\nnowhere", "No such note: nowhere; nothing was assigned"), ("\n \n", "required"), ("", "required")],
+    [
+        ("caso-001\nnowhere", "These notes don&#x27;t exist: nowhere. Nothing was assigned."),
+        ("\n \n", "required"),
+        ("", "required"),
+    ],
 )
-def test_unknown_names_refuse_the_whole_list(world, mia, cas, names, words):
-    response = mia.post(ASSIGN, {"reader": cas.pk, "names": names})
+def test_with_an_unknown_name_nothing_is_assigned(world, mia, cas, names, words):
+    response = mia.post(ASSIGN, {"annotator": cas.pk, "names": names})
     assert response.status_code == 422
     html = check_page(response)
     assert words in html
@@ -104,10 +108,10 @@ def test_unknown_names_refuse_the_whole_list(world, mia, cas, names, words):
     assert not Assignment.objects.filter(user=cas).exists()
 
 
-@pytest.mark.parametrize("reader", ["vic", "out", "", "x", str(HUGE)])
-def test_only_annotators_get_notes(world, mia, reader):
-    reader = getattr(world, reader).pk if hasattr(world, reader) else reader
-    response = mia.post(ASSIGN, {"reader": reader, "names": "caso-001"})
+@pytest.mark.parametrize("user", ["vic", "out", "", "x", str(HUGE)])
+def test_notes_are_assigned_to_annotators_only(world, mia, user):
+    user = getattr(world, user).pk if hasattr(world, user) else user
+    response = mia.post(ASSIGN, {"annotator": user, "names": "caso-001"})
     assert response.status_code == 422
     check_page(response)
     assert Assignment.objects.count() == 4
@@ -116,23 +120,23 @@ def test_only_annotators_get_notes(world, mia, reader):
 def test_without_annotators_the_page_says_so(db, sign_in):
     project = make.make_project("lone")
     html = check_page(sign_in(make.make_member(project, "manager")).get("/projects/lone/settings/"))
-    assert "There is no annotator yet" in html
+    assert "No annotators yet" in html
 
 
-# ── Notes that were there before ─────────────────────────────────────────────────────────────────────────────────────
+# ── Existing notes ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_notes_that_were_there_are_handed_out_by_the_rule(world, mia, cas):
+def test_existing_notes_are_assigned_by_the_rule(world, mia, cas):
     response = mia.post(FILL, follow=True)
-    assert "2 notes more to read were handed out" in check_page(response)
+    assert "2 assignments were made" in check_page(response)
     assert Assignment.objects.filter(user=cas).count() == 2
     assert Event.objects.get(verb=Verb.NOTES_ASSIGNED).data == {"rule": True, "notes": 2}
-    assert "Every note has its readers already" in check_page(mia.post(FILL, follow=True))
+    assert "All notes already have enough annotators" in check_page(mia.post(FILL, follow=True))
     assert Event.objects.filter(verb=Verb.NOTES_ASSIGNED).count() == 1
 
 
-def test_some_readers_each_go_to_who_has_least(world, mia, cas):
-    Project.objects.filter(pk=world.project.pk).update(distribution="some", readers_per_note=2)
+def test_each_note_goes_to_the_annotators_with_the_fewest_open_notes(world, mia, cas):
+    Project.objects.filter(pk=world.project.pk).update(distribution="some", annotators_per_note=2)
     Assignment.objects.filter(user=world.ben).delete()
     third = make.make_note(world.project)
     released = Assignment.objects.create(project=world.project, document=third, user=cas, state="released")
@@ -145,8 +149,8 @@ def test_some_readers_each_go_to_who_has_least(world, mia, cas):
     assert released.state == "released"
 
 
-@pytest.mark.parametrize("rule, words", [("list", "by name only"), ("everyone", "no annotator yet")])
-def test_nothing_to_hand_out(world, mia, rule, words):
+@pytest.mark.parametrize("rule, words", [("list", "by name only"), ("everyone", "no annotators yet")])
+def test_nothing_to_assign(world, mia, rule, words):
     Project.objects.filter(pk=world.project.pk).update(distribution=rule)
     if rule == "everyone":
         Membership.objects.filter(role="annotator").update(active=False)
@@ -163,12 +167,12 @@ def run_of(project, name="rules-1", submitted=True):
     return author
 
 
-def test_annotators_may_begin_from_a_run(world, mia):
+def test_annotators_may_start_from_a_run(world, mia):
     run = run_of(world.project)
     run_of(world.project, "unfinished", submitted=False)
     html = check_page(mia.get(PAGE))
-    assert "they read blind (recommended)" in html
-    assert "The spans of rules-1" in html
+    assert "without spans, blind (recommended)" in html
+    assert "Spans of rules-1" in html
     assert "unfinished" not in html
     for chosen, after in ((run.pk, run), ("", None)):
         assert mia.post(PAGE, values(seed_from=chosen)).url == PAGE
@@ -184,8 +188,8 @@ def test_only_from_a_run_of_this_project(world, mia):
     for chosen in (others.pk, person.pk, 0, HUGE, "x"):
         response = mia.post(PAGE, values(seed_from=chosen))
         assert response.status_code == 422
-        assert "no run of this project" in check_page(response)
-    with pytest.raises(ServiceError, match="model run of this project only"):
+        assert "This run no longer exists" in check_page(response)
+    with pytest.raises(ServiceError, match="only from a model run of this project"):
         update_project(project=world.project, actor=world.mia, seed_from=others)
     assert Project.objects.get(pk=world.project.pk).seed_from is None
 

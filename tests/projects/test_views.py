@@ -51,12 +51,12 @@ def test_counts_stop_at_the_cap(world):
     with patch.object(selector, "CAP", 1):
         line = selector.my_projects(world.mia)[0]
     assert (line.notes.n, line.notes.more) == (1, True)
-    assert line.notes.words == "more than 1"
+    assert line.notes.text == "more than 1"
 
 
 def test_without_a_project_the_list_says_what_to_do(db, sign_in):
     html = check_page(sign_in(make.make_user("nobody")).get("/"))
-    assert "Ask whoever manages your project" in html
+    assert "Ask a manager of your project" in html
     assert reverse("project_new") not in html
     assert "New project" in check_page(sign_in(make.make_user("root", is_staff=True)).get("/"))
 
@@ -89,10 +89,10 @@ def test_a_double_click_makes_one_project(world, sign_in):
     assert Project.objects.filter(name="Ward seven").count() == 1
 
 
-def test_a_taken_name_is_said_in_words_and_the_form_is_kept(world, sign_in):
+def test_a_taken_name_is_an_error_and_the_form_keeps_its_values(world, sign_in):
     response = sign_in(world.mia).post(reverse("project_new"), NEW | {"name": "Covid"})
     html = check_page(response)
-    assert "exists already" in html
+    assert "already exists" in html
     assert 'value="Covid"' in html
     assert Project.objects.count() == 2
 
@@ -140,7 +140,7 @@ def test_the_steps_go_once_all_are_done(world, sign_in):
 
 
 @pytest.mark.parametrize("who", ["rev", "vic"])
-def test_readers_see_counts_but_no_steps(world, sign_in, who):
+def test_reviewers_and_viewers_see_counts_but_no_steps(world, sign_in, who):
     html = check_page(sign_in(getattr(world, who)).get(overview()))
     assert "Frozen versions" in html
     assert "Next steps" not in html
@@ -155,9 +155,9 @@ def test_an_annotator_sees_only_their_own_work(world, sign_in):
     assert sign_in(world.ann).get(overview(), headers={"HX-Request": "true"}).status_code == 403
 
 
-def test_an_annotator_without_notes_is_told_so(world, sign_in):
+def test_the_page_tells_an_annotator_without_notes(world, sign_in):
     cas = make.make_member(world.project, user="cas")
-    assert "No notes for you yet" in check_page(sign_in(cas).get(overview()))
+    assert "No notes assigned to you yet" in check_page(sign_in(cas).get(overview()))
 
 
 def test_strangers_and_wrong_names_get_404(world, sign_in):
@@ -191,8 +191,8 @@ def test_counting_takes_few_queries_and_no_spans(world, django_assert_num_querie
     assert not any("annotations_span" in query["sql"] for query in captured.captured_queries)
 
 
-def test_imported_readings_without_an_account_count(world: SimpleNamespace):
+def test_imported_annotations_without_an_account_count(world: SimpleNamespace):
     outside: Model = make.make_author(world.project, name="from-elsewhere")
     make.make_set(world.note, outside, submitted=True)
-    reader = next(r for r in selector.tally(world.project).readers if r.name == "from-elsewhere")
-    assert (reader.submitted, reader.given) == (1, 0)
+    author = next(one for one in selector.tally(world.project).authors if one.name == "from-elsewhere")
+    assert (author.submitted, author.assigned) == (1, 0)

@@ -1,4 +1,4 @@
-"""The review pages and their JSON: who may, what is not there, which method."""
+"""The review pages and their JSON: permissions, missing objects, methods."""
 
 import json
 
@@ -14,72 +14,72 @@ from tests.worlds.reviewing import (
     NAMES,
     ask,
     body,
-    proposed,
+    suggested,
     url,
 )
 
-__all__ = ["proposed"]
+__all__ = ["suggested"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_who_may(proposed, sign_in, name):
+def test_permissions(suggested, sign_in, name):
     for person, status in (("vic", 403), ("ann", 403), ("out", 404)):
-        user = getattr(proposed, person)
-        answer = ask(sign_in(user), name, proposed, user)
+        user = getattr(suggested, person)
+        answer = ask(sign_in(user), name, suggested, user)
         assert answer.status_code == status, person
         if name in JSON:
             assert set(answer.json()) == {"error", "message"}
     assert not Decision.objects.exists()
     for person in ("rev", "mia"):
-        user = getattr(proposed, person)
-        if name in ("review_close", "review_reopen"):
+        user = getattr(suggested, person)
+        if name in ("review_finish", "review_reopen"):
             Review.objects.all().delete()
             Decision.objects.all().delete()
-        answer = ask(sign_in(user), name, proposed, user)
-        expected = {"review_next": 302, "review_close": 409, "review_reopen": 302}.get(name, 200)
+        answer = ask(sign_in(user), name, suggested, user)
+        expected = {"review_next": 302, "review_finish": 409, "review_reopen": 302}.get(name, 200)
         assert answer.status_code == expected, person
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nobody_signed_in(proposed, name):
-    answer = ask(Client(), name, proposed, proposed.rev)
-    assert answer.status_code == (401 if name in ("review_decide", "review_close", "review_reopen") else 302)
+def test_without_sign_in(suggested, name):
+    answer = ask(Client(), name, suggested, suggested.rev)
+    assert answer.status_code == (401 if name in ("review_decide", "review_finish", "review_reopen") else 302)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_not_there(proposed, sign_in, name):
-    """Runs of other projects, authors that are no runs; notes that the run has not read, or only begun."""
-    client = sign_in(proposed.rev)
-    theirs = make.make_author(proposed.other, kind="run", name="rules-9")
-    far = make.make_note(proposed.other, TEXT)
-    make.make_set(far, theirs, [(0, 5, "PATIENT")], submitted=True)
-    annotator = make.make_author(proposed.project, proposed.ann)
-    for author in (theirs.pk, annotator.pk, 10**6, 2**63):
-        assert ask(client, name, proposed, proposed.rev, author=author).status_code == 404
+def test_missing_objects_are_404(suggested, sign_in, name):
+    """Runs of other projects, authors that are not runs, and notes that the run has not processed or not finished."""
+    client = sign_in(suggested.rev)
+    other_run = make.make_author(suggested.other, kind="run", name="rules-9")
+    far = make.make_note(suggested.other, TEXT)
+    make.make_set(far, other_run, [(0, 5, "PATIENT")], submitted=True)
+    annotator = make.make_author(suggested.project, suggested.ann)
+    for author in (other_run.pk, annotator.pk, 10**6, 2**63):
+        assert ask(client, name, suggested, suggested.rev, author=author).status_code == 404
     if name == "review_next":
         return
-    make.make_set(proposed.notes[1], proposed.run, [(0, 11, "PATIENT")])
-    for note in (proposed.notes[1].pk, far.pk, 10**6, 2**63):
-        assert ask(client, name, proposed, proposed.rev, note=note).status_code == 404
+    make.make_set(suggested.notes[1], suggested.run, [(0, 11, "PATIENT")])
+    for note in (suggested.notes[1].pk, far.pk, 10**6, 2**63):
+        assert ask(client, name, suggested, suggested.rev, note=note).status_code == 404
     assert not Review.objects.exists()
     assert not Event.objects.filter(verb=Verb.NOTE_READ).exists()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_wrong_method(proposed, sign_in, name):
-    client = sign_in(proposed.rev)
+def test_wrong_method(suggested, sign_in, name):
+    client = sign_in(suggested.rev)
     wrong = client.post if name in LOOKS else client.get
-    assert wrong(url(proposed, name)).status_code == 405
+    assert wrong(url(suggested, name)).status_code == 405
 
 
-def test_a_form_token_is_asked_for(proposed, sign_in):
-    client = sign_in(proposed.rev, enforce_csrf_checks=True)
-    answer = client.post(url(proposed, "review_decide"), json.dumps(body(proposed)), content_type="application/json")
+def test_a_form_token_is_required(suggested, sign_in):
+    client = sign_in(suggested.rev, enforce_csrf_checks=True)
+    answer = client.post(url(suggested, "review_decide"), json.dumps(body(suggested)), content_type="application/json")
     assert answer.status_code == 403
     assert not Decision.objects.exists()
-    token = client.get(url(proposed, "review_state")).json()["csrf"]
+    token = client.get(url(suggested, "review_state")).json()["csrf"]
     answer = client.post(
-        url(proposed, "review_decide"), json.dumps(body(proposed)), content_type="application/json",
+        url(suggested, "review_decide"), json.dumps(body(suggested)), content_type="application/json",
         headers={"X-CSRFToken": token},
     )  # fmt: skip
     assert answer.status_code == 200

@@ -1,4 +1,4 @@
-"""Bulk acts: what is open is decided as one act, no decision of a person is overwritten, one undo takes it back."""
+"""Bulk acts: one act decides open suggestions, never overwrites a person's decision, and is undone as a whole."""
 
 import uuid
 from functools import partial
@@ -13,24 +13,24 @@ from annotations.models import (
     BulkAct,
     Decision,
     Event,
-    ProposedString,
     Review,
     Role,
     Span,
+    SuggestedString,
     Verb,
 )
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.state import review_state
 from annotations.review.services import bulk as bulk_review
-from annotations.review.services import closing as review_closing
 from annotations.review.services import deciding as review
+from annotations.review.services import finishing as review_finishing
 from annotations.review.services.bulk import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
 from annotations.review.services.deciding import Request
 from annotations.review.services.log import Act
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 
 TEXT = "Mario Rossi, 54 anni, a Torino."
-PLACES = [(0, 11, "PATIENT"), (24, 30, "HOSPITAL")]
+SPANS = [(0, 11, "PATIENT"), (24, 30, "HOSPITAL")]
 
 
 class World:
@@ -40,8 +40,8 @@ class World:
         self.runs = [make_author(self.project, kind="run", name=name) for name in ("rules-1", "crf-1")]
         self.notes = [make_note(self.project, TEXT) for _ in range(notes)]
         for note in self.notes:
-            make_set(note, self.runs[0], PLACES, submitted=True)
-            make_set(note, self.runs[1], PLACES[:1], submitted=True)
+            make_set(note, self.runs[0], SPANS, submitted=True)
+            make_set(note, self.runs[1], SPANS[:1], submitted=True)
         self.spans = Span.objects.filter(annotation_set__author=self.runs[0]).order_by(
             "annotation_set__document", "start"
         )
@@ -61,7 +61,7 @@ class World:
         return bulk
 
     def decide(self, act, span, *, user=None, run=0, **options):
-        request = Request(change_id=uuid.uuid4(), act=act, proposal=span.pk, **options)
+        request = Request(change_id=uuid.uuid4(), act=act, suggestion=span.pk, **options)
         document = AnnotationSet.objects.get(pk=span.annotation_set_id).document
         return review.decide(document=document, author=self.runs[run], user=user or self.rosa, request=request)
 
@@ -74,7 +74,7 @@ class World:
         return {note.pk: number for number, note in enumerate(self.notes)}
 
     def check(self):
-        """Every gold span of a decision has one; gold's version counts the events; what is open is counted right."""
+        """Check gold against the accepted decisions, its version against the events, and the counts of strings."""
         for gold in AnnotationSet.objects.filter(author__kind="gold"):
             decided = Event.objects.filter(
                 annotation_set_id=gold.pk, verb__in=[Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE]
@@ -84,7 +84,7 @@ class World:
             assert set(gold.spans.values_list("start", "end", "label_id")) == set(
                 accepted.values_list("start", "end", "label_id")
             )
-        for row in ProposedString.objects.all():
+        for row in SuggestedString.objects.all():
             spans = Span.objects.filter(
                 annotation_set__author=row.author_id, string_key=row.string_key, label=row.label_id
             )
@@ -96,7 +96,7 @@ def world(db):
     return World()
 
 
-def test_what_is_open_is_accepted_as_one_act(world):
+def test_open_suggestions_are_accepted_by_one_act(world):
     bulk = world.do(source="title", least=0.8)
     assert (bulk.state, bulk.planned, bulk.decided, bulk.left) == ("done", 3, 3, 0)
     assert world.gold() == [(0, 0, "PATIENT"), (1, 0, "PATIENT"), (2, 0, "PATIENT")]
@@ -108,30 +108,30 @@ def test_what_is_open_is_accepted_as_one_act(world):
     world.check()
 
 
-def test_each_rule_names_what_it_says(world):
+def test_each_rule_selects_its_suggestions(world):
     patient, hospital = label_of(world.project, "PATIENT"), label_of(world.project, "HOSPITAL")
     assert world.plan().planned == 6
     assert world.plan(least=0.5).planned == 3
     assert world.plan(source="place").planned == 3
     assert world.plan(label=hospital.pk).planned == 3
     assert world.plan(kind="agreed", runs=world.runs).planned == 6, "the same three in each of two runs"
-    key = ProposedString.objects.get(author=world.runs[0], label_id=patient.pk).string_key
+    key = SuggestedString.objects.get(author=world.runs[0], label_id=patient.pk).string_key
     first = world.spans[0]
     assert world.plan(kind="string", string=key, label=patient.pk).planned == 3
     assert world.plan(kind="string", string=key, label=patient.pk, but=[first.pk]).planned == 2
-    with pytest.raises(ServiceError, match="nothing that is open") as refused:
+    with pytest.raises(ServiceError, match="No open suggestion matches") as refused:
         world.plan(kind="agreed", runs=world.runs, agree=3)
     assert refused.value.code == "none"
 
 
-def test_a_string_is_accepted_under_another_label_or_rejected(world):
+def test_a_string_is_accepted_with_another_label_or_rejected(world):
     hospital, city = label_of(world.project, "HOSPITAL"), label_of(world.project, "CITY")
-    key = ProposedString.objects.get(author=world.runs[0], label_id=hospital.pk).string_key
+    key = SuggestedString.objects.get(author=world.runs[0], label_id=hospital.pk).string_key
     world.do(kind="string", string=key, label=hospital.pk, but=[world.spans[1].pk], to=city.pk)
     assert world.gold() == [(1, 24, "CITY"), (2, 24, "CITY")]
     assert Span.objects.filter(annotation_set__author__kind="gold").first().provenance["changed"] == ["label"]
     world.do("reject", kind="string", string=key, label=hospital.pk)
-    assert Decision.objects.filter(verdict="rejected").get().proposal_id == world.spans[1].pk
+    assert Decision.objects.filter(verdict="rejected").get().suggestion_id == world.spans[1].pk
     world.check()
 
 
@@ -147,10 +147,10 @@ def test_the_same_span_of_two_runs_is_one_gold_span(world):
     world.check()
 
 
-def test_one_undo_takes_all_of_it_back(world):
+def test_one_undo_reverts_the_whole_act(world):
     bulk = world.do()
     assert begin_undo(bulk=bulk)
-    assert not begin_undo(bulk=bulk), "twice is once"
+    assert not begin_undo(bulk=bulk), "a second call does nothing"
     at_once(bulk, undo_bulk)
     bulk.refresh_from_db()
     assert (bulk.state, bulk.taken_back, bulk.kept) == ("undone", 6, 0)
@@ -164,7 +164,7 @@ def test_one_undo_takes_all_of_it_back(world):
     world.check()
 
 
-def test_what_a_person_decided_is_left_as_it_is(world):
+def test_decisions_of_people_are_kept(world):
     first, second, *_ = world.spans
     bulk = world.plan()
     world.decide(Act.REJECT, first)
@@ -172,28 +172,28 @@ def test_what_a_person_decided_is_left_as_it_is(world):
     at_once(bulk, run_bulk)
     bulk.refresh_from_db()
     assert (bulk.planned, bulk.decided, bulk.left) == (6, 5, 1)
-    assert Decision.objects.get(proposal=first).reviewer == world.rosa
-    # And the other way round: her later word stands, also when the act is taken back.
+    assert Decision.objects.get(suggestion=first).reviewer == world.rosa
+    # Her later decision is also kept when the act is undone.
     world.decide(Act.REJECT, second)
     begin_undo(bulk=bulk)
     at_once(bulk, undo_bulk)
     bulk.refresh_from_db()
     assert (bulk.taken_back, bulk.kept) == (4, 1)
-    assert set(Decision.objects.values_list("proposal_id", "reviewer")) == {
+    assert set(Decision.objects.values_list("suggestion_id", "reviewer")) == {
         (first.pk, world.rosa.pk), (second.pk, world.rosa.pk),
     }  # fmt: skip
     world.check()
 
 
-def test_a_decision_over_a_bulk_one_can_be_taken_back_to_it(world):
+def test_undoing_a_later_decision_restores_the_bulk_decision(world):
     bulk = world.do()
     span = world.spans[0]
     world.decide(Act.REJECT, span)
     document = world.notes[0]
     undo = Request(change_id=uuid.uuid4(), act=Act.UNDO)
     review.decide(document=document, author=world.runs[0], user=world.rosa, request=undo)
-    assert Decision.objects.get(proposal=span).cause_id == bulk.pk
-    # The bulk act itself is no business of the undo inside a note.
+    assert Decision.objects.get(suggestion=span).cause_id == bulk.pk
+    # Undo inside a note does not revert the bulk act.
     with pytest.raises(ServiceError, match="nothing to undo"):
         request = Request(change_id=uuid.uuid4(), act=Act.UNDO)
         review.decide(document=document, author=world.runs[0], user=world.rita, request=request)
@@ -203,7 +203,7 @@ def test_a_decision_over_a_bulk_one_can_be_taken_back_to_it(world):
     world.check()
 
 
-def test_gold_that_somebody_else_s_acceptance_stands_on_stays(world):
+def test_gold_that_another_acceptance_needs_stays(world):
     bulk = world.do(least=0.8)
     other = Span.objects.filter(annotation_set__author=world.runs[1]).order_by("annotation_set__document").first()
     world.decide(Act.ACCEPT, other, run=1)
@@ -213,12 +213,12 @@ def test_gold_that_somebody_else_s_acceptance_stands_on_stays(world):
     world.check()
 
 
-def test_closed_notes_are_left_alone_both_ways(world):
+def test_finished_notes_are_left_alone_by_the_act_and_by_its_undo(world):
     world.do(least=0.8)
     for span in world.spans.filter(start=24):
         world.decide(Act.REJECT, span)
-    review_closing.close_review(document=world.notes[0], author=world.runs[0], user=world.rosa)
-    with pytest.raises(ServiceError, match="nothing that is open"):
+    review_finishing.finish_review(document=world.notes[0], author=world.runs[0], user=world.rosa)
+    with pytest.raises(ServiceError, match="No open suggestion matches"):
         world.plan()
     bulk = BulkAct.objects.get(state="done")
     begin_undo(bulk=bulk)
@@ -239,16 +239,16 @@ def test_impossible_plans_are_refused(world):
         with pytest.raises(ServiceError) as refused:
             world.plan(**rule)
         assert refused.value.code == code
-    with pytest.raises(ServiceError, match="a label is for accepting"):
+    with pytest.raises(ServiceError, match="only for accepting"):
         world.plan("reject", to=label_of(world.project, "CITY").pk)
     bulk = world.plan()
-    with pytest.raises(ServiceError, match="somebody else planned this"):
+    with pytest.raises(ServiceError, match="Another person planned this"):
         begin_bulk(bulk=bulk, user=world.rosa)
     assert begin_bulk(bulk=bulk, user=world.rita)
-    assert not begin_bulk(bulk=bulk, user=world.rita), "twice is once"
+    assert not begin_bulk(bulk=bulk, user=world.rita), "a second call does nothing"
 
 
-def test_a_stopped_act_goes_on_with_what_is_left_and_is_taken_back_whole(world, monkeypatch):
+def test_a_stopped_act_resumes_and_is_undone_as_a_whole(world, monkeypatch):
     monkeypatch.setattr(bulk_review, "BATCH", 2)
     bulk = world.plan()
     begin_bulk(bulk=bulk, user=world.rita)
@@ -259,7 +259,7 @@ def test_a_stopped_act_goes_on_with_what_is_left_and_is_taken_back_whole(world, 
 
     with pytest.raises(Cancelled), transaction.atomic():
         run_bulk(bulk=bulk, progress=partial(stop, at=2))
-    # The progress call lies outside the batch's transaction; here the test's own took it back: nothing is half done.
+    # The exception rolled back the transaction of this test, so that nothing is half done.
     assert not Decision.objects.exists()
     with pytest.raises(Cancelled):
         run_bulk(bulk=bulk, progress=partial(stop, at=4))

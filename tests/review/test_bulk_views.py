@@ -1,4 +1,4 @@
-"""Review by rule and by string: what the pages say before, what they do, and the way back; the log and figures."""
+"""Pages for review by rule and by string: preview, result and undo; the decision log and the acceptance figures."""
 
 import csv
 import io
@@ -12,10 +12,10 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotations.jobs.runner import run as run_job
-from annotations.models import BulkAct, Decision, Event, Job, ProposedString, Span, Verb
+from annotations.models import BulkAct, Decision, Event, Job, Span, SuggestedString, Verb
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import merge_labels
-from annotations.review.selectors.proposed_strings import strings
+from annotations.review.selectors.suggested_strings import strings
 from annotations.review.services import bulk as bulk_review
 from annotations.review.services import deciding as review
 from annotations.review.services.deciding import Request
@@ -28,8 +28,8 @@ HOSTILE = "Sig. <script>alert(1)</script> & \u2028 Torino"
 
 
 @pytest.fixture
-def proposed(world: SimpleNamespace) -> SimpleNamespace:
-    """Two runs over three notes: both propose the patient, the first also the place (wrongly a hospital)."""
+def suggested(world: SimpleNamespace) -> SimpleNamespace:
+    """Two runs over three notes. Both suggest the patient; the first also suggests the city, wrongly as a hospital."""
     world.runs = [make.make_author(world.project, kind="run", name=name) for name in ("rules-1", "crf-1")]
     world.notes = [make.make_note(world.project, TEXT, patient_id=f"p{n}") for n in range(3)]
     for note in world.notes:
@@ -38,7 +38,7 @@ def proposed(world: SimpleNamespace) -> SimpleNamespace:
     Span.objects.filter(annotation_set__author__in=world.runs, start=0).update(confidence=0.95, source="title")
     Span.objects.filter(annotation_set__author__in=world.runs, start=44).update(confidence=0.4, source="place")
     world.labels = {label.name: label.pk for label in world.project.label_set.labels.all()}
-    world.string = ProposedString.objects.get(author=world.runs[0], label_id=world.labels["HOSPITAL"])
+    world.string = SuggestedString.objects.get(author=world.runs[0], label_id=world.labels["HOSPITAL"])
     return world
 
 
@@ -52,9 +52,9 @@ def plan(client, world, **data):
 
 
 def decide(world, act, span, user, **options):
-    request = Request(change_id=uuid.uuid4(), act=act, proposal=span.pk, **options)
-    reading = span.annotation_set
-    review.decide(document=reading.document, author=reading.author, user=user, request=request)
+    request = Request(change_id=uuid.uuid4(), act=act, suggestion=span.pk, **options)
+    annotation_set = span.annotation_set
+    review.decide(document=annotation_set.document, author=annotation_set.author, user=user, request=request)
 
 
 def spans(world, run=0):
@@ -64,35 +64,35 @@ def spans(world, run=0):
 # ── By rule ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_threshold_says_what_it_is_then_does_it_and_is_taken_back(proposed, sign_in):
-    client = sign_in(proposed.rev)
-    decide(proposed, Act.ACCEPT, spans(proposed)[0], proposed.mia)
-    answer = plan(client, proposed)
+def test_a_threshold_is_previewed_started_and_undone(suggested, sign_in):
+    client = sign_in(suggested.rev)
+    decide(suggested, Act.ACCEPT, spans(suggested)[0], suggested.mia)
+    answer = plan(client, suggested)
     assert answer.status_code == 303
     page = client.get(answer.url)
     html = check_page(page)
-    assert "Accept 2 proposals" in html
-    assert "too few to tell" in html, "one decision says nothing"
+    assert "Accept 2 suggestions" in html
+    assert "too few decisions" in html, "one decision is too few"
     assert (page.context["count"], page.context["rate"].right, page.context["rate"].decided) == (2, 1, 1)
     assert Decision.objects.count() == 1, "nothing is decided yet"
     bulk = BulkAct.objects.get()
     for _ in range(2):
         assert client.post(url("bulk_start", bulk.pk)).url == url("review_bulk", bulk.pk)
-    assert Decision.objects.filter(cause=bulk, reviewer=proposed.rev).count() == 2
-    assert "Take all of it back" in check_page(client.get(url("review_bulk", bulk.pk)))
+    assert Decision.objects.filter(cause=bulk, reviewer=suggested.rev).count() == 2
+    assert "Undo bulk act" in check_page(client.get(url("review_bulk", bulk.pk)))
     for _ in range(2):
         client.post(url("bulk_undo", bulk.pk))
     assert Decision.objects.count() == 1
-    assert "Taken back" in check_page(client.get(url("review_bulk", bulk.pk)))
-    assert "Bulk acts so far" in check_page(client.get(url("review_bulk_new")))
+    assert "Undone" in check_page(client.get(url("review_bulk", bulk.pk)))
+    assert "Bulk acts" in check_page(client.get(url("review_bulk_new")))
 
 
-def test_what_runs_agree_on(proposed, sign_in):
-    client = sign_in(proposed.rev)
-    both = [run.pk for run in proposed.runs]
-    page = client.get(plan(client, proposed, kind="agreed", runs=both).url)
+def test_agreement_of_runs(suggested, sign_in):
+    client = sign_in(suggested.rev)
+    both = [run.pk for run in suggested.runs]
+    page = client.get(plan(client, suggested, kind="agreed", runs=both).url)
     assert page.context["count"] == 6
-    assert "What at least 2 runs propose alike" in check_page(page)
+    assert "Suggestions on which at least 2 runs agree" in check_page(page)
     client.post(url("bulk_start", BulkAct.objects.get().pk))
     gold = Span.objects.filter(annotation_set__author__kind="gold")
     assert set(gold.values_list("start", "label__name")) == {(0, "PATIENT")}
@@ -103,39 +103,39 @@ def test_what_runs_agree_on(proposed, sign_in):
     ("data", "words"),
     [
         ({"runs": []}, "required"),
-        ({"least": ""}, "how sure"),
+        ({"least": ""}, "minimum confidence"),
         ({"least": "x"}, "number"),
         ({"least": "101"}, "less than or equal"),
         ({"kind": "agreed"}, "at least as many runs"),
         ({"kind": "dance"}, "valid choice"),
         ({"act": "dance"}, "valid choice"),
         ({"label": "999999"}, "valid choice"),
-        ({"least": "99"}, "nothing that is open"),
+        ({"least": "99"}, "No open suggestion matches"),
     ],
 )
-def test_plans_that_can_not_be(proposed, sign_in, data, words):
-    answer = plan(sign_in(proposed.rev), proposed, **data)
+def test_impossible_plans_are_refused(suggested, sign_in, data, words):
+    answer = plan(sign_in(suggested.rev), suggested, **data)
     assert answer.status_code == 422
     assert words.casefold() in check_page(answer).casefold()
     assert not BulkAct.objects.exists()
 
 
-def test_only_who_planned_an_act_begins_it(proposed, sign_in):
-    plan(sign_in(proposed.rev), proposed)
+def test_only_the_planner_starts_an_act(suggested, sign_in):
+    plan(sign_in(suggested.rev), suggested)
     bulk = BulkAct.objects.get()
-    other = sign_in(proposed.mia)
-    assert "only rev can begin it" in check_page(other.get(url("review_bulk", bulk.pk)))
+    other = sign_in(suggested.mia)
+    assert "Only rev can start it" in check_page(other.get(url("review_bulk", bulk.pk)))
     other.post(url("bulk_start", bulk.pk))
     assert not Decision.objects.exists()
 
 
-def test_a_large_act_is_a_job_and_so_is_its_undo(proposed, sign_in, monkeypatch):
+def test_a_large_act_is_a_job_and_so_is_its_undo(suggested, sign_in, monkeypatch):
     for module in ("annotations.review.services.starting", "annotations.review.views.bulk"):
         monkeypatch.setattr(f"{module}.AT_ONCE", 1)
-    client = sign_in(proposed.rev)
-    plan(client, proposed)
+    client = sign_in(suggested.rev)
+    plan(client, suggested)
     bulk = BulkAct.objects.get()
-    assert "decided by a job" in check_page(client.get(url("review_bulk", bulk.pk)))
+    assert "A job decides this many" in check_page(client.get(url("review_bulk", bulk.pk)))
     assert client.get(url("bulk_job", bulk.pk)).status_code == 404
     for _ in range(2):
         answer = client.post(url("bulk_start", bulk.pk))
@@ -144,42 +144,42 @@ def test_a_large_act_is_a_job_and_so_is_its_undo(proposed, sign_in, monkeypatch)
     assert client.get(url("bulk_job", bulk.pk)).url == url("job", job.pk)
     client.post(url("bulk_undo", bulk.pk))
     bulk.refresh_from_db()
-    assert bulk.state == "working", "its job is still to come"
+    assert bulk.state == "working", "the job has not run yet"
     run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.done, job.result["decided"]) == ("done", 3, 3)
-    assert "To the bulk act" in check_page(client.get(url("job", job.pk)))
+    assert "Show bulk act" in check_page(client.get(url("job", job.pk)))
     client.post(url("bulk_undo", bulk.pk))
     undo = Job.objects.exclude(pk=job.pk).get()
     run_job(undo.pk)
     undo.refresh_from_db()
     assert (undo.state, undo.result["taken_back"]) == ("done", 3)
-    assert "Taken back" in check_page(client.get(url("job", undo.pk)))
+    assert "Undone" in check_page(client.get(url("job", undo.pk)))
     assert not Decision.objects.exists()
 
 
 # ── By string ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_strings_are_listed_by_what_is_open_and_by_uncertainty(proposed, sign_in):
-    client = sign_in(proposed.rev)
+def test_strings_are_listed_by_open_suggestions_and_by_uncertainty(suggested, sign_in):
+    client = sign_in(suggested.rev)
     page = client.get(url("review_strings"))
     check_page(page)
     assert [(row.text, row.open, row.count) for row, _ in page.context["rows"]] == [
         ("Mario Rossi", 6, 6),
         (TEXT[44:50], 3, 3),
     ]
-    one = client.get(f"{url('review_strings')}?run={proposed.runs[0].pk}&label={proposed.labels['HOSPITAL']}")
+    one = client.get(f"{url('review_strings')}?run={suggested.runs[0].pk}&label={suggested.labels['HOSPITAL']}")
     assert [(row.text, row.open) for row, _ in one.context["rows"]] == [(TEXT[44:50], 3)]
     for nonsense in ("?run=x&run=-1&label=y&order=z&page=0", "?page=" + "9" * 30, f"?run={10**18}"):
         assert client.get(url("review_strings") + nonsense).status_code == 200
-    empty = client.get(url("review_strings") + f"?label={proposed.labels['AGE']}")
-    assert "Nothing here is open" in check_page(empty)
+    empty = client.get(url("review_strings") + f"?label={suggested.labels['AGE']}")
+    assert "No open suggestions" in check_page(empty)
 
 
 @pytest.mark.parametrize("order", ["open", "uncertainty"])
 def test_the_first_strings_over_several_runs_are_the_first_of_all(world, order):
-    """However their counts are spread: against adding up everything. Page by page nothing is lost or doubled."""
+    """For random counts, compared with the sums over all rows; no string is lost or repeated between pages."""
     chance = random.Random(4)
     runs = [make.make_author(world.project, kind="run", name=f"run-{n}") for n in range(3)]
     label = make.label_of(world.project, "CITY").pk
@@ -187,7 +187,7 @@ def test_the_first_strings_over_several_runs_are_the_first_of_all(world, order):
     for run in runs:
         for key in chance.sample(range(400), 250):
             count, doubt = int(300 * chance.random() ** 4), round(chance.random(), 2)
-            ProposedString.objects.create(
+            SuggestedString.objects.create(
                 author=run, string_key=key, label_id=label, count=count, open=count, uncertainty=doubt, sample=key
             )
             if count:
@@ -200,19 +200,19 @@ def test_the_first_strings_over_several_runs_are_the_first_of_all(world, order):
         page = strings([run.pk for run in runs], order=order, number=number)
         listed, more = listed + page.rows, page.more
     assert len({row.pk for row in listed}) == len(listed) == len(sums)
-    keys = dict(ProposedString.objects.values_list("pk", "string_key"))
+    keys = dict(SuggestedString.objects.values_list("pk", "string_key"))
     assert [sums[keys[row.pk]][order == "uncertainty"] for row in listed] == best
 
 
-def test_a_string_is_decided_wherever_it_stands_but_for_the_exceptions(proposed, sign_in):
-    client = sign_in(proposed.rev)
-    where = url("review_string", proposed.string.pk)
+def test_all_occurrences_of_a_string_are_decided_except_the_exceptions(suggested, sign_in):
+    client = sign_in(suggested.rev)
+    where = url("review_string", suggested.string.pk)
     page = client.get(where)
     html = check_page(page)
-    assert "3 places are open" in html
+    assert "3 open suggestions" in html
     assert TEXT[44:50] not in where
     shown = [row.alias for row in page.context["rows"]]
-    data = {"act": "accept", "to": proposed.labels["CITY"], "shown": shown, "tick": shown[1:]}
+    data = {"act": "accept", "to": suggested.labels["CITY"], "shown": shown, "tick": shown[1:]}
     answer = client.post(where, data)
     assert answer.status_code == 303
     page = client.get(answer.url)
@@ -221,38 +221,38 @@ def test_a_string_is_decided_wherever_it_stands_but_for_the_exceptions(proposed,
     client.post(url("bulk_start", BulkAct.objects.get().pk))
     gold = Span.objects.filter(annotation_set__author__kind="gold")
     assert set(gold.values_list("annotation_set__document", "label__name")) == {
-        (note.pk, "CITY") for note in proposed.notes[1:]
+        (note.pk, "CITY") for note in suggested.notes[1:]
     }
     html = check_page(client.get(where))
-    assert "1 place is open" in html
+    assert "1 open suggestion" in html
     assert "accepted by rev" in html
-    proposed.string.refresh_from_db()
-    assert (proposed.string.count, proposed.string.open) == (3, 1)
+    suggested.string.refresh_from_db()
+    assert (suggested.string.count, suggested.string.open) == (3, 1)
 
 
 @pytest.mark.parametrize("data", [{}, {"act": "dance"}, {"act": "accept", "to": 10**9}])
-def test_what_can_not_be_done_with_a_string_is_said(proposed, sign_in, data):
-    client = sign_in(proposed.rev)
-    answer = client.post(url("review_string", proposed.string.pk), data, follow=True)
+def test_impossible_acts_on_a_string_are_refused(suggested, sign_in, data):
+    client = sign_in(suggested.rev)
+    answer = client.post(url("review_string", suggested.string.pk), data, follow=True)
     assert answer.status_code == 200
     assert list(answer.context["messages"])
     assert not BulkAct.objects.exists()
 
 
-def test_strings_follow_what_becomes_of_their_proposals(proposed):
-    """Erased notes and merged labels, too."""
-    erase_patient(project=proposed.project, patient_id="p0", actor=None)
-    proposed.string.refresh_from_db()
-    assert (proposed.string.count, proposed.string.open) == (2, 2)
-    assert Span.objects.filter(pk=proposed.string.sample).exists()
+def test_string_counts_follow_their_suggestions(suggested):
+    """Erased notes and merged labels change the counts."""
+    erase_patient(project=suggested.project, patient_id="p0", actor=None)
+    suggested.string.refresh_from_db()
+    assert (suggested.string.count, suggested.string.open) == (2, 2)
+    assert Span.objects.filter(pk=suggested.string.sample).exists()
     merge_labels(
-        source=make.label_of(proposed.project, "HOSPITAL"), target=make.label_of(proposed.project, "CITY"), actor=None
+        source=make.label_of(suggested.project, "HOSPITAL"), target=make.label_of(suggested.project, "CITY"), actor=None
     )
-    row = ProposedString.objects.get(author=proposed.runs[0], label_id=proposed.labels["CITY"])
-    assert (row.count, row.open, row.string_key) == (2, 2, proposed.string.string_key)
+    row = SuggestedString.objects.get(author=suggested.runs[0], label_id=suggested.labels["CITY"])
+    assert (row.count, row.open, row.string_key) == (2, 2, suggested.string.string_key)
     for patient in ("p1", "p2"):
-        erase_patient(project=proposed.project, patient_id=patient, actor=None)
-    assert not ProposedString.objects.exists()
+        erase_patient(project=suggested.project, patient_id=patient, actor=None)
+    assert not SuggestedString.objects.exists()
 
 
 def test_hostile_text_is_shown_as_text(world, sign_in):
@@ -260,7 +260,7 @@ def test_hostile_text_is_shown_as_text(world, sign_in):
     note = make.make_note(world.project, HOSTILE, "<b>note</b>")
     make.make_set(note, run, [(5, 30, "PATIENT")], submitted=True)
     client = sign_in(world.rev)
-    string = ProposedString.objects.get()
+    string = SuggestedString.objects.get()
     pages = [url("review_strings"), url("review_string", string.pk), url("review_bulk_new"), url("acceptance")]
     client.post(pages[1], {"act": "reject"})
     pages.append(url("review_bulk", BulkAct.objects.get().pk))
@@ -273,22 +273,22 @@ def test_hostile_text_is_shown_as_text(world, sign_in):
 
 
 @pytest.fixture
-def decided(proposed: SimpleNamespace) -> SimpleNamespace:
-    """The first note: the patient accepted, then rejected by another; the place corrected. The rest in bulk."""
-    patient, place, *_ = spans(proposed)
-    decide(proposed, Act.ACCEPT, patient, proposed.rev)
-    decide(proposed, Act.REJECT, patient, proposed.mia)
-    decide(proposed, Act.CORRECT, place, proposed.rev, place=(44, 50, proposed.labels["CITY"]), quote=TEXT[44:50])
-    proposed.bulk = bulk_review.plan_bulk(
-        project=proposed.project, user=proposed.rev, act=BulkAct.Act.ACCEPT,
-        rule=bulk_review.Rule("threshold", [proposed.runs[0].pk], least=0.9),
+def decided(suggested: SimpleNamespace) -> SimpleNamespace:
+    """First note: patient accepted, then rejected by another person; city corrected. The other notes: in bulk."""
+    patient, place, *_ = spans(suggested)
+    decide(suggested, Act.ACCEPT, patient, suggested.rev)
+    decide(suggested, Act.REJECT, patient, suggested.mia)
+    decide(suggested, Act.CORRECT, place, suggested.rev, bounds=(44, 50, suggested.labels["CITY"]), quote=TEXT[44:50])
+    suggested.bulk = bulk_review.plan_bulk(
+        project=suggested.project, user=suggested.rev, act=BulkAct.Act.ACCEPT,
+        rule=bulk_review.Rule("threshold", [suggested.runs[0].pk], least=0.9),
     )  # fmt: skip
-    bulk_review.begin_bulk(bulk=proposed.bulk, user=proposed.rev)
-    bulk_review.at_once(proposed.bulk, bulk_review.run_bulk)
-    return proposed
+    bulk_review.begin_bulk(bulk=suggested.bulk, user=suggested.rev)
+    bulk_review.at_once(suggested.bulk, bulk_review.run_bulk)
+    return suggested
 
 
-def test_acceptance_counts_what_people_decided_one_by_one(decided, sign_in):
+def test_acceptance_counts_single_decisions(decided, sign_in):
     page = sign_in(decided.rev).get(url("acceptance"))
     html = check_page(page)
     figures = {
@@ -299,12 +299,12 @@ def test_acceptance_counts_what_people_decided_one_by_one(decided, sign_in):
     assert figures["By source"] == [("rules-1: title", 0, 0, 1, 2), ("rules-1: place", 0, 1, 0, 0)]
     assert figures["By confidence"] == [("0 to 50 %", 0, 1, 0, 0), ("95 to 100 %", 0, 0, 1, 2)]
     assert page.context["overruled"] == [("mia", "rev", 1, 1)]
-    assert "Reviewers over each other" in html
+    assert "Changed decisions of other reviewers" in html
     only = sign_in(decided.rev).get(f"{url('acceptance')}?run={decided.runs[1].pk}")
-    assert "Nothing is decided yet" in check_page(only)
+    assert "No decisions yet" in check_page(only)
 
 
-def test_the_log_says_who_decided_what_in_both_formats(decided, sign_in):
+def test_the_log_lists_the_decisions_in_both_formats(decided, sign_in):
     client = sign_in(decided.rev)
     answer = client.get(url("decisions_export", "jsonl"))
     rows = [json.loads(line) for line in b"".join(answer).decode().splitlines()]
@@ -316,7 +316,7 @@ def test_the_log_says_who_decided_what_in_both_formats(decided, sign_in):
         ("rev", "accept", "open", "accepted", None),
     ]
     assert {row["bulk"] for row in rows[3:]} == {str(decided.bulk.pk)}
-    assert (rows[2]["proposed_label"], rows[2]["label"], rows[2]["gold_made"]) == (
+    assert (rows[2]["suggested_label"], rows[2]["label"], rows[2]["gold_made"]) == (
         "HOSPITAL",
         "CITY",
         [[44, 50, "CITY"]],
@@ -341,11 +341,12 @@ def test_the_log_can_be_written_by_a_command(decided, tmp_path):
     assert len([json.loads(line) for line in out.getvalue().splitlines()]) == 5
     with pytest.raises(CommandError, match="no project"):
         call_command("export_decisions", "nowhere")
-    with pytest.raises(CommandError, match="can't be written"):
+    with pytest.raises(CommandError, match="Cannot write"):
         call_command("export_decisions", "covid", "--output", str(tmp_path / "no" / "log.csv"))
 
 
-def test_a_name_that_a_spreadsheet_would_run_is_defused(decided, sign_in):
-    type(decided.notes[0]).objects.filter(pk=decided.notes[0].pk).update(name="=1+1")
+def test_a_name_that_is_a_spreadsheet_formula_is_defused(decided, sign_in):
+    type(decided.notes[0]).objects.filter(pk=decided.notes[0].pk).update(name="=1+1;-2")
     text = b"".join(sign_in(decided.rev).get(url("decisions_export", "csv"))).decode()
-    assert "'=1+1" in text
+    assert ",\"'=1+1;'-2\"," in text
+    assert all(line.startswith('"') and line.endswith('"') for line in text.splitlines()), "every cell is quoted"

@@ -1,4 +1,4 @@
-"""Decisions and the end of a note as JSON: what is answered, what is refused and how."""
+"""Decisions and finishing a review through JSON: answers and errors."""
 
 import json
 import uuid
@@ -13,46 +13,46 @@ from tests.worlds.pages import TEXT
 from tests.worlds.reviewing import (
     body,
     decide,
-    proposed,
     send,
+    suggested,
     url,
 )
 
-__all__ = ["decide", "proposed"]
+__all__ = ["decide", "suggested"]
 
 
-def test_a_decision_answers_with_the_review_as_it_stands(proposed, decide):
+def test_a_decision_returns_the_new_state_of_the_review(suggested, decide):
     state = decide("accept").json
-    assert [p["state"] for p in state["proposals"]] == ["accepted", "open"]
-    assert state["proposals"][0]["by"] == "rev"
-    assert state["proposals"][0]["place"] == [0, 11, proposed.labels["PATIENT"]]
+    assert [p["state"] for p in state["suggestions"]] == ["accepted", "open"]
+    assert state["suggestions"][0]["by"] == "rev"
+    assert state["suggestions"][0]["bounds"] == [0, 11, suggested.labels["PATIENT"]]
     assert state["open"] == 1
     assert [(g["start"], g["end"], g["from"], g["by"]) for g in state["gold"]] == [(0, 11, "run:rules-1", "rev")]
-    place = {"start": 44, "end": 50, "label": proposed.labels["CITY"], "quote": TEXT[44:50]}
-    state = decide("correct", proposal=proposed.place.pk, **place).json
-    assert state["proposals"][1]["place"] == [44, 50, proposed.labels["CITY"]]
-    state = decide("add", start=13, end=20, label=proposed.labels["AGE"], quote="54 anni").json
+    city = {"start": 44, "end": 50, "label": suggested.labels["CITY"], "quote": TEXT[44:50]}
+    state = decide("correct", suggestion=suggested.place.pk, **city).json
+    assert state["suggestions"][1]["bounds"] == [44, 50, suggested.labels["CITY"]]
+    state = decide("add", start=13, end=20, label=suggested.labels["AGE"], quote="54 anni").json
     assert state["gold"][1]["from"] == "reviewer:rev"
-    state = decide("remove", start=13, end=20, label=proposed.labels["AGE"]).json
+    state = decide("remove", start=13, end=20, label=suggested.labels["AGE"]).json
     assert len(state["gold"]) == 2
     assert [
-        p["state"] for p in decide("reject", seen=["accepted", 0, 11, proposed.labels["PATIENT"]]).json["proposals"]
+        p["state"] for p in decide("reject", seen=["accepted", 0, 11, suggested.labels["PATIENT"]]).json["suggestions"]
     ] == [
         "rejected",
         "accepted",
     ]
-    assert decide("undo").json["proposals"][0]["state"] == "accepted"
-    assert decide("redo").json["proposals"][0]["state"] == "rejected"
+    assert decide("undo").json["suggestions"][0]["state"] == "accepted"
+    assert decide("redo").json["suggestions"][0]["state"] == "rejected"
 
 
-def test_what_changes_nothing_is_no_decision(proposed, decide):
+def test_an_act_that_changes_nothing_is_not_recorded(suggested, decide):
     decide("accept")
-    version = decide("accept", seen=["accepted", 0, 11, proposed.labels["PATIENT"]]).json["version"]
+    version = decide("accept", seen=["accepted", 0, 11, suggested.labels["PATIENT"]]).json["version"]
     assert version == 1
     assert Event.objects.filter(verb=Verb.REVIEW_DECIDED).count() == 1
 
 
-def test_a_replay_is_harmless(proposed, decide):
+def test_a_replay_is_harmless(suggested, decide):
     change = str(uuid.uuid4())
     first, second = (decide("accept", change_id=change) for _ in range(2))
     assert first.status == second.status == 200
@@ -64,12 +64,12 @@ def test_a_replay_is_harmless(proposed, decide):
 @pytest.mark.parametrize(
     "text", ["\ufeffCaf\u00e9 \U0001f9ec\r\nRossi \u0645\u062d\u0645\u062f", "e\u0301 \U0001f468\u200d\U0001f469 x"]
 )
-def test_offsets_are_code_points(proposed, sign_in, offset, text):
-    note = make.make_note(proposed.project, " " * offset + text)
-    make.make_set(note, proposed.run, [], submitted=True)
+def test_offsets_are_code_points(suggested, sign_in, offset, text):
+    note = make.make_note(suggested.project, " " * offset + text)
+    make.make_set(note, suggested.run, [], submitted=True)
     start, end = offset, offset + len(text)
-    data = body(proposed, "add", start=start, end=end, label=proposed.labels["CITY"], quote=note.text[start:end])
-    state = send(sign_in(proposed.rev), url(proposed, "review_decide", note=note.pk), data).json
+    data = body(suggested, "add", start=start, end=end, label=suggested.labels["CITY"], quote=note.text[start:end])
+    state = send(sign_in(suggested.rev), url(suggested, "review_decide", note=note.pk), data).json
     trimmed = note.text[state["gold"][0]["start"] : state["gold"][0]["end"]]
     assert trimmed == text.strip("\ufeff")
 
@@ -80,14 +80,14 @@ MALFORMED = [
     ({"act": ["accept"]}, "act"),
     ({"change_id": "1"}, "change_id"),
     ({"change_id": None}, "change_id"),
-    ({"proposal": None}, "proposal"),
-    ({"proposal": "1"}, "proposal"),
-    ({"proposal": True}, "proposal"),
-    ({"proposal": -1}, "proposal"),
-    ({"proposal": 1.5}, "proposal"),
+    ({"suggestion": None}, "suggestion"),
+    ({"suggestion": "1"}, "suggestion"),
+    ({"suggestion": True}, "suggestion"),
+    ({"suggestion": -1}, "suggestion"),
+    ({"suggestion": 1.5}, "suggestion"),
     ({"seen": None}, "seen"),
     ({"seen": "open"}, "seen"),
-    ({"seen": ["shut"]}, "seen"),
+    ({"seen": ["closed"]}, "seen"),
     ({"seen": ["accepted"]}, "seen"),
     ({"seen": ["accepted", "a", 2, 3]}, "start"),
     ({"act": "add"}, "quote"),
@@ -99,20 +99,20 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("data", [b" ", b"{", b"\xff", b"[]", b"[" * 100_000, b'{"a": NaN}', b'{"a": 1, "a": 1}'])
-def test_bodies_that_are_no_json_object(proposed, sign_in, data):
-    answer = send(sign_in(proposed.rev), url(proposed, "review_decide"), data)
+def test_bodies_that_are_no_json_object(suggested, sign_in, data):
+    answer = send(sign_in(suggested.rev), url(suggested, "review_decide"), data)
     assert (answer.status, answer.json["error"]) == (400, "malformed")
     assert not Event.objects.filter(verb=Verb.REVIEW_DECIDED).exists()
 
 
 @pytest.mark.parametrize(("data", "field"), MALFORMED, ids=[f"{n} {f}" for n, (_, f) in enumerate(MALFORMED)])
-def test_malformed_bodies(proposed, sign_in, data, field):
-    sent = data if isinstance(data, bytes) else body(proposed) | data
-    answer = send(sign_in(proposed.rev), url(proposed, "review_decide"), sent)
+def test_malformed_bodies(suggested, sign_in, data, field):
+    sent = data if isinstance(data, bytes) else body(suggested) | data
+    answer = send(sign_in(suggested.rev), url(suggested, "review_decide"), sent)
     assert answer.status == 400
     assert answer.json["error"] == "malformed"
-    assert f"'{field}'" in answer.json["message"]
-    assert answer.json["open"] == 2, "the review as it is comes with it"
+    assert f"“{field}”" in answer.json["message"]
+    assert answer.json["open"] == 2, "the answer includes the current state"
     assert not Event.objects.filter(verb=Verb.REVIEW_DECIDED).exists()
 
 
@@ -123,8 +123,8 @@ def refusals(world: SimpleNamespace) -> list[tuple[dict[str, object], str]]:
     ).spans.get()
     foreign = make.label_of(world.other, "CITY").pk
     return [
-        ({"proposal": elsewhere.pk}, "proposal"),
-        ({"proposal": 10**9}, "proposal"),
+        ({"suggestion": elsewhere.pk}, "suggestion"),
+        ({"suggestion": 10**9}, "suggestion"),
         ({"act": "add", **at, "quote": "Luigi"}, "quote"),
         ({"act": "add", **at, "end": 10_000}, "outside"),
         ({"act": "add", **at, "start": 5, "end": 6, "quote": " "}, "white"),
@@ -136,10 +136,10 @@ def refusals(world: SimpleNamespace) -> list[tuple[dict[str, object], str]]:
     ]
 
 
-def test_every_refusal_says_why_and_shows_what_is(proposed, sign_in):
-    client = sign_in(proposed.rev)
-    for changes, code in refusals(proposed):
-        answer = send(client, url(proposed, "review_decide"), body(proposed) | changes)
+def test_every_refusal_gives_a_reason_and_the_current_state(suggested, sign_in):
+    client = sign_in(suggested.rev)
+    for changes, code in refusals(suggested):
+        answer = send(client, url(suggested, "review_decide"), body(suggested) | changes)
         assert (answer.status, answer.json["error"]) == (409, code), changes
         assert answer.json["message"][0].isupper()
         assert answer.json["message"].endswith(".")
@@ -149,69 +149,69 @@ def test_every_refusal_says_why_and_shows_what_is(proposed, sign_in):
     assert not Span.objects.filter(annotation_set__author__kind="gold").exists()
 
 
-def test_somebody_else_is_signed_in_now(proposed, sign_in):
-    for name in ("review_decide", "review_close"):
-        for person in (proposed.mia.pk, None, "x"):
-            answer = send(sign_in(proposed.rev), url(proposed, name), body(proposed) | {"person": person})
+def test_another_person_is_signed_in_now(suggested, sign_in):
+    for name in ("review_decide", "review_finish"):
+        for person in (suggested.mia.pk, None, "x"):
+            answer = send(sign_in(suggested.rev), url(suggested, name), body(suggested) | {"person": person})
             assert (answer.status, answer.json["error"]) == (409, "person")
     assert not Decision.objects.exists()
 
 
-def test_a_decision_of_another_is_not_overwritten_unseen(proposed, sign_in, decide):
+def test_an_unseen_decision_of_another_person_is_not_overwritten(suggested, sign_in, decide):
     decide("reject")
-    theirs = sign_in(proposed.mia)
-    answer = send(theirs, url(proposed, "review_decide"), body(proposed, user=proposed.mia))
+    mia = sign_in(suggested.mia)
+    answer = send(mia, url(suggested, "review_decide"), body(suggested, user=suggested.mia))
     assert (answer.status, answer.json["error"]) == (409, "moved")
-    assert "rev rejected this proposal meanwhile" in answer.json["message"].lower()
-    assert answer.json["proposals"][0]["state"] == "rejected"
-    assert Decision.objects.get().reviewer == proposed.rev
-    # Having seen it, one may decide otherwise.
-    answer = send(theirs, url(proposed, "review_decide"), body(proposed, user=proposed.mia, seen=["rejected"]))
+    assert "rev rejected this suggestion meanwhile" in answer.json["message"].lower()
+    assert answer.json["suggestions"][0]["state"] == "rejected"
+    assert Decision.objects.get().reviewer == suggested.rev
+    # Having seen the decision, she may decide differently.
+    answer = send(mia, url(suggested, "review_decide"), body(suggested, user=suggested.mia, seen=["rejected"]))
     assert answer.status == 200
-    assert Decision.objects.get().reviewer == proposed.mia
+    assert Decision.objects.get().reviewer == suggested.mia
 
 
-def test_two_who_decide_alike_agree(proposed, sign_in, decide):
+def test_two_equal_decisions_are_no_conflict(suggested, sign_in, decide):
     decide("accept")
-    answer = send(sign_in(proposed.mia), url(proposed, "review_decide"), body(proposed, user=proposed.mia))
+    answer = send(sign_in(suggested.mia), url(suggested, "review_decide"), body(suggested, user=suggested.mia))
     assert answer.status == 200
     assert answer.json["version"] == 1
-    assert Decision.objects.get().reviewer == proposed.rev
+    assert Decision.objects.get().reviewer == suggested.rev
 
 
-def test_one_s_own_later_decision_wins(proposed, decide):
-    """From another tab of the same person, or from a change that waited: the page saw the note as open."""
+def test_a_person_s_later_decision_wins(suggested, decide):
+    """Also if the page still showed the suggestion as open, as in another tab or with a delayed change."""
     decide("accept")
-    assert decide("reject").json["proposals"][0]["state"] == "rejected"
+    assert decide("reject").json["suggestions"][0]["state"] == "rejected"
 
 
-def test_gold_that_was_replaced_leaves_the_proposal_open_again(proposed, decide):
+def test_gold_that_was_replaced_leaves_the_suggestion_open_again(suggested, decide):
     decide("accept")
     Span.objects.filter(annotation_set__author__kind="gold").delete()
-    answer = decide("reject", proposal=proposed.place.pk)
-    assert [p["state"] for p in answer.json["proposals"]] == ["open", "rejected"]
-    assert decide("accept").json["proposals"][0]["state"] == "accepted"
+    answer = decide("reject", suggestion=suggested.place.pk)
+    assert [p["state"] for p in answer.json["suggestions"]] == ["open", "rejected"]
+    assert decide("accept").json["suggestions"][0]["state"] == "accepted"
     assert Span.objects.filter(annotation_set__author__kind="gold").count() == 1
 
 
-def test_closing_and_reopening(proposed, sign_in, decide):
-    client = sign_in(proposed.rev)
-    close, person = url(proposed, "review_close"), {"person": proposed.rev.pk}
-    refused = send(client, close, person)
+def test_finishing_and_reopening(suggested, sign_in, decide):
+    client = sign_in(suggested.rev)
+    finish, person = url(suggested, "review_finish"), {"person": suggested.rev.pk}
+    refused = send(client, finish, person)
     assert (refused.status, refused.json["error"]) == (409, "open")
-    assert "2 proposals are still open" in refused.json["message"]
+    assert "2 suggestions are still open" in refused.json["message"]
     decide("accept")
-    assert "1 proposal is still open" in send(client, close, person).json["message"]
-    decide("reject", proposal=proposed.place.pk)
-    answer = send(client, close, person)
-    assert answer.json == {"next": f"{url(proposed, 'review_next')}?after={proposed.note.pk}"}
-    assert send(client, close, person).status == 200
+    assert "1 suggestion is still open" in send(client, finish, person).json["message"]
+    decide("reject", suggestion=suggested.place.pk)
+    answer = send(client, finish, person)
+    assert answer.json == {"next": f"{url(suggested, 'review_next')}?after={suggested.note.pk}"}
+    assert send(client, finish, person).status == 200
     assert AnnotationSet.objects.get(author__kind="gold").state == "submitted"
-    late = decide("accept", proposal=proposed.place.pk)
+    late = decide("accept", suggestion=suggested.place.pk)
     assert (late.status, late.json["error"], late.json["closed"]) == (409, "closed", True)
-    assert "Reviewed" in check_page(client.get(url(proposed, "review")))
-    assert client.post(url(proposed, "review_reopen")).url == url(proposed, "review")
-    assert decide("accept", proposal=proposed.place.pk, seen=["rejected"]).status == 200
+    assert "Reviewed" in check_page(client.get(url(suggested, "review")))
+    assert client.post(url(suggested, "review_reopen")).url == url(suggested, "review")
+    assert decide("accept", suggestion=suggested.place.pk, seen=["rejected"]).status == 200
     verbs = Event.objects.filter(verb__startswith="review.").values_list("verb", flat=True)
     assert [str(verb) for verb in verbs if verb not in (Verb.REVIEW_DECIDED,)] == [
         str(Verb.REVIEW_CLOSED),
@@ -219,26 +219,26 @@ def test_closing_and_reopening(proposed, sign_in, decide):
     ]
 
 
-def test_closing_without_the_script(proposed, sign_in, decide):
-    client = sign_in(proposed.rev)
-    page = client.post(url(proposed, "review_close"), follow=True)
-    assert "2 proposals are still open" in check_page(page)
+def test_finishing_without_the_script(suggested, sign_in, decide):
+    client = sign_in(suggested.rev)
+    page = client.post(url(suggested, "review_finish"), follow=True)
+    assert "2 suggestions are still open" in check_page(page)
     decide("accept")
-    decide("reject", proposal=proposed.place.pk)
-    assert client.post(url(proposed, "review_close")).url.startswith(url(proposed, "review_next"))
-    assert Review.objects.get().closed_by == proposed.rev
+    decide("reject", suggestion=suggested.place.pk)
+    assert client.post(url(suggested, "review_finish")).url.startswith(url(suggested, "review_next"))
+    assert Review.objects.get().closed_by == suggested.rev
 
 
-def test_the_state_brings_a_token_and_no_text(proposed, sign_in):
-    answer = sign_in(proposed.rev).get(url(proposed, "review_state")).json()
-    known = {"csrf", "person", "version", "closed", "stage", "between", "open", "proposals", "gold", "settled"}
+def test_the_state_holds_a_token_and_no_text(suggested, sign_in):
+    answer = sign_in(suggested.rev).get(url(suggested, "review_state")).json()
+    known = {"csrf", "person", "version", "closed", "stage", "between", "open", "suggestions", "gold", "settled"}
     assert known == set(answer)
     assert "Mario" not in json.dumps(answer)
 
 
-def test_no_event_holds_text(proposed, decide):
+def test_no_event_holds_text(suggested, decide):
     decide("accept")
-    decide("add", start=13, end=20, label=proposed.labels["AGE"], quote="54 anni")
+    decide("add", start=13, end=20, label=suggested.labels["AGE"], quote="54 anni")
     decide("undo")
     for event in Event.objects.all():
         assert "54 anni" not in json.dumps(event.data)

@@ -1,4 +1,4 @@
-"""The order "most to learn": what tells most first, and one note in five drawn by chance from all of the run's."""
+"""The order "most to learn": most information first, and one note in five drawn at random from the whole run."""
 
 import itertools
 import random
@@ -9,15 +9,16 @@ from django.urls import reverse
 
 from annotations.domain.information import bits, expected_bits
 from annotations.domain.precision import by_notes
-from annotations.models import ProposedNote, Review, Role, Span
+from annotations.models import Document, Review, Role, Span, SuggestedNote
 from annotations.review.selectors.drawn import drawn_of
-from annotations.review.services import closing as review_closing
 from annotations.review.services import deciding as review
+from annotations.review.services import finishing as review_finishing
 from annotations.review.services.deciding import Request
 from annotations.review.services.log import Act
 from annotations.review.services.offering import ONE_IN, next_offered
-from tests.factories import make_author, make_member, make_note, make_project, make_set
+from tests.factories import list_for_review, make_author, make_member, make_note, make_project, make_set
 from tests.worlds.checks import check_page
+from tests.worlds.reviewing import send
 
 pytestmark = pytest.mark.django_db
 CHANCE, INFORMATION = Review.Drawn.CHANCE, Review.Drawn.INFORMATION
@@ -30,28 +31,31 @@ class World:
         self.run = make_author(self.project, kind="run", name="crf-1")
         self.notes = [make_note(self.project, f"Visto {name(n)}, con Rossi.") for n in range(notes)]
         for n, note in enumerate(self.notes):
-            reading = make_set(note, self.run, [(6, 11, "PATIENT"), (17, 22, "DOCTOR")], submitted=True)
-            # The later a note, the surer.
-            reading.spans.filter(start=6).update(confidence=0.5 + n / 2 / notes)
-            reading.spans.filter(start=17).update(confidence=1.0)
+            annotation_set = make_set(note, self.run, [(6, 11, "PATIENT"), (17, 22, "DOCTOR")], submitted=True)
+            # Confidence increases from note to note.
+            annotation_set.spans.filter(start=6).update(confidence=0.5 + n / 2 / notes)
+            annotation_set.spans.filter(start=17).update(confidence=1.0)
+        list_for_review(self.run)
 
     def next(self, after=0):
         return next_offered(author=self.run, project=self.project, after=after)
 
-    def close(self, pk, wrong=0):
+    def finish(self, pk, wrong=0, most_to_learn=True):
         note = next(note for note in self.notes if note.pk == pk)
         spans = list(Span.objects.filter(annotation_set__document=note, annotation_set__author=self.run))
         for span in spans[:wrong]:
-            request = Request(change_id=uuid.uuid4(), act=Act.REJECT, proposal=span.pk)
+            request = Request(change_id=uuid.uuid4(), act=Act.REJECT, suggestion=span.pk)
             review.decide(document=note, author=self.run, user=self.rita, request=request)
         rest = {span.pk for span in spans[wrong:]}
-        review_closing.close_review(document=note, author=self.run, user=self.rita, rest=rest)
+        review_finishing.finish_review(
+            document=note, author=self.run, user=self.rita, rest=rest, most_to_learn=most_to_learn
+        )
 
     def drawn(self, how):
         return list(Review.objects.filter(drawn=how).order_by("pk").values_list("document_id", flat=True))
 
     def by_chance(self):
-        return list(ProposedNote.objects.order_by("place").values_list("document_id", flat=True))
+        return list(SuggestedNote.objects.order_by("random_order").values_list("document_id", flat=True))
 
 
 def name(n):
@@ -63,65 +67,65 @@ def world():
     return World()
 
 
-def test_one_in_five_is_the_beginning_of_one_order_by_chance(world):
+def test_one_in_five_is_drawn_from_the_start_of_the_random_order(world):
     for _ in range(10):
         pk = world.next()
-        assert world.next() == pk or world.drawn(INFORMATION)[-1:] == [pk]
-        world.close(pk)
+        assert world.next() == pk
+        world.finish(pk)
     order = world.by_chance()
     drawn = world.drawn(CHANCE)
-    assert sorted(drawn) == sorted(order[: len(drawn)]), "a beginning of the order, nothing passed over"
+    assert sorted(drawn) == sorted(order[: len(drawn)]), "the start of the order, without gaps"
     assert len(drawn) >= 10 / ONE_IN
     chosen = [pk for pk in (note.pk for note in world.notes) if pk not in drawn]
     assert world.drawn(INFORMATION) == chosen[: len(world.drawn(INFORMATION))], "the least certain first"
 
 
-def test_a_drawn_note_waits_until_it_is_read_whatever_else_is_looked_at(world):
+def test_a_drawn_note_stays_due_until_it_is_reviewed(world):
     drawn = world.next()
-    assert world.drawn(CHANCE) == [drawn] == world.by_chance()[:1]
+    assert [drawn] == world.by_chance()[:1] and not Review.objects.exists(), "looking writes nothing"
     other = world.next(after=drawn)
     assert other != drawn
-    world.close(other)
+    world.finish(other)
     assert world.next(after=other) == drawn
     assert world.next() == drawn
+    world.finish(drawn)
+    assert (world.drawn(CHANCE), world.drawn(INFORMATION)) == ([drawn], [other])
 
 
-def test_what_was_reviewed_before_its_turn_counts_as_drawn(world):
-    world.close(world.next())
+def test_a_note_reviewed_before_its_turn_counts_as_drawn(world):
+    world.finish(world.next())
     first, second = world.by_chance()[1:3]
     for pk in (first, second):
-        Review.objects.filter(document=pk).delete()
-        world.close(pk)
+        world.finish(pk, most_to_learn=False)
     others = [note.pk for note in world.notes if note.pk not in world.by_chance()[:3]][:9]
     for pk in others:
-        Review.objects.create(document_id=pk, author=world.run, drawn=INFORMATION)
-        world.close(pk)
-    world.next()
+        world.finish(pk)
     assert {first, second} <= set(world.drawn(CHANCE))
 
 
-def test_a_string_that_was_decided_on_tells_less(world):
-    world.close(world.next())  # the drawn one
+def test_a_decided_string_has_less_information(world):
+    world.finish(world.next())  # the drawn one
     best = next(note for note in world.notes if note.pk not in world.drawn(CHANCE))
     twin = make_note(world.project, best.text)
     make_set(twin, world.run, [(6, 11, "PATIENT")], submitted=True).spans.update(confidence=0.5)
+    list_for_review(world.run)
     world.notes.append(twin)
     first = world.next()
     assert first in (best.pk, twin.pk)
-    world.close(first)
-    assert world.next() not in (best.pk, twin.pk), "their only doubtful string was decided on"
+    world.finish(first)
+    assert world.next() not in (best.pk, twin.pk), "their only uncertain string is decided"
 
 
 def test_every_note_is_offered_until_none_is_left(world):
     seen = []
     for _ in world.notes:
         seen.append(world.next())
-        world.close(seen[-1])
+        world.finish(seen[-1])
     assert sorted(seen) == sorted(note.pk for note in world.notes)
     assert world.next() is None
 
 
-def test_the_page_keeps_the_order_and_acceptance_shows_the_drawn_apart(world, client):
+def test_the_page_keeps_the_order_and_acceptance_shows_the_sample(world, client):
     client.force_login(world.rita)
     address = reverse("review_next", args=["ward", world.run.pk]) + "?order=informative"
     for number in itertools.count():
@@ -130,22 +134,28 @@ def test_the_page_keeps_the_order_and_acceptance_shows_the_drawn_apart(world, cl
             break
         pk = int(answer.url.split("?")[0].strip("/").split("/")[-1])
         assert answer.url.endswith("?order=informative")
-        world.close(pk, wrong=number % 2)
-    assert "1 in 5 by chance" in check_page(client.get(answer.url))
+        for span in Span.objects.filter(annotation_set__document=pk, annotation_set__author=world.run)[: number % 2]:
+            asked = Request(change_id=uuid.uuid4(), act=Act.REJECT, suggestion=span.pk)
+            review.decide(document=Document.objects.get(pk=pk), author=world.run, user=world.rita, request=asked)
+        rest = list(Span.objects.filter(annotation_set__document=pk, decision=None).values_list("pk", flat=True))
+        where = reverse("review_finish", args=["ward", world.run.pk, pk]) + "?order=informative"
+        finished = send(client, where, {"person": world.rita.pk, "rest": rest}).json
+        assert "order=informative" in finished["next"], "the next note comes by the same order"
+    assert "1 in 5 at random" in check_page(client.get(answer.url))
     (drawn,) = drawn_of([world.run])
     assert drawn.notes == len(world.drawn(CHANCE)) - Review.objects.filter(drawn=CHANCE, closed_at=None).count()
     assert drawn.right.counted == 2 * drawn.notes and drawn.found.share == 1
     shown = check_page(client.get(reverse("acceptance", args=["ward"])))
-    assert "Notes drawn by chance" in shown and "too few notes to tell" in shown
+    assert "Random sample" in shown and "too few notes" in shown
 
 
 def test_bits_and_estimates():
     assert (bits(0.5), bits(None), bits(1.0), bits(0.0)) == (1, 1, 0, 0)
     assert bits(0.9) == pytest.approx(0.469, abs=1e-3)
-    doubtful = [((1, 1), 0.5), ((1, 1), 0.9), ((2, 1), None)]
-    assert expected_bits(doubtful) == 2, "a string counts once in a note"
-    assert expected_bits(doubtful, {(1, 1): 1}) == 1.5
-    alike, torn = by_notes([(9, 10)] * 20), by_notes([(10, 10)] * 18 + [(0, 10)] * 2)
-    assert alike.share == torn.share == 0.9
-    assert torn.high - torn.low > alike.high - alike.low, "errors that come together say less"
+    uncertain = [((1, 1), 0.5), ((1, 1), 0.9), ((2, 1), None)]
+    assert expected_bits(uncertain) == 2, "a string counts once in a note"
+    assert expected_bits(uncertain, {(1, 1): 1}) == 1.5
+    even, clustered = by_notes([(9, 10)] * 20), by_notes([(10, 10)] * 18 + [(0, 10)] * 2)
+    assert even.share == clustered.share == 0.9
+    assert clustered.high - clustered.low > even.high - even.low, "clustered errors give a wider interval"
     assert by_notes([(5, 5)]).low < 1 and by_notes([(5, 5)]).few and by_notes([]).share is None

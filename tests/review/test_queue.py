@@ -1,4 +1,4 @@
-"""The next note by an order is the one that going through every open proposal would give."""
+"""The next note by an order is the one that a search through every open suggestion gives."""
 
 import random
 import uuid
@@ -6,17 +6,17 @@ import uuid
 import pytest
 
 from annotations.domain.precision import Rate, likely_right
-from annotations.models import Label, ProposedLabel, Review, Role, Span
+from annotations.models import Label, Review, Role, Span, SuggestedLabel
 from annotations.projects.services.labels import merge_labels
 from annotations.review.selectors.ordering import Queue
 from annotations.review.selectors.precision import rates_of
 from annotations.review.services import deciding as review
 from annotations.review.services import queue as review_queue
-from annotations.review.services.closing import close_review
 from annotations.review.services.deciding import Request
+from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from annotations.review.services.queue import next_in_queue
-from tests.factories import make_author, make_member, make_note, make_project, make_set
+from tests.factories import list_for_review, make_author, make_member, make_note, make_project, make_set
 
 pytestmark = pytest.mark.django_db
 TEXT = "Anna Bruno Carlo Diana Elena Fabio."
@@ -26,7 +26,7 @@ ORDERS = ("uncertainty", "false", "label", "note")
 
 
 class World:
-    """Notes with proposals of three labels and two sources; every seventh without a confidence."""
+    """Notes with suggestions of three labels and two sources; every seventh without a confidence."""
 
     def __init__(self, notes=14, seed=3):
         chance = random.Random(seed)
@@ -35,34 +35,35 @@ class World:
         self.run = make_author(self.project, kind="run", name="crf-1")
         self.notes = [make_note(self.project, TEXT) for _ in range(notes)]
         for note in self.notes:
-            reading = make_set(
+            annotation_set = make_set(
                 note, self.run, [(*word, chance.choice(LABELS)) for word in WORDS if chance.random() < 0.7],
                 submitted=True,
             )  # fmt: skip
-            for span in reading.spans.all():
+            for span in annotation_set.spans.all():
                 span.confidence = None if chance.random() < 0.15 else round(chance.random(), 2)
                 span.source = chance.choice(("rule", "model"))
                 span.save()
+        list_for_review(self.run)
 
     def open(self, label=None):
         spans = Span.objects.filter(annotation_set__author=self.run, decision__isnull=True)
-        shut = Review.objects.filter(author=self.run, closed_at__isnull=False).values("document")
-        spans = spans.exclude(annotation_set__document__in=shut).select_related("label", "annotation_set")
+        finished = Review.objects.filter(author=self.run, closed_at__isnull=False).values("document")
+        spans = spans.exclude(annotation_set__document__in=finished).select_related("label", "annotation_set")
         return list(spans.filter(label=label) if label else spans)
 
     def brute(self, order, label=None, after=0):
         rates = rates_of(self.run)
 
-        def place(span):
-            sure = 0.5 if span.confidence is None else span.confidence
+        def sort_key(span):
+            confidence = 0.5 if span.confidence is None else span.confidence
             return {
-                "uncertainty": (abs(sure - 0.5),),
-                "false": (likely_right(rates.get((span.label_id, span.source), Rate(0, 0)), sure),),
+                "uncertainty": (abs(confidence - 0.5),),
+                "false": (likely_right(rates.get((span.label_id, span.source), Rate(0, 0)), confidence),),
                 "label": (span.label.position, span.label_id),
                 "note": (),
             }[order]
 
-        ranked = sorted((place(span), span.annotation_set.document_id) for span in self.open(label))
+        ranked = sorted((sort_key(span), span.annotation_set.document_id) for span in self.open(label))
         return next((note for _, note in ranked if note != after), ranked[0][1] if ranked else None)
 
     def check(self):
@@ -77,7 +78,7 @@ class World:
                 assert found == [first, self.brute(order, label, first)], (order, label)
 
     def decide(self, span, act):
-        request = Request(change_id=uuid.uuid4(), act=act, proposal=span.pk)
+        request = Request(change_id=uuid.uuid4(), act=act, suggestion=span.pk)
         note = next(note for note in self.notes if note.pk == span.annotation_set.document_id)
         review.decide(document=note, author=self.run, user=self.rita, request=request)
         return note
@@ -93,15 +94,15 @@ def world(monkeypatch):
     return World()
 
 
-def test_the_orders_are_those_of_all_open_proposals_as_work_goes_on(world):
+def test_orders_stay_right_while_suggestions_are_decided(world):
     world.check()
     for step in range(6):
-        # What is in front is decided or closed, so that what the rows promise is no longer there.
+        # Decide or finish the first notes, so that the stored bounds are no longer reached.
         first = next_in_queue(world.run, world.project, Queue(ORDERS[step % 3]), world.rita)
         spans = [span for span in world.open() if span.annotation_set.document_id == first]
         if step == 3:
             note = next(note for note in world.notes if note.pk == first)
-            close_review(document=note, author=world.run, user=world.rita, rest={span.pk for span in spans})
+            finish_review(document=note, author=world.run, user=world.rita, rest={span.pk for span in spans})
         else:
             note = [world.decide(span, Act.REJECT if step % 2 else Act.ACCEPT) for span in spans[:3]][-1]
         world.check()
@@ -109,13 +110,13 @@ def test_the_orders_are_those_of_all_open_proposals_as_work_goes_on(world):
     world.check()
 
 
-def test_merged_labels_and_a_run_that_is_decided_to_the_end(world):
+def test_merged_labels_and_a_fully_decided_run(world):
     labels = {label.name: label for label in Label.objects.filter(label_set__project=world.project)}
     world.check()
     merge_labels(source=labels["CITY"], target=labels["DOCTOR"], actor=world.rita)
     world.check()
     for span in world.open():
         world.decide(span, Act.REJECT)
-    assert ProposedLabel.objects.exists()
+    assert SuggestedLabel.objects.exists()
     waiting = next_in_queue(world.run, world.project, Queue("false"), world.rita, world.notes[0].pk)
-    assert waiting == world.notes[1].pk, "by id, to be read and closed"
+    assert waiting == world.notes[1].pk, "unfinished notes follow by id"

@@ -1,4 +1,4 @@
-"""Review: decisions make gold with provenance, every one can be taken back, two reviewers lose nothing."""
+"""Review: decisions make gold with provenance, can be undone, and are not lost between two reviewers."""
 
 import uuid
 
@@ -10,8 +10,8 @@ from annotations.models import AnnotationSet, Decision, Event, Review, Role, Spa
 from annotations.projects.services.labels import merge_labels
 from annotations.projects.services.projects import set_guidelines
 from annotations.review.selectors.state import review_state
-from annotations.review.services import closing as review_closing
 from annotations.review.services import deciding as review
+from annotations.review.services import finishing as review_finishing
 from annotations.review.services.deciding import Request
 from annotations.review.services.effort import effort_between
 from annotations.review.services.log import Act
@@ -27,8 +27,8 @@ class World:
         self.rita = make_member(self.project, Role.REVIEWER, "rita")
         self.note = make_note(self.project, TEXT)
         self.run = make_author(self.project, kind="run", name="rules-1")
-        self.reading = make_set(self.note, self.run, [(0, 11, "PATIENT"), (24, 30, "HOSPITAL")], submitted=True)
-        self.name, self.place = self.reading.spans.all()
+        self.annotation_set = make_set(self.note, self.run, [(0, 11, "PATIENT"), (24, 30, "HOSPITAL")], submitted=True)
+        self.name, self.place = self.annotation_set.spans.all()
         Span.objects.filter(pk=self.name.pk).update(confidence=0.8, source="title")
 
     def do(self, act, *, user=None, change_id=None, **options):
@@ -48,8 +48,8 @@ def world():
     return World()
 
 
-def test_accepting_makes_gold_that_says_how_it_came_about(world):
-    state = world.do(Act.ACCEPT, proposal=world.name.pk)
+def test_accepting_makes_gold_with_provenance(world):
+    state = world.do(Act.ACCEPT, suggestion=world.name.pk)
     assert world.gold() == [(0, 11, "PATIENT")]
     assert state["open"] == 1
     provenance = Span.objects.get(annotation_set__author__kind="gold").provenance
@@ -60,53 +60,53 @@ def test_accepting_makes_gold_that_says_how_it_came_about(world):
     assert Event.objects.get(verb=Verb.REVIEW_DECIDED).actor == world.rita
 
 
-def test_a_gold_span_says_by_which_guidelines_it_was_decided(world):
-    world.do(Act.ACCEPT, proposal=world.name.pk)
+def test_a_gold_span_records_the_version_of_the_guidelines(world):
+    world.do(Act.ACCEPT, suggestion=world.name.pk)
     set_guidelines(project=world.project, text="Names: whole.", actor=world.rita, seen_version=0)
     world.note.project.refresh_from_db()
-    world.do(Act.ADD, place=(13, 20, world.label("AGE")), quote="54 anni")
+    world.do(Act.ADD, bounds=(13, 20, world.label("AGE")), quote="54 anni")
     gold = Span.objects.filter(annotation_set__author__kind="gold").order_by("start")
     assert [span.provenance["guidelines"] for span in gold] == [0, 1]
 
 
-def test_rejecting_leaves_gold_without_it(world):
-    state = world.do(Act.REJECT, proposal=world.name.pk)
+def test_rejecting_adds_nothing_to_gold(world):
+    state = world.do(Act.REJECT, suggestion=world.name.pk)
     assert world.gold() == []
-    assert [p["state"] for p in state["proposals"]] == ["rejected", "open"]
+    assert [p["state"] for p in state["suggestions"]] == ["rejected", "open"]
 
 
-def test_correcting_says_what_was_changed(world):
-    place = (24, 30, world.label("CITY"))
-    world.do(Act.CORRECT, proposal=world.place.pk, place=place, quote="Torino")
+def test_correcting_records_what_was_changed(world):
+    bounds = (24, 30, world.label("CITY"))
+    world.do(Act.CORRECT, suggestion=world.place.pk, bounds=bounds, quote="Torino")
     assert world.gold() == [(24, 30, "CITY")]
     assert Span.objects.get(annotation_set__author__kind="gold").provenance["changed"] == ["label"]
-    world.do(Act.CORRECT, proposal=world.name.pk, place=(6, 11, world.label("PATIENT")), quote="Rossi")
+    world.do(Act.CORRECT, suggestion=world.name.pk, bounds=(6, 11, world.label("PATIENT")), quote="Rossi")
     provenance = Span.objects.get(annotation_set__author__kind="gold", start=6).provenance
     assert provenance["changed"] == ["bounds"]
 
 
-def test_what_was_missed_is_added_and_removed(world):
-    place = (13, 20, world.label("AGE"))
-    world.do(Act.ADD, place=place, quote="54 anni")
+def test_a_missed_span_is_added_and_removed(world):
+    bounds = (13, 20, world.label("AGE"))
+    world.do(Act.ADD, bounds=bounds, quote="54 anni")
     assert world.gold() == [(13, 20, "AGE")]
     assert Span.objects.get(annotation_set__author__kind="gold").provenance["from"] == "reviewer:rita"
-    world.do(Act.REMOVE, place=place)
+    world.do(Act.REMOVE, bounds=bounds)
     assert world.gold() == []
 
 
 def test_deciding_again_replaces_the_decision(world):
-    world.do(Act.ACCEPT, proposal=world.place.pk)
-    world.do(Act.CORRECT, proposal=world.place.pk, place=(24, 30, world.label("CITY")), quote="Torino")
+    world.do(Act.ACCEPT, suggestion=world.place.pk)
+    world.do(Act.CORRECT, suggestion=world.place.pk, bounds=(24, 30, world.label("CITY")), quote="Torino")
     assert world.gold() == [(24, 30, "CITY")]
-    world.do(Act.REJECT, proposal=world.place.pk)
+    world.do(Act.REJECT, suggestion=world.place.pk)
     assert world.gold() == []
     assert Decision.objects.count() == 1
 
 
 def test_undo_and_redo_without_limit(world):
-    world.do(Act.ACCEPT, proposal=world.name.pk)
-    world.do(Act.CORRECT, proposal=world.place.pk, place=(24, 30, world.label("CITY")), quote="Torino")
-    world.do(Act.REJECT, proposal=world.place.pk)
+    world.do(Act.ACCEPT, suggestion=world.name.pk)
+    world.do(Act.CORRECT, suggestion=world.place.pk, bounds=(24, 30, world.label("CITY")), quote="Torino")
+    world.do(Act.REJECT, suggestion=world.place.pk)
     seen = [world.gold()]
     for _ in range(3):
         world.do(Act.UNDO)
@@ -127,10 +127,10 @@ def test_undo_and_redo_without_limit(world):
         world.do(Act.REDO)
 
 
-def test_undo_keeps_the_provenance_it_brings_back(world):
-    world.do(Act.ACCEPT, proposal=world.name.pk)
+def test_undo_restores_the_provenance(world):
+    world.do(Act.ACCEPT, suggestion=world.name.pk)
     before = Span.objects.get(annotation_set__author__kind="gold").provenance
-    world.do(Act.REJECT, proposal=world.name.pk)
+    world.do(Act.REJECT, suggestion=world.name.pk)
     world.do(Act.UNDO)
     assert Span.objects.get(annotation_set__author__kind="gold").provenance == before
 
@@ -138,16 +138,16 @@ def test_undo_keeps_the_provenance_it_brings_back(world):
 def test_the_same_change_twice_is_one_decision(world):
     change = uuid.uuid4()
     for _ in range(2):
-        world.do(Act.ACCEPT, proposal=world.name.pk, change_id=change)
+        world.do(Act.ACCEPT, suggestion=world.name.pk, change_id=change)
     assert Event.objects.filter(verb=Verb.REVIEW_DECIDED).count() == 1
     assert world.gold() == [(0, 11, "PATIENT")]
 
 
-def test_nobody_undoes_over_another_s_later_decision(world):
+def test_undo_does_not_revert_another_person_s_later_decision(world):
     other = make_member(world.project, Role.REVIEWER)
-    world.do(Act.ACCEPT, proposal=world.name.pk)
-    world.do(Act.REJECT, proposal=world.name.pk, user=other)
-    with pytest.raises(ServiceError, match="decided otherwise since"):
+    world.do(Act.ACCEPT, suggestion=world.name.pk)
+    world.do(Act.REJECT, suggestion=world.name.pk, user=other)
+    with pytest.raises(ServiceError, match="Later decisions changed this span"):
         world.do(Act.UNDO)
     assert Decision.objects.get().reviewer == other
 
@@ -155,154 +155,154 @@ def test_nobody_undoes_over_another_s_later_decision(world):
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"act": Act.CORRECT, "place": (0, 5, 0), "quote": "Mario"}, "label"),
-        ({"act": Act.CORRECT, "place": (0, 5, None), "quote": "Luigi"}, "quote"),
-        ({"act": Act.CORRECT, "place": (0, 500, None)}, "outside"),
-        ({"act": Act.CORRECT, "place": (5, 6, None)}, "white"),
+        ({"act": Act.CORRECT, "bounds": (0, 5, 0), "quote": "Mario"}, "label"),
+        ({"act": Act.CORRECT, "bounds": (0, 5, None), "quote": "Luigi"}, "quote"),
+        ({"act": Act.CORRECT, "bounds": (0, 500, None)}, "outside"),
+        ({"act": Act.CORRECT, "bounds": (5, 6, None)}, "white"),
     ],
 )
-def test_impossible_places_are_refused_and_nothing_changes(world, options, code):
-    start, end, label = options["place"]
-    place = (start, end, world.label("PATIENT") if label is None else label)
+def test_impossible_bounds_are_refused_and_nothing_changes(world, options, code):
+    start, end, label = options["bounds"]
+    bounds = (start, end, world.label("PATIENT") if label is None else label)
     with pytest.raises(ServiceError) as refused:
-        world.do(proposal=world.name.pk, **options | {"place": place})
+        world.do(suggestion=world.name.pk, **options | {"bounds": bounds})
     assert refused.value.code == code
     assert world.gold() == []
     assert not Decision.objects.exists()
 
 
-def test_a_proposal_of_another_note_or_author_is_refused(world):
+def test_a_suggestion_of_another_note_or_author_is_refused(world):
     elsewhere = make_set(make_note(world.project, "x"), world.run, [(0, 1, "DATE")], submitted=True).spans.get()
     anna = make_set(world.note, make_member(world.project), [(0, 5, "PATIENT")], submitted=True).spans.get()
     for span in (elsewhere, anna):
         with pytest.raises(ServiceError, match="does not belong"):
-            world.do(Act.ACCEPT, proposal=span.pk)
+            world.do(Act.ACCEPT, suggestion=span.pk)
 
 
-def test_gold_that_says_the_same_leaves_nothing_to_decide(world):
+def test_a_suggestion_that_is_already_in_gold_needs_no_decision(world):
     make_set(world.note, make_author(world.project, kind="gold", name="gold"), [(0, 11, "PATIENT")], submitted=True)
     state = review_state(document=world.note, author=world.run)
-    assert [p["state"] for p in state["proposals"]] == ["accepted", "open"]
-    world.do(Act.REJECT, proposal=world.name.pk)
+    assert [p["state"] for p in state["suggestions"]] == ["accepted", "open"]
+    world.do(Act.REJECT, suggestion=world.name.pk)
     assert world.gold() == []
     world.do(Act.UNDO)
     assert world.gold() == [(0, 11, "PATIENT")]
 
 
-def test_two_proposals_may_end_in_one_gold_span(world):
+def test_two_suggestions_may_share_one_gold_span(world):
     other = make_set(
         world.note, make_author(world.project, kind="run", name="r2"), [(0, 11, "PATIENT")], submitted=True
     )
-    world.do(Act.ACCEPT, proposal=world.name.pk)
-    second = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, proposal=other.spans.get().pk)
+    world.do(Act.ACCEPT, suggestion=world.name.pk)
+    second = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=other.spans.get().pk)
     review.decide(document=world.note, author=other.author, user=world.rita, request=second)
     assert world.gold() == [(0, 11, "PATIENT")]
     world.do(Act.UNDO)
-    assert world.gold() == [(0, 11, "PATIENT")], "the other acceptance stands on it"
+    assert world.gold() == [(0, 11, "PATIENT")], "the other acceptance needs it"
     world.do(Act.REDO)
     world.do(Act.UNDO)
-    with pytest.raises(ServiceError, match="as r2 proposed it"):
-        world.do(Act.REJECT, proposal=world.name.pk)
+    with pytest.raises(ServiceError, match="as a suggestion of r2"):
+        world.do(Act.REJECT, suggestion=world.name.pk)
     assert world.gold() == [(0, 11, "PATIENT")]
 
 
-def test_a_note_closes_when_nothing_is_open_and_then_counts(world):
-    with pytest.raises(ServiceError, match="2 proposals are still open"):
-        review_closing.close_review(document=world.note, author=world.run, user=world.rita)
+def test_a_note_is_finished_when_nothing_is_open_and_then_counts(world):
+    with pytest.raises(ServiceError, match="2 suggestions are still open"):
+        review_finishing.finish_review(document=world.note, author=world.run, user=world.rita)
     with pytest.raises(ServiceError, match="no gold to freeze"):
-        world.do(Act.ACCEPT, proposal=world.name.pk)
+        world.do(Act.ACCEPT, suggestion=world.name.pk)
         freeze(project=world.project, actor=None)
-    world.do(Act.REJECT, proposal=world.place.pk)
+    world.do(Act.REJECT, suggestion=world.place.pk)
     for _ in range(2):
-        review_closing.close_review(document=world.note, author=world.run, user=world.rita)
+        review_finishing.finish_review(document=world.note, author=world.run, user=world.rita)
     assert Event.objects.filter(verb=Verb.REVIEW_CLOSED).count() == 1
     assert freeze(project=world.project, actor=None)[0].span_count == 1
-    with pytest.raises(ServiceError, match="closed"):
+    with pytest.raises(ServiceError, match="is finished"):
         world.do(Act.UNDO)
-    review_closing.reopen_review(document=world.note, author=world.run, user=world.rita)
+    review_finishing.reopen_review(document=world.note, author=world.run, user=world.rita)
     world.do(Act.UNDO)
     assert review_state(document=world.note, author=world.run)["open"] == 1
 
 
-def test_read_and_found_empty_is_recorded(world):
-    for proposal in (world.name, world.place):
-        world.do(Act.REJECT, proposal=proposal.pk)
-    review_closing.close_review(document=world.note, author=world.run, user=world.rita)
+def test_a_reviewed_note_without_spans_is_recorded(world):
+    for suggestion in (world.name, world.place):
+        world.do(Act.REJECT, suggestion=suggestion.pk)
+    review_finishing.finish_review(document=world.note, author=world.run, user=world.rita)
     assert Review.objects.get().found_empty
     gold = AnnotationSet.objects.get(author__kind="gold")
     assert (gold.state, gold.spans.count()) == (AnnotationSet.State.SUBMITTED, 0)
 
 
-def test_merging_labels_follows_into_decisions(world):
-    world.do(Act.ACCEPT, proposal=world.place.pk)
+def test_merging_labels_changes_decisions_too(world):
+    world.do(Act.ACCEPT, suggestion=world.place.pk)
     merge_labels(source=label_of(world.project, "HOSPITAL"), target=label_of(world.project, "CITY"), actor=None)
-    world.do(Act.REJECT, proposal=world.place.pk)
+    world.do(Act.REJECT, suggestion=world.place.pk)
     assert world.gold() == []
 
 
-def test_what_another_run_s_acceptance_stands_on_is_not_removed(world):
+def test_gold_that_was_accepted_from_another_run_is_not_removed(world):
     other = make_set(world.note, make_author(world.project, kind="run", name="r2"), [(24, 30, "CITY")], submitted=True)
-    second = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, proposal=other.spans.get().pk)
+    second = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=other.spans.get().pk)
     review.decide(document=world.note, author=other.author, user=world.rita, request=second)
-    with pytest.raises(ServiceError, match="rita accepted this very span as r2 proposed it") as refused:
-        world.do(Act.REMOVE, place=(24, 30, world.label("CITY")))
+    with pytest.raises(ServiceError, match="rita accepted this span as a suggestion of r2") as refused:
+        world.do(Act.REMOVE, bounds=(24, 30, world.label("CITY")))
     assert refused.value.code == "elsewhere"
     assert world.gold() == [(24, 30, "CITY")]
 
 
-def test_a_decision_that_others_made_meanwhile_is_not_overwritten_unseen(world):
+def test_an_unseen_decision_of_another_person_is_not_overwritten(world):
     other = make_member(world.project, Role.REVIEWER, "rosa")
-    world.do(Act.ACCEPT, proposal=world.name.pk)
-    with pytest.raises(ServiceError, match="rita accepted this proposal meanwhile"):
-        world.do(Act.REJECT, proposal=world.name.pk, user=other, seen=("open", None))
+    world.do(Act.ACCEPT, suggestion=world.name.pk)
+    with pytest.raises(ServiceError, match="rita accepted this suggestion meanwhile"):
+        world.do(Act.REJECT, suggestion=world.name.pk, user=other, seen=("open", None))
     moved = (0, 11, world.label("DOCTOR"))
-    world.do(Act.CORRECT, proposal=world.name.pk, place=moved, quote="Mario Rossi")
+    world.do(Act.CORRECT, suggestion=world.name.pk, bounds=moved, quote="Mario Rossi")
     with pytest.raises(ServiceError, match="meanwhile"):
         seen = ("accepted", (0, 11, world.label("PATIENT")))
-        world.do(Act.REJECT, proposal=world.name.pk, user=other, seen=seen)
-    world.do(Act.REJECT, proposal=world.name.pk, user=other, seen=("accepted", moved))
+        world.do(Act.REJECT, suggestion=world.name.pk, user=other, seen=seen)
+    world.do(Act.REJECT, suggestion=world.name.pk, user=other, seen=("accepted", moved))
     assert world.gold() == []
 
 
-def test_what_changes_nothing_leaves_no_event(world):
-    world.do(Act.ACCEPT, proposal=world.name.pk)
-    world.do(Act.ADD, place=(13, 20, world.label("AGE")), quote="54 anni")
+def test_an_act_that_changes_nothing_is_not_recorded(world):
+    world.do(Act.ACCEPT, suggestion=world.name.pk)
+    world.do(Act.ADD, bounds=(13, 20, world.label("AGE")), quote="54 anni")
     for _ in range(2):
-        world.do(Act.ACCEPT, proposal=world.name.pk)
-        world.do(Act.ADD, place=(13, 20, world.label("AGE")), quote="54 anni")
+        world.do(Act.ACCEPT, suggestion=world.name.pk)
+        world.do(Act.ADD, bounds=(13, 20, world.label("AGE")), quote="54 anni")
     assert Event.objects.filter(verb=Verb.REVIEW_DECIDED).count() == 2
     world.do(Act.UNDO)
     assert world.gold() == [(0, 11, "PATIENT")]
 
 
-# ── Closing that accepts the rest ────────────────────────────────────────────────────────────────────────────────────
+# ── Finishing that accepts the rest ──────────────────────────────────────────────────────────────────────────────────
 
 
-def test_closing_accepts_what_was_seen_open_as_one_act(world):
-    world.do(Act.REJECT, proposal=world.place.pk)
+def test_finishing_accepts_the_open_suggestions_as_one_act(world):
+    world.do(Act.REJECT, suggestion=world.place.pk)
     for _ in range(2):
-        close = {"document": world.note, "author": world.run, "user": world.rita, "rest": {world.name.pk}}
-        assert review_closing.close_review(**close).closed_by == world.rita
+        options = {"document": world.note, "author": world.run, "user": world.rita, "rest": {world.name.pk}}
+        assert review_finishing.finish_review(**options).closed_by == world.rita
     assert world.gold() == [(0, 11, "PATIENT")]
-    decision = Decision.objects.get(proposal=world.name)
+    decision = Decision.objects.get(suggestion=world.name)
     assert (decision.verdict, decision.reviewer, decision.cause) == ("accepted", world.rita, None)
     assert Event.objects.get(verb=Verb.REVIEW_DECIDED, data__act="accept").data["rest"] is True
     assert Event.objects.get(verb=Verb.REVIEW_CLOSED).data["accepted"] == 1
     effort = effort_between(world.project, 0, None)
     assert (effort.acts, effort.notes, effort.spans) == (2, 1, 1), "a rejection, and one act for all the rest"
-    review_closing.reopen_review(document=world.note, author=world.run, user=world.rita)
-    assert world.do(Act.UNDO)["open"] == 1, "it can be taken back like any other"
+    review_finishing.reopen_review(document=world.note, author=world.run, user=world.rita)
+    assert world.do(Act.UNDO)["open"] == 1, "it can be undone like any other decision"
 
 
-def test_closing_with_the_rest_overrules_nobody_and_passes_over_nothing_unseen(world):
+def test_finishing_with_the_rest_overwrites_nobody_and_accepts_nothing_unseen(world):
     rosa = make_member(world.project, Role.REVIEWER, "rosa")
-    world.do(Act.REJECT, proposal=world.name.pk, user=rosa)
-    with pytest.raises(ServiceError, match="1 proposal is still open"):
-        # The page showed only the name as open: the other came to be open since.
-        review_closing.close_review(document=world.note, author=world.run, user=world.rita, rest={world.name.pk})
+    world.do(Act.REJECT, suggestion=world.name.pk, user=rosa)
+    with pytest.raises(ServiceError, match="1 suggestion is still open"):
+        # The page showed only the name as open; the other suggestion is open as well.
+        review_finishing.finish_review(document=world.note, author=world.run, user=world.rita, rest={world.name.pk})
     assert not Decision.objects.filter(reviewer=world.rita).exists()
-    review_closing.close_review(
+    review_finishing.finish_review(
         document=world.note, author=world.run, user=world.rita, rest={world.name.pk, world.place.pk, 10**9}
     )
     assert world.gold() == [(24, 30, "HOSPITAL")]
-    assert Decision.objects.get(proposal=world.name).reviewer == rosa
+    assert Decision.objects.get(suggestion=world.name).reviewer == rosa

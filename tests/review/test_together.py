@@ -1,4 +1,4 @@
-"""Reviewers at one moment, with real connections and real commits: no decision lost, none doubled."""
+"""Simultaneous reviewers with real connections and commits: no decision is lost or made twice."""
 
 import json
 import uuid
@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotations.core import hiding
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -19,7 +20,6 @@ from annotations.models import (
     Document,
     Event,
     PlantedLeak,
-    Project,
     Review,
     Span,
     User,
@@ -28,13 +28,12 @@ from annotations.models import (
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.planted import aliases
 from annotations.review.services.bulk import plan_bulk
-from annotations.review.services.planting import draw_leaks
 from annotations.review.services.starting import start_bulk
 from tests import factories as make
 
 TRIALS = 12
 TEXT = "Mario Rossi, 54 anni, visto a Torino dal dott. Bianchi."
-PLACES = [(0, 11, "PATIENT"), (13, 15, "AGE"), (30, 36, "HOSPITAL"), (47, 54, "DOCTOR")]
+SPANS = [(0, 11, "PATIENT"), (13, 15, "AGE"), (30, 36, "HOSPITAL"), (47, 54, "DOCTOR")]
 
 
 @pytest.fixture
@@ -47,19 +46,19 @@ def world(transactional_db: None) -> SimpleNamespace:
 
 
 def note_of(world: SimpleNamespace) -> Document:
-    """A note that both runs have read alike."""
+    """A note with the same suggestions of both runs."""
     note = make.make_note(world.project, TEXT)
     for run in world.runs:
-        make.make_set(note, run, PLACES, submitted=True)
+        make.make_set(note, run, SPANS, submitted=True)
     return note
 
 
-def proposals(note: Document, run: Author) -> list[Span]:
+def suggestions(note: Document, run: Author) -> list[Span]:
     return list(Span.objects.filter(annotation_set__document=note, annotation_set__author=run).order_by("start"))
 
 
-def named(world: SimpleNamespace, spans: list[Span]) -> list[int]:
-    """The spans as pages of review name them."""
+def aliases_of(world: SimpleNamespace, spans: list[Span]) -> list[int]:
+    """The aliases of these spans on review pages."""
     return [aliases(world.project).of(span.pk) for span in spans]
 
 
@@ -76,7 +75,7 @@ def poster(user: User, note: Document, run: Author, name: str = "review_decide")
 
 
 def check(note: Document, decided: int) -> AnnotationSet:
-    """There is one gold; its rows are what was accepted; its version and the log count the same decisions."""
+    """Check that gold holds what was accepted, and that its version and the log count the same decisions."""
     gold = AnnotationSet.objects.get(document=note, author__kind="gold")
     events = Event.objects.filter(annotation_set_id=gold.pk, verb__in=[Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE])
     assert events.count() == gold.version == decided
@@ -87,48 +86,48 @@ def check(note: Document, decided: int) -> AnnotationSet:
     return gold
 
 
-def test_two_reviewers_decide_otherwise_on_one_proposal(world, at_once):
-    """The first wins; the second is told, whichever it is, and can decide again."""
+def test_two_reviewers_decide_differently_on_one_suggestion(world, at_once):
+    """The first decision wins. The second reviewer is told and can decide again."""
     run = world.runs[0]
     for trial in range(TRIALS):
         note = note_of(world)
-        first = proposals(note, run)[0]
+        first = suggestions(note, run)[0]
         rita, rosa = (poster(user, note, run) for user in (world.rita, world.rosa))
-        if trial % 2:  # the gold set is there already
-            rita("accept", proposal=proposals(note, run)[1].pk, seen=["open"])
+        if trial % 2:  # the gold set exists already
+            rita("accept", suggestion=suggestions(note, run)[1].pk, seen=["open"])
         answers = at_once(
-            partial(rita, "accept", proposal=first.pk, seen=["open"]),
-            partial(rosa, "reject", proposal=first.pk, seen=["open"]),
+            partial(rita, "accept", suggestion=first.pk, seen=["open"]),
+            partial(rosa, "reject", suggestion=first.pk, seen=["open"]),
         )
         assert sorted(answer.status_code for answer in answers) == [200, 409]
         won = "rita" if answers[0].status_code == 200 else "rosa"
         refused = answers[1 if won == "rita" else 0].json()
         assert refused["error"] == "moved"
-        assert refused["message"].startswith(f"{won.capitalize()} ")
-        assert refused["proposals"][0]["by"] == won
-        assert Decision.objects.get(proposal_id=first.pk).reviewer.username == won
+        assert refused["message"].casefold().startswith(f"{won} ")
+        assert refused["suggestions"][0]["by"] == won
+        assert Decision.objects.get(suggestion_id=first.pk).reviewer.username == won
         check(note, 1 + trial % 2)
 
 
-def test_two_reviewers_decide_alike(world, at_once):
+def test_two_reviewers_decide_the_same(world, at_once):
     run = world.runs[0]
     for _ in range(TRIALS):
         note = note_of(world)
-        first = proposals(note, run)[0]
+        first = suggestions(note, run)[0]
         posts = [poster(user, note, run) for user in (world.rita, world.rosa)]
-        answers = at_once(*(partial(post, "accept", proposal=first.pk, seen=["open"]) for post in posts))
+        answers = at_once(*(partial(post, "accept", suggestion=first.pk, seen=["open"]) for post in posts))
         assert [answer.status_code for answer in answers] == [200, 200]
         check(note, 1)
 
 
 def test_two_reviewers_share_a_note(world, at_once):
-    """Each decides on half of the proposals, all at once."""
+    """Each decides on half of the suggestions at the same time."""
     run = world.runs[0]
     for _ in range(TRIALS):
         note = note_of(world)
-        spans = proposals(note, run)
+        spans = suggestions(note, run)
         calls = [
-            partial(poster((world.rita, world.rosa)[at % 2], note, run), act, proposal=span.pk, seen=["open"])
+            partial(poster((world.rita, world.rosa)[at % 2], note, run), act, suggestion=span.pk, seen=["open"])
             for at, (span, act) in enumerate(zip(spans, ["accept", "reject", "accept", "accept"], strict=True))
         ]
         assert [answer.status_code for answer in at_once(*calls)] == [200] * 4
@@ -140,26 +139,26 @@ def test_the_same_change_posted_twice_at_once(world, at_once):
     run = world.runs[0]
     for trial in range(TRIALS):
         note = note_of(world)
-        first, second, *_ = proposals(note, run)
+        first, second, *_ = suggestions(note, run)
         posts = [poster(world.rita, note, run) for _ in range(2)]
         if trial % 2:
-            posts[0]("accept", proposal=second.pk, seen=["open"])
+            posts[0]("accept", suggestion=second.pk, seen=["open"])
         change = str(uuid.uuid4())
         answers = at_once(
-            *(partial(post, "accept", proposal=first.pk, seen=["open"], change_id=change) for post in posts)
+            *(partial(post, "accept", suggestion=first.pk, seen=["open"], change_id=change) for post in posts)
         )
         assert [answer.status_code for answer in answers] == [200, 200]
-        assert answers[0].json()["proposals"] == answers[1].json()["proposals"]
+        assert answers[0].json()["suggestions"] == answers[1].json()["suggestions"]
         check(note, 1 + trial % 2)
 
 
-def test_an_undo_posted_twice_at_once_takes_back_one_decision(world, at_once):
+def test_an_undo_posted_twice_at_once_reverts_one_decision(world, at_once):
     run = world.runs[0]
     for _ in range(TRIALS):
         note = note_of(world)
         posts = [poster(world.rita, note, run) for _ in range(2)]
-        for span in proposals(note, run)[:3]:
-            posts[0]("accept", proposal=span.pk, seen=["open"])
+        for span in suggestions(note, run)[:3]:
+            posts[0]("accept", suggestion=span.pk, seen=["open"])
         change = str(uuid.uuid4())
         answers = at_once(*(partial(post, "undo", change_id=change) for post in posts))
         assert [answer.status_code for answer in answers] == [200, 200]
@@ -167,11 +166,11 @@ def test_an_undo_posted_twice_at_once_takes_back_one_decision(world, at_once):
 
 
 def test_the_same_span_is_accepted_in_two_runs_at_once(world, at_once):
-    """Both acceptances stand on one gold span; taking one back leaves the other its span."""
+    """Both acceptances share one gold span; undoing one keeps the span for the other."""
     for _ in range(TRIALS):
         note = note_of(world)
         calls = [
-            partial(poster(user, note, run), "accept", proposal=proposals(note, run)[0].pk, seen=["open"])
+            partial(poster(user, note, run), "accept", suggestion=suggestions(note, run)[0].pk, seen=["open"])
             for user, run in zip((world.rita, world.rosa), world.runs, strict=True)
         ]
         assert [answer.status_code for answer in at_once(*calls)] == [200, 200]
@@ -186,28 +185,28 @@ def test_a_span_is_added_by_two_at_once(world, at_once):
     run = world.runs[0]
     for _ in range(TRIALS):
         note = note_of(world)
-        place = {"start": 13, "end": 20, "label": world.labels["AGE"], "quote": "54 anni"}
-        answers = at_once(*(partial(poster(user, note, run), "add", **place) for user in (world.rita, world.rosa)))
+        age = {"start": 13, "end": 20, "label": world.labels["AGE"], "quote": "54 anni"}
+        answers = at_once(*(partial(poster(user, note, run), "add", **age) for user in (world.rita, world.rosa)))
         assert [answer.status_code for answer in answers] == [200, 200]
         gold = AnnotationSet.objects.get(document=note, author__kind="gold")
         assert (gold.spans.count(), gold.version) == (1, 1)
 
 
-def test_closing_while_somebody_decides(world, at_once):
-    """Either the decision came first and is in the closed gold, or the note was closed first and it is refused."""
+def test_finishing_while_another_person_decides(world, at_once):
+    """Either the decision comes first and is in the finished gold, or the review is finished first and refuses it."""
     run = world.runs[0]
     for _ in range(TRIALS):
         note = note_of(world)
         rita, rosa = (poster(user, note, run) for user in (world.rita, world.rosa))
-        spans = proposals(note, run)
+        spans = suggestions(note, run)
         for span in spans:
-            rita("accept", proposal=span.pk, seen=["open"])
+            rita("accept", suggestion=span.pk, seen=["open"])
         seen = ["accepted", spans[0].start, spans[0].end, spans[0].label_id]
-        closed, decided = at_once(
-            partial(poster(world.rita, note, run, "review_close")),
-            partial(rosa, "reject", proposal=spans[0].pk, seen=seen),
+        finished, decided = at_once(
+            partial(poster(world.rita, note, run, "review_finish")),
+            partial(rosa, "reject", suggestion=spans[0].pk, seen=seen),
         )
-        assert closed.status_code == 200
+        assert finished.status_code == 200
         assert decided.status_code in (200, 409)
         if decided.status_code == 409:
             assert decided.json()["error"] == "closed"
@@ -217,131 +216,134 @@ def test_closing_while_somebody_decides(world, at_once):
         assert event.data["spans"] == gold.spans.count()
 
 
-def test_a_double_close_is_one(world, at_once):
+def test_finishing_twice_at_once_is_recorded_once(world, at_once):
     run = world.runs[0]
     for _ in range(TRIALS):
         note = make.make_note(world.project, TEXT)
         make.make_set(note, run, [], submitted=True)
-        posts = [poster(user, note, run, "review_close") for user in (world.rita, world.rosa)]
+        posts = [poster(user, note, run, "review_finish") for user in (world.rita, world.rosa)]
         assert [answer.status_code for answer in at_once(*posts)] == [200, 200]
         assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_CLOSED).count() == 1
         assert Review.objects.get(document=note).found_empty
 
 
 @pytest.mark.parametrize("rule", ["open", "blind"])
-def test_two_people_close_one_note_at_once_and_neither_stands_for_the_other(world, at_once, rule):
-    """Both had the first review before them: one hands the note on, the other is told. As seconds, one closes it."""
+def test_two_people_finish_at_once_and_neither_counts_as_the_second(world, at_once, rule):
+    """Two first reviewers finish at once: one hands the note over, the other gets a conflict.
+
+    Of two second reviewers, one finishes.
+    """
     type(world.project).objects.update(second_review=rule)
     third = make.make_member(world.project, "reviewer", "ugo")
     run = world.runs[0]
     for _ in range(TRIALS // 2):
         note = make.make_note(world.project, TEXT)
         make.make_set(note, run, [], submitted=True)
-        close = [partial(poster(user, note, run, "review_close"), stage="first") for user in (world.rita, world.rosa)]
-        answers = sorted(at_once(*close), key=lambda answer: answer.status_code)
+        calls = [partial(poster(user, note, run, "review_finish"), stage="first") for user in (world.rita, world.rosa)]
+        answers = sorted(at_once(*calls), key=lambda answer: answer.status_code)
         assert [answer.status_code for answer in answers] == [200, 409]
         assert answers[1].json()["stage"] == "second"
         assert not Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_CLOSED).exists()
         first = Event.objects.get(document_id=note.pk, verb=Verb.REVIEW_HANDED).actor
         seconds = [user for user in (world.rita, world.rosa, third) if user != first]
-        close = [partial(poster(user, note, run, "review_close"), stage="second") for user in seconds]
-        assert [answer.status_code for answer in at_once(*close)] == [200, 200]
+        calls = [partial(poster(user, note, run, "review_finish"), stage="second") for user in seconds]
+        assert [answer.status_code for answer in at_once(*calls)] == [200, 200]
         assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_CLOSED).count() == 1
         assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_COMPARED).count() == 1
 
 
 @pytest.fixture
 def planting(world, monkeypatch) -> Callable[[], Document]:
-    """Makes notes of which both runs' first proposal is planted, in reviews of the first run."""
+    """A function that makes notes whose first suggestion is a planted leak in the review of the first run."""
     monkeypatch.setattr("annotations.domain.planting.chance", lambda *about: 0.0)
-    Author.objects.filter(pk=world.runs[1].pk).update(name="crf-1")  # another backend's word
+    Author.objects.filter(pk=world.runs[1].pk).update(name="crf-1")  # a run of another backend
     type(world.project).objects.update(planted_share=20)
-    return partial(note_of, world)
+
+    def made() -> Document:
+        note = note_of(world)
+        hiding.stored(world.runs[0], [note.pk])
+        return note
+
+    return made
 
 
-def test_a_planted_leak_is_drawn_once_and_shown_once_and_no_second_click_accepts_it(world, at_once, planting):
+def test_a_planted_leak_is_shown_once_and_no_second_click_accepts_it(world, at_once, planting):
     run, people = world.runs[0], (world.rita, world.rosa)
     for _ in range(TRIALS // 2):
         note = planting()
-        spans = proposals(note, run)
-        clients = [Client() for _ in people]
-        for client, user in zip(clients, people, strict=True):
-            client.force_login(user)
-        pages = [partial(client.get, reverse("review", args=["covid", run.pk, note.pk])) for client in clients]
-        assert [len(answer.context["data"]["proposals"]) for answer in at_once(*pages)] == [3, 3]
+        spans = suggestions(note, run)
         planted = PlantedLeak.objects.get(review__document=note)
-        rest = named(world, spans)  # all there are, as if somebody knew
-        close = [partial(poster(user, note, run, "review_close"), rest=rest) for user in people]
-        answers = sorted(at_once(*close), key=lambda answer: answer.status_code)
+        rest = aliases_of(world, spans)  # including the hidden one
+        calls = [partial(poster(user, note, run, "review_finish"), rest=rest) for user in people]
+        answers = sorted(at_once(*calls), key=lambda answer: answer.status_code)
         assert [answer.status_code for answer in answers] == [200, 409]
         assert [answer.json()["open"] for answer in answers] == [1, 1]
         assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_REVEALED).count() == 1
-        assert not Decision.objects.filter(proposal=planted.proposal_id).exists()
+        assert not Decision.objects.filter(suggestion=planted.suggestion_id).exists()
         assert AnnotationSet.objects.get(document=note, author__kind="gold").spans.count() == 3
         assert Review.objects.get(document=note, author=run).closed_at is None
 
 
-def test_one_marks_a_planted_leak_while_the_other_closes_the_note(world, at_once, planting):
-    """It is found and the note is closed, or it is missed and nothing is left open; in gold it is either way."""
+def test_one_marks_a_planted_leak_while_the_other_finishes(world, at_once, planting):
+    """The leak is found and the review finished, or it is missed and then decided; in both cases it is in gold."""
     run = world.runs[0]
     for _ in range(TRIALS // 2):
         note = planting()
-        first = proposals(note, run)[0]
-        draw_leaks(document=note, author=run, project=Project.objects.get())
+        first = suggestions(note, run)[0]
         mark = {"start": first.start, "end": first.end, "label": first.label_id, "quote": "Mario Rossi"}
-        rest = named(world, proposals(note, run))
-        marked, closed = at_once(
+        rest = aliases_of(world, suggestions(note, run))
+        marked, finished = at_once(
             partial(poster(world.rita, note, run), "add", **mark),
-            partial(poster(world.rosa, note, run, "review_close"), rest=rest),
+            partial(poster(world.rosa, note, run, "review_finish"), rest=rest),
         )
-        assert (marked.status_code, closed.status_code) == (200, 200)
+        assert (marked.status_code, finished.status_code) == (200, 200)
         planted = PlantedLeak.objects.get(review__document=note)
         done = Review.objects.get(document=note, author=run).closed_at is not None
-        assert (planted.result, planted.reader) == (("found", world.rita) if done else ("missed", world.rosa))
+        assert (planted.result, planted.reviewer) == (("found", world.rita) if done else ("missed", world.rosa))
         gold = AnnotationSet.objects.get(document=note, author__kind="gold")
         assert gold.spans.filter(start=first.start, end=first.end).exists()
         if not done:
-            assert poster(world.rosa, note, run, "review_close")().json()["next"]
-        assert Decision.objects.get(proposal=first).verdict == "accepted"
+            assert poster(world.rosa, note, run, "review_finish")().json()["next"]
+        assert Decision.objects.get(suggestion=first).verdict == "accepted"
 
 
 def planned(world: SimpleNamespace, user: User, run: Author, note: Document) -> BulkAct:
-    """To accept what is open of the string that the run's first proposal in the note is."""
-    first = proposals(note, run)[0]
+    """A planned act that accepts the string of the run's first suggestion in the note."""
+    first = suggestions(note, run)[0]
     rule = Rule("string", [run.pk], string=first.string_key, label=first.label_id)
     return plan_bulk(project=world.project, user=user, rule=rule, act=BulkAct.Act.ACCEPT)
 
 
-def carry_out(bulk: BulkAct) -> BulkAct:
+def run_act(bulk: BulkAct) -> BulkAct:
     start_bulk(bulk=bulk, actor=bulk.user)
     bulk.refresh_from_db()
     return bulk
 
 
 def test_a_string_is_accepted_in_bulk_while_another_rejects_it_in_a_note(world, at_once):
-    """Whoever comes first, the person's own decision on the proposal stands or is told; nothing is lost or doubled."""
+    """Whoever comes first, the person's decision is kept or refused with a message; nothing is lost or made twice."""
     run = world.runs[0]
     for _ in range(TRIALS):
         notes = [note_of(world) for _ in range(4)]
         note = notes[2]
-        first = proposals(note, run)[0]
+        first = suggestions(note, run)[0]
         rosa = poster(world.rosa, note, run)
         plan = planned(world, world.rita, run, note)
         bulk, answer = at_once(
-            partial(carry_out, plan),
-            partial(rosa, "reject", proposal=first.pk, seen=["open"]),
+            partial(run_act, plan),
+            partial(rosa, "reject", suggestion=first.pk, seen=["open"]),
         )
-        decision = Decision.objects.get(proposal=first)
+        decision = Decision.objects.get(suggestion=first)
         if answer.status_code == 200:
             assert (decision.reviewer, decision.verdict, decision.cause) == (world.rosa, "rejected", None)
             assert (bulk.decided, bulk.left) == (3, 1)
         else:
-            assert answer.json()["message"].startswith("Rita accepted this proposal meanwhile")
+            assert answer.json()["message"].casefold().startswith("rita accepted this suggestion meanwhile")
             assert (decision.reviewer, decision.cause) == (world.rita, bulk)
-            # She sees it now, and her word is the last.
+            # She has seen it now, so her next decision replaces it.
             seen = ["accepted", first.start, first.end, first.label_id]
-            assert rosa("reject", proposal=first.pk, seen=seen).status_code == 200
-        assert Decision.objects.get(proposal=first).reviewer == world.rosa
+            assert rosa("reject", suggestion=first.pk, seen=seen).status_code == 200
+        assert Decision.objects.get(suggestion=first).reviewer == world.rosa
         for each in notes:
             gold = AnnotationSet.objects.get(document=each, author__kind="gold")
             assert gold.spans.count() == (each != note)
@@ -353,7 +355,7 @@ def test_two_bulk_acts_over_the_same_notes_at_once(world, at_once):
     for _ in range(TRIALS):
         notes = [note_of(world) for _ in range(3)]
         plans = [planned(world, user, run, notes[0]) for user in (world.rita, world.rosa)]
-        acts = at_once(*(partial(carry_out, plan) for plan in plans))
+        acts = at_once(*(partial(run_act, plan) for plan in plans))
         assert sum(act.decided for act in acts) == 3
         assert sum(act.left for act in acts) == 3
         for note in notes:
@@ -363,7 +365,7 @@ def test_two_bulk_acts_over_the_same_notes_at_once(world, at_once):
 
 @pytest.mark.parametrize("planned_late", [False, True])
 def test_a_bulk_acceptance_while_another_makes_adjudicated_gold(world, at_once, planned_late):
-    """Whoever comes first: adjudicated gold holds what the adjudicator said, and nothing is accepted beside it."""
+    """Whoever comes first, adjudicated gold holds the adjudicator's spans, and nothing is accepted beside them."""
     run = world.runs[0]
     adjudicator = make.make_author(world.project, kind="adjudicated", name="adjudicated")
     for _ in range(TRIALS):
@@ -375,21 +377,21 @@ def test_a_bulk_acceptance_while_another_makes_adjudicated_gold(world, at_once, 
         gold = partial(
             client.post, reverse("note_gold", args=["covid", note.pk]), {"set": own.pk, "version": own.version}
         )
-        if planned_late:  # gold is there when the act begins, and was not when it was planned
+        if planned_late:  # gold is made between the planning and the start of the act
             gold()
-        bulk, answer = at_once(partial(carry_out, plan), gold)
+        bulk, answer = at_once(partial(run_act, plan), gold)
         made = Event.objects.filter(document_id=note.pk, verb=Verb.GOLD_MADE).exists()
-        there = list(
+        gold_spans = list(
             Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold").values_list(
                 "start", "end"
             )
         )
         if made:
-            assert there == [(0, 5)], "the adjudicator's, and nothing else"
+            assert gold_spans == [(0, 5)], "only the adjudicator's span"
             assert (bulk.decided, bulk.skipped, bulk.skipped_notes, bulk.left) == (0, 1, 1, 1)
         else:
-            assert there == [(0, 11)], "the act's; making gold was refused and said so"
+            assert gold_spans == [(0, 11)], "only the span of the act; making gold was refused"
             assert (bulk.decided, bulk.skipped) == (1, 0)
-            assert "replace it explicitly" in next(str(m) for m in client.get(answer.url).context["messages"])
+            assert "Replace the gold explicitly" in next(str(m) for m in client.get(answer.url).context["messages"])
         assert made or not planned_late
-        note.delete()  # the next trial's string is this one's too
+        note.delete()  # the next trial uses the same string

@@ -1,4 +1,4 @@
-"""The two-person rule: what one person closed is gold once another has closed it, blind or not, and all between."""
+"""The two-person rule: a note becomes gold once a second person has finished it, blind or not."""
 
 import uuid
 
@@ -13,10 +13,10 @@ from annotations.models import (
     Decision,
     Event,
     Handover,
-    ProposedString,
     Review,
     Role,
     Span,
+    SuggestedString,
     Verb,
 )
 from annotations.models.project import SecondReview
@@ -29,8 +29,8 @@ from annotations.review.selectors.reviewing import next_to_review, review_progre
 from annotations.review.selectors.state import review_state
 from annotations.review.services import deciding as review
 from annotations.review.services.bulk import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
-from annotations.review.services.closing import close_review, reopen_review
 from annotations.review.services.deciding import Request
+from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from annotations.review.services.queue import next_in_queue
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
@@ -50,20 +50,20 @@ class World:
         self.note = self.notes[0]
         self.age = label_of(self.project, "AGE").pk
 
-    def proposal(self, start, note=None):
-        reading = AnnotationSet.objects.get(document=note or self.note, author=self.run)
-        return reading.spans.get(start=start)
+    def suggestion(self, start, note=None):
+        annotation_set = AnnotationSet.objects.get(document=note or self.note, author=self.run)
+        return annotation_set.spans.get(start=start)
 
     def decide(self, user, act, start=None, note=None, **options):
-        proposal = None if start is None else self.proposal(start, note).pk
-        request = Request(change_id=uuid.uuid4(), act=act, proposal=proposal, **options)
+        suggestion = None if start is None else self.suggestion(start, note).pk
+        request = Request(change_id=uuid.uuid4(), act=act, suggestion=suggestion, **options)
         return review.decide(document=note or self.note, author=self.run, user=user, request=request)
 
     def add_age(self, user):
-        return self.decide(user, Act.ADD, place=(13, 20, self.age), quote="54 anni")
+        return self.decide(user, Act.ADD, bounds=(13, 20, self.age), quote="54 anni")
 
-    def close(self, user, note=None, **options):
-        return close_review(document=note or self.note, author=self.run, user=user, **options)
+    def finish(self, user, note=None, **options):
+        return finish_review(document=note or self.note, author=self.run, user=user, **options)
 
     def reopen(self, user):
         return reopen_review(document=self.note, author=self.run, user=user)
@@ -72,13 +72,13 @@ class World:
         return review_state(document=self.note, author=self.run, user=user)
 
     def states(self, user):
-        return [proposal["state"] for proposal in self.state(user)["proposals"]]
+        return [suggestion["state"] for suggestion in self.state(user)["suggestions"]]
 
     def first(self, user=None, note=None):
-        """The first review: both accepted."""
+        """The first review, which accepts both suggestions."""
         for start in (0, 24):
             self.decide(user or self.rita, Act.ACCEPT, start, note)
-        return self.close(user or self.rita, note)
+        return self.finish(user or self.rita, note)
 
     @property
     def gold(self):
@@ -86,7 +86,7 @@ class World:
         return sorted(spans.values_list("start", "label__code"))
 
     def check(self):
-        for row in ProposedString.objects.all():
+        for row in SuggestedString.objects.all():
             spans = Span.objects.filter(
                 annotation_set__author=row.author_id, string_key=row.string_key, label=row.label_id
             )
@@ -117,7 +117,7 @@ def blind(db):
 BOTH = pytest.mark.parametrize("rule", [SecondReview.OPEN, SecondReview.BLIND])
 
 
-# ── Both ways ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Blind or not ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @BOTH
@@ -130,18 +130,18 @@ def test_one_person_alone_makes_no_gold(db, rule):
     assert world.state(world.rita)["stage"] == "waiting"
     assert world.state(world.rosa)["stage"] == "second"
     for refused in (
-        lambda: world.close(world.rita), lambda: world.decide(world.rita, Act.REJECT, 0),
+        lambda: world.finish(world.rita), lambda: world.decide(world.rita, Act.REJECT, 0),
         lambda: world.add_age(world.rita), lambda: world.decide(world.rita, Act.UNDO),
     ):  # fmt: skip
         with pytest.raises(ServiceError) as error:
             refused()
         assert error.value.code == "waiting"
-    with pytest.raises(ServiceError, match="two people review"):
-        make_gold(document=world.note, annotation_set=world.proposal(0).annotation_set, actor=world.rosa)
+    with pytest.raises(ServiceError, match="two people must review"):
+        make_gold(document=world.note, annotation_set=world.suggestion(0).annotation_set, actor=world.rosa)
     if rule == SecondReview.BLIND:
         for start in (0, 24):
             world.decide(world.rosa, Act.ACCEPT, start)
-    assert world.close(world.rosa).closed_by == world.rosa
+    assert world.finish(world.rosa).closed_by == world.rosa
     assert gold_sets(world.project).count() == 1
     event = Event.objects.get(verb=Verb.REVIEW_CLOSED)
     assert (event.actor_id, event.data["first"]) == (world.rosa.pk, world.rita.pk)
@@ -152,12 +152,12 @@ def test_one_person_alone_makes_no_gold(db, rule):
 
 
 @BOTH
-def test_the_queue_offers_each_person_what_is_theirs(db, rule):
+def test_the_queue_offers_each_person_their_notes(db, rule):
     world = World(rule)
     world.first()
     first, second = world.notes
     assert next_to_review(world.run, 0, world.rita) == second.pk
-    assert next_to_review(world.run, 0, world.rosa) == first.pk, "what waits for a second comes first"
+    assert next_to_review(world.run, 0, world.rosa) == first.pk, "notes that wait for a second reviewer come first"
     queue = Queue("uncertainty")
     assert next_in_queue(world.run, world.project, queue, world.rita) == second.pk
     assert (review_progress(world.run, world.rita).others, review_progress(world.run, world.rosa).yours) == (1, 1)
@@ -166,20 +166,20 @@ def test_the_queue_offers_each_person_what_is_theirs(db, rule):
 
 
 @BOTH
-def test_who_decided_in_bulk_had_a_hand_in_the_first_review(db, rule):
+def test_a_bulk_decision_counts_as_part_of_the_first_review(db, rule):
     world = World(rule)
     act = world.bulk(world.rosa)
     assert act.decided == 4
-    world.close(world.rita)
+    world.finish(world.rita)
     assert world.state(world.rosa)["stage"] == world.state(world.rita)["stage"] == "waiting"
     assert world.state(world.ugo)["stage"] == "second"
     begin_undo(bulk=act)
-    told = at_once(act, undo_bulk)
-    assert (told["taken_back"], told["kept"]) == (2, 2), "what was handed on is no longer theirs to take back"
+    result = at_once(act, undo_bulk)
+    assert (result["taken_back"], result["kept"]) == (2, 2), "decisions in handed-over notes can't be undone"
 
 
 @BOTH
-def test_the_first_goes_on_as_long_as_no_second_has_begun(db, rule):
+def test_the_first_reviewer_can_reopen_until_a_second_has_begun(db, rule):
     world = World(rule)
     world.add_age(world.rita)
     world.first()
@@ -187,9 +187,9 @@ def test_the_first_goes_on_as_long_as_no_second_has_begun(db, rule):
     assert world.state(world.rita)["stage"] == "first"
     assert (world.states(world.rita), len(world.gold)) == (["accepted", "accepted"], 3)
     world.decide(world.rita, Act.UNDO)
-    assert world.states(world.rita) == ["accepted", "open"], "the own decisions can be taken back as before"
+    assert world.states(world.rita) == ["accepted", "open"], "the first reviewer's decisions can be undone as before"
     world.decide(world.rita, Act.REJECT, 24)
-    world.close(world.rita)
+    world.finish(world.rita)
     world.decide(world.rosa, Act.REJECT, 0)
     with pytest.raises(ServiceError, match="rosa has begun") as error:
         world.reopen(world.rita)
@@ -198,33 +198,33 @@ def test_the_first_goes_on_as_long_as_no_second_has_begun(db, rule):
 
 
 @BOTH
-def test_a_page_of_the_first_review_does_not_close_the_second(db, rule):
+def test_a_page_of_the_first_review_does_not_finish_the_second(db, rule):
     world = World(rule)
     world.first()
-    with pytest.raises(ServiceError, match="rita closed or reopened") as error:
-        world.close(world.rosa, stage="first")
+    with pytest.raises(ServiceError, match="rita changed the stage") as error:
+        world.finish(world.rosa, stage="first")
     assert error.value.code == "moved"
     assert not Review.objects.filter(closed_at__isnull=False).exists()
 
 
 @BOTH
-def test_the_rule_changed_midway_holds_from_the_next_close(db, rule):
+def test_a_changed_rule_applies_from_the_next_finish(db, rule):
     world = World(rule)
     world.first()
     update_project(project=world.project, actor=None, second_review=SecondReview.OFF)
     for note in world.notes:
         note.project.refresh_from_db()
-    assert world.state(world.rosa)["stage"] == "second", "it still waits"
+    assert world.state(world.rosa)["stage"] == "second", "the note still waits"
     world.first(note=world.notes[1])
     assert gold_sets(world.project).get().document_id == world.notes[1].pk
     world.reopen(world.rita)
-    assert world.close(world.rita).closed_by == world.rita, "taken back, it is closed by the rule of today"
+    assert world.finish(world.rita).closed_by == world.rita, "once reopened, the note follows the current rule"
     assert gold_sets(world.project).count() == 2
 
 
 @BOTH
-def test_gold_that_one_person_changes_waits_too(db, rule):
-    """Closed under the old rule, reopened under the new one."""
+def test_changed_gold_waits_for_a_second_person(db, rule):
+    """The note is finished under the old rule and reopened under the new one."""
     world = World(SecondReview.OFF)
     world.first()
     update_project(project=world.project, actor=None, second_review=rule)
@@ -233,28 +233,28 @@ def test_gold_that_one_person_changes_waits_too(db, rule):
     assert gold_sets(world.project).count() == 1, "nothing has changed yet"
     world.decide(world.rosa, Act.REJECT, 24)
     assert not gold_sets(world.project).exists()
-    world.close(world.rosa)
-    assert world.state(world.rita)["stage"] == "second", "the reviewer of before may be the second of now"
+    world.finish(world.rosa)
+    assert world.state(world.rita)["stage"] == "second", "the earlier reviewer may be the second reviewer now"
     assert world.states(world.rita) == (["accepted", "accepted" if rule == SecondReview.BLIND else "rejected"])
-    world.close(world.rita)
+    world.finish(world.rita)
     if rule == SecondReview.BLIND:
         assert world.state(world.rita)["stage"] == "settling"
-        world.close(world.rita)
+        world.finish(world.rita)
     assert gold_sets(world.project).count() == 1
     world.check()
 
 
-# ── With the first's decisions ───────────────────────────────────────────────────────────────────────────────────────
+# ── Not blind ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_second_confirms_in_one_act_or_changes(seen):
+def test_the_second_reviewer_confirms_or_changes(seen):
     seen.first()
     state = seen.state(seen.rosa)
     assert (state["closed"], state["open"], state["between"]["first"]) == (False, 0, "rita")
-    assert len(state["between"]["outcome"]["proposals"]) == 2
-    seen.decide(seen.rosa, Act.REJECT, 24, seen=("accepted", (24, 30, seen.proposal(24).label_id)))
+    assert len(state["between"]["outcome"]["suggestions"]) == 2
+    seen.decide(seen.rosa, Act.REJECT, 24, seen=("accepted", (24, 30, seen.suggestion(24).label_id)))
     seen.add_age(seen.rosa)
-    seen.close(seen.rosa)
+    seen.finish(seen.rosa)
     (pair,) = pairs(seen.project)
     assert (pair.rate.right, pair.rate.decided, pair.blind) == (1, 3, False)
     assert seen.gold == [(0, "PATIENT"), (13, "AGE")]
@@ -268,36 +268,36 @@ def test_the_second_confirms_in_one_act_or_changes(seen):
 # ── Blind ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_blind_second_sees_nothing_of_the_first(blind):
+def test_a_blind_second_reviewer_sees_no_decision_of_the_first(blind):
     blind.add_age(blind.rita)
     blind.first()
     state = blind.state(blind.rosa)
     assert blind.states(blind.rosa) == ["open", "open"]
     assert (state["gold"], state["between"]) == ([], {"first": "rita", "blind": True, "outcome": None})
     assert not Decision.objects.exists()
-    with pytest.raises(ServiceError, match="2 proposals are still open"):
-        blind.close(blind.rosa)
+    with pytest.raises(ServiceError, match="2 suggestions are still open"):
+        blind.finish(blind.rosa)
     blind.check()
 
 
-def test_what_two_differ_in_is_settled_by_the_second(blind):
+def test_the_second_reviewer_resolves_the_differences(blind):
     blind.add_age(blind.rita)
     blind.first()
     blind.decide(blind.rosa, Act.ACCEPT, 0)
     blind.decide(blind.rosa, Act.REJECT, 24)
-    assert blind.close(blind.rosa).closed_at is None
+    assert blind.finish(blind.rosa).closed_at is None
     state = blind.state(blind.rosa)
     assert (state["stage"], state["closed"]) == ("settling", False)
     outcome = state["between"]["outcome"]
-    assert outcome["proposals"][str(blind.proposal(24).pk)] == [24, 30, blind.proposal(24).label_id]
+    assert outcome["suggestions"][str(blind.suggestion(24).pk)] == [24, 30, blind.suggestion(24).label_id]
     assert outcome["others"] == [[13, 20, blind.age]]
     assert not gold_sets(blind.project).exists()
     assert blind.state(blind.rita)["stage"] == "waiting"
     blind.add_age(blind.rosa)
-    assert blind.close(blind.rosa).closed_by == blind.rosa
+    assert blind.finish(blind.rosa).closed_by == blind.rosa
     assert blind.gold == [(0, "PATIENT"), (13, "AGE")]
     (pair,) = pairs(blind.project)
-    assert (pair.rate.right, pair.rate.decided) == (1, 3), "as it was before anything was settled"
+    assert (pair.rate.right, pair.rate.decided) == (1, 3), "as before the differences were resolved"
     assert [row["pass"] for row in decisions(blind.project) if row["reviewer"] == "rosa"] == [
         "second", "second", None, "settling",
     ]  # fmt: skip
@@ -306,9 +306,9 @@ def test_what_two_differ_in_is_settled_by_the_second(blind):
         blind.decide(blind.rosa, Act.REJECT, 0)
 
 
-def test_a_blind_second_decides_in_bulk_and_takes_it_back(blind):
+def test_a_blind_second_reviewer_decides_in_bulk_and_undoes_it(blind):
     blind.first()
-    with pytest.raises(ServiceError, match="nothing that is open"):
+    with pytest.raises(ServiceError, match="No open suggestion matches"):
         for note in blind.notes[1:]:
             blind.first(note=note)
         blind.plan(blind.rita)
@@ -321,26 +321,26 @@ def test_a_blind_second_decides_in_bulk_and_takes_it_back(blind):
     blind.check()
 
 
-def test_an_act_planned_before_the_note_was_handed_on_leaves_it_alone(blind):
+def test_an_act_planned_before_the_handover_leaves_the_note_alone(blind):
     blind.decide(blind.rita, Act.ACCEPT, 0)
     act = blind.plan(blind.rita)
     blind.decide(blind.rita, Act.ACCEPT, 24)
-    blind.close(blind.rita)
+    blind.finish(blind.rita)
     begin_bulk(bulk=act, user=blind.rita)
-    told = at_once(act, run_bulk)
-    assert (told["decided"], told["left"]) == (2, 1)
+    result = at_once(act, run_bulk)
+    assert (result["decided"], result["left"]) == (2, 1)
     assert blind.states(blind.rosa) == ["open", "open"]
 
 
-def test_another_run_s_gold_stays_where_the_first_agreed_with_it(blind):
+def test_gold_from_another_run_stays_if_the_first_reviewer_agreed(blind):
     other = make_author(blind.project, kind="run", name="crf-1")
     make_set(blind.note, other, [(0, 11, "PATIENT")], submitted=True)
     blind.decide(blind.rita, Act.ACCEPT, 0)
     again = Span.objects.get(annotation_set__author=other)
-    request = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, proposal=again.pk)
+    request = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=again.pk)
     review.decide(document=blind.note, author=other, user=blind.ugo, request=request)
     blind.decide(blind.rita, Act.ACCEPT, 24)
-    blind.close(blind.rita)
+    blind.finish(blind.rita)
     assert blind.gold == [(0, "PATIENT")]
     blind.reopen(blind.rita)
     assert blind.gold == [(0, "PATIENT"), (24, "HOSPITAL")]

@@ -1,4 +1,4 @@
-"""The two-person rule on the pages: the setting, both closes, what the two differ in, the figures."""
+"""The two-person rule on the pages: the setting, both reviews, the differences, the figures."""
 
 import json
 import uuid
@@ -10,9 +10,9 @@ from django.urls import reverse
 from annotations.models import Review
 from tests import factories as make
 from tests.worlds.checks import check_page
-from tests.worlds.reviewing import body, proposed, send
+from tests.worlds.reviewing import body, send, suggested
 
-__all__ = ["proposed"]  # the fixture
+__all__ = ["suggested"]  # the fixture
 
 
 def url(world, name, *args):
@@ -20,11 +20,11 @@ def url(world, name, *args):
 
 
 @pytest.fixture
-def two(proposed: SimpleNamespace, sign_in: type) -> SimpleNamespace:
-    """Two reviewers, rev and mia; a blind second is wanted."""
-    type(proposed.project).objects.update(second_review="blind")
-    proposed.clients = {"rev": sign_in(proposed.rev), "mia": sign_in(proposed.mia)}
-    return proposed
+def two(suggested: SimpleNamespace, sign_in: type) -> SimpleNamespace:
+    """Two reviewers, rev and mia, in a project that requires a blind second review."""
+    type(suggested.project).objects.update(second_review="blind")
+    suggested.clients = {"rev": sign_in(suggested.rev), "mia": sign_in(suggested.mia)}
+    return suggested
 
 
 def post(world, who, name, **data):
@@ -33,8 +33,8 @@ def post(world, who, name, **data):
     return send(world.clients[who], address, {"person": person.pk, "change_id": str(uuid.uuid4())} | data)
 
 
-def decide(world, who, act, proposal):
-    data = body(world, act, user=getattr(world, who), proposal=proposal.pk)
+def decide(world, who, act, suggestion):
+    data = body(world, act, user=getattr(world, who), suggestion=suggestion.pk)
     return send(world.clients[who], url(world, "review_decide", world.run.pk, world.note.pk), data)
 
 
@@ -46,18 +46,18 @@ def data_of(answer):
     return json.loads(answer.content.decode().split('id="review-data" type="application/json">')[1].split("<")[0])
 
 
-def test_the_setting_and_what_waits(two, sign_in):
+def test_the_setting_and_the_waiting_notes(two, sign_in):
     client = two.clients["mia"]
     html = check_page(client.get(url(two, "project_settings")))
-    assert "A second reviewer decides without seeing" in html and "waits for a second reviewer now" not in html
-    for proposal in (two.name, two.place):
-        assert decide(two, "rev", "accept", proposal).status == 200
-    assert post(two, "rev", "review_close", stage="first").json["next"]
-    assert "1 note waits for a second reviewer now." in check_page(client.get(url(two, "project_settings")))
-    assert "1 waits for you" in check_page(client.get(url(two, "runs")))
-    assert "1 waits for another reviewer" in check_page(two.clients["rev"].get(url(two, "runs")))
+    assert "A second reviewer decides without seeing" in html and "is waiting for a second reviewer" not in html
+    for suggestion in (two.name, two.place):
+        assert decide(two, "rev", "accept", suggestion).status == 200
+    assert post(two, "rev", "review_finish", stage="first").json["next"]
+    assert "1 note is waiting for a second reviewer." in check_page(client.get(url(two, "project_settings")))
+    assert "1 waiting for you" in check_page(client.get(url(two, "runs")))
+    assert "1 waiting for another reviewer" in check_page(two.clients["rev"].get(url(two, "runs")))
     done = two.clients["rev"].get(url(two, "review_next", two.run.pk))
-    assert "who must be somebody else" in check_page(done)
+    assert "needs a second reviewer" in check_page(done)
     assert (
         two.clients["mia"]
         .get(url(two, "review_next", two.run.pk))
@@ -65,52 +65,52 @@ def test_the_setting_and_what_waits(two, sign_in):
     )
 
 
-def test_blind_then_side_by_side_then_closed(two):
-    for proposal in (two.name, two.place):
-        decide(two, "rev", "accept", proposal)
-    post(two, "rev", "review_close", stage="first")
+def test_blind_review_then_comparison_then_finished(two):
+    for suggestion in (two.name, two.place):
+        decide(two, "rev", "accept", suggestion)
+    post(two, "rev", "review_finish", stage="first")
     waiting = page(two, "rev")
-    assert "Waits for a second" in check_page(waiting) and data_of(waiting)["closed"]
+    assert "Waiting for second reviewer" in check_page(waiting) and data_of(waiting)["closed"]
     second = page(two, "mia")
     check_page(second)
     data = data_of(second)
     assert (data["stage"], data["between"]["outcome"], data["open"]) == ("second", None, 2)
-    refused = post(two, "rev", "review_close", stage="waiting")
+    refused = post(two, "rev", "review_finish", stage="waiting")
     assert (refused.status, refused.json["error"]) == (409, "waiting")
-    refused = post(two, "mia", "review_close", stage="first")
+    refused = post(two, "mia", "review_finish", stage="first")
     assert (refused.status, refused.json["error"]) == (409, "moved")
     decide(two, "mia", "accept", two.name)
     decide(two, "mia", "reject", two.place)
-    answer = post(two, "mia", "review_close", stage="second")
+    answer = post(two, "mia", "review_finish", stage="second")
     assert (answer.status, answer.json["next"], answer.json["stage"]) == (200, None, "settling")
-    assert answer.json["between"]["outcome"]["proposals"][str(two.place.pk)]
-    assert "unlike the first reviewer" in check_page(page(two, "mia"))
-    assert post(two, "mia", "review_close", stage="settling").json["next"]
+    assert answer.json["between"]["outcome"]["suggestions"][str(two.place.pk)]
+    assert "different from first reviewer" in check_page(page(two, "mia"))
+    assert post(two, "mia", "review_finish", stage="settling").json["next"]
     assert Review.objects.get().closed_by == two.mia
     html = check_page(two.clients["mia"].get(url(two, "acceptance")))
-    assert "Reviewers' disagreement with each other" in html and "was blind" in html
+    assert "Agreement between two reviewers" in html and ">blind<" in html
     log = two.clients["mia"].get(url(two, "decisions_export", "csv"))
     assert "hand on" in b"".join(log.streaming_content).decode()
 
 
-def test_taken_back_on_the_page_until_a_second_has_begun(two):
-    for proposal in (two.name, two.place):
-        decide(two, "rev", "accept", proposal)
-    post(two, "rev", "review_close", stage="first")
+def test_reopening_on_the_page_until_a_second_reviewer_has_begun(two):
+    for suggestion in (two.name, two.place):
+        decide(two, "rev", "accept", suggestion)
+    post(two, "rev", "review_finish", stage="first")
     reopen = url(two, "review_reopen", two.run.pk, two.note.pk)
     two.clients["rev"].post(reopen)
     assert data_of(page(two, "rev"))["stage"] == "first"
-    post(two, "rev", "review_close", stage="first")
+    post(two, "rev", "review_finish", stage="first")
     decide(two, "mia", "accept", two.name)
     two.clients["rev"].post(reopen)
-    assert "Mia has begun the second review" in check_page(page(two, "rev"))
+    assert "mia has begun the second review" in check_page(page(two, "rev"))
 
 
-def test_strings_of_a_note_that_one_handed_on_are_closed_to_them(two):
-    for proposal in (two.name, two.place):
-        decide(two, "rev", "accept", proposal)
-    post(two, "rev", "review_close", stage="first")
-    string = make.ProposedString.objects.get(author=two.run, label_id=two.labels["PATIENT"])
+def test_strings_of_a_handed_over_note_are_closed_to_the_first_reviewer(two):
+    for suggestion in (two.name, two.place):
+        decide(two, "rev", "accept", suggestion)
+    post(two, "rev", "review_finish", stage="first")
+    string = make.SuggestedString.objects.get(author=two.run, label_id=two.labels["PATIENT"])
     for who, count in (("rev", 0), ("mia", 1)):
         shown = two.clients[who].get(url(two, "review_string", string.pk))
         assert shown.context["open"] == count, who

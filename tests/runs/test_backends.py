@@ -1,4 +1,4 @@
-"""The backends with their health: on the page, by the command, and as workers say it."""
+"""The health of backends, as workers report it and as the page and the command show it."""
 
 import io
 import json
@@ -32,7 +32,7 @@ def project():
 
 @pytest.fixture
 def kinds(monkeypatch):
-    """Two backends more: one needs a library that nobody has, one needs weights."""
+    """Register two more backends: one needs a library that does not exist, the other needs weights."""
     for key, needs, weights in (("lib", "no_such_library", ""), ("heavy", "", "heavy-1")):
         monkeypatch.setitem(
             registry.BACKENDS, key, BackendKind(key.title(), "nowhere", "A fake.", needs=needs, weights=weights)
@@ -41,12 +41,12 @@ def kinds(monkeypatch):
 
 @pytest.fixture
 def worker(redis_server, monkeypatch):
-    """`worker()`: one that listens on the queue cpu and has just shown itself; it says what this machine lacks."""
+    """`worker(lacks)`: register a worker of the queue cpu that reports what its machine lacks, by default this one."""
     shown = []
 
     def show(lacks=None):
-        said = json.dumps(abilities.lacks_here() if lacks is None else lacks)
-        monkeypatch.setattr(abilities, "_at_start", lambda: said)
+        report = json.dumps(abilities.lacks_here() if lacks is None else lacks)
+        monkeypatch.setattr(abilities, "_at_start", lambda: report)
         made = DurableWorker(
             [django_rq.get_queue("cpu", connection=connection())], connection=connection(), serializer=JSONSerializer
         )
@@ -71,13 +71,13 @@ def health(*words):
 def test_with_redis_away_nothing_is_claimed(no_redis, kinds):
     rows = listed()
     assert {row["health"] for key, row in rows.items() if key != "llm"} == {"unknown"}
-    assert "Redis" in rows["rules"]["words"] and "make setup-models" in rows["lib"]["words"]
+    assert "Redis" in rows["rules"]["message"] and "make setup-models" in rows["lib"]["message"]
 
 
 def test_without_a_worker_it_says_how_to_start_one(redis_server, kinds):
     rows = listed()
     assert rows["rules"]["health"] == "no worker"
-    assert "manage.py work --queue cpu" in rows["rules"]["words"]
+    assert "manage.py work --queue cpu" in rows["rules"]["message"]
 
 
 def test_a_worker_says_what_its_machine_lacks(worker, kinds, settings, tmp_path):
@@ -85,9 +85,9 @@ def test_a_worker_says_what_its_machine_lacks(worker, kinds, settings, tmp_path)
     worker()
     rows = listed()
     assert health() == {"rules": "ready", "lib": "library", "heavy": "weights"}
-    assert rows["rules"]["words"] == ""
-    assert "the library no_such_library: make setup-models" in rows["lib"]["words"]
-    assert f"Weights missing: put them in {tmp_path}/weights/heavy-1" in rows["heavy"]["words"]
+    assert rows["rules"]["message"] == ""
+    assert "The library no_such_library is missing. Install it with “make setup-models”." in rows["lib"]["message"]
+    assert f"The weights are missing. Copy them to {tmp_path}/weights/heavy-1." in rows["heavy"]["message"]
     (tmp_path / "weights" / "heavy-1").mkdir(parents=True)
     assert abilities.lacking(registry.BACKENDS["heavy"]) == "weights", "an empty folder holds none"
     (tmp_path / "weights" / "heavy-1" / "model.bin").touch()
@@ -114,7 +114,7 @@ def test_the_page_shows_models_runs_and_calibrations(worker, project, client):
     client.force_login(viewer)
     there = reverse("backends", args=["ward"])
     html = check_page(client.get(there))
-    assert "Ready" in html and "none yet" in html and "as the backend gives it" in html
+    assert "Ready" in html and "none yet" in html and "not calibrated" in html
     gold = freeze_one(project)
     weights = StoredFile.objects.create(project=project, kind="model", name="a.zip")
     model = TrainedModel.objects.create(
@@ -125,7 +125,7 @@ def test_the_page_shows_models_runs_and_calibrations(worker, project, client):
     calibration = make.make_calibration(run, gold)
     html = check_page(client.get(there))
     assert "Ward &lt;b&gt;" in html and "CRF, trained on gold version 1" in html
-    assert "rules-1" in html and "rev-7" in html and "calibrated by gold version 1" in html
+    assert "rules-1" in html and "rev-7" in html and "calibrated on gold version 1" in html
     assert reverse("calibration", args=["ward", calibration.pk]) in html
     Run.objects.update(revision="rev-8")
     assert "calibrated for another revision" in check_page(client.get(there))
@@ -145,7 +145,7 @@ def freeze_one(project):
 
 
 def test_looking_for_libraries_imports_none():
-    """In a process of its own: this one has them loaded, maybe."""
+    """The check runs in a new process, since other tests may have imported the libraries here."""
     code = (
         "import os, sys, django; os.environ['DJANGO_SETTINGS_MODULE']='tests.settings'; django.setup();"
         "from models_runtime.runs.views import backends; from models_runtime.core.abilities import lacks_here;"
@@ -158,7 +158,7 @@ def test_a_language_model_wants_a_server(no_redis, settings):
     settings.LLM_SERVERS = {}
     row = listed()["llm"]
     assert row["health"] == "no server"
-    assert "DEIDREVIEW_LLM_SERVERS" in row["words"]
+    assert "DEIDREVIEW_LLM_SERVERS" in row["message"]
     settings.LLM_SERVERS = read_servers(
         {"DEIDREVIEW_LLM_SERVERS": "near=http://127.0.0.1:9/v1", "DEIDREVIEW_LLM_NEAR_MODELS": "small"}
     )
@@ -169,9 +169,9 @@ def test_models_of_others_say_where_they_are_put(no_redis, project, client, sett
     settings.DATA_DIR = tmp_path
     rows = listed("ward")
     for key, folder in (("token-classification", "weights"), ("spacy-pipeline", "pipelines")):
-        assert (rows[key]["health"], f"in {tmp_path / folder}." in rows[key]["words"]) == ("weights", True)
+        assert (rows[key]["health"], f"to {tmp_path / folder}" in rows[key]["message"]) == ("weights", True)
     client.force_login(make.make_member(project, "viewer", "vic"))
     html = check_page(client.get(reverse("backends", args=["ward"])))
-    # One block in the row's head: on small screens two would stand beside each other.
+    # The row's head must be one block, because on small screens two blocks would be side by side.
     assert '<th scope="row"><div>Rules<div class="mute why">' in html
-    assert html.count("Weights missing") == 2 and f"where its workers are, in {tmp_path / 'weights'}." in html
+    assert html.count("Weights missing") == 2 and f"to {tmp_path / 'weights'}, on this machine" in html

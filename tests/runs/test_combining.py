@@ -1,4 +1,4 @@
-"""The page on which several backends or runs are made to vote."""
+"""The page that starts an ensemble of several backends or runs."""
 
 import uuid
 
@@ -16,7 +16,7 @@ URL = "/projects/covid/runs/combine/"
 
 @pytest.fixture
 def runs(world):
-    """Two runs that came with an import; the second read only the first note."""
+    """Two imported runs; the second one has annotated only the first note."""
     for name, notes in (("first", world.notes), ("second", world.notes[:1])):
         author = make.make_author(world.project, kind="run", name=name)
         for note in notes:
@@ -38,7 +38,9 @@ def test_from_the_list_to_the_outcome(world, runs, sign_in):
     check_page(client.get(answer.url))
     work(run.job_id)
     html = check_page(client.get(answer.url))
-    assert all(word in html for word in ("majority", "run:first", "run:second", "1 note that not all members had read"))
+    assert all(
+        word in html for word in ("majority", "run:first", "run:second", "1 note that not all members had processed")
+    )
     assert run.author.annotation_sets.get().spans.get().source == "majority:run:first+run:second"
     check_page(client.get(reverse("runs", args=["covid"])))
 
@@ -48,11 +50,18 @@ def test_what_is_refused_is_said_and_what_was_chosen_stays(world, runs, sign_in)
     answer = post(client, "run:first", method="union", name="mine")
     assert answer.status_code == 422
     html = check_page(answer)
-    assert "An ensemble needs at least 2 members; choose more." in html
+    assert "An ensemble needs at least 2 members. Choose more." in html
     assert 'value="run:first" checked' in html and 'value="mine"' in html
+    assert "member" in answer.context["form"].errors
     assert 'id="method-union" value="union" required checked' in html
-    html = check_page(post(client, "run:first", "run:second", method="weighted", **{"weight:run:first": "heavy"}))
-    assert "The weight &#x27;heavy&#x27; is no number." in html
+    heavy = {"weight:run:first": "heavy"}
+    answer = post(client, "run:first", "run:second", method="weighted", **heavy)
+    html = check_page(answer)
+    assert answer.context["form"].errors == {"weight:run:first": ["Enter a number above 0 and at most 1000."]}
+    assert "Weight of first" in html and 'value="heavy"' in html
+    answer = post(client, "run:second", method="weighted", **heavy)
+    assert "weight:run:first" not in answer.context["form"].errors, "a run that is not a member has no weight"
+    assert "Choose one of the four methods." in check_page(post(client, "run:first", "run:second", method="guess"))
     assert not Run.objects.exists()
 
 

@@ -1,4 +1,4 @@
-"""Ensembles as runs: over backends and trained models, over finished runs, over both; what is refused and why."""
+"""Ensembles of backends, trained models and finished runs, as runs; and invalid combinations with their errors."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from annotations.models import AnnotationSet, Author, Job, Span
 from annotations.projects.services.labels import merge_labels
 from models_runtime.core import registry
 from models_runtime.models import Run, RunItem, TrainedModel
-from models_runtime.runs.services.ensembles import Asked, options_of, start_ensemble
+from models_runtime.runs.services.ensembles import MemberChoice, options_of, start_ensemble
 from models_runtime.runs.services.runs import retry_failed, start_run
 from tests import factories as make
 
@@ -19,7 +19,7 @@ MARIO, ROSSI, TORINO = (0, 5), (6, 11), (21, 27)
 
 @pytest.fixture(autouse=True)
 def fakes(monkeypatch):
-    """`capitals` marks M, R and T as PATIENT; `cities` the same places as CITY."""
+    """`capitals` labels M, R and T as PATIENT; `cities` labels the same letters as CITY."""
     for name, factory in (("capitals", "FakeBackend"), ("again", "FakeBackend"), ("cities", "CityBackend")):
         kind = registry.BackendKind(title=name, factory=f"tests.worlds.fake_backend.{factory}", description="")
         monkeypatch.setitem(registry.BACKENDS, name, kind)
@@ -35,7 +35,7 @@ def project():
 
 def asked(project, *words, method="majority", key="e", weights=(), **options):
     weights = [*weights, *[None] * (len(words) - len(weights))]
-    members = [Asked(word, weight) for word, weight in zip(words, weights, strict=True)]
+    members = [MemberChoice(word, weight) for word, weight in zip(words, weights, strict=True)]
     return start_ensemble(project=project, members=members, method=method, actor=None, key=key, **options)
 
 
@@ -48,14 +48,15 @@ def finished(run):
 
 
 def imported(project, name, *spans, notes=None):
-    """A run that came with an import: the same spans in every note (or in the first `notes`)."""
+    """Create an imported run with the same spans in every note, or only in the first `notes` notes."""
     author = make.make_author(project, kind="run", name=name)
     for note in list(project.documents.order_by("id"))[:notes]:
-        make.make_set(note, author, [(*place, label) for place, label in spans], submitted=True)
+        make.make_set(note, author, [(*bounds, label) for bounds, label in spans], submitted=True)
     return author
 
 
-def placed(run):
+def spans_of(run):
+    """Return the spans of the run on the first note: start, end, label, confidence and source."""
     rows = Span.objects.filter(annotation_set__author=run.author).order_by("annotation_set__document", "start")
     first = rows.filter(annotation_set__document=run.project.documents.order_by("id").first())
     return [(span.start, span.end, span.label.code, span.confidence, span.source) for span in first]
@@ -65,7 +66,7 @@ def test_backends_vote_and_the_run_says_who_was_for_it(project):
     run = asked(project, "capitals", "cities", "again")
     job = finished(run)
     assert (job.state, job.done, run.author.name) == (Job.State.DONE, 4, "ensemble-majority-1")
-    assert placed(run) == [(at, at + 1, "PATIENT", 0.6, "majority:capitals+again") for at in (0, 6, 21)]
+    assert spans_of(run) == [(at, at + 1, "PATIENT", 0.6, "majority:capitals+again") for at in (0, 6, 21)]
     assert run.revision.startswith("2-majority-")
     assert [(row["name"], row["revision"]) for row in run.params["members"]] == [
         ("capitals", "1"), ("cities", "1"), ("again", "1"),
@@ -78,44 +79,44 @@ def test_finished_runs_vote_on_the_notes_that_all_have_read(project, monkeypatch
     imported(project, "b", (MARIO, "PATIENT"), (ROSSI, "DOCTOR"), notes=3)
     imported(project, "c", (TORINO, "CITY"), (ROSSI, "DOCTOR"), notes=3)
     run = asked(project, "run:a", "run:b", "run:c")
-    monkeypatch.setattr("tests.worlds.fake_backend.FakeBackend.predict", None)  # nothing is read again
+    monkeypatch.setattr("tests.worlds.fake_backend.FakeBackend.predict", None)  # the backend must not be called
     job = finished(run)
     assert (job.state, job.done, run.params["left_out"]) == (Job.State.DONE, 3, 1)
-    assert [(start, end, label, source) for start, end, label, _, source in placed(run)] == [
+    assert [(start, end, label, source) for start, end, label, _, source in spans_of(run)] == [
         (*MARIO, "PATIENT", "majority:run:a+run:b"),
         (*ROSSI, "DOCTOR", "majority:run:b+run:c"),
         (*TORINO, "CITY", "majority:run:a+run:c"),
     ]
     everything = asked(project, "run:a", "run:b", method="union", key="u")
     finished(everything)
-    assert [place[:2] for place in placed(everything)] == [MARIO, ROSSI, TORINO]
+    assert [span[:2] for span in spans_of(everything)] == [MARIO, ROSSI, TORINO]
     both = asked(project, "run:a", "run:b", method="intersection", key="i")
     finished(both)
-    assert [place[:2] for place in placed(both)] == [MARIO]
+    assert [span[:2] for span in spans_of(both)] == [MARIO]
 
 
 def test_a_backend_and_a_run_vote_together(project):
     imported(project, "by-hand", ((0, 1), "PATIENT"))
     run = asked(project, "capitals", "run:by-hand", method="intersection")
     assert finished(run).state == Job.State.DONE
-    assert [place[:3] for place in placed(run)] == [(0, 1, "PATIENT")]
+    assert [span[:3] for span in spans_of(run)] == [(0, 1, "PATIENT")]
     assert [row["revision"] for row in run.params["members"]] == ["1", f"run-{Author.objects.get(name='by-hand').pk}"]
 
 
 def test_weights_are_given_or_a_model_s_score(project):
     imported(project, "a", (MARIO, "PATIENT"))
     imported(project, "b", (TORINO, "CITY"))
-    with pytest.raises(ServiceError, match="run:a was never scored on held-out notes"):
+    with pytest.raises(ServiceError, match="“run:a” has no score on held-out notes"):
         asked(project, "run:a", "run:b", method="weighted")
     run = asked(project, "run:a", "run:b", method="weighted", weights=[1, 3])
     finished(run)
-    assert [(*place[:3], place[3]) for place in placed(run)] == [(*TORINO, "CITY", 0.75)]
+    assert [span[:4] for span in spans_of(run)] == [(*TORINO, "CITY", 0.75)]
     model = TrainedModel.objects.create(
         project=project, name="ours", backend="crf", state="ready",
         card={"labels": [], "scores": {"levels": [{"granularity": "subcategory", "micro": {"f1": 0.9}}]}},
     )  # fmt: skip
-    assert {option.word: option.weight for option in options_of(project)}[f"model:{model.pk}"] == 0.9
-    with pytest.raises(ServiceError, match="0 of run:a can't be"):
+    assert {option.spec: option.weight for option in options_of(project)}[f"model:{model.pk}"] == 0.9
+    with pytest.raises(ServiceError, match="“run:a” can't be 0"):
         asked(project, "ours", "run:a", method="weighted", weights=[None, 0], key="z")
     kept = asked(project, "ours", "run:a", method="weighted", weights=[None, 0.8], key="w").params["members"]
     assert [row["weight"] for row in kept] == [0.9, 0.8]
@@ -126,21 +127,21 @@ def test_merged_labels_are_one_vote(project):
     run = asked(project, "capitals", "run:a", method="intersection")
     merge_labels(source=make.label_of(project, "PATIENT"), target=make.label_of(project, "DOCTOR"), actor=None)
     finished(run)
-    assert [place[:3] for place in placed(run)] == [(0, 1, "DOCTOR")]
+    assert [span[:3] for span in spans_of(run)] == [(0, 1, "DOCTOR")]
 
 
 @pytest.mark.parametrize(
     ("words", "options", "why"),
     [
         (["capitals"], {}, "at least 2"),
-        (["capitals", "capitals"], {}, "given twice: capitals"),
-        (["run:a", "run:a "], {}, "given twice: run:a"),
-        (["capitals", "nothing"], {}, "there are: again, capitals, cities, rules"),
-        (["capitals", "ensemble"], {}, "made of members"),
-        (["capitals", "run:theirs"], {}, "no run 'theirs'"),
+        (["capitals", "capitals"], {}, "duplicates of: capitals"),
+        (["run:a", "run:a "], {}, "duplicates of: run:a"),
+        (["capitals", "nothing"], {}, "Choose one of: again, capitals, cities, rules"),
+        (["capitals", "ensemble"], {}, "needs members"),
+        (["capitals", "run:theirs"], {}, "no run “theirs”"),
         (["capitals", "again"], {"method": "magic"}, "union, majority, weighted, intersection"),
-        (["run:a", "run:none"], {}, "no note that all of these runs have read"),
-        (["capitals", "again"], {"name": "a"}, "exists already"),
+        (["run:a", "run:none"], {}, "No note was annotated by all of these runs"),
+        (["capitals", "again"], {"name": "a"}, "already exists"),
     ],
 )
 def test_what_is_refused_says_why_and_leaves_nothing(project, words, options, why):
@@ -155,13 +156,13 @@ def test_what_is_refused_says_why_and_leaves_nothing(project, words, options, wh
     assert (Run.objects.count(), Author.objects.count(), Job.objects.count()) == (0, before, 0)
 
 
-def test_a_run_at_work_can_t_vote_and_is_no_choice(project):
+def test_a_run_in_progress_can_t_vote_and_is_not_offered(project):
     run = start_run(project=project, backend="capitals", actor=None, key="r")
-    with pytest.raises(ServiceError, match="capitals-1 is still at work"):
+    with pytest.raises(ServiceError, match="“capitals-1” is still in progress"):
         asked(project, "run:capitals-1", "cities")
-    assert "run:capitals-1" not in {option.word for option in options_of(project)}
+    assert "run:capitals-1" not in {option.spec for option in options_of(project)}
     finished(run)
-    assert {option.word: option.notes for option in options_of(project)}["run:capitals-1"] == 4
+    assert {option.spec: option.notes for option in options_of(project)}["run:capitals-1"] == 4
     assert finished(asked(project, "run:capitals-1", "cities")).state == Job.State.DONE
 
 
@@ -170,16 +171,16 @@ def test_a_double_click_is_one_run(project):
     assert RunItem.objects.count() == 4
 
 
-def test_a_member_that_went_away_stops_the_run_with_its_word(project):
+def test_a_deleted_member_stops_the_run_with_an_error(project):
     author = imported(project, "a", (MARIO, "PATIENT"))
     run = asked(project, "capitals", "run:a")
     AnnotationSet.objects.filter(author=author).delete()
     author.delete()
     job = finished(run)
-    assert (job.state, "is gone" in job.error) == (Job.State.FAILED, True)
+    assert (job.state, "no longer exists" in job.error) == (Job.State.FAILED, True)
 
 
-def test_one_note_s_error_is_its_own(project):
+def test_one_note_s_error_fails_only_this_note(project):
     make.make_note(project, "EXPLODE", "bad")
     imported(project, "a", ((0, 1), "PATIENT"))
     for members in (("capitals", "again"), ("capitals", "run:a")):

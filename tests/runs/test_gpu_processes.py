@@ -1,4 +1,4 @@
-"""A GPU is free when nothing computes: a worker that waits has never loaded what could hold one."""
+"""A waiting worker does not hold a GPU, since only the work process loads the libraries that use one."""
 
 from pathlib import Path
 
@@ -7,10 +7,11 @@ from django.conf import settings
 
 from annotations.models import Job
 from models_runtime.models import Run
-from models_runtime.runs.services.foreign import start_foreign
+from models_runtime.runs.services.external import start_external
 from tests import factories as make
 from tests.backends.made import made_notes
-from tests.worlds.queue import state_of, wait_for
+from tests.waiting import wait_for
+from tests.worlds.queue import state_of
 
 pytest.importorskip("torch")
 
@@ -24,7 +25,7 @@ def libraries(pid):
 
 
 def test_the_process_that_computed_is_gone_and_its_parent_never_loaded_torch(processes):
-    """So CUDA is begun in the forked process alone, where it can be, and ends with it."""
+    """CUDA does not survive a fork, so only the forked process may initialize it. It ends with that process."""
     project = make.make_project()
     texts = [text for text, _ in made_notes(3)]
     for text in texts:
@@ -32,7 +33,7 @@ def test_the_process_that_computed_is_gone_and_its_parent_never_loaded_torch(pro
     folder = settings.DATA_DIR / "weights" / "for-a-worker"
     tiny_bert(folder, texts, ["O", "B-PER", "I-PER"])
     worker = processes("work")
-    run = start_foreign(
+    run = start_external(
         project=project,
         backend="token-classification",
         model="for-a-worker",
@@ -42,5 +43,5 @@ def test_the_process_that_computed_is_gone_and_its_parent_never_loaded_torch(pro
     )
     wait_for(lambda: state_of(run.job) == Job.State.DONE, timeout=90, what="the run to end")
     assert Run.objects.get().params["memory"] > 0
-    wait_for(lambda: len(worker.tree) == 1, what="the process that computed to be gone")
+    wait_for(lambda: len(worker.tree) == 1, what="the work process to end")
     assert "libtorch" not in libraries(worker.pid) and "python" in libraries(worker.pid)

@@ -1,4 +1,4 @@
-"""Runs of a language model, from the form or the command to proposals: over real HTTP to a scripted server."""
+"""Runs of a language model, from the form or the command to suggestions, over HTTP with a scripted server."""
 
 import io
 import json
@@ -18,11 +18,11 @@ from annotations.models import AnnotationSet, Document, Event, Job, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.core import rooms
-from models_runtime.models import LlmAnswer, LlmUsage, Run, RunItem, ServerRoom
+from models_runtime.core import server_capacity
+from models_runtime.models import LlmAnswer, LlmUsage, Run, RunItem, ServerCapacity
 from models_runtime.runs.services.llm import start_llm_run
 from tests import factories as make
-from tests.backends.llm.scripted import Said, entities, note_of, serving
+from tests.backends.llm.scripted import Reply, entities, note_of, serving
 from tests.worlds.checks import check_page
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
@@ -30,10 +30,10 @@ TEXT = "Mario Rossi, 54 anni, prende 54 mg. Visto a Torino."
 
 
 def model(body):
-    """Finds the name at first, the age once the name is masked, and what the text doesn't hold."""
+    """Return the name and an invented name first, and the age once the name is masked."""
     note = note_of(body)
     if "BREAK" in note:
-        return Said("no JSON at all")
+        return Reply("no JSON at all")
     if note.startswith("[PATIENT]"):
         return entities(("54", "AGE", "54 anni"))
     return entities(("Mario Rossi", "PATIENT", ""), ("Anna Verdi", "PATIENT", "dott. Anna Verdi"))
@@ -77,10 +77,10 @@ def finished(run):
     return Job.objects.get(pk=run.job_id)
 
 
-def test_from_the_form_to_proposals_with_counts_cost_and_prompt(client, project, server):
+def test_from_the_form_to_suggestions_with_counts_cost_and_prompt(client, project, server):
     page = check_page(client.get(reverse("run_llm", args=["covid"])))
     assert re.search(r'aria-current="\w+">Runs<', page)
-    for words in ("llm.example.org", "without encryption", "Elenchi ogni menzione", "Prompts of version 1,"):
+    for words in ("llm.example.org", "without encryption", "Elenchi ogni menzione", "Prompt version 1,"):
         assert words in page
     run = Run.objects.get(pk=int(start(client).url.rstrip("/").rpartition("/")[2]))
     assert finished(run).state == Job.State.DONE
@@ -88,7 +88,7 @@ def test_from_the_form_to_proposals_with_counts_cost_and_prompt(client, project,
     spans = [(span.start, span.end, span.label.code, span.source) for span in first.spans.order_by("start")]
     assert spans == [(0, 11, "PATIENT", "small it1 pass 1"), (13, 15, "AGE", "small it1 pass 2")]
     html = check_page(client.get(reverse("run", args=["covid", run.pk])))
-    for words in ("small on ward", "6 asked", "600", "3 mentions that are not in the text", "0.7200 EUR", "- PATIENT"):
+    for words in ("small on ward", "6 sent", "600", "3 mentions that are not in the text", "0.7200 EUR", "- PATIENT"):
         assert words in html
     assert run.params["prompt"] in [body["messages"][0]["content"] for body in server.requests]
     assert "Rossi" not in json.dumps([run.params, list(Job.objects.values_list("params", "result"))])
@@ -101,7 +101,7 @@ def test_an_answer_is_kept_as_offsets_and_goes_with_its_note(client, project, se
     start(client)
     again = Run.objects.first()
     assert finished(again).state == Job.State.DONE and len(server.requests) == asked
-    assert "6 answered before" in client.get(reverse("run", args=["covid", again.pk])).content.decode()
+    assert "6 answered from cache" in client.get(reverse("run", args=["covid", again.pk])).content.decode()
     kept = LlmAnswer.objects.all()
     assert kept.count() == 6 and "Rossi" not in json.dumps(list(kept.values("key", "found")))
     erase_patient(project=project, patient_id="p0", actor=None)
@@ -110,21 +110,23 @@ def test_an_answer_is_kept_as_offsets_and_goes_with_its_note(client, project, se
 
 
 def test_a_model_in_this_process_says_where_it_computes(client, project, settings, tmp_path, monkeypatch):
-    """Its junk fails every note; a real one takes as long as it takes."""
+    """The tiny random model answers without valid JSON, so every note fails, but the device is recorded."""
     folder = pytest.importorskip("tests.backends.made_weights").tiny_llama(tmp_path / "tiny")
     settings.LLM_SERVERS = read_servers({"DEIDREVIEW_LLM_SERVERS": f"here=file://{folder}"})
-    monkeypatch.setattr("models_runtime.backends.llm.reading._TOKENS_A_CHARACTER", 0)
-    monkeypatch.setattr("models_runtime.backends.llm.reading._TOKENS_BESIDES", 4)
+    monkeypatch.setattr("models_runtime.backends.llm.strategies._TOKENS_A_CHARACTER", 0)
+    monkeypatch.setattr("models_runtime.backends.llm.strategies._TOKENS_OVERHEAD", 4)
     start(client, model="here tiny")
     run = Run.objects.get()
     job = finished(run)
     assert (job.state, job.queue, job.result["failed"]) == (Job.State.DONE, "llm", 3)
     html = check_page(client.get(reverse("run", args=["covid", run.pk])))
-    assert re.search(r"CPU \(no GPU is at hand\), [\d.]+\s[MG]B at most", html) and "left this machine" not in html
+    assert (
+        re.search(r"CPU \(no GPU available\), peak memory [\d.]+\s[MG]B", html) and "the notes were sent to" not in html
+    )
 
 
 def test_answers_stay_in_their_project(client, project, server):
-    """The same words in a project of other people: asked of the model again, and forgotten with their own note."""
+    """The cache belongs to the project: the same text in another project is sent to the model again."""
     start(client)
     finished(Run.objects.get())
     asked = len(server.requests)
@@ -136,13 +138,13 @@ def test_answers_stay_in_their_project(client, project, server):
 
 @pytest.mark.both_databases
 def test_a_note_that_is_erased_while_it_is_read_keeps_nothing_but_its_cost(client, project, server):
-    def erases(body):
+    def erase_first(body):
         if note_of(body) == f"{TEXT} 0":
             erase_patient(project=project, patient_id="p0", actor=None)
             connection.close()
         return model(body)
 
-    server.script = erases
+    server.script = erase_first
     start(client)
     run = Run.objects.get()
     job = finished(run)
@@ -154,26 +156,33 @@ def test_text_does_not_leave_the_machine_before_somebody_agreed(client, project,
     response = start(client, model="cloud large")
     assert response.status_code == 422 and not Run.objects.exists() and not server.requests
     html = check_page(response)
-    assert "nothing was sent" in html and "llm.example.org" in html
+    assert "Nothing was sent" in html and "llm.example.org" in html
+    assert response.context["form"].errors.keys() == {"may_leave"}
+    for word in ("no", "on", ""):
+        assert start(client, model="cloud large", may_leave=word).status_code == 422, "only yes is a consent"
     assert start(client, model="cloud large", may_leave="yes").status_code == 302
     html = client.get(reverse("run", args=["covid", Run.objects.get().pk])).content.decode()
-    assert "the notes left this machine, for llm.example.org" in html
+    assert "the notes were sent to llm.example.org" in html
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"model": "http://203.0.113.5/v1 small"}, "there is no server"),
+        ({"model": "http://203.0.113.5/v1 small"}, "there is no model"),
         ({"model": "ward huge"}, "there is no model"),
         ({"strategy": "guess"}, "there is no strategy"),
         ({"language": "fr"}, "there is no language"),
-        ({"omega": "3"}, "omega"),
-        ({"passes": "99"}, "passes"),
+        ({"omega": "3"}, "enter a whole number from 16 to 4000."),
+        ({"omega": "9" * 5000}, "enter a whole number from 16 to 4000."),
+        ({"passes": "99"}, "enter a whole number from 1 to 4."),
     ],
 )
 def test_only_what_is_listed_can_be_asked_for(client, project, server, options, words):
     response = start(client, **options)
-    assert response.status_code == 422 and words in response.content.decode().lower()
+    assert response.status_code == 422 and words in check_page(response).lower()
+    (field,) = options
+    assert response.context["form"].errors.keys() == {field}
+    assert response.context["form"][field].value() == options[field], "the form keeps the input"
     assert not Run.objects.exists()
 
 
@@ -189,20 +198,18 @@ def test_one_note_that_fails_is_its_own_and_the_others_are_asked_once(client, pr
     run = Run.objects.get()
     job = finished(run)
     assert (job.state, job.result["notes"], job.result["failed"]) == (Job.State.DONE, 3, 1)
-    assert (
-        RunItem.objects.get(state=RunItem.State.FAILED).error == "the model's answer is not the JSON that was asked for"
-    )
+    assert RunItem.objects.get(state=RunItem.State.FAILED).error == "The model's answer is not the requested JSON."
     assert len(server.requests) == 7
 
 
 def test_a_server_that_refuses_the_key_ends_the_run_and_what_is_left_is_worked_on_later(client, project, server):
-    server.script = lambda body: Said(status=401)
+    server.script = lambda body: Reply(status=401)
     start(client)
     run = Run.objects.get()
     job = finished(run)
-    assert (job.state, job.error) == (Job.State.FAILED, "the server ward refused the key (401)")
+    assert (job.state, job.error) == (Job.State.FAILED, "The server “ward” rejected the key (401). Check the key.")
     html = check_page(client.get(reverse("run", args=["covid", run.pk])))
-    assert f"{len(server.requests)} asked" in html and "0.0000 EUR" in html
+    assert f"{len(server.requests)} sent" in html and "0.0000 EUR" in html
     server.script = model
     client.post(reverse("run_retry", args=["covid", run.pk]))
     run.refresh_from_db()
@@ -223,47 +230,47 @@ def test_a_run_that_is_cancelled_asks_nothing_again_and_says_what_it_cost(client
         if note_of(body).endswith("0"):
             stopped.wait(10)
             return model(body)
-        return Said(status=503, headers={"Retry-After": "50"})
+        return Reply(status=503, headers={"Retry-After": "50"})
 
     server.script = cancels
     assert finished(run).state == Job.State.CANCELLED
     assert len(server.requests) <= 3 and LlmUsage.objects.get(run=run).requests == len(server.requests)
-    # The answer that was on its way is paid for, and kept for the next time.
+    # The answer to the open request has been paid for, so it is stored for the next run.
     assert LlmAnswer.objects.count() == 1
 
 
 def test_a_servers_limit_holds_over_all_workers(client, project, server, settings, monkeypatch):
-    monkeypatch.setattr(rooms, "LOOK_EVERY", 0)
+    monkeypatch.setattr(server_capacity, "LOOK_EVERY", 0)
     ward = settings.LLM_SERVERS["ward"]
-    first, second = rooms.SharedRoom(ward), rooms.SharedRoom(ward)
+    first, second = server_capacity.SharedCapacity(ward), server_capacity.SharedCapacity(ward)
     assert (first.take(0), second.take(0)) == (4, 0)
-    # The first gives up what it has more than its share, as its requests end.
+    # As its requests end, the first worker gives up the slots beyond its share.
     assert (first.take(3), second.take(0), first.take(2), second.take(1)) == (3, 1, 2, 2)
     first.leave()
     assert second.take(2) == 4
     second.leave()
-    # A worker that has three of four places leaves one to a run; one that was lost leaves all, once its lease is over.
-    ServerRoom.objects.update(seats={"0" * 32: [3, time.time() - 3600]})
+    # A worker with three of the four slots leaves one. If the worker is lost, all are free once its lease expires.
+    ServerCapacity.objects.update(seats={"0" * 32: [3, time.time() - 3600]})
     assert first.take(0) == 4
     first.leave()
-    ServerRoom.objects.update(seats={"0" * 32: [3, time.time() + 3600]})
+    ServerCapacity.objects.update(seats={"0" * 32: [3, time.time() + 3600]})
 
     def slowly(body):
-        time.sleep(0.1)  # whoever might ask beside it has the time to
+        time.sleep(0.1)  # long enough for a second request to arrive
         return model(body)
 
     server.script = slowly
     start(client)
     assert finished(Run.objects.get()).state == Job.State.DONE
-    assert (server.most_at_once, list(ServerRoom.objects.get().seats)) == (1, ["0" * 32])
+    assert (server.most_at_once, list(ServerCapacity.objects.get().seats)) == (1, ["0" * 32])
 
 
 def test_a_server_that_is_listed_no_more_is_said(client, project, server, settings):
     start(client)
     settings.LLM_SERVERS = {}
     run = Run.objects.get()
-    assert "no language model is set up" in finished(run).error
-    assert "not listed any more" in client.get(reverse("run", args=["covid", run.pk])).content.decode()
+    assert "No language model is available" in finished(run).error
+    assert "no longer configured" in client.get(reverse("run", args=["covid", run.pk])).content.decode()
 
 
 def test_the_command(project, server):
@@ -272,17 +279,17 @@ def test_the_command(project, server):
         call_command("run_model", "covid", *words, stdout=out)
         return out.getvalue()
 
-    said = run("llm", "--server=ward", "--model=small", "--strategy=extract", "--language=it", "--wait", "--json")
-    result = json.loads(said)
+    printed = run("llm", "--server=ward", "--model=small", "--strategy=extract", "--language=it", "--wait", "--json")
+    result = json.loads(printed)
     assert (result["done"], result["failed"], result["state"]) == (3, 0, "done")
     assert result["usage"]["requests"] == 6 and float(result["usage"]["cost"]) == 0.72
     again = json.loads(run("llm", "--server=ward", "--model=small", "--language=it", "--wait", "--json"))["usage"]
     assert (again["requests"], again["kept"], float(again["cost"])) == (0, 6, 0)
-    with pytest.raises(CommandError, match="there is no server"):
+    with pytest.raises(CommandError, match="There is no server"):
         run("llm", "--server=http://203.0.113.5")
-    with pytest.raises(CommandError, match="agree to it"):
+    with pytest.raises(CommandError, match="Confirm that"):
         run("llm", "--server=cloud")
-    with pytest.raises(CommandError, match="only for llm"):
+    with pytest.raises(CommandError, match="can only be used with llm"):
         run("rules", "--server=ward")
     assert Span.objects.filter(annotation_set__author__kind="run").count() == 12
     assert not any("Rossi" in json.dumps(event.data) for event in Event.objects.all())

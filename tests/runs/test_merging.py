@@ -1,4 +1,4 @@
-"""Several runs reviewed together: one list that knows its runs, rivals settled in one act, one undo."""
+"""Several runs reviewed together: one merged list, in which one act or undo decides conflicting suggestions."""
 
 import json
 import uuid
@@ -10,18 +10,29 @@ from django.core.management.base import CommandError
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
-from annotations.models import AnnotationSet, BulkAct, Decision, Event, Job, ProposedString, Role, Span, Verb
+from annotations.models import (
+    AnnotationSet,
+    BulkAct,
+    Decision,
+    Event,
+    Job,
+    PlantedLeak,
+    Role,
+    Span,
+    SuggestedString,
+    Verb,
+)
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.decision_log import decisions
 from annotations.review.selectors.misses import hints_of
 from annotations.review.selectors.state import review_state
-from annotations.review.services import closing as review_closing
 from annotations.review.services import deciding as review
+from annotations.review.services import finishing as review_finishing
 from annotations.review.services.bulk import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
 from annotations.review.services.deciding import Request
 from annotations.review.services.log import Act
 from models_runtime.models import Run
-from models_runtime.runs.services.ensembles import Asked, options_of, start_ensemble
+from models_runtime.runs.services.ensembles import MemberChoice, options_of, start_ensemble
 from models_runtime.runs.services.merging import review_together
 from tests import factories as make
 
@@ -42,8 +53,8 @@ class World:
     def imported(self, name, *spans, notes=3, confidence=None):
         author = make.make_author(self.project, kind="run", name=name)
         for note in self.notes[:notes]:
-            reading = make.make_set(note, author, spans, submitted=True)
-            reading.spans.update(confidence=confidence, source=f"of {name}")
+            annotation_set = make.make_set(note, author, spans, submitted=True)
+            annotation_set.spans.update(confidence=confidence, source=f"of {name}")
         return author
 
     def merged(self, *names, key="k", **options):
@@ -55,24 +66,24 @@ class World:
         self.author = run.author
         return run
 
-    def span(self, place, label, note=0):
+    def span(self, bounds, label, note=0):
         return Span.objects.get(
-            annotation_set__author=self.author, annotation_set__document=self.notes[note], start=place[0], end=place[1],
-            label=make.label_of(self.project, label),
+            annotation_set__author=self.author, annotation_set__document=self.notes[note],
+            start=bounds[0], end=bounds[1], label=make.label_of(self.project, label),
         )  # fmt: skip
 
     def decide(self, act, span=None, user=None, **options):
-        request = Request(change_id=uuid.uuid4(), act=act, proposal=span and span.pk, **options)
+        request = Request(change_id=uuid.uuid4(), act=act, suggestion=span and span.pk, **options)
         note = AnnotationSet.objects.get(pk=span.annotation_set_id).document if span else self.notes[0]
         return review.decide(document=note, author=self.author, user=user or self.rita, request=request)
 
     def states(self, note=0):
         names = {label.pk: label.code for label in self.project.label_set.labels.all()}
-        found = review_state(document=self.notes[note], author=self.author)["proposals"]
+        found = review_state(document=self.notes[note], author=self.author)["suggestions"]
         return {(p["start"], p["end"], names[p["label"]]): p["state"] for p in found}
 
     def check_strings(self):
-        for row in ProposedString.objects.filter(author=self.author):
+        for row in SuggestedString.objects.filter(author=self.author):
             spans = Span.objects.filter(
                 annotation_set__author=self.author, string_key=row.string_key, label=row.label_id
             )
@@ -84,24 +95,33 @@ def world():
     return World()
 
 
-def test_one_list_of_what_all_runs_propose(world):
+def test_one_list_of_what_all_runs_suggest(world):
     run = world.merged("c", "a", "b")
-    assert (run.author.name, run.params["left_out"]) == ("together-1", 1), "the third note was not read by all"
+    assert (run.author.name, run.params["left_out"]) == ("together-1", 1), "not all runs annotated the third note"
     assert world.author.annotation_sets.count() == 2
-    found = review_state(document=world.notes[0], author=world.author)["proposals"]
+    found = review_state(document=world.notes[0], author=world.author)["suggestions"]
     rows = [(p["start"], p["end"], len(p["runs"]), p["of"], p["confidence"], p["source"]) for p in found]
     assert rows == [
         (0, 5, 1, 3, 0.3333, "c"), (0, 11, 2, 3, 0.5, "a+b"), (6, 11, 1, 3, 0.3333, "c"),
         (21, 27, 1, 3, 0.3, "a"), (21, 27, 1, 3, 0.2, "b"),
     ]  # fmt: skip
     ids = [p["id"] for p in found]
-    assert [sorted(ids.index(other) for other in p["rivals"]) for p in found] == [[1], [0, 2], [1], [4], [3]]
+    assert [sorted(ids.index(other) for other in p["conflicting"]) for p in found] == [[1], [0, 2], [1], [4], [3]]
     assert found[1]["runs"][1] == {"run": "b", "confidence": 0.6, "source": "of b"}
     assert hints_of(world.notes[0], world.author.project.authors.get(name="a")) != []
     assert "together-1" not in str(hints_of(world.notes[0], world.author.project.authors.get(name="a")))
 
 
-def test_the_same_runs_give_the_same_list_until_they_have_read_more(world):
+def test_leaks_are_planted_in_a_merged_list_as_it_is_stored(world, monkeypatch):
+    monkeypatch.setattr("annotations.domain.planting.chance", lambda *about: 0.0)
+    type(world.project).objects.update(planted_share=10)
+    world.merged("a", "b")
+    planted = PlantedLeak.objects.values_list("review__author", "suggestion__start", "suggestion__end", "known")
+    assert list(planted) == [(world.author.pk, *WHOLE, "runs")] * 3, "the city overlaps the same with another label"
+    assert set(world.states()) == {(*TORINO, "CITY"), (*TORINO, "HOSPITAL")}
+
+
+def test_the_same_runs_give_the_same_list_until_they_annotate_more_notes(world):
     first = world.merged()
     assert review_together(project=world.project, runs=["c", "b", "a"], actor=None, key="other").pk == first.pk
     make.make_set(world.notes[2], world.project.authors.get(name="c"), [], submitted=True)
@@ -109,26 +129,26 @@ def test_the_same_runs_give_the_same_list_until_they_have_read_more(world):
     assert (second.author.name, second.author.annotation_sets.count()) == ("together-2", 3)
 
 
-def test_what_can_t_be_merged_is_said(world):
+def test_invalid_merges(world):
     list_name = world.merged().author.name
-    for names, said in (
-        (["a"], "from 2 to 20"), (["a", "a"], "given twice: a"), (["a", "nobody"], "no run 'nobody'"),
-        (["a", list_name], "together-1 is a merged list"),
+    for names, message in (
+        (["a"], "Choose 2 to 20"), (["a", "a"], "duplicates of: a"), (["a", "nobody"], "no run “nobody”"),
+        (["a", list_name], "“together-1” is a merged list"),
     ):  # fmt: skip
-        with pytest.raises(ServiceError, match=said):
+        with pytest.raises(ServiceError, match=message):
             review_together(project=world.project, runs=names, actor=None, key="x")
-    assert f"run:{list_name}" not in [option.word for option in options_of(world.project)]
+    assert f"run:{list_name}" not in [option.spec for option in options_of(world.project)]
     with pytest.raises(ServiceError, match="merged list"):
-        asked = [Asked(f"run:{list_name}"), Asked("run:a")]
+        asked = [MemberChoice(f"run:{list_name}"), MemberChoice("run:a")]
         start_ensemble(project=world.project, members=asked, method="union", actor=None, key="y")
-    with pytest.raises(ServiceError, match="exists already"):
+    with pytest.raises(ServiceError, match="already exists"):
         review_together(project=world.project, runs=["a", "b"], actor=None, name=list_name, key="z")
 
 
-def test_one_act_settles_a_place_and_one_undo_opens_it_again(world):
+def test_one_act_decides_conflicting_suggestions_and_one_undo_reopens_them(world):
     world.merged()
     state = world.decide(Act.ACCEPT, world.span(WHOLE, "PATIENT"))
-    assert state["open"] == 2, "both names of the third run went with it; the city has two labels still"
+    assert state["open"] == 2, "both names of the third run were rejected; the city still has two labels"
     assert world.states()[*MARIO, "PATIENT"] == world.states()[*ROSSI, "DOCTOR"] == "rejected"
     gold = Span.objects.get(annotation_set__author__kind="gold")
     assert [one["run"] for one in gold.provenance["runs"]] == ["a", "b"]
@@ -138,7 +158,7 @@ def test_one_act_settles_a_place_and_one_undo_opens_it_again(world):
     assert [(row["act"], row["after"]) for row in rows] == [
         ("accept", "accepted"), ("beside", "rejected"), ("beside", "rejected"),
     ]  # fmt: skip
-    assert len({row["event"] for row in rows}) == 1 and rows[1]["proposed_start"] is not None
+    assert len({row["event"] for row in rows}) == 1 and rows[1]["suggested_start"] is not None
     world.check_strings()
     world.decide(Act.UNDO)
     assert set(world.states().values()) == {"open"} and not Decision.objects.exists()
@@ -148,36 +168,36 @@ def test_one_act_settles_a_place_and_one_undo_opens_it_again(world):
     world.check_strings()
 
 
-def test_closing_accepts_no_two_readings_of_one_place(world):
+def test_finishing_does_not_accept_conflicting_suggestions(world):
     world.merged()
     note = {"document": world.notes[0], "author": world.author, "user": world.rita}
     rest = set(Span.objects.filter(annotation_set__author=world.author).values_list("pk", flat=True))
-    with pytest.raises(ServiceError, match="choose between them first"):
-        review_closing.close_review(**note, rest=rest)
+    with pytest.raises(ServiceError, match="Choose one of them"):
+        review_finishing.finish_review(**note, rest=rest)
     assert not Decision.objects.exists()
     world.decide(Act.ACCEPT, world.span(WHOLE, "PATIENT"))
     world.decide(Act.REJECT, world.span(TORINO, "HOSPITAL"))
-    assert review_closing.close_review(**note, rest=rest).closed_at is not None
+    assert review_finishing.finish_review(**note, rest=rest).closed_at is not None
     assert world.states()[*TORINO, "CITY"] == "accepted"
 
 
-def test_a_correction_leaves_open_what_it_leaves_room_for(world):
+def test_a_correction_leaves_suggestions_open_that_no_longer_conflict(world):
     world.merged()
     patient = make.label_of(world.project, "PATIENT").pk
-    world.decide(Act.CORRECT, world.span(WHOLE, "PATIENT"), place=(0, 5, patient), quote="Mario")
+    world.decide(Act.CORRECT, world.span(WHOLE, "PATIENT"), bounds=(0, 5, patient), quote="Mario")
     assert world.states() == {
         (*MARIO, "PATIENT"): "accepted", (*WHOLE, "PATIENT"): "accepted", (*ROSSI, "DOCTOR"): "open",
         (*TORINO, "CITY"): "open", (*TORINO, "HOSPITAL"): "open",
     }  # fmt: skip
 
 
-def test_a_rival_that_somebody_decided_on_stays(world):
+def test_a_conflicting_suggestion_that_was_decided_stays(world):
     world.merged()
     world.decide(Act.ACCEPT, world.span(ROSSI, "DOCTOR"), user=world.rosa)
     assert world.states()[*WHOLE, "PATIENT"] == "rejected"
     world.decide(Act.ACCEPT, world.span(WHOLE, "PATIENT"))
-    assert world.states()[*ROSSI, "DOCTOR"] == "accepted", "both can be wanted"
-    with pytest.raises(ServiceError, match="decided otherwise"):
+    assert world.states()[*ROSSI, "DOCTOR"] == "accepted", "a person may accept both"
+    with pytest.raises(ServiceError, match="Later decisions"):
         world.decide(Act.UNDO, user=world.rosa)
 
 
@@ -187,50 +207,50 @@ def test_what_two_agree_on_is_one_bulk_act(world):
     bulk = plan_bulk(project=world.project, user=world.rita, rule=rule, act=BulkAct.Act.ACCEPT)
     assert bulk.planned == 2
     assert begin_bulk(bulk=bulk, user=world.rita)
-    told = at_once(bulk, run_bulk)
-    assert (told["decided"], told["beside"], told["left"]) == (2, 4, 0)
+    counts = at_once(bulk, run_bulk)
+    assert (counts["decided"], counts["beside"], counts["left"]) == (2, 4, 0)
     assert Event.objects.filter(verb=Verb.REVIEW_DECIDED).count() == 2
     assert list(world.states().values()).count("open") == 2
     world.check_strings()
     gold = Span.objects.filter(annotation_set__author__kind="gold")
     assert [len(span.provenance["runs"]) for span in gold] == [2, 2]
-    world.decide(Act.ACCEPT, world.span(MARIO, "PATIENT"), user=world.rosa)  # a person decides otherwise
+    world.decide(Act.ACCEPT, world.span(MARIO, "PATIENT"), user=world.rosa)  # a person overrides the bulk act
     assert begin_undo(bulk=bulk)
-    told = at_once(bulk, undo_bulk)
-    assert (told["taken_back"], told["kept"]) == (5, 1)
+    counts = at_once(bulk, undo_bulk)
+    assert (counts["taken_back"], counts["kept"]) == (5, 1)
     assert world.states()[*MARIO, "PATIENT"] == "accepted" and world.states(1)[*WHOLE, "PATIENT"] == "open"
     world.check_strings()
 
 
-def test_a_bulk_act_over_all_takes_the_reading_that_most_agree_on(world):
+def test_a_bulk_act_accepts_the_suggestion_that_most_runs_agree_on(world):
     world.merged()
     rule = Rule("threshold", [world.author.pk], least=0.0)
     bulk = plan_bulk(project=world.project, user=world.rita, rule=rule, act=BulkAct.Act.ACCEPT)
     begin_bulk(bulk=bulk, user=world.rita)
-    told = at_once(bulk, run_bulk)
-    assert (told["decided"], told["beside"], bulk.planned) == (10, 0, 10)
+    counts = at_once(bulk, run_bulk)
+    assert (counts["decided"], counts["beside"], bulk.planned) == (10, 0, 10)
     assert world.states() == {
         (*MARIO, "PATIENT"): "rejected", (*WHOLE, "PATIENT"): "accepted", (*ROSSI, "DOCTOR"): "rejected",
         (*TORINO, "CITY"): "accepted", (*TORINO, "HOSPITAL"): "rejected",
     }  # fmt: skip
-    with pytest.raises(ServiceError, match="nothing that is open"):
+    with pytest.raises(ServiceError, match="No open suggestion matches"):
         rule = Rule("merged", [world.author.pk], agree=1)
         plan_bulk(project=world.project, user=world.rita, rule=rule, act=BulkAct.Act.ACCEPT)
 
 
-def test_a_list_is_no_run_that_agrees_with_its_runs(world):
+def test_a_merged_list_does_not_count_as_an_agreeing_run(world):
     world.merged()
     rule = Rule("agreed", [a.pk for a in world.project.authors.filter(kind="run")], agree=3)
-    with pytest.raises(ServiceError, match="nothing that is open"):
+    with pytest.raises(ServiceError, match="No open suggestion matches"):
         plan_bulk(project=world.project, user=world.rita, rule=rule, act=BulkAct.Act.ACCEPT)
 
 
 def test_by_command(world):
     out = StringIO()
     call_command("review_together", "ward", "a", "b", "--name", "both", "--wait", "--json", stdout=out)
-    told = json.loads(out.getvalue())
-    assert (told["run"], told["done"], told["left_out"]) == ("both", 3, 0)
-    assert told["members"] == ["run:a", "run:b"]
+    counts = json.loads(out.getvalue())
+    assert (counts["run"], counts["done"], counts["left_out"]) == ("both", 3, 0)
+    assert counts["members"] == ["run:a", "run:b"]
     with pytest.raises((CommandError, SystemExit)):
         call_command("review_together", "ward", "a", stdout=StringIO(), stderr=StringIO())
     assert Run.objects.count() == 1

@@ -1,4 +1,4 @@
-"""Several runs reviewed together: from the ticks on the list of runs to the merged list, and its bulk act."""
+"""Several runs reviewed together: from the check boxes in the list of runs to the merged list and its bulk act."""
 
 import uuid
 
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def runs(world):
-    places = {
+    spans_of_runs = {
         "first": [(0, 11, "PATIENT")],
         "second": [(0, 11, "PATIENT"), (44, 50, "HOSPITAL")],
         "third": [(0, 5, "DOCTOR")],
     }
-    for name, spans in places.items():
+    for name, spans in spans_of_runs.items():
         author = make.make_author(world.project, kind="run", name=name)
         for note in world.notes:
             make.make_set(note, author, spans, submitted=True)
@@ -44,23 +44,25 @@ def test_from_the_ticks_to_the_review(world, runs, sign_in):
     token = str(uuid.uuid4())
     answers = [together(client, runs, token) for _ in range(2)]
     run = Run.objects.get()
-    assert {answer.url for answer in answers} == {url("run", run.pk)}, "a double click is one"
+    assert {answer.url for answer in answers} == {url("run", run.pk)}, "a double click starts one run"
     work(run.job_id)
     html = check_page(client.get(url("run", run.pk)))
-    assert "Accept what several agree on" in html
-    assert together(client, runs).url == url("review_next", run.author_id), "the list is there already"
+    assert "Accept suggestions by agreement" in html
+    assert together(client, runs).url == url("review_next", run.author_id), "the merged list exists already"
     html = check_page(client.get(url("review", run.author_id, world.note.pk)))
-    assert "Runs that agree" in html and "at least 3" in html and "at least 4" not in html
+    assert "Agreeing runs" in html and "at least 3" in html and "at least 4" not in html
     html = check_page(client.get(url("runs")))
     assert "merged from 3 runs" in html and f'value="{run.author_id}"' not in html
     for name in ("review_strings", "review_bulk_new"):
         page = client.get(url(name))
-        assert [one.name for one in page.context["chosen"]] == ["first", "second", "third"], "it counts no string twice"
+        assert [one.name for one in page.context["chosen"]] == ["first", "second", "third"], (
+            "the merged list is not chosen, so no string is counted twice"
+        )
 
 
 @pytest.mark.parametrize(
     ("chosen", "words"),
-    [([], "from 2 to 20 runs"), ([0], "from 2 to 20 runs"), (["x", 10**30, 0], "from 2 to 20 runs")],
+    [([], "Choose 2 to 20 runs"), ([0], "Choose 2 to 20 runs"), (["x", 10**30, 0], "Choose 2 to 20 runs")],
 )
 def test_what_is_refused_is_said(world, runs, sign_in, chosen, words):
     wanted = [runs[word] if word == 0 else word for word in chosen]
@@ -88,16 +90,16 @@ def test_what_two_agree_on_with_its_count_first(world, runs, sign_in):
     answer = client.post(url("review_bulk_new"), known)
     page = client.get(answer.url)
     html = check_page(page)
-    assert page.context["count"] == 2 and "Accept 2 proposals" in html
-    assert "What at least 2 runs propose alike" in html and "rejected in the same act" in html
+    assert page.context["count"] == 2 and "Accept 2 suggestions" in html
+    assert "Suggestions on which at least 2 runs agree" in html and "rejected in the same act" in html
     client.post(url("bulk_start", BulkAct.objects.get().pk))
-    assert "Rejected beside it" in check_page(client.get(answer.url))
+    assert "Conflicting suggestions rejected" in check_page(client.get(answer.url))
     assert (BulkAct.objects.get().decided, BulkAct.objects.get().beside) == (2, 2)
     client.post(url("bulk_undo", BulkAct.objects.get().pk))
     assert BulkAct.objects.get().taken_back == 4
     for wrong, words in (
         ({"agree": "4"}, "at least as many runs"),
-        ({"runs": [run.author_id, runs[0]]}, "merged lists alone"),
+        ({"runs": [run.author_id, runs[0]]}, "either merged lists or single runs"),
     ):
         answer = client.post(url("review_bulk_new"), known | wrong)
         assert answer.status_code == 422 and words in check_page(answer)

@@ -1,4 +1,4 @@
-"""Runs of spaCy pipelines that lie on this machine: found without spaCy, mapped wholly, run, and run again."""
+"""Runs of spaCy pipelines on this machine: finding them without spaCy, mapping all labels, and running them."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from annotations.models import Job, LabelSet, Project, Span
 from models_runtime.core import pipelines as found_here
 from models_runtime.core.pipelines import pipelines
 from models_runtime.models import Run
-from models_runtime.runs.services.foreign import usual_labels
+from models_runtime.runs.services.external import usual_labels
 from tests import factories as make
 from tests.backends.made import made_pipeline
 
@@ -30,7 +30,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def small(made, tmp_path, monkeypatch):
-    """One folder among the pipelines of this machine."""
+    """The folder of a pipeline where this machine keeps its pipelines."""
     monkeypatch.setattr(found_here, "home", lambda: tmp_path)
     shutil.copytree(made, tmp_path / "small")
     return tmp_path / "small"
@@ -48,7 +48,7 @@ def ward(transactional_db, no_redis, client, small):
 PAGE = "/projects/ward/runs/pipelines/small/"
 
 
-def said(response):
+def html_of(response):
     return response.content.decode()
 
 
@@ -87,9 +87,9 @@ def test_installed_packages_are_found_by_their_entry_point(small, monkeypatch, t
     ]
 
 
-def test_from_the_page_to_proposals(ward, client):
-    assert PAGE in said(client.get(reverse("runs", args=["ward"])))
-    shown = said(client.get(PAGE))
+def test_from_the_page_to_suggestions(ward, client):
+    assert PAGE in html_of(client.get(reverse("runs", args=["ward"])))
+    shown = html_of(client.get(PAGE))
     assert "A few names &amp; towns." in shown
     assert '<option value="PATIENT" selected>' in shown and '<option value="" selected>' in shown
     chosen = {"label:PER": "DOCTOR", "label:LOC": "CITY", "label:MISC": "", "token": "t"}
@@ -104,19 +104,21 @@ def test_from_the_page_to_proposals(ward, client):
         (0, 9, "DOCTOR", None),
         (14, 20, "CITY", None),
     ]
-    # The next time the form is as it was.
-    assert '<option value="DOCTOR" selected>' in said(client.get(PAGE))
-    assert "spaCy pipelines" in said(client.get(reverse("backends", args=["ward"])))
+    # The form keeps the last mapping.
+    assert '<option value="DOCTOR" selected>' in html_of(client.get(PAGE))
+    assert "spaCy pipelines" in html_of(client.get(reverse("backends", args=["ward"])))
 
 
 def test_a_label_that_nobody_decided_on_is_refused_and_the_form_keeps_the_rest(ward, client):
     response = client.post(PAGE, {"label:PER": "DOCTOR", "label:LOC": "?", "token": "t"})
     assert response.status_code == 422
-    assert "Say what becomes of LOC, MISC" in said(response)
-    assert '<option value="DOCTOR" selected>' in said(response)
-    for labels, why in (({"PER": "KING"}, "no label KING"), ({"PER": ""}, "nothing to run for")):
+    undecided = ["Choose a label of this project, or “Nothing”."]
+    assert response.context["form"].errors == {"label:LOC": undecided, "label:MISC": undecided}
+    assert html_of(response).count(undecided[0]) == 4, "in the summary at the top, and beside each field"
+    assert '<option value="DOCTOR" selected>' in html_of(response)
+    for labels, why in (({"PER": "KING"}, "no label KING"), ({"PER": ""}, "Every label is set to “Nothing”")):
         given = {f"label:{key}": value for key, value in ({"LOC": "", "MISC": ""} | labels).items()}
-        assert why in said(client.post(PAGE, given))
+        assert why in html_of(client.post(PAGE, given))
     assert not Run.objects.exists()
     assert client.get("/projects/ward/runs/pipelines/none/").status_code == 404
 
@@ -125,7 +127,10 @@ def test_a_pipeline_that_the_worker_lacks_fails_the_run_in_plain_words(ward, cli
     client.post(PAGE, {"label:PER": "DOCTOR", "label:LOC": "CITY", "label:MISC": ""})
     shutil.rmtree(small)
     work(Run.objects.get().job_id)
-    assert Job.objects.get().error == f"this worker's machine has no pipeline small; put it in {found_here.home()}"
+    assert (
+        Job.objects.get().error
+        == f"The worker's machine has no pipeline “small”. Copy it to {found_here.home()} there."
+    )
 
 
 def test_from_the_command_line(ward, capsys):
@@ -134,9 +139,9 @@ def test_from_the_command_line(ward, capsys):
     answer = json.loads(capsys.readouterr().out)
     assert (answer["run"], answer["state"], answer["done"]) == ("small-1", "done", 1)
     assert Run.objects.get().params["labels"] == {"PER": "DOCTOR", "LOC": "CITY", "MISC": None}
-    with pytest.raises(CommandError, match="there are: small"):
+    with pytest.raises(CommandError, match="Available: small"):
         call_command("run_model", "ward", "spacy-pipeline", "--pipeline", "large")
-    with pytest.raises(CommandError, match="has no label KING; it has LOC"):
+    with pytest.raises(CommandError, match=r"has no label KING\. Its labels: LOC"):
         call_command(*words, "--map", "KING=DOCTOR")
 
 
@@ -153,7 +158,7 @@ def test_usual_labels_go_through_the_shipped_maps(key, person, town):
 
 
 def test_the_web_process_never_loads_what_workers_need():
-    """Importing all pages and commands, in a process of its own, leaves spaCy and its like alone."""
+    """A new process that imports all pages and commands does not import spaCy, torch and similar libraries."""
     code = (
         "import django; django.setup(); import deidreview.urls, "
         "models_runtime.runs.management.commands.run_model, sys; "

@@ -1,4 +1,4 @@
-"""What the registry says of the libraries that workers need."""
+"""The registry knows which libraries that workers need are installed."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A run over 250 notes against real crashes: it still ends by itself with 250 results, none doubled."""
+"""A run over 250 notes survives real crashes: it ends by itself with 250 results and without duplicates."""
 
 import time
 
@@ -12,7 +12,8 @@ from models_runtime.models import RunItem
 from models_runtime.runs.services.runs import start_run
 from tests.factories import make_project
 from tests.jobs.probes.kinds import FAKE
-from tests.worlds.queue import LEASE, state_of, wait_for
+from tests.waiting import wait_for
+from tests.worlds.queue import LEASE, state_of
 
 pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 NOTES = 250
@@ -20,7 +21,7 @@ NOTES = 250
 
 @pytest.fixture
 def start(monkeypatch):
-    """`start(slow=0.1)`: a run, asked for; the keywords are the backend's."""
+    """`start(slow=0.1)`: start a run. The keywords are parameters of the backend."""
     monkeypatch.setitem(BACKENDS, "fake", FAKE)
 
     def start(**params):
@@ -41,7 +42,7 @@ def in_the_middle(run):
 
 @pytest.fixture
 def run(start, processes):
-    """A relay, a worker, and a run that the worker is in the middle of."""
+    """A relay, a worker, and a run in progress."""
     run = start(slow=0.02)
     run.relay, run.worker = processes("relay"), processes("work")
     in_the_middle(run)
@@ -50,7 +51,7 @@ def run(start, processes):
 
 @pytest.fixture
 def shared(start, processes):
-    """A relay, and a run that four workers are in the middle of: `worker` has it, the `helpers` were called later."""
+    """A relay, and a run shared by four workers: `worker` claimed it, and the `helpers` joined later."""
     workers = [processes("work") for _ in range(4)]
     wait_for(lambda: idle_workers("cpu") == 4, what="four workers")
     run = start(slow=0.1, notes=4)
@@ -66,11 +67,11 @@ def done(run):
     return RunItem.objects.filter(run=run, state=RunItem.State.DONE).count()
 
 
-def ends_whole(run):
+def check_complete(run):
     wait_for(lambda: state_of(run.job) == Job.State.DONE, timeout=90, what="the run to end")
     sets = AnnotationSet.objects.filter(author=run.author)
     assert done(run) == sets.count() == sets.values("document").distinct().count() == NOTES
-    # Two capitals in each note: a doubled result would show here as well.
+    # Each note has two capital letters, so duplicate results would also change the number of spans.
     assert Span.objects.filter(annotation_set__author=run.author).count() == 2 * NOTES
     assert set(RunItem.objects.filter(run=run).values_list("attempt", flat=True)) == {1}
 
@@ -79,12 +80,12 @@ def test_the_worker_is_killed_and_redis_emptied(run, processes, redis_server):
     run.worker.kill9()
     redis_server.client().flushall()
     processes("work")
-    ends_whole(run)
+    check_complete(run)
 
 
 def test_the_relay_is_killed(run, processes):
     run.relay.kill9()
-    ends_whole(run)
+    check_complete(run)
 
 
 def test_worker_and_relay_are_killed_and_come_back(run, processes):
@@ -92,12 +93,12 @@ def test_worker_and_relay_are_killed_and_come_back(run, processes):
     run.worker.kill9()
     processes("work")
     processes("relay")
-    ends_whole(run)
+    check_complete(run)
 
 
 def test_redis_restarts(run, redis_server):
     redis_server.restart(away=1.0)
-    ends_whole(run)
+    check_complete(run)
 
 
 def test_a_worker_frozen_past_its_lease_is_refused(run, processes):
@@ -106,7 +107,7 @@ def test_a_worker_frozen_past_its_lease_is_refused(run, processes):
     processes("work")
     wait_for(lambda: Job.objects.get(pk=run.job_id).attempt == 2, what="another worker to take over")
     run.worker.thaw()
-    ends_whole(run)
+    check_complete(run)
 
 
 # ── Four workers at one run ──────────────────────────────────────────────────────────────────────────────────────────
@@ -115,9 +116,9 @@ def test_a_helper_is_killed_another_frozen_and_redis_emptied(shared, redis_serve
     killed.kill9()
     redis_server.client().flushall()
     frozen.freeze()
-    wait_for(lambda: Share.objects.count() <= 2, what="what they had to come back")
+    wait_for(lambda: Share.objects.count() <= 2, what="their notes to be free again")
     frozen.thaw()
-    ends_whole(shared)
+    check_complete(shared)
 
 
 def test_the_worker_that_has_the_run_is_killed_and_its_helpers_are_paused(shared, redis_server):
@@ -129,6 +130,6 @@ def test_the_worker_that_has_the_run_is_killed_and_its_helpers_are_paused(shared
     so_far = done(shared)
     assert so_far < NOTES
     shared.job.refresh_from_db()
-    assert shared.job.done == so_far, "counted while three wrote"
+    assert shared.job.done == so_far, "the count is right although three workers wrote"
     resume(shared.job)
-    ends_whole(shared)
+    check_complete(shared)

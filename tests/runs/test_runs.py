@@ -1,17 +1,18 @@
-"""Model runs: every note once, one note's error its own, resumed after a kill, never doubled."""
+"""Model runs process every note once, isolate errors of single notes, and resume without duplicates when killed."""
 
 import uuid
 from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from django.db.models import Sum
 from django.db.models.functions import Now
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import LostLease, take
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.sweep import sweep
-from annotations.models import AnnotationSet, Author, Document, Job, Span
+from annotations.models import AnnotationSet, Author, Document, Job, PlantedLeak, Review, Span, SuggestedString
 from annotations.projects.services.labels import merge_labels
 from models_runtime.backends.base import Budget, budget_of
 from models_runtime.core import registry
@@ -49,7 +50,7 @@ def finished(run):
     return job
 
 
-def test_every_note_gets_one_reading_with_confidence_and_source(project):
+def test_every_note_gets_one_annotation_set_with_confidence_and_source(project):
     run = started(project)
     job = finished(run)
     assert (job.state, job.done, job.total) == (Job.State.DONE, 10, 10)
@@ -60,14 +61,36 @@ def test_every_note_gets_one_reading_with_confidence_and_source(project):
     assert Run.objects.get().revision == "1"
 
 
-def test_where_it_computes_is_told_by_the_worker_that_has_the_run_alone(project):
+def test_planted_leaks_are_hidden_by_the_transaction_that_stores_a_batch(project, monkeypatch):
+    """Each batch hides its planted leaks, so that no page shows or counts them while the run is in progress."""
+    monkeypatch.setattr("annotations.domain.planting.chance", lambda *about: 0.0)
+    monkeypatch.setattr(running, "budget_of", lambda backend: Budget(notes=4))
+    project.planted_share = 10
+    project.save()
+    run, write, seen = started(project), running._write, []
+
+    def watched(row, results):
+        dropped = write(row, results)
+        spans = Span.objects.filter(annotation_set__author=run.author)
+        counted = SuggestedString.objects.filter(author=run.author).aggregate(of=Sum("count"))["of"]
+        seen.append((spans.count(), PlantedLeak.objects.count(), Review.objects.count(), counted))
+        return dropped
+
+    monkeypatch.setattr(running, "_write", watched)
+    assert finished(run).state == Job.State.DONE
+    assert seen == [(8, 4, 4, 4), (16, 8, 8, 8), (20, 10, 10, 10)]
+    assert set(Review.objects.values_list("planted_share", "ahead")) == {(10, True)}
+    assert set(PlantedLeak.objects.values_list("known", "result")) == {("string", "")}
+
+
+def test_only_the_leading_worker_records_its_device(project):
     run = started(project)
     late = take(run.job_id)
     Job.objects.update(lease_token=uuid.uuid4())
     backend = FakeBackend("i2b2-2014")
-    backend.device = SimpleNamespace(words="GPU", memory=lambda: 1)
+    backend.device = SimpleNamespace(description="GPU", memory=lambda: 1)
     with pytest.raises(LostLease):
-        running._tell_device(late, run, backend)
+        running._record_device(late, run, backend)
     assert "device" not in Run.objects.get().params
 
 
@@ -79,16 +102,16 @@ def test_a_double_click_is_one_run(project):
 def test_names_count_up_and_a_taken_one_is_refused(project):
     assert started(project, "a").author.name == "fake-1"
     assert started(project, "b").author.name == "fake-2"
-    with pytest.raises(ServiceError, match="exists already"):
+    with pytest.raises(ServiceError, match="already exists"):
         started(project, "c", name="fake-1")
     assert Run.objects.count() == 2
 
 
 def test_an_unknown_backend_and_an_empty_project():
     project = make_project()
-    with pytest.raises(ServiceError, match="there are: fake, rules"):
+    with pytest.raises(ServiceError, match="Choose one of: fake, rules"):
         runs.start_run(project=project, backend="none", actor=None, key="x")
-    with pytest.raises(ServiceError, match="no notes"):
+    with pytest.raises(ServiceError, match="This project has no notes"):
         started(project)
     assert not Author.objects.exists()
 
@@ -96,12 +119,12 @@ def test_an_unknown_backend_and_an_empty_project():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("EXPLODE", "the backend failed (RuntimeError)"),
+        ("EXPLODE", "The backend failed (RuntimeError)."),
         ("REFUSE", "this note is too strange"),
-        ("OUTSIDE", "a span that can't be"),
+        ("OUTSIDE", "an invalid span"),
     ],
 )
-def test_one_note_s_error_is_its_own_and_can_be_retried(project, text, reason):
+def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, text, reason):
     bad = make_note(project, f"{text} Luigi", name="bad")
     run = started(project)
     job = finished(run)
@@ -126,17 +149,17 @@ def test_a_note_with_more_spans_than_a_set_holds_fails_alone(project, monkeypatc
     run = started(project)
     assert finished(run).state == Job.State.DONE
     item = RunItem.objects.get(state=RunItem.State.FAILED)
-    assert (item.document, item.error) == (bad, "the backend gave 9 spans; an annotation set holds at most 5")
+    assert (item.document, item.error) == (bad, "The backend returned 9 spans. An annotation set can have at most 5.")
     assert AnnotationSet.objects.filter(author=run.author).count() == 10
 
 
-def test_a_hopeless_backend_stops_the_run_with_its_word(project):
+def test_a_permanent_error_of_the_backend_stops_the_run(project):
     make_note(project, "HOPELESS")
     job = finished(started(project))
     assert (job.state, job.error) == (Job.State.FAILED, "the weights are gone")
 
 
-def test_a_killed_run_goes_on_where_it_stopped(project, monkeypatch):
+def test_a_killed_run_resumes_where_it_stopped(project, monkeypatch):
     class Killed(BaseException):
         pass
 
@@ -161,13 +184,29 @@ def test_a_killed_run_goes_on_where_it_stopped(project, monkeypatch):
     assert set(RunItem.objects.values_list("attempt", flat=True)) == {1}
 
 
-def test_a_merged_label_s_proposals_go_to_the_label_it_became(project):
+def test_a_merged_label_s_suggestions_go_to_the_label_it_became(project):
     merge_labels(source=label_of(project, "PATIENT"), target=label_of(project, "DOCTOR"), actor=None)
     finished(started(project))
     assert set(Span.objects.values_list("label__code", flat=True)) == {"DOCTOR"}
 
 
-def test_a_label_the_project_lacks_is_counted_not_hidden(project):
+def test_a_label_merged_during_a_run_is_followed_by_the_later_batches(project, monkeypatch):
+    monkeypatch.setattr(running, "budget_of", lambda backend: Budget(notes=4))
+    write = running._write
+
+    def with_merge(row, results):
+        written = write(row, results)
+        if label_of(project, "PATIENT").merged_into_id is None:
+            merge_labels(source=label_of(project, "PATIENT"), target=label_of(project, "DOCTOR"), actor=None)
+        return written
+
+    monkeypatch.setattr(running, "_write", with_merge)
+    finished(started(project))
+    assert set(Span.objects.values_list("label__name", flat=True)) == {"DOCTOR"}
+    assert AnnotationSet.objects.filter(spans__isnull=False).distinct().count() == 10
+
+
+def test_spans_with_unknown_labels_are_counted(project):
     job = finished(started(project, params={"label": "PLANET"}))
     assert job.result["spans_without_label"] == 20
     assert not Span.objects.exists()
@@ -177,7 +216,7 @@ def test_a_label_the_project_lacks_is_counted_not_hidden(project):
     ("budget", "sizes"), [({"notes": 4}, [4, 4, 2]), ({"tokens": 12}, [3, 3, 3, 1]), ({"tokens": 1}, [1] * 10)]
 )
 def test_a_batch_is_what_the_backend_takes_at_once(project, monkeypatch, budget, sizes):
-    """By notes, by estimated tokens (four in each note), and one note at least."""
+    """A batch is limited by its notes and by its estimated tokens (four for each note), and has at least one note."""
     predict, seen = running._predict, []
 
     def watched(backend, items, claim):

@@ -1,4 +1,4 @@
-"""Several workers at one run: who joins, what each has in hand, and that nothing is doubled, lost or written late."""
+"""Several workers share one run: who joins, which notes each holds, and that no result is doubled, lost or late."""
 
 import threading
 from datetime import timedelta
@@ -20,7 +20,7 @@ from models_runtime.models import Run, RunItem
 from models_runtime.runs.jobs import running
 from models_runtime.runs.services import runs
 from tests.factories import make_project
-from tests.worlds.queue import wait_for
+from tests.waiting import HANGS, wait_for
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 NOTES = 12
@@ -45,7 +45,7 @@ def run(no_redis):
 
 @pytest.fixture
 def at_work(run):
-    """The run, its worker with the first three notes in hand, and a helper that has just joined."""
+    """The run, its worker, which holds the first three notes, and a helper that has just joined."""
     lead = take(run.job_id)
     Run.objects.update(revision="1")
     pick(lead, run)
@@ -72,7 +72,7 @@ def job_of(run):
     return Job.objects.get(pk=run.job_id)
 
 
-def ends_whole(run, notes=NOTES):
+def check_complete(run, notes=NOTES):
     job = job_of(run)
     assert (job.state, job.done, job.total) == (Job.State.DONE, notes, notes)
     assert AnnotationSet.objects.filter(author=run.author).count() == notes
@@ -80,11 +80,11 @@ def ends_whole(run, notes=NOTES):
     assert not Share.objects.exists()
 
 
-# ── What is in hand ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Held notes ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_two_workers_never_have_the_same_note_in_hand(at_work):
     run, lead, helper = at_work
     assert pick(helper, run) == ids(run)[3:6]
-    assert pick(lead, run) == ids(run)[:3], "what was not written is still its own"
+    assert pick(lead, run) == ids(run)[:3], "a worker keeps the notes whose results it has not written"
     assert {(share.token, share.last - share.first) for share in Share.objects.all()} == {
         (lead.token, 2),
         (helper.token, 2),
@@ -95,7 +95,7 @@ def test_what_is_written_counts_at_once_and_the_rate_is_that_of_all(at_work):
     run, lead, helper = at_work
     before = job_of(run).claimed_at
     pick(helper, run)
-    assert job_of(run).claimed_at > before, "measured anew with one more"
+    assert job_of(run).claimed_at > before, "the rate is measured anew when another worker joins"
     for claim in (helper, lead):
         with settling(claim, 3):
             pass
@@ -111,7 +111,7 @@ def test_what_a_dead_worker_had_comes_back_and_its_late_result_is_refused(at_wor
         RunItem.objects.filter(pk__in=ids(run)[:3]).update(state="done")
     assert pick(lead, run, 6) == ids(run)[:6]
     with pytest.raises(LostLease), settling(helper, 3):
-        raise AssertionError("nothing is written before it is known whose it is")
+        raise AssertionError("nothing may be written without a valid share")
     assert job_of(run).done == 3
 
 
@@ -119,7 +119,7 @@ def test_a_helper_writes_also_while_the_job_waits_for_another_worker(at_work):
     run, lead, helper = at_work
     pick(helper, run)
     lead.give_back()
-    assert Share.objects.get().token == helper.token, "what the other had in hand is free"
+    assert Share.objects.get().token == helper.token, "the notes of the other worker are free"
     with settling(helper, 3):
         pass
     assert job_of(run).done == 3
@@ -155,7 +155,7 @@ def test_the_relay_frees_what_a_lost_worker_had(at_work):
 
 
 def test_a_worker_that_is_writing_is_not_waited_for(at_work):
-    """A share whose row is locked is left alone: nobody waits in a circle."""
+    """A worker skips a share whose row is locked, so that workers can't wait for each other in a circle."""
     run, lead, helper = at_work
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has one writer")
@@ -166,22 +166,22 @@ def test_a_worker_that_is_writing_is_not_waited_for(at_work):
     def write():
         with settling(helper, 3):
             inside.set()
-            go_on.wait(10)
+            go_on.wait(HANGS)
         connection.close()
 
     thread = threading.Thread(target=write)
     thread.start()
-    inside.wait(10)
+    inside.wait(HANGS)
     with settling(lead, 3):
         RunItem.objects.filter(pk__in=ids(run)[:3]).update(state="done")
-    assert pick(lead, run, 3) == ids(run)[:3], "the helper's are still the helper's"
+    assert pick(lead, run, 3) == ids(run)[:3], "the helper keeps its notes"
     assert Share.objects.count() == 2
     go_on.set()
     thread.join()
     assert job_of(run).done == 6
 
 
-# ── Who joins, and how long they stay ────────────────────────────────────────────────────────────────────────────────
+# ── Joining and leaving ──────────────────────────────────────────────────────────────────────────────────────────────
 def test_nobody_joins_before_the_worker_that_has_it_began(run):
     assert helping.join(run.job_id) is None
     lead = take(run.job_id)
@@ -194,7 +194,7 @@ def test_nobody_joins_for_a_rest_that_is_done_sooner_than_joined(at_work, settin
     run, _, _ = at_work
     settings.JOB_JOIN_SECONDS = 10
     Job.objects.update(claimed_at=Now() - timedelta(seconds=6), done=6, claimed_done=0)
-    assert helping.join(run.job_id) is None, "six notes in six seconds: six seconds are left"
+    assert helping.join(run.job_id) is None, "at one note per second, the rest takes only six seconds"
     Job.objects.update(done=2)
     assert helping.join(run.job_id) is not None
 
@@ -222,7 +222,7 @@ def test_who_helps_gives_way_to_a_job_that_finds_no_worker(at_work, make_job):
 
 def test_a_job_for_another_kind_of_worker_is_nothing_to_give_way_to(at_work, make_job, monkeypatch):
     _, _, helper = at_work
-    monkeypatch.setattr(helping._place, "queues", ("cpu",))
+    monkeypatch.setattr(helping._served, "queues", ("cpu",))
     other = make_job("count")
     Job.objects.filter(pk=other.pk).update(pushed_at=Now() - timedelta(seconds=2), queue="gpu")
     helper.check()
@@ -244,7 +244,7 @@ def test_a_helper_s_own_trouble_is_not_the_run_s(at_work, monkeypatch):
     work(run.job_id)
     job = job_of(run)
     assert (job.state, job.error, job.lease_token) == (Job.State.RUNNING, "", lead.token)
-    assert helping.join(run.job_id) is None, "not at once again"
+    assert helping.join(run.job_id) is None, "no helper joins again at once"
     Job.objects.update(no_help_until=Now() - timedelta(seconds=1))
     assert helping.join(run.job_id) is not None
 
@@ -257,7 +257,7 @@ def test_a_helper_of_another_version_is_sent_away(at_work):
     assert not AnnotationSet.objects.exists()
 
 
-# ── The relay rings ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Messages of the relay ────────────────────────────────────────────────────────────────────────────────────────────
 def idle(client, name, state="idle", queue="cpu"):
     client.sadd(f"rq:workers:{queue}", f"rq:worker:{name}")
     client.hset(f"rq:worker:{name}", mapping={"birth": "now", "state": state})
@@ -281,16 +281,16 @@ def test_the_relay_rings_for_each_idle_worker_and_not_again_while_that_lies_ther
 def test_the_relay_does_not_ring_where_nobody_is_idle_or_nothing_is_left(bell):
     _, client = bell
     Job.objects.update(done=F("total"), claimed_done=0)
-    assert sweep().called == [], "what is left is in hand"
+    assert sweep().called == [], "workers hold all remaining notes"
     Job.objects.update(done=0)
     client.delete("rq:worker:a", "rq:worker:b")
     assert sweep().called == []
     assert client.llen("rq:queue:cpu") == 0
 
 
-# ── From beginning to end ────────────────────────────────────────────────────────────────────────────────────────────
+# ── Whole runs ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_helpers_work_beside_the_worker_that_has_it_which_ends_it_once(run, monkeypatch):
-    """Three workers in three threads; each waits until all have something in hand."""
+    """Three workers run in three threads. Each waits until all hold notes."""
     all_in, predict, ended = threading.Barrier(3), running._predict, []
     waited = threading.local()
 
@@ -314,12 +314,12 @@ def test_helpers_work_beside_the_worker_that_has_it_which_ends_it_once(run, monk
 
     threads = [threading.Thread(target=one) for _ in range(3)]
     for number, thread in enumerate(threads):
-        # The third lets all of them go: how many shares there are is then no longer to be seen.
+        # The third worker ends the waiting of all, so the shares can be counted only before it starts.
         wait_for(lambda number=number: Share.objects.count() == number, what="a share")
         thread.start()
     for thread in threads:
-        thread.join(30)
-    ends_whole(run)
+        thread.join(HANGS)
+    check_complete(run)
     assert len(ended) == 1
     assert job_of(run).attempt == 1
 
@@ -335,9 +335,9 @@ def test_who_has_the_run_waits_for_what_a_helper_is_at_and_takes_it_when_that_is
 
     monkeypatch.setattr("models_runtime.runs.jobs.batches.time", SimpleNamespace(sleep=look))
     result = running.run(lead)
-    assert looked == [NOTES - 3], "everything else was done by then"
+    assert looked == [NOTES - 3], "the helper's notes are the last ones"
     lead.finish(result)
-    ends_whole(run)
+    check_complete(run)
 
 
 def test_the_spans_left_out_are_counted_over_all_workers(run):

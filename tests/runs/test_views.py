@@ -1,5 +1,6 @@
-"""The runs pages: starting one, its state, its failed notes, retry."""
+"""The pages of runs: start, state, failed notes and retry."""
 
+import re
 import uuid
 
 import pytest
@@ -48,7 +49,7 @@ def test_a_run_from_the_button_to_its_end(transactional_db, world, sign_in):
 
 
 def test_a_second_click_before_the_first_is_answered_is_the_same_run(world, sign_in, monkeypatch):
-    """Both requests look for the run before either has made it."""
+    """Both requests look for the run before one of them has created it."""
     client, data, answers = sign_in(world.mia), {"token": str(uuid.uuid4()), "name": "mine"}, []
 
     def in_between(*args):
@@ -69,7 +70,7 @@ def test_failed_notes_are_listed_and_retried(world, sign_in):
     work(run.job_id)
     html = check_page(client.get(reverse("run", args=["covid", run.pk])))
     assert world.note.name in html
-    assert "the backend failed" in html
+    assert "The backend failed" in html
     client.post(reverse("run_retry", args=["covid", run.pk]))
     assert RunItem.objects.filter(state=RunItem.State.PENDING).count() == 1
     assert Job.objects.count() == 2
@@ -85,7 +86,7 @@ def test_failures_show_in_the_state(world, sign_in):
         assert "Done, 1 failed" in check_page(client.get(url))
 
 
-def test_proposals_that_were_imported_are_reviewed_too(world, sign_in):
+def test_suggestions_that_were_imported_are_reviewed_too(world, sign_in):
     author = make.make_author(world.project, kind="run", name="hospital-model")
     for note in world.notes:
         make.make_set(note, author, [(0, 11, "PATIENT")], submitted=True)
@@ -99,20 +100,41 @@ def test_proposals_that_were_imported_are_reviewed_too(world, sign_in):
     assert reverse("review_next", args=["covid", author.pk]) not in html
 
 
+def test_many_imported_runs_come_page_by_page(world, sign_in):
+    for number in range(31):
+        make.make_author(world.project, kind=Author.Kind.RUN, name=f"imported-{number:02}")
+    client, page = sign_in(world.vic), reverse("runs", args=["covid"])
+    first, second = (check_page(client.get(page, {"imported": n})) for n in (1, 2))
+    assert "imported-30" in first and "imported-00" not in first and "1–30 of 31 imported runs" in first
+    assert "imported-00" in second and "imported-30" not in second and 'href="?imported=1"' in second
+
+
 def test_a_taken_name_or_unknown_backend_is_said(world, sign_in):
     client = sign_in(world.mia)
     start(client, world, name="one")
-    for options, word in (({"name": "one"}, "exists already"), ({"backend": "none"}, "unknown backend")):
+    for options, word in (({"name": "one"}, "already exists"), ({"backend": "none"}, "there is no backend")):
         answer = start(client, world, left=1, **options)
         assert answer.status_code == 422
         html = check_page(answer)
         assert word in html.lower()
-        # What was filled in stays.
-        assert 'name="left" id="run-left" value="1" checked' in html
-        assert ('value="fake" required checked' in html, 'id="run-name" value="one"' in html) == (
+        ((field, _reasons),) = answer.context["form"].errors.items()
+        assert field == next(iter(options)), "the error is shown beside its field"
+        # The form keeps the input.
+        assert answer.context["form"]["left"].value() is True and re.search(r'name="left"[^>]* checked', html)
+        assert ('value="fake" required checked' in html, 'name="name" value="one"' in html) == (
             ("name" in options,) * 2
         )
     assert Author.objects.filter(kind="run").count() == 1
+
+
+def test_a_form_without_a_backend_or_with_too_long_a_name_is_said(world, sign_in):
+    answer = start(sign_in(world.mia), world, backend="", name="n" * 81)
+    html = check_page(answer)
+    assert answer.status_code == 422 and "No run was started." in html
+    assert answer.context["form"]["backend"].errors == ["Choose a backend."]
+    assert "at most 80 characters" in answer.context["form"]["name"].errors[0]
+    assert 'aria-invalid="true"' in html and "n" * 81 in html
+    assert not Run.objects.exists()
 
 
 def test_only_notes_that_are_not_gold(world, sign_in):

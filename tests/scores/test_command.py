@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotations.gold.services.making import freeze
-from annotations.scores.services.scoring import asked, score
+from annotations.scores.services.scoring import score, score_request
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +32,7 @@ def test_the_same_numbers_from_the_same_function(project):
     freeze(project=project, actor=None)
     for gold, version in (("current", 0), ("1", 1)):
         printed = json.loads(run("p", "--gold", gold, "--author", "run", "--json"))
-        table = score(asked(project, version=version, author="run")).table
+        table = score(score_request(project, version=version, author="run")).table
         assert printed == json.loads(json.dumps(table))
 
 
@@ -45,10 +45,10 @@ def test_one_level(project):
 
 def test_in_words(project):
     said = run("p", "--author", "run")
-    assert "run against gold current, 1 notes" in said
+    assert "run against gold current on 1 notes" in said
     assert "entity subcategory P 1.0000 · R 0.5000 · F1 0.6667" in said
-    assert "rewritten text, counted: P 1.0000 · R 0.5000 · F1 0.6667 (1 gone, 1 left, 0 too many)" in said
-    assert "1 of 1 notes show at least one span that was missed: 100.0%" in said
+    assert "Rewritten text: P 1.0000 · R 0.5000 · F1 0.6667 (1 removed, 1 remaining, 0 extra)" in said
+    assert "Notes with a missed span: 1 of 1, 100.0%" in said
 
 
 @pytest.mark.parametrize("gold", ["latest", "-1", "0", "9" * 30, "7"])

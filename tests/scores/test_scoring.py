@@ -1,4 +1,4 @@
-"""Scores over stored readings: which notes count, what is kept, and that nothing kept is ever stale."""
+"""Scores of stored annotations: which notes count, what is stored, and that stored figures are never stale."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import merge_labels
 from annotations.projects.services.projects import create_project
 from annotations.scores.services import scoring
-from annotations.scores.services.scoring import asked, kept_score, score, score_errors
+from annotations.scores.services.scoring import kept_score, score, score_errors, score_request
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ ROSSI, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")
 
 @pytest.fixture
 def project():
-    """Gold on three notes; the run read all of them but one, and one more without gold."""
+    """Gold on three notes; the run annotated two of them, and another note without gold."""
     project = make.make_project("p")
     gold, run = (
         make.make_author(project, kind=kind, name=name) for kind, name in (("gold", "gold"), ("run", "rules-1"))
@@ -34,11 +34,11 @@ def project():
     return project
 
 
-def f1(project, **wish):
-    return score(asked(project, author="rules-1", **({"version": 0} | wish))).table
+def f1(project, **wanted):
+    return score(score_request(project, author="rules-1", **({"version": 0} | wanted))).table
 
 
-def test_which_notes_count_and_what_is_left_out(project):
+def test_which_notes_are_scored_and_which_are_excluded(project):
     table = f1(project)
     assert table["notes"] == 2
     assert table["left_out"] == {"drafts": 0, "unread": 1, "no_gold": 1}
@@ -75,25 +75,25 @@ def test_a_version_is_scored_as_it_was_frozen(project):
     assert f1(project)["levels"][0]["micro"]["gold"] == 0
 
 
-def test_what_is_kept_is_used_and_never_stale(project, django_assert_max_num_queries, monkeypatch):
-    wish = asked(project, version=0, author="rules-1")
-    assert kept_score(wish) is None
-    first = score(wish)
+def test_stored_figures_are_used_and_never_stale(project, django_assert_max_num_queries, monkeypatch):
+    wanted = score_request(project, version=0, author="rules-1")
+    assert kept_score(wanted) is None
+    first = score(wanted)
     monkeypatch.setattr(scoring, "note_pairs", lambda *_: pytest.fail("computed again"))
-    assert score(wish).table == kept_score(wish).table == first.table
+    assert score(wanted).table == kept_score(wanted).table == first.table
     monkeypatch.undo()
     keys = {first.key}
 
     def changed() -> None:
-        assert kept_score(wish) is None
-        found = score(wish)
+        assert kept_score(wanted) is None
+        found = score(wanted)
         assert found.key not in keys
         keys.add(found.key)
 
-    reading = AnnotationSet.objects.get(author__kind="run", document__name="n0")
-    reading.spans.filter(label__code="AGE").delete()  # past every service, without a new version of the set
+    annotation_set = AnnotationSet.objects.get(author__kind="run", document__name="n0")
+    annotation_set.spans.filter(label__code="AGE").delete()  # without a service, so that the set keeps its version
     changed()
-    AnnotationSet.objects.filter(pk=reading.pk).update(version=9)
+    AnnotationSet.objects.filter(pk=annotation_set.pk).update(version=9)
     changed()
     AnnotationSet.objects.get(author__kind="gold", document__name="n1").spans.all().delete()
     changed()
@@ -105,7 +105,7 @@ def test_what_is_kept_is_used_and_never_stale(project, django_assert_max_num_que
     changed()
 
 
-def test_only_so_many_are_kept(project, monkeypatch):
+def test_the_number_of_stored_scores_is_limited(project, monkeypatch):
     monkeypatch.setattr(keeping, "KEPT", 2)
     for version in range(4):
         AnnotationSet.objects.filter(author__kind="run").update(version=version)
@@ -114,29 +114,29 @@ def test_only_so_many_are_kept(project, monkeypatch):
     assert Figures.objects.filter(kind="score-errors").count() == 2
 
 
-def test_places_that_are_not_right(project):
-    wish = asked(project, version=0, author="rules-1")
+def test_errors(project):
+    wanted = score_request(project, version=0, author="rules-1")
     notes = list(project.documents.order_by("pk").values_list("pk", flat=True))
-    assert score_errors(wish) == [
+    assert score_errors(wanted) == [
         [notes[0], "boundary", [13, 15, "AGE"], [13, 20, "AGE"]],
         [notes[0], "missed", [44, 50, "CITY"], None],
         [notes[1], "spurious", None, [13, 20, "AGE"]],
     ]
     Figures.objects.filter(kind="score-errors").delete()
-    assert len(score_errors(wish)) == 3
+    assert len(score_errors(wanted)) == 3
 
 
-def test_only_so_many_places_are_kept_and_all_are_counted(project, monkeypatch):
+def test_the_number_of_stored_errors_is_limited_and_all_are_counted(project, monkeypatch):
     monkeypatch.setattr(scoring, "MOST_ERRORS", 1)
-    wish = asked(project, version=0, author="rules-1")
-    assert len(score_errors(wish)) == 1
-    assert score(wish).table["errors"] == 3
+    wanted = score_request(project, version=0, author="rules-1")
+    assert len(score_errors(wanted)) == 1
+    assert score(wanted).table["errors"] == 3
 
 
-def test_one_side_of_a_split(project):
+def test_one_split(project):
     version, _ = freeze(project=project, actor=None)
-    with pytest.raises(ServiceError, match="no train/dev/test split"):
-        asked(project, version=1, author="rules-1", split="dev")
+    with pytest.raises(ServiceError, match="not split into train, dev and test"):
+        score_request(project, version=1, author="rules-1", split="dev")
     GoldVersion.objects.filter(pk=version.pk).update(split_seed="s")
     version.notes.filter(document__name="n0").update(split="dev")
     version.notes.exclude(document__name="n0").update(split="train")
@@ -144,7 +144,7 @@ def test_one_side_of_a_split(project):
     assert f1(project, version=1, split="train")["left_out"] == {"drafts": 0, "unread": 1, "no_gold": 2}
 
 
-def test_a_merged_label_is_what_it_became(project):
+def test_a_merged_label_counts_as_its_new_label(project):
     freeze(project=project, actor=None)
     source, target = Label.objects.get(code="CITY"), Label.objects.get(code="HOSPITAL")
     run_set = AnnotationSet.objects.get(author__kind="run", document__name="n0")
@@ -162,22 +162,22 @@ def meddocan():
     gold, run = (make.make_author(project, kind=kind, name=kind) for kind in ("gold", "run"))
     labels = {label.code: label for label in Label.objects.filter(label_set__project=project)}
     for author, code in ((gold, "CALLE"), (run, "TERRITORIO")):
-        reading = make.make_set(note, author, submitted=True)
-        Span.objects.create(annotation_set=reading, start=44, end=50, label=labels[code])
-        Span.objects.create(annotation_set=reading, start=0, end=5, label=labels["SEXO_SUJETO_ASISTENCIA"])
+        annotation_set = make.make_set(note, author, submitted=True)
+        Span.objects.create(annotation_set=annotation_set, start=44, end=50, label=labels[code])
+        Span.objects.create(annotation_set=annotation_set, start=0, end=5, label=labels["SEXO_SUJETO_ASISTENCIA"])
     return project
 
 
-def test_in_another_sets_labels():
+def test_labels_of_another_label_set():
     project = meddocan()
-    plain = score(asked(project, version=0, author="run")).table
+    plain = score(score_request(project, version=0, author="run")).table
     assert plain["levels"][0]["micro"]["right"] == 1
-    table = score(asked(project, version=0, author="run", into="i2b2-2014")).table
+    table = score(score_request(project, version=0, author="run", into="i2b2-2014")).table
     assert table["labels_of"] == "i2b2-2014"
     assert [label["label"] for label in table["labels"]] == ["CITY", "STREET"]
     assert table["spans_without_label"] == {"SEXO_SUJETO_ASISTENCIA": 2}
     assert (table["levels"][1]["micro"]["right"], table["levels"][0]["micro"]["right"]) == (1, 0)
-    geographic = score(asked(project, version=0, author="run", into="hipaa-18")).table
+    geographic = score(score_request(project, version=0, author="run", into="hipaa-18")).table
     assert geographic["levels"][0]["micro"]["f1"] == 1.0
 
 
@@ -185,50 +185,50 @@ def test_a_mapping_to_categories_has_no_finer_level():
     project = create_project(name="I", label_set_key="it-4")
     note = make.make_note(project, TEXT, "n")
     for kind in ("gold", "run"):
-        reading = make.make_set(note, make.make_author(project, kind=kind, name=kind), submitted=True)
+        annotation_set = make.make_set(note, make.make_author(project, kind=kind, name=kind), submitted=True)
         label = Label.objects.get(label_set__project=project, code="NOME")
-        Span.objects.create(annotation_set=reading, start=0, end=11, label=label)
-    table = score(asked(project, version=0, author="run", into="i2b2-2014")).table
+        Span.objects.create(annotation_set=annotation_set, start=0, end=11, label=label)
+    table = score(score_request(project, version=0, author="run", into="i2b2-2014")).table
     assert {level["granularity"] for level in table["levels"]} == {"category", "binary"}
 
 
-def test_a_gap_in_a_mapping_is_an_error_not_a_silent_drop():
+def test_a_label_missing_from_the_mapping_is_an_error():
     project = meddocan()
     label_set = project.label_set
     Label.objects.create(
         label_set=label_set, category=label_set.categories.first(), code="ALIAS", name="Alias", position=99
     )
-    with pytest.raises(ServiceError, match="lacks ALIAS"):
-        score(asked(project, version=0, author="run", into="i2b2-2014"))
+    with pytest.raises(ServiceError, match="lacks these labels: ALIAS"):
+        score(score_request(project, version=0, author="run", into="i2b2-2014"))
     assert not Figures.objects.exists()
 
 
 @pytest.mark.parametrize(
-    "wish, says",
+    "wanted, says",
     [
-        ({"author": "nobody"}, "no author 'nobody'.*run:rules-1"),
-        ({"author_id": 0}, "no such author"),
+        ({"author": "nobody"}, "no author “nobody”.*run:rules-1"),
+        ({"author_id": 0}, "This author has no annotations"),
         ({"author": "gold"}, "no author"),
-        ({"author": "rules-1", "version": 4}, "no gold version 4; frozen versions: none yet"),
-        ({"author": "rules-1", "into": "it-4"}, "no mapping from test to 'it-4'"),
-        ({"author": "rules-1", "split": "valid"}, "no split 'valid'"),
+        ({"author": "rules-1", "version": 4}, "no gold version 4. Frozen versions: none yet"),
+        ({"author": "rules-1", "into": "it-4"}, "no mapping from “test” to “it-4”"),
+        ({"author": "rules-1", "split": "valid"}, "no split “valid”"),
     ],
 )
-def test_wishes_that_cannot_be(project, wish, says):
+def test_impossible_requests(project, wanted, says):
     with pytest.raises(ServiceError, match=says):
-        asked(project, **({"version": 0} | wish))
+        score_request(project, **({"version": 0} | wanted))
 
 
-def test_authors_of_one_name_are_told_apart_by_kind(project):
+def test_authors_with_the_same_name_are_distinguished_by_kind(project):
     make.make_author(project, kind="refined", name="rules-1")
-    with pytest.raises(ServiceError, match="several authors"):
-        asked(project, version=0, author="rules-1")
-    assert asked(project, version=0, author="refined:rules-1").author == Author.objects.get(kind="refined")
+    with pytest.raises(ServiceError, match="Several authors"):
+        score_request(project, version=0, author="rules-1")
+    assert score_request(project, version=0, author="refined:rules-1").author == Author.objects.get(kind="refined")
     make.make_author(project, kind="adjudicated", name="Adjudicated")
-    assert asked(project, version=0, author="adjudicated").author.kind == "adjudicated"
+    assert score_request(project, version=0, author="adjudicated").author.kind == "adjudicated"
 
 
-def test_the_job_leads_to_the_same_figures(project):
+def test_the_job_computes_the_same_figures(project):
     author = Author.objects.get(kind="run")
     steps = []
     result = scoring.run_score(
@@ -237,11 +237,11 @@ def test_the_job_leads_to_the_same_figures(project):
         progress=lambda done, total: steps.append((done, total)),
     )
     assert result["notes"] == 2 and steps[-1] == (2, 2)
-    assert kept_score(asked(project, version=0, author_id=author.pk)) is not None
+    assert kept_score(score_request(project, version=0, author_id=author.pk)) is not None
 
 
-def test_no_text_is_kept(project):
-    score(asked(project, version=0, author="rules-1"))
+def test_no_text_is_stored(project):
+    score(score_request(project, version=0, author="rules-1"))
     kept = str(list(Figures.objects.values_list("value", flat=True)))
     assert "Mario" not in kept and "Torino" not in kept
 

@@ -1,4 +1,4 @@
-"""The score pages: the command's figures, their places in context, and what they say where there is nothing."""
+"""Score pages: the same figures as the command, errors in context, and empty states."""
 
 import io
 import json
@@ -21,7 +21,7 @@ SCORES = reverse("scores", args=["covid"])
 
 @pytest.fixture
 def read(world):
-    """Gold on both notes; the run found Rossi, took too much for the age, and called the doctor a patient."""
+    """Gold on both notes; the run found Rossi, has wrong bounds for the age, and labels the doctor as a patient."""
     gold = make.make_author(world.project, kind="gold", name="gold")
     run = make.make_author(world.project, kind="run", name="rules-1")
     for note in world.notes:
@@ -47,16 +47,16 @@ def test_the_page_shows_what_the_command_prints(read, sign_in):
     for level in printed["levels"]:
         assert f"{level['micro']['f1']:.4f}" in html
     assert f"{printed['meddocan']['leak']:.4f}" in html
-    assert "In 1 of 1 notes (100.0 %) at least one personal span would still be readable" in html
+    assert "In 1 of 1 notes (100.0 %), at least one personal span would remain readable" in html
     assert "i2b2 2014" in html and "0.9480" in html
-    assert "1 note with gold that this author has not read." in html
+    assert "1 note with gold but without annotations by this author." in html
 
 
-def test_undefined_is_said(read, sign_in):
+def test_undefined_figures_are_shown_as_undefined(read, sign_in):
     html = check_page(sign_in(read.rev).get(url("score", read)))
-    # Nobody predicted a city: no precision, and the recall is 0.
+    # No city was predicted, so precision is undefined and recall is 0.
     assert "undefined" in html and "0.0000" in html
-    assert "Counted in the rewritten text" in html and "Too many (FP)" in html
+    assert "Scores of the rewritten text" in html and "Extra (FP)" in html
 
 
 def test_the_list_shows_who_can_be_scored(read, sign_in):
@@ -75,16 +75,16 @@ def test_nothing_to_score_says_what_to_do(world, sign_in):
     client = sign_in(world.rev)
     assert "Nothing to score yet" in check_page(client.get(SCORES))
     make.make_set(world.note, world.ann, [ROSSI], submitted=True)
-    assert "No note to compare" in check_page(client.get(SCORES))
+    assert "No notes to compare" in check_page(client.get(SCORES))
     author = Author.objects.get(kind="annotator")
     html = check_page(client.get(url("score", world, author=author)))
-    assert "There is none." in html and "1 note that was read but has no gold here." in html
-    assert client.get(url("score_places", world, author=author)).url == url("score", world, author=author)
+    assert "No note has both this gold" in html and "1 note with annotations but without this gold." in html
+    assert client.get(url("score_errors", world, author=author)).url == url("score", world, author=author)
 
 
-def test_places_in_their_sentences(read, sign_in):
-    html = check_page(sign_in(read.rev).get(url("score_places", read)))
-    assert "3 places" in html
+def test_errors_in_their_sentences(read, sign_in):
+    html = check_page(sign_in(read.rev).get(url("score_errors", read)))
+    assert "3 errors" in html
     assert "<mark>Torino</mark>" in html and "<mark>54 anni</mark>" in html
     note = reverse("note", args=["covid", read.note.pk])
     assert f"{note}?set={read.run.annotation_sets.get().pk}#L1" in html
@@ -109,14 +109,14 @@ def test_places_in_their_sentences(read, sign_in):
         ({"label": "%01%3Cb%3E"}, set()),
     ],
 )
-def test_places_by_choice(read, sign_in, query, shown):
-    html = check_page(sign_in(read.rev).get(url("score_places", read, **query)))
+def test_filtered_errors(read, sign_in, query, shown):
+    html = check_page(sign_in(read.rev).get(url("score_errors", read, **query)))
     for word in ("Torino", "Bianchi", "54 anni"):
         assert (f"<mark>{word}</mark>" in html) == (word in shown)
-    assert ("No such place" in html) == (not shown)
+    assert ("No matching errors" in html) == (not shown)
 
 
-def test_every_link_of_the_figures_leads_to_places(read, sign_in):
+def test_every_link_of_the_figures_leads_to_errors(read, sign_in):
     client = sign_in(read.rev)
     response = client.get(url("score", read))
     confusion = response.context["confusion"]
@@ -127,28 +127,28 @@ def test_every_link_of_the_figures_leads_to_places(read, sign_in):
         assert "<mark>" in client.get(link).content.decode(), link
 
 
-def test_a_perfect_reading_has_nothing_wrong(world, sign_in):
-    reading = make.make_set(world.note, world.ann, [ROSSI], submitted=True)
-    make_gold(document=world.note, annotation_set=reading, actor=None)
-    author = reading.author
-    assert "Nothing is wrong" in check_page(sign_in(world.rev).get(url("score_places", world, author=author)))
+def test_perfect_annotations_have_no_errors(world, sign_in):
+    annotation_set = make.make_set(world.note, world.ann, [ROSSI], submitted=True)
+    make_gold(document=world.note, annotation_set=annotation_set, actor=None)
+    author = annotation_set.author
+    assert "No errors" in check_page(sign_in(world.rev).get(url("score_errors", world, author=author)))
     assert "1.0000" in check_page(sign_in(world.rev).get(url("score", world, author=author)))
 
 
-def test_one_side_of_a_split(read, sign_in):
+def test_one_split(read, sign_in):
     client = sign_in(read.rev)
     version, _ = freeze(project=read.project, actor=None)
     response = client.get(url("score", read, 1, split="dev"), follow=True)
-    assert "no train/dev/test split" in check_page(response)
+    assert "not split into train, dev and test" in check_page(response)
     split_version(version=version, seed="s", shares={"train": 100}, actor=None)
-    assert "only the notes of train" in check_page(client.get(url("score", read, 1, split="train")))
-    assert "There is none." in check_page(client.get(url("score", read, 1, split="test")))
-    assert "split=train" in client.get(url("score", read, 1, split="train")).context["places_url"]
+    assert "Only notes of the split train." in check_page(client.get(url("score", read, 1, split="train")))
+    assert "No note has both this gold" in check_page(client.get(url("score", read, 1, split="test")))
+    assert "split=train" in client.get(url("score", read, 1, split="train")).context["errors_url"]
 
 
-def test_another_set_that_has_no_mapping(read, sign_in):
+def test_a_label_set_without_a_mapping(read, sign_in):
     html = check_page(sign_in(read.rev).get(url("score", read, into="meddocan"), follow=True))
-    assert "There is no mapping from test to" in html
+    assert "There is no mapping from “test” to" in html
 
 
 def test_a_long_score_is_a_job(read, sign_in):
@@ -156,7 +156,7 @@ def test_a_long_score_is_a_job(read, sign_in):
     with patch.object(view, "MOST_CHARACTERS", 10):
         html = check_page(client.get(url("score", read)))
         assert "Not computed yet" in html and "0.6" not in html
-        assert client.get(url("score_places", read)).url == url("score", read)
+        assert client.get(url("score_errors", read)).url == url("score", read)
     start = reverse("job_start_score", args=["covid"])
     sent = {
         "version": 0,
@@ -176,11 +176,11 @@ def test_a_long_score_is_a_job(read, sign_in):
 @pytest.mark.parametrize("who, status", [("ann", 403), ("vic", 200), ("out", 404)])
 def test_who_may_look(read, sign_in, who, status):
     client = sign_in(getattr(read, who))
-    for page in (SCORES, url("score", read), url("score_places", read)):
+    for page in (SCORES, url("score", read), url("score_errors", read)):
         assert client.get(page).status_code == status
 
 
-def test_what_is_not_there(read, sign_in):
+def test_unknown_scores(read, sign_in):
     client = sign_in(read.rev)
     gold = Author.objects.get(kind="gold")
     other = make.make_author(read.other, kind="run", name="x")
@@ -196,7 +196,7 @@ def test_markup_in_a_note_stays_text(world, sign_in):
     for kind, spans in (("gold", [(29, 34, "PATIENT")]), ("run", [(0, 8, "PATIENT")])):
         make.make_set(note, make.make_author(world.project, kind=kind, name=f"{kind}<u>"), spans, submitted=True)
     world.run = Author.objects.get(kind="run")
-    for page in ("score", "score_places"):
+    for page in ("score", "score_errors"):
         html = check_page(sign_in(world.rev).get(url(page, world)))
         assert "<script>alert" not in html and "<i>" not in html and "<u>" not in html
 

@@ -1,4 +1,4 @@
-"""A learner that a file takes down, as a library's C code may be."""
+"""A learner that crashes when it opens a file, as a library's C code can."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The child of a training on a machine where spaCy was never installed."""
+"""The child process of a training on a machine without spaCy."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A small project with gold of our own, frozen: names after titles, towns after codes, dates."""
+"""A small project with an invented, frozen gold standard: names after titles, towns, dates."""
 
 import random
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ TOWNS = ["Madrid", "Burgos", "Torino", "Bari", "Lecce"]
 
 
 def made_notes(count):
-    """(text, [(start, end, label)]) as people write them down."""
+    """Invented notes: (text, [(start, end, label)])."""
     chance = random.Random(11)
     for _ in range(count):
         text, spans = "", []
@@ -45,7 +45,7 @@ def fill(project, count=20):
 
 @pytest.fixture
 def world(transactional_db, no_redis):
-    """Twenty gold notes of ten patients, frozen as version 1; two notes without gold; a manager and a viewer."""
+    """Twenty gold notes of ten patients, frozen as version 1; two notes without gold; three members."""
     project = make.make_project("ward")
     version = fill(project)
     for number, (text, _) in enumerate(made_notes(2)):
@@ -56,7 +56,7 @@ def world(transactional_db, no_redis):
 
 @pytest.fixture
 def trained(world):
-    """`trained(**options)`: a model after its training, and the job."""
+    """`trained(**options)`: train a model; returns the model and the job."""
 
     def go(key="k", **options):
         model = start_training(

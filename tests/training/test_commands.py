@@ -37,7 +37,7 @@ def test_train_list_run(world):
     assert "Mine" in out.getvalue() and f"F1 {made['f1']:.4f}" in out.getvalue()
 
 
-def test_a_model_goes_out_comes_in_is_renamed_and_retired(world, trained, tmp_path):
+def test_a_model_is_downloaded_uploaded_renamed_and_retired(world, trained, tmp_path):
     model, _ = trained(name="Mine")
     out = tmp_path / "mine.zip"
 
@@ -53,24 +53,24 @@ def test_a_model_goes_out_comes_in_is_renamed_and_retired(world, trained, tmp_pa
     assert models("--rename", f"model:{made['model_id']}", "--name", "Mine")[0]["model"] == "Mine"
     assert answer("run_model", "ward", "Mine", "--wait")["done"] == 22
     for words, why in (
-        (("--download", "Mine", "--to", str(out)), "is there already"),
+        (("--download", "Mine", "--to", str(out)), "already exists"),
         (("--download", f"model:{model.pk}", "--to", str(tmp_path / "no.zip")), "has no file"),
-        (("--download", "Mine"), "belong together"),
-        (("--upload", str(tmp_path / "none.zip")), "can't be read: No such file"),
+        (("--download", "Mine"), "must be used together"),
+        (("--upload", str(tmp_path / "none.zip")), "No such file"),
         (("--upload", __file__), "never opened"),
-        (("--rename", "Mine", "--name", "rules"), "means a backend"),
-        (("--retire", "nothing"), "there are: Mine"),
-        (("--name", "x"), "belongs to"),
+        (("--rename", "Mine", "--name", "rules"), "is reserved for a backend"),
+        (("--retire", "nothing"), "Existing models: Mine"),
+        (("--name", "x"), "can only be used with"),
     ):
         with pytest.raises(CommandError, match=why):
             call_command("models", "ward", *words)
     assert not (tmp_path / "no.zip").exists()
 
 
-def test_what_is_refused_names_the_choices(world):
-    with pytest.raises(CommandError, match="frozen versions: 1"):
+def test_errors_name_the_choices(world):
+    with pytest.raises(CommandError, match="Frozen versions: 1"):
         call_command("train_model", "ward", "--gold", "9")
-    with pytest.raises(CommandError, match="there are: rules"):
+    with pytest.raises(CommandError, match="Choose one of: rules"):
         call_command("run_model", "ward", "nothing")
 
 
@@ -83,16 +83,19 @@ def test_an_ensemble_from_the_command_line(world):
     assert [member["name"] for member in made["members"]] == ["Mine", "run:Other-1"]
     assert all(member["revision"] for member in made["members"])
     behind = models_behind(Run.objects.get(author__name="ensemble-union-1"))
-    assert [model.name for model in behind] == ["Mine", "Other"]  # what these learned from proves nothing
+    assert [model.name for model in behind] == [
+        "Mine",
+        "Other",
+    ]  # their training notes don't count in scores
     weighted = ("run_model", "ward", "ensemble", "--method", "weighted", "--members")
-    with pytest.raises(CommandError, match="rules was never scored"):
+    with pytest.raises(CommandError, match="“rules” has no score"):
         call_command(*weighted, "Mine,rules")
     made = answer(*weighted, "Mine,Other", "--weights", ",0.5", "--wait")
     assert [member["weight"] for member in made["members"]] == [answer("models", "ward")["models"][0]["f1"], 0.5]
     for words, why in (
         (("ensemble",), "at least 2"),
-        (("ensemble", "--members", "Mine,Other", "--weights", "1"), "2 members with 1 weights"),
-        (("Mine", "--members", "Other"), "belong to ensemble"),
+        (("ensemble", "--members", "Mine,Other", "--weights", "1"), "There are 1 weights for 2 members"),
+        (("Mine", "--members", "Other"), "can only be used with ensemble"),
     ):
         with pytest.raises(CommandError, match=why):
             call_command("run_model", "ward", *words)

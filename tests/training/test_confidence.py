@@ -1,4 +1,4 @@
-"""What a training holds out also tells how sure its model may be; what it learned from never does."""
+"""Held-out notes of a training calibrate its model; training notes never do."""
 
 import io
 import json
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.queue, pytest.mark.once]
 
 @pytest.fixture
 def few(monkeypatch):
-    """So that sixteen spans are enough."""
+    """Lower the minimum, so that sixteen spans are enough."""
     monkeypatch.setattr("annotations.domain.calibration.fitting.LEAST", 10)
 
 
@@ -32,7 +32,7 @@ def ran(world, model, key="r"):
     return Run.objects.select_related("calibration", "author", "model__gold_version").get(pk=run.pk)
 
 
-def test_a_model_is_calibrated_by_what_its_training_held_out(world, trained, few, client):
+def test_a_model_is_calibrated_on_held_out_notes(world, trained, few, client):
     model, _ = trained()
     made = Calibration.objects.get()
     assert (made.held_out, made.model, made.backend) == (True, model, f"model:{model.pk}")
@@ -45,33 +45,33 @@ def test_a_model_is_calibrated_by_what_its_training_held_out(world, trained, few
     html = check_page(client.get(reverse("model", args=["ward", model.pk])))
     assert "plot-calibrated" in html and reverse("calibration", args=["ward", made.pk]) in html
     html = check_page(client.get(reverse("calibration", args=["ward", made.pk])))
-    assert "that its training held out" in html
+    assert "held out from training" in html
 
 
-def test_too_few_spans_held_out_are_said(world, trained, client):
+def test_the_page_says_that_held_out_spans_are_too_few(world, trained, client):
     model, _ = trained()
     assert not Calibration.objects.exists()
     client.force_login(world.viewer)
     html = check_page(client.get(reverse("model", args=["ward", model.pk])))
-    assert "on the notes held out are too few" in html
+    assert "on held-out notes are too few" in html
     assert ran(world, model).full_revision == ran(world, model, "b").revision
 
 
 @pytest.mark.parametrize("card_knows", [True, False])
-def test_notes_that_it_learned_from_never_count(world, trained, few, card_knows):
+def test_training_notes_never_count(world, trained, few, card_knows):
     model, _ = trained()
     run = ran(world, model)
-    if not card_knows:  # a model of before cards said so
+    if not card_knows:  # a model from before cards had this field
         run.model.card.pop("held_out_notes")
     made = calibration_by(run, world.version)
     assert (made.notes, made.left_out) == (4, {"test": 0, "learned": 16})
     assert made.revision == run.revision
-    with patch.dict(run.model.card, {"held_out_notes": []}), pytest.raises(ServiceError, match="its model learned"):
+    with patch.dict(run.model.card, {"held_out_notes": []}), pytest.raises(ServiceError, match="its model was trained"):
         calibration_by(run, world.version)
     assert GoldVersionNote.objects.filter(version=world.version).count() == 20
 
 
-def test_a_comparison_on_notes_that_a_model_learned_from_says_so(world, trained, client):
+def test_a_comparison_on_training_notes_says_so(world, trained, client):
     model, _ = trained()
     run = ran(world, model)
     other = make.make_author(world.project, kind="run", name="x")
@@ -82,4 +82,4 @@ def test_a_comparison_on_notes_that_a_model_learned_from_says_so(world, trained,
     assert [one["notes_learned_from"] for one in json.loads(out.getvalue())["runs"]] == [16, 0]
     client.force_login(world.viewer)
     there = reverse("runs_compare", args=["ward"]) + f"?gold=1&a={run.author_id}&a={other.pk}"
-    assert "learned from 16 of these notes" in check_page(client.get(there))
+    assert "trained on 16 of these notes" in check_page(client.get(there))

@@ -1,4 +1,4 @@
-"""The pages of models, and files from outside: what is taken, what is refused, and by whom it is opened."""
+"""The pages of models, and uploads: valid files, invalid files, and the process that opens them."""
 
 import io
 import json
@@ -10,14 +10,20 @@ from dataclasses import replace
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
+from django.utils.html import escape
 
 from annotations.core.errors import ServiceError
+from annotations.domain import zips
+from annotations.domain.zips import MOST_ENTRIES
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, StoredFile
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.files import unpack
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.models import Run, TrainedModel
 from models_runtime.training.services import trained as service
 from models_runtime.training.services.training import start_training
+from tests.domain.test_zips import archive as of_so_many
 from tests.factories import make_member, make_project
 from tests.worlds.checks import check_page
 
@@ -40,6 +46,15 @@ def said(response):
     return [str(message) for message in response.context["messages"]]
 
 
+def refused(response, form, field):
+    """The errors of a field, which the page must show."""
+    assert response.status_code == 422
+    html = check_page(response)
+    reasons = response.context[form].errors[field]
+    assert all(escape(reason) in html for reason in reasons)
+    return reasons
+
+
 def content_of(model):
     return b"".join(bytes(chunk.data) for chunk in model.stored_file.chunks.order_by("number"))
 
@@ -55,7 +70,7 @@ def test_from_the_form_to_a_card_with_scores_and_a_run(world, manager):
     fragment = manager.get(there[0], headers={"HX-Request": "true"}).content.decode()
     assert "<h1>" not in fragment and "hx-trigger" not in fragment
     shown = manager.get(there[0]).content.decode()
-    for words in ("On the notes held out", "plot-line", "Characters found", "16 notes, 64 spans", "Ward &lt;b&gt;"):
+    for words in ("Scores on held-out notes", "plot-line", "Characters found", "16 notes, 64 spans", "Ward &lt;b&gt;"):
         assert words in shown
     assert "Ward <b>" not in shown
     assert "Ward &lt;b&gt;" in manager.get(page("models")).content.decode()
@@ -80,22 +95,38 @@ def test_a_viewer_sees_models_and_no_forms(world, client, trained):
 
 
 @pytest.mark.django_db
-def test_a_project_without_gold_says_the_way(client):
+def test_a_project_without_gold_links_to_gold(client):
     client.force_login(make_member(make_project("ward"), "manager"))
     assert page("gold") in client.get(page("models")).content.decode()
 
 
-def test_what_the_form_refuses_is_said(world, manager):
+def test_form_errors_are_shown(world, manager):
     form = {"gold": 9, "algorithm": "bilstm:quick", "grouping": 4, "name": "Mine", "token": "t"}
     response = manager.post(page("model_train"), form)
     assert response.status_code == 422
     html = check_page(response)
-    assert 'role="alert" tabindex="-1" autofocus>There is no gold version 9; frozen versions: 1.<' in html
-    assert 'value="Mine"' in html and 'min="1" max="32" value="4"' in html  # what was filled in stays
+    assert response.context["train"].errors == {"gold": ["There is no gold version 9. Frozen versions: 1."]}
+    assert "Training was not started." in html and 'role="alert" tabindex="-1" autofocus' in html
+    assert 'value="Mine"' in html and 'name="grouping" value="4"' in html  # the values entered stay
     assert re.findall(r'value="([^"]+)" required checked', html) == ["bilstm:quick"]
 
 
-def test_a_model_goes_out_and_comes_in_again(world, manager, trained):
+@pytest.mark.parametrize("number", ["33", "0", "x", "²", "9" * 5000])
+def test_an_invalid_number_is_an_error_of_its_field(world, manager, number):
+    form = {"gold": 1, "algorithm": "bilstm:quick", "grouping": number, "adapt": "1e3", "token": "t"}
+    response = manager.post(page("model_train"), form)
+    html = check_page(response)
+    assert response.status_code == 422
+    assert response.context["train"].errors == {
+        "grouping": ["Enter a whole number from 1 to 32."],
+        "adapt": ["Enter a whole number from 0 to 100."],
+    }
+    assert f'value="{number}"' in html and 'aria-invalid="true"' in html
+    # A backend that doesn't group sentences ignores the field.
+    assert manager.post(page("model_train"), form | {"algorithm": "crf:ap"}).status_code == 302
+
+
+def test_a_model_is_downloaded_and_uploaded(world, manager, trained):
     model, _ = trained(iterations=5)
     fetched = manager.get(page("model_file", model.pk))
     data = b"".join(fetched.streaming_content)
@@ -106,7 +137,7 @@ def test_a_model_goes_out_and_comes_in_again(world, manager, trained):
         response = manager.post(
             page("model_upload"), {"file": SimpleUploadedFile("m.zip", data), "name": "mine"}, follow=True
         )
-        assert said(response) == ["The model was taken."]
+        assert said(response) == ["The model was uploaded."]
     brought = TrainedModel.objects.get(state=State.READY)
     assert (brought.name, brought.card["labels"], brought.card["uploaded"]) == ("mine", model.card["labels"], True)
     assert brought.card["sha256"] == model.card["sha256"]
@@ -133,44 +164,65 @@ class Evil:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (pickle.dumps(Evil()), "pickles and other formats are never opened"),
-        (zipped(data__pkl=pickle.dumps(Evil()), version="3"), "holds no card.json"),
+        (pickle.dumps(Evil()), "Pickles and other formats are never opened"),
+        (zipped(data__pkl=pickle.dumps(Evil()), version="3"), "contains no card.json"),
         (b"", "empty"),
         (b"lCRF" + b"\0" * 100, "never opened"),
         (zipped(card__json="{}", lexicon__json="{}", model__crfsuite=b"lCRF"), "deidreview-crf-1"),
     ],
 )
-def test_what_is_no_model_is_refused(world, manager, data, why):
-    manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", data)})
+def test_invalid_files_are_rejected(world, manager, data, why):
+    response = manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", data), "name": "mine"})
+    assert refused(response, "upload", "file") and 'value="mine"' in response.content.decode()
     if data:
         with pytest.raises(ServiceError, match=why):
             service.upload_model(project=world.project, content=io.BytesIO(data), actor=None)
     assert not TrainedModel.objects.exists() and not StoredFile.objects.exists()
 
 
-def test_weights_that_are_damaged_are_refused(world, manager, trained):
+def test_an_archive_of_very_many_files_is_rejected_by_its_directory(world, manager):
+    data = b"PK\3\4" + of_so_many(MOST_ENTRIES + 1).getvalue()
+    response = manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", data)}, follow=True)
+    # Python's own zipfile would read the whole directory before looking for the card.
+    assert refused(response, "upload", "file") and "be read" in response.content.decode()
+    assert not TrainedModel.objects.exists()
+
+
+def test_a_worker_counts_the_files_of_a_model_too(trained, tmp_path, monkeypatch):
+    model, _ = trained(iterations=3)
+    file = tmp_path / "m.zip"
+    file.write_bytes(content_of(model))
+    assert len(unpack(file, "deidreview-crf-1", "model.crfsuite")[2])
+    monkeypatch.setattr(zips, "MOST_ENTRIES", 2)
+    with pytest.raises(BackendError, match="it must contain exactly"):
+        unpack(file, "deidreview-crf-1", "model.crfsuite")
+
+
+def test_damaged_weights_are_rejected(world, manager, trained):
     model, _ = trained(iterations=3)
     with zipfile.ZipFile(io.BytesIO(content_of(model))) as archive:
         members = {name.replace(".", "__"): archive.read(name) for name in archive.namelist()}
-    # Of no kind that there is, of a place far outside, and no number.
+    # Weights with an unknown type, ids out of range, and values that are no numbers.
     weights = members["model__crfsuite"]
     broken = zipped(**members | {"model__crfsuite": weights[:60] + b"\xff\xff\xff\x7f" * 200 + weights[860:]})
-    response = manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", broken)}, follow=True)
-    assert len(said(response)) == 1 and "damaged" in said(response)[0]
-    assert said(response)[0].startswith("This file is no deidreview-crf-1 model: ")
+    response = manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", broken)})
+    (why,) = refused(response, "upload", "file")
+    assert why.startswith("This file is not a deidreview-crf-1 model: ") and "damaged" in why
     assert TrainedModel.objects.get() == model
 
 
 @pytest.mark.parametrize(
     "counts", [{"notes": -1}, {"iterations": -3}, {"notes": 2.5}, {"notes": True}, {"notes": 10**9}]
 )
-def test_a_card_whose_counts_can_not_be_is_refused(world, manager, trained, counts):
+def test_a_card_with_impossible_counts_is_rejected(world, manager, trained, counts):
     model, _ = trained(iterations=3)
     with zipfile.ZipFile(io.BytesIO(content_of(model))) as archive:
         members = {name.replace(".", "__"): archive.read(name) for name in archive.namelist()}
     changed = zipped(**members | {"card__json": json.dumps(json.loads(members["card__json"]) | counts)})
-    response = manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", changed)}, follow=True)
-    assert said(response) == ["This file is refused: its card's counts must be whole numbers from 0."]
+    response = manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", changed)})
+    assert refused(response, "upload", "file") == [
+        "This file can't be used: the counts in its card must be whole numbers from 0."
+    ]
     assert TrainedModel.objects.get() == model
 
 
@@ -187,30 +239,30 @@ def test_a_card_whose_counts_can_not_be_is_refused(world, manager, trained, coun
         {"format": ["\ud800"]},
     ],
 )
-def test_a_card_with_hostile_words_is_refused(world, manager, trained, change):
+def test_a_card_with_hostile_texts_is_rejected(world, manager, trained, change):
     model, _ = trained(iterations=3)
     with zipfile.ZipFile(io.BytesIO(content_of(model))) as archive:
         members = {name.replace(".", "__"): archive.read(name) for name in archive.namelist()}
     changed = zipped(**members | {"card__json": json.dumps(json.loads(members["card__json"]) | change)})
-    response = manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", changed)}, follow=True)
-    assert response.status_code == 200 and len(said(response)) == 1
-    assert not any(character in said(response)[0] for character in "\ud800\0\u202e\u2066")
+    response = manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", changed)})
+    (why,) = refused(response, "upload", "file")
+    assert not any(character in why for character in "\ud800\0\u202e\u2066")
     assert TrainedModel.objects.get() == model
 
 
-def test_a_file_that_crashes_its_reader_is_refused(world, manager, trained, monkeypatch):
+def test_a_file_that_crashes_the_child_is_rejected(world, manager, trained, monkeypatch):
     model, _ = trained(iterations=3)
     crashing = replace(TRAINABLE["crf"], child="tests.training.child_that_crashes")
     monkeypatch.setitem(TRAINABLE, "crf", crashing)
     again = SimpleUploadedFile("m.zip", content_of(model))
-    response = manager.post(page("model_upload"), {"file": again, "name": "again"}, follow=True)
-    assert said(response) == ["This file is refused: it is damaged, opening it crashes (signal 11)."]
+    response = manager.post(page("model_upload"), {"file": again, "name": "again"})
+    assert refused(response, "upload", "file") == ["This file can't be used: opening it crashes (signal 11)."]
     assert TrainedModel.objects.get() == model
 
 
-def test_more_than_an_upload_may_hold_is_refused(world, settings):
+def test_too_large_uploads_are_rejected(world, settings):
     settings.UPLOAD_MAX_BYTES = 10
-    with pytest.raises(ServiceError, match="more than is taken at once"):
+    with pytest.raises(ServiceError, match="The file is too large"):
         service.upload_model(project=world.project, content=io.BytesIO(b"x" * 11), actor=None)
 
 
@@ -220,9 +272,10 @@ def test_renaming_and_retiring(world, manager, trained):
     manager.post(page("model_rename", model.pk), {"name": " Better "})
     model.refresh_from_db()
     assert model.name == "Better"
-    for name, why in (("taken", "exists already"), ("", "1 to 80"), ("rules", "means a backend")):
-        response = manager.post(page("model_rename", model.pk), {"name": name}, follow=True)
-        assert why in said(response)[0]
+    for name, why in (("taken", "already exists"), ("", "is required"), ("rules", "is reserved for a backend")):
+        response = manager.post(page("model_rename", model.pk), {"name": name})
+        assert why in refused(response, "rename", "name")[0]
+        assert response.context["rename"]["name"].value() == name
     for _ in range(2):
         manager.post(page("model_retire", model.pk))
     model.refresh_from_db()
@@ -237,5 +290,8 @@ def test_renaming_and_retiring(world, manager, trained):
 def test_a_model_that_can_not_be_run_says_why(world, manager, trained):
     model, _ = trained(iterations=3)
     TrainedModel.objects.update(card=model.card | {"labels": ["PLANET"]})
-    assert "It has labels that this project lacks: PLANET" in manager.get(page("model", model.pk)).content.decode()
-    assert "Can't be run" in manager.get(page("models")).content.decode()
+    assert (
+        "This model has labels that the project doesn&#x27;t have: PLANET"
+        in manager.get(page("model", model.pk)).content.decode()
+    )
+    assert "Can't run" in manager.get(page("models")).content.decode()

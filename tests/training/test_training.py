@@ -1,4 +1,4 @@
-"""Training from a frozen version: what is kept, what is not, and that it is the same whenever it is done again."""
+"""Training on a frozen gold version: stored results, cancellation, erasure, repeatability."""
 
 import hashlib
 
@@ -10,13 +10,14 @@ from annotations.core.stored_files import delete_expired, read_chunks
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.jobs.services import queue
-from annotations.models import AnnotationSet, GoldVersion, Job, Span, StoredFile
+from annotations.models import AnnotationSet, Document, GoldVersion, Job, Span, StoredFile
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import merge_labels
 from models_runtime.backends import children
-from models_runtime.core.gold_notes import gold_notes, other_notes, sides_of
+from models_runtime.core.gold_notes import gold_notes, other_notes, training_notes
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.runs import start_run
+from models_runtime.training.jobs.training import _Watch
 from models_runtime.training.services.trained import retire_model
 from models_runtime.training.services.training import start_training
 from tests.factories import label_of, make_project
@@ -46,7 +47,7 @@ def test_a_training_keeps_the_model_its_card_and_its_losses(world, trained):
 
 
 @pytest.mark.both_databases
-def test_a_patient_who_is_erased_meanwhile_is_not_learned(world, trained, monkeypatch):
+def test_a_training_fails_if_a_patient_is_erased_meanwhile(world, trained, monkeypatch):
     learn = children.train
 
     def train_and_erase(*args, **options):
@@ -57,13 +58,37 @@ def test_a_patient_who_is_erased_meanwhile_is_not_learned(world, trained, monkey
     monkeypatch.setattr(children, "train", train_and_erase)
     model, job = trained()
     assert (job.state, model.state, model.stored_file) == (Job.State.FAILED, State.FAILED, None)
-    assert "erased while this was under way" in job.error
+    assert "erased during this work" in job.error
     monkeypatch.undo()
     again, _ = trained("again")
     assert again.state == State.READY
 
 
-def test_the_same_gold_gives_the_same_model_and_another_way_another(trained):
+@pytest.mark.both_databases
+def test_a_training_ends_at_the_first_iteration_after_a_patient_is_erased(world, trained, monkeypatch):
+    """It doesn't run to its end, which can be hours away, and stores no figures from the notes."""
+    learn, ended = children.train, []
+
+    def then_ended(*args, **options):
+        found = learn(*args, **options)
+        ended.append(True)
+        return found
+
+    write = _Watch._write
+
+    def after_an_erasure(self):
+        if Document.objects.filter(patient_id="p3").exists():
+            erase_patient(project=world.project, patient_id="p3", actor=world.manager)
+        write(self)
+
+    monkeypatch.setattr(children, "train", then_ended)
+    monkeypatch.setattr(_Watch, "_write", after_an_erasure)
+    model, job = trained()
+    assert (job.state, model.state, model.stored_file, model.losses) == (Job.State.FAILED, State.FAILED, None, [])
+    assert "erased during this work" in job.error and not ended
+
+
+def test_the_same_gold_gives_the_same_model_and_another_algorithm_another(trained):
     one, _ = trained("a")
     two, _ = trained("b")
     other, _ = trained("c", algorithm="ap")
@@ -72,31 +97,31 @@ def test_the_same_gold_gives_the_same_model_and_another_way_another(trained):
 
 
 def test_no_patient_stands_on_both_sides_and_a_split_of_the_version_is_kept(world):
-    sides = sides_of(world.version)
-    assert (len(sides.train), len(sides.hold_out), sides.of_version) == (16, 4, False)
-    assert sides == sides_of(world.version)
+    splits = training_notes(world.version)
+    assert (len(splits.train), len(splits.hold_out), splits.of_version) == (16, 4, False)
+    assert splits == training_notes(world.version)
 
     def patients(ids):
         rows = world.version.notes.filter(document__in=ids)
         return set(rows.values_list("document__patient_id", flat=True))
 
-    assert not patients(sides.train) & patients(sides.hold_out)
+    assert not patients(splits.train) & patients(splits.hold_out)
     split_version(version=world.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=None)
     world.version.refresh_from_db()
-    sides = sides_of(world.version)
-    assert (len(sides.train), len(sides.hold_out), sides.seed, sides.of_version) == (12, 4, "s", True)
+    splits = training_notes(world.version)
+    assert (len(splits.train), len(splits.hold_out), splits.seed, splits.of_version) == (12, 4, "s", True)
 
 
 def test_a_split_without_dev_holds_out_of_train_alone(world):
     split_version(version=world.version, seed="s", shares={"train": 50, "dev": 0, "test": 50}, actor=None)
     world.version.refresh_from_db()
-    sides = sides_of(world.version)
+    splits = training_notes(world.version)
     test = set(world.version.notes.filter(split="test").values_list("document_id", flat=True))
-    assert len(sides.train) + len(sides.hold_out) == 10
-    assert not test & {*sides.train, *sides.hold_out}
+    assert len(splits.train) + len(splits.hold_out) == 10
+    assert not test & {*splits.train, *splits.hold_out}
 
 
-def test_other_notes_are_those_without_gold_that_were_there_at_the_start(world):
+def test_other_notes_are_those_without_gold_at_the_start(world):
     texts = list(other_notes(world.version, newest=10**9))
     assert len(texts) == 2
     assert list(other_notes(world.version, newest=0)) == []
@@ -104,7 +129,7 @@ def test_other_notes_are_those_without_gold_that_were_there_at_the_start(world):
 
 def test_a_merged_label_is_learned_as_what_it_became(world):
     merge_labels(source=label_of(world.project, "DOCTOR"), target=label_of(world.project, "PATIENT"), actor=None)
-    _, spans = next(gold_notes(world.version, sides_of(world.version).train))
+    _, spans = next(gold_notes(world.version, training_notes(world.version).train))
     assert {span.label for span in spans} == {"PATIENT", "DATE", "CITY"}
 
 
@@ -118,17 +143,17 @@ def test_two_starts_by_a_double_click_are_one_training(world):
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"gold": 7}, "frozen versions: 1"),
-        ({"algorithm": "magic"}, "there are: lbfgs, ap"),
-        ({"name": "rules"}, "already means a backend"),
-        ({"name": "model:1"}, "already means a backend"),
+        ({"gold": 7}, "Frozen versions: 1"),
+        ({"algorithm": "magic"}, "Choose one of: lbfgs, ap"),
+        ({"name": "rules"}, "is reserved for a backend"),
+        ({"name": "model:1"}, "is reserved for a backend"),
         ({"name": "x" * 81}, "1 to 80 characters"),
-        ({"iterations": 0}, "0 iterations"),
-        ({"backend": "bert"}, "there are: crf, spacy"),
-        ({"backend": "spacy", "algorithm": "ap"}, "there are: cnn, quick"),
+        ({"iterations": 0}, "between 1 and 1000, not 0"),
+        ({"backend": "bert"}, "Choose one of: crf, spacy"),
+        ({"backend": "spacy", "algorithm": "ap"}, "Choose one of: cnn, quick"),
     ],
 )
-def test_what_can_not_be_trained_is_said_at_once(world, options, why):
+def test_invalid_trainings_are_rejected_at_once(world, options, why):
     with pytest.raises(ServiceError, match=why):
         start_training(project=world.project, actor=None, key="k", **{"gold": 1, **options})
     assert not Job.objects.exists()
@@ -137,7 +162,7 @@ def test_what_can_not_be_trained_is_said_at_once(world, options, why):
 @pytest.mark.both_databases
 def test_a_name_that_is_taken_and_a_version_without_spans(world):
     start_training(project=world.project, gold=1, actor=None, key="a", name="mine")
-    with pytest.raises(ServiceError, match="exists already"):
+    with pytest.raises(ServiceError, match="already exists"):
         start_training(project=world.project, gold=1, actor=None, key="b", name="mine")
     GoldVersion.objects.update(span_count=0)
     with pytest.raises(ServiceError, match="no spans"):
@@ -145,16 +170,16 @@ def test_a_name_that_is_taken_and_a_version_without_spans(world):
 
 
 def cancelled_at(step, monkeypatch):
-    """Somebody cancels the job when the trainer has made so many steps."""
+    """Cancel the job at this step of the training."""
     train = children.train
 
-    def watched(*words, told, **options):
+    def watched(*words, on_step, **options):
         def tell(said):
             if said and said["iteration"] == step:
                 queue.cancel(Job.objects.get(kind="train"))
-            told(said)
+            on_step(said)
 
-        return train(*words, told=tell, **options)
+        return train(*words, on_step=tell, **options)
 
     monkeypatch.setattr(children, "train", watched)
     monkeypatch.setattr("annotations.jobs.runner.claims.WRITE_EVERY", 0)
@@ -192,7 +217,7 @@ def test_a_failed_training_whose_name_is_taken_by_now_says_so(world, client):
     start_training(project=world.project, gold=1, actor=None, key="b", name="mine")
     client.force_login(world.manager)
     response = client.post(reverse("job_retry", args=["ward", model.job_id]), follow=True)
-    assert "called 'mine' by now" in str(next(iter(response.context["messages"])))
+    assert "now named “mine”" in str(next(iter(response.context["messages"])))
     model.refresh_from_db()
     assert (model.state, Job.objects.get(pk=model.job_id).state) == (State.FAILED, Job.State.CANCELLED)
 
@@ -204,8 +229,8 @@ def test_a_training_that_waits_is_cancelled_at_once(world):
     assert model.state == State.FAILED
 
 
-def test_a_training_process_that_dies_is_said(world, trained, monkeypatch):
-    monkeypatch.setattr(children, "_said", lambda process: iter(()))
+def test_a_lost_training_process_is_reported(world, trained, monkeypatch):
+    monkeypatch.setattr(children, "_messages", lambda process: iter(()))
     model, job = trained()
     assert (job.state, model.state) == (Job.State.FAILED, State.FAILED)
     assert "training process was lost" in job.error
@@ -244,14 +269,14 @@ def test_a_model_with_labels_that_the_project_lacks_is_refused(world, trained):
     model, _ = trained()
     other = make_project(labels=[("NAME", [("PATIENT", "1")])])
     TrainedModel.objects.update(project=other)
-    with pytest.raises(ServiceError, match="labels that this project lacks: CITY, DATE, DOCTOR"):
+    with pytest.raises(ServiceError, match="have its labels CITY, DATE, DOCTOR"):
         start_run(project=other, backend=model.name, actor=None, key="r")
     TrainedModel.objects.update(project=world.project)
     run = start_run(project=world.project, backend=model.name, actor=None, key="r")
     TrainedModel.objects.update(project=other)
     work(run.job_id)
     job = Job.objects.get(pk=run.job_id)
-    assert (job.state, "lacks: CITY, DATE, DOCTOR" in job.error) == (Job.State.FAILED, True)
+    assert (job.state, "doesn't have: CITY, DATE, DOCTOR" in job.error) == (Job.State.FAILED, True)
 
 
 def test_a_retired_model_has_no_weights_and_keeps_its_runs(world, trained, settings):
@@ -263,9 +288,9 @@ def test_a_retired_model_has_no_weights_and_keeps_its_runs(world, trained, setti
     model.refresh_from_db()
     assert (model.state, model.stored_file, StoredFile.objects.count()) == (State.RETIRED, None, 0)
     assert Run.objects.get() == run and AnnotationSet.objects.filter(author=run.author).count() == 22
-    with pytest.raises(ServiceError, match="there are: rules"):
+    with pytest.raises(ServiceError, match="Choose one of: rules"):
         start_run(project=world.project, backend=model.name, actor=None, key="late")
-    # Its copy on the worker's machine goes with the next model that is loaded there.
+    # The copy on the worker's machine is deleted when the next model is loaded.
     other, _ = trained("other", iterations=3)
     run_of(world, other.name, "next")
     assert not cached[0].exists()

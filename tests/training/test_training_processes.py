@@ -1,4 +1,4 @@
-"""A training whose worker is killed in the middle begins again by itself, and gives the same model byte for byte."""
+"""A training whose worker is killed resumes by itself and gives the same model, byte for byte."""
 
 from functools import partial
 
@@ -8,12 +8,13 @@ from annotations.models import Job
 from models_runtime.models import TrainedModel
 from models_runtime.training.jobs.checkpoints import checkpoint_of
 from models_runtime.training.services.training import start_training
-from tests.worlds.queue import state_of, wait_for
+from tests.waiting import wait_for
+from tests.worlds.queue import state_of
 
 pytestmark = [pytest.mark.queue, pytest.mark.once, pytest.mark.processes]
 
 
-# Passes of the perceptron, which makes all that it is told to: long enough to be killed in the middle on any machine.
+# Passes of the perceptron, which runs all of them: long enough to be killed in the middle on any machine.
 PASSES = 4000
 
 
@@ -28,8 +29,8 @@ def finished(model, steps=PASSES):
     return model.card["sha256"]
 
 
-def test_a_killed_training_of_epochs_goes_on_and_gives_the_same_model(world, redis_server, processes):
-    """What it had kept of its whole epochs is taken up: models_runtime.backends.spacy_ner.checkpoint."""
+def test_a_killed_training_of_epochs_continues_and_gives_the_same_model(world, redis_server, processes):
+    """It continues from its checkpoint: models_runtime.backends.spacy_ner.checkpoint."""
     processes("relay")
     worker = processes("work")
     start = partial(start_training, project=world.project, gold=1, actor=None, backend="spacy", iterations=6)
@@ -51,7 +52,7 @@ def test_a_killed_training_of_epochs_goes_on_and_gives_the_same_model(world, red
 
 
 @pytest.mark.both_databases
-def test_a_killed_training_begins_again_and_gives_the_same_model(world, redis_server, processes, monkeypatch):
+def test_a_killed_training_starts_again_and_gives_the_same_model(world, redis_server, processes, monkeypatch):
     monkeypatch.setattr("models_runtime.training.services.training.MOST_ITERATIONS", PASSES)
     processes("relay")
     worker = processes("work")

@@ -1,4 +1,4 @@
-"""spaCy models through the product: epochs with their scores, an early end, files out and in, runs."""
+"""spaCy models in the product: epochs with scores, early end, download and upload, runs."""
 
 import io
 import json
@@ -35,18 +35,18 @@ def test_from_the_form_to_a_model_a_file_and_a_run(world, client, settings):
     there = client.post(page("model_train"), {"gold": 1, "algorithm": "spacy:quick", "token": "t"}).url
     model = TrainedModel.objects.get()
     assert (model.backend, model.params["algorithm"], model.name) == ("spacy", "quick", "spacy-1")
-    assert "it goes on after the last whole epoch" in client.get(there).content.decode()
+    assert "training resumes after the last complete epoch" in client.get(there).content.decode()
     TrainedModel.objects.update(params=model.params | {"iterations": 3})
     work(model.job_id)
     model.refresh_from_db()
     assert (Job.objects.get().error, model.state) == ("", State.READY)
     assert len(model.losses) == len(model.hold_out) == model.card["iterations"] == 3
     assert model.card["scores"]["levels"][0]["micro"]["gold"] == 16
-    # The last epoch's figure and the card's are two readings of the same notes by the same weights.
+    # The last epoch's F1 and the card's F1 are of the same notes with the same weights.
     assert model.hold_out[-1] == pytest.approx(model.card["scores"]["levels"][0]["micro"]["f1"] or 0, abs=1e-3)
     assert not checkpoint_of(model.pk).exists()
     shown = client.get(there).content.decode()
-    assert "F1 on the notes held out, by epoch" in shown and "spaCy" in shown
+    assert "F1 on held-out notes by epoch" in shown and "spaCy" in shown
     run = start_run(project=world.project, backend="spacy-1", actor=world.manager, key="r")
     work(run.job_id)
     run.refresh_from_db()
@@ -59,17 +59,17 @@ def test_from_the_form_to_a_model_a_file_and_a_run(world, client, settings):
     assert (brought.backend, brought.card["labels"]) == ("spacy", model.card["labels"])
 
 
-def told_at(step, act, monkeypatch):
-    """Somebody acts when the trainer has made so many steps."""
+def at_step(step, act, monkeypatch):
+    """Call `act` at this step of the training."""
     train = children.train
 
-    def watched(*words, told, **options):
+    def watched(*words, on_step, **options):
         def tell(said):
             if said and said["iteration"] == step:
                 act()
-            return told(said)
+            return on_step(said)
 
-        return train(*words, told=tell, **options)
+        return train(*words, on_step=tell, **options)
 
     monkeypatch.setattr(children, "train", watched)
     monkeypatch.setattr("models_runtime.training.jobs.training.WRITE_EVERY", 0)
@@ -82,24 +82,24 @@ def test_a_training_that_is_ended_early_keeps_its_whole_epochs(world, client, tr
         model = TrainedModel.objects.get()
         assert 'id="model-enough"' in client.get(page("model", model.pk)).content.decode()
         client.post(page("model_enough", model.pk))
-        assert "It ends now" in client.get(page("model", model.pk)).content.decode()
+        assert "Training is ending" in client.get(page("model", model.pk)).content.decode()
 
-    told_at(1, press, monkeypatch)
+    at_step(1, press, monkeypatch)
     model, job = trained(backend="spacy", iterations=500)
     assert (job.state, model.state) == (Job.State.DONE, State.READY)
     assert 1 <= model.card["iterations"] == len(model.losses) < 500
 
 
-def test_only_what_is_under_way_and_learns_in_epochs_can_end_early(world):
+def test_only_running_trainings_in_epochs_can_end_early(world):
     crf = start_training(project=world.project, gold=1, actor=None, key="a")
-    with pytest.raises(ServiceError, match="can't end early"):
+    with pytest.raises(ServiceError, match="can't end training early"):
         end_early(model=crf)
     spacy = start_training(project=world.project, gold=1, actor=None, key="b", backend="spacy")
-    with pytest.raises(ServiceError, match="not under way"):
+    with pytest.raises(ServiceError, match="not running"):
         end_early(model=spacy)
 
 
-def test_checkpoints_of_what_is_not_in_training_go(world, settings):
+def test_checkpoints_of_ended_trainings_are_deleted(world, settings):
     model = start_training(project=world.project, gold=1, actor=None, key="a", backend="spacy")
     live, old = checkpoint_of(model.pk), checkpoint_of(10**6)
     for path in (live, old):
@@ -112,17 +112,17 @@ def test_checkpoints_of_what_is_not_in_training_go(world, settings):
     assert not live.exists()
 
 
-def test_a_machine_without_spacy_says_what_to_do(world, client, trained, monkeypatch):
+def test_without_spacy_the_error_says_what_to_do(world, client, trained, monkeypatch):
     client.force_login(world.manager)
     monkeypatch.setattr("models_runtime.core.registry.find_spec", lambda name: None)
     assert "make setup-models" in client.get(page("models")).content.decode()
     monkeypatch.setattr(children, "CHILD", "tests.training.child_without_spacy")
     model, job = trained(backend="spacy")
     assert (job.state, model.state) == (Job.State.FAILED, State.FAILED)
-    assert job.error == "spacy is not installed on this worker; install it with: make setup-models"
+    assert job.error == "The library “spacy” is not installed on this worker. Run “make setup-models” there."
 
 
-def test_a_file_of_a_kind_that_nobody_knows_is_refused(world):
+def test_a_file_of_an_unknown_format_is_rejected(world):
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         archive.writestr("card.json", json.dumps({"format": "deidreview-magic-1"}))

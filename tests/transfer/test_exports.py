@@ -10,8 +10,8 @@ from django.utils import timezone
 from annotations.core.progress import silent
 from annotations.core.stored_files import store_file
 from annotations.gold.services.making import freeze, make_gold
-from annotations.models import Event, StoredFile, Verb
-from annotations.transfer.services.exporting import run_export
+from annotations.models import Category, Event, Label, StoredFile, Verb
+from annotations.transfer.services.exporting import label_definitions, run_export
 from tests import factories as make
 from tests.worlds.checks import WORDS_OF_THE_NOTE, check_page
 
@@ -26,8 +26,8 @@ def file_url(pk: int, slug: str = "covid") -> str:
 @pytest.fixture
 def exported(world):
     """A frozen gold version of one note, and its brat export."""
-    reading = make.make_set(world.note, world.ann, [ROSSI], submitted=True)
-    make_gold(document=world.note, annotation_set=reading, actor=world.rev)
+    annotation_set = make.make_set(world.note, world.ann, [ROSSI], submitted=True)
+    make_gold(document=world.note, annotation_set=annotation_set, actor=world.rev)
     freeze(project=world.project, actor=world.rev)
     report = run_export(
         project_id=world.project.pk, set_spec="gold:1", format="brat", actor_id=world.rev.pk, progress=silent
@@ -39,7 +39,7 @@ def exported(world):
 def test_the_form_offers_sets_formats_and_a_token(exported, sign_in):
     html = check_page(sign_in(exported.rev).get(EXPORT))
     assert reverse("job_start_export", args=["covid"]) in html
-    assert "Gold version 1 (1 notes" in html and "Gold as it stands now" in html
+    assert "Gold version 1 (1 note," in html and "Current gold standard" in html
     assert '<option value="annotator:ann">ann</option>' in html
     assert 'name="token"' in html
     assert html.index('value="gold:1"') < html.index('value="gold"') < html.index('value="annotator:ann"')
@@ -51,7 +51,7 @@ def test_each_form_has_its_own_token(exported, sign_in):
     assert len(tokens) == 2
 
 
-def test_set_and_format_can_be_chosen_beforehand(exported, sign_in):
+def test_set_and_format_can_be_preselected(exported, sign_in):
     client = sign_in(exported.rev)
     html = client.get(f"{EXPORT}?set=gold&format=conll").content.decode()
     assert '<option value="gold" selected>' in html
@@ -65,7 +65,7 @@ def test_ready_files_are_listed_until_they_expire(exported, sign_in):
     assert file_url(exported.file.pk) in check_page(client.get(EXPORT))
     StoredFile.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
     html = check_page(client.get(EXPORT))
-    assert file_url(exported.file.pk) not in html and "No file is waiting" in html
+    assert file_url(exported.file.pk) not in html and "No files yet" in html
 
 
 def test_uploads_and_other_projects_files_are_not_listed(exported, sign_in):
@@ -79,14 +79,14 @@ def test_uploads_and_other_projects_files_are_not_listed(exported, sign_in):
     assert not Event.objects.filter(verb=Verb.FILE_DOWNLOADED).exists()
 
 
-def test_without_readings_the_page_says_what_to_do(world, sign_in):
+def test_without_annotations_the_page_says_what_to_do(world, sign_in):
     html = check_page(sign_in(world.mia).get(EXPORT))
     assert "Nothing to export yet" in html and "<form" not in html.split("<main")[1]
 
 
 @override_settings(STORED_FILE_HOURS=1)
-def test_the_time_a_file_is_kept_is_told(exported, sign_in):
-    assert "waits here for 1 hour." in check_page(sign_in(exported.rev).get(EXPORT))
+def test_the_page_says_how_long_files_are_kept(exported, sign_in):
+    assert "kept for 1 hour." in check_page(sign_in(exported.rev).get(EXPORT))
 
 
 # ── Downloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -119,17 +119,17 @@ def test_file_names_cant_break_the_header(exported, sign_in):
     assert "\n" not in header and "\r" not in header and header.startswith("attachment; filename*=utf-8''")
 
 
-def test_a_file_of_many_chunks_comes_whole(exported, sign_in):
+def test_a_file_of_many_chunks_is_sent_whole(exported, sign_in):
     data = bytes(range(256)) * 10_000
     big = store_file(project=exported.project, kind="export", name="b.zip", content=io.BytesIO(data), actor=None)
     assert b"".join(sign_in(exported.rev).get(file_url(big.pk)).streaming_content) == data
 
 
-def test_an_expired_file_is_gone_in_words(exported, sign_in):
+def test_an_expired_file_gives_404_with_an_explanation(exported, sign_in):
     StoredFile.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     response = sign_in(exported.rev).get(file_url(exported.file.pk))
     assert response.status_code == 404
-    assert "This file is gone" in check_page(response)
+    assert "File no longer available" in check_page(response)
     assert not Event.objects.filter(verb=Verb.FILE_DOWNLOADED).exists()
 
 
@@ -157,6 +157,23 @@ def test_the_page_takes_few_queries(exported, sign_in, django_assert_max_num_que
             project=exported.project, kind="export", name=f"{n}.zip", content=io.BytesIO(b"x"), actor=exported.rev
         )
     client.get(EXPORT)
-    # One of them asks whether a run may be exported while leaks are planted.
+    # One query checks whether a run may be exported while planted leaks are hidden.
     with django_assert_max_num_queries(8):
         client.get(EXPORT)
+
+
+def test_label_definitions_take_two_queries_however_many_categories_there_are(world, django_assert_num_queries):
+    label_set = world.project.label_set
+    for number in range(20):
+        code = f"EXTRA_{number}"
+        category = Category.objects.create(label_set=label_set, code=code, name=code, hue=0, position=number)
+        Label.objects.create(
+            label_set=label_set,
+            category=category,
+            code=f"EXTRA_LABEL_{number}",
+            name=f"Extra label {number}",
+            position=number,
+        )
+    with django_assert_num_queries(2):
+        found = label_definitions(world.project)
+    assert len(found.categories) >= 20 and all(category.labels for category in found.categories)

@@ -1,4 +1,4 @@
-"""What must hold for every page, whatever it shows."""
+"""Checks that every page must pass."""
 
 import re
 from html.parser import HTMLParser
@@ -15,7 +15,7 @@ class _Page(HTMLParser):
         self.h1 = 0
         self.ids: list[str] = []
         self.links: list[str] = []
-        self.labelled: set[str] = set()
+        self.labeled: set[str] = set()
         self.controls: list[dict[str, str | None]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -29,23 +29,23 @@ class _Page(HTMLParser):
         if "id" in values:
             self.ids.append(str(values["id"]))
         if tag == "label" and values.get("for"):
-            self.labelled.add(str(values["for"]))
+            self.labeled.add(str(values["for"]))
         if tag in ("input", "select", "textarea") and values.get("type") not in ("hidden", "submit"):
             self.controls.append(values)
         self.links += [str(values[name]) for name in ("href", "action", "hx-get", "hx-post") if values.get(name)]
 
 
 def check_page(response: HttpResponse, *, fragment: bool = False) -> str:
-    """The page, once it is known to keep to the policy, to have one heading, and no note text in a URL."""
+    """Check the page's policy, headings, ids, labels and URLs, which contain no note text. Return its HTML."""
     html = response.content.decode()
     page = _Page()
     page.feed(html)
     assert page.faults == []
     assert page.h1 == (0 if fragment else 1)
     twice = {name for name in page.ids if page.ids.count(name) > 1}
-    assert not twice, f"ids that stand twice: {twice}"
+    assert not twice, f"duplicate ids: {twice}"
     for control in page.controls:
-        named = control.get("id") in page.labelled or control.get("aria-label") or control.get("aria-labelledby")
+        named = control.get("id") in page.labeled or control.get("aria-label") or control.get("aria-labelledby")
         assert named, f"a control without a label: {control}"
     for link in page.links:
         assert not any(word.lower() in link.lower() for word in WORDS_OF_THE_NOTE), link

@@ -1,4 +1,4 @@
-"""A backend for tests: marks every capital letter, and fails where it is told to."""
+"""A backend for tests: labels every capital letter, and fails at special words."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ class FakeBackend:
 
     def _one(self, text: str) -> list[Span]:
         if "EXPLODE" in text:
-            raise RuntimeError(f"cannot read {text}")
+            raise RuntimeError(f"Can't read {text}.")
         if "REFUSE" in text:
             raise BackendError("this note is too strange", permanent=False)
         if "HOPELESS" in text:
@@ -37,7 +37,7 @@ class FakeBackend:
 
 
 class CityBackend(FakeBackend):
-    """Marks them as cities."""
+    """Labels capital letters as cities."""
 
     def __init__(self, label_set: str) -> None:
         super().__init__(label_set, label="CITY")

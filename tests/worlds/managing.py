@@ -1,4 +1,4 @@
-"""What the managing pages have in common: who is kept out, and how files are sent."""
+"""Helpers for tests of the managers' pages: who has no access, and how files are sent."""
 
 import io
 import json
@@ -20,7 +20,7 @@ HUGE = 10**25
 
 
 def check_closed(world: SimpleNamespace, sign_in: SignIn, url: str, method: str = "get") -> None:
-    """Only managers: strangers and other projects' managers don't learn that it is there, members are refused."""
+    """Check that only managers have access: strangers and other projects' managers get 404, members 403."""
     assert getattr(Client(), method)(url).status_code == 302
     assert getattr(sign_in(world.out), method)(url).status_code == 404
     for member in (world.ann, world.vic, world.rev):
@@ -34,7 +34,7 @@ def check_method(client: Client, url: str, method: str = "put") -> None:
 def upload(
     client: Client, files: dict[str, bytes], *, slug: str = "covid", paths: bool | str = True, **data: Any
 ) -> Any:
-    """Send files as the page does: their relative names beside them."""
+    """Send files as the page does, with their relative paths in another field."""
     sent = [SimpleUploadedFile(name.rpartition("/")[2], content) for name, content in files.items()]
     body = {"do": "files", "format": "text", "annotations": "none", "files": sent} | data
     if paths:
@@ -43,13 +43,13 @@ def upload(
 
 
 def staged(response: Any) -> Import:
-    """The import that an answer leads to."""
+    """Return the import to which a response redirects."""
     assert response.status_code == 302, response.content.decode()[-3000:]
     return Import.objects.get(pk=int(response.url.rstrip("/").rpartition("/")[2]))
 
 
 def run(row: Import) -> dict[str, Any]:
-    """What the job does."""
+    """Run the import as the job does."""
     return run_import(import_id=row.pk, progress=silent)
 
 

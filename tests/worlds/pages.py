@@ -1,3 +1,5 @@
+"""A project with one member of each role, and signed-in clients, for tests of pages."""
+
 from types import SimpleNamespace
 
 import pytest
@@ -11,10 +13,10 @@ TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
 
 @pytest.fixture
 def world(db: None) -> SimpleNamespace:
-    """A project with two notes for ann and ben, and one person of each role; `out` is a stranger with a project."""
+    """A project with two notes for ann and ben, and one member of each role; `out` manages another project."""
     project = make.make_project("covid", name="Covid ward")
     ann, ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
-    notes = [make.make_note(project, TEXT, f"caso-{n:03}", readers=[ann, ben], language="it") for n in (1, 2)]
+    notes = [make.make_note(project, TEXT, f"caso-{n:03}", annotators=[ann, ben], language="it") for n in (1, 2)]
     other = make.make_project("other", name="Other ward")
     return SimpleNamespace(
         project=project,

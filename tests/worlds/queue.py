@@ -1,4 +1,4 @@
-"""Real Redis servers, workers and relays for tests, and the probe kinds of job in this process."""
+"""Real Redis servers, workers and relays for tests, and the probe kinds of job."""
 
 import json
 import os
@@ -25,24 +25,14 @@ from annotations.jobs.services.queue import enqueue
 from annotations.models import Job
 from tests.factories import make_project
 from tests.jobs.probes.kinds import KINDS
+from tests.waiting import ended, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 LEASE = 2
 
 
-def wait_for(check, timeout=30.0, what="it"):
-    """The first true value of `check()`; fails after `timeout` seconds."""
-    until = time.monotonic() + timeout
-    while time.monotonic() < until:
-        found = check()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"waited {timeout} s for {what}")
-
-
 class RedisServer:
-    """A private Redis on a socket, append-only as in real life; `restart()` keeps what was acknowledged."""
+    """A private Redis on a socket, append-only as in production; `restart()` keeps acknowledged data."""
 
     def __init__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="dr-redis-"))
@@ -102,7 +92,7 @@ def no_redis(settings, tmp_path):
 
 
 def can_write():
-    """Whether nobody holds SQLite's write lock."""
+    """Return whether SQLite's write lock is free."""
     if connection.vendor != "sqlite":
         return True
     probe = sqlite3.connect(connection.settings_dict["NAME"], timeout=0.2, isolation_level=None)
@@ -116,10 +106,10 @@ def can_write():
 
 
 class Process:
-    """A `manage.py` command in a process of its own; `tree` is it and the work process it forked."""
+    """A `manage.py` command in a separate process; `tree` is that process and the work process that it forked."""
 
     def __init__(self, *arguments, env):
-        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - gone with the process
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - deleted with the process
         self.popen = subprocess.Popen(
             [sys.executable, "manage.py", *arguments], cwd=ROOT, env=env, stdout=self.log, stderr=self.log
         )
@@ -131,18 +121,18 @@ class Process:
         return [parent, *parent.children(recursive=True)]
 
     def signal_tree(self, number):
-        """The parent first: a child that could tell it of its death finds it gone."""
+        """Signal the parent first, so that it does not notice the death of its child."""
         for process in self.tree:
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
 
     def kill9(self):
-        """Everything at once, as a power cut."""
+        """Kill all processes at once, like a power cut."""
         self.signal_tree(signal.SIGKILL)
         self.popen.wait()
 
     def freeze(self):
-        """Stop in the middle of work, but not in the middle of a commit: SQLite has one writer, and all would wait."""
+        """Stop in the middle of work, but not of a commit: SQLite has one writer, and all others would wait."""
         self.signal_tree(signal.SIGSTOP)
         while not can_write():
             self.thaw()
@@ -154,7 +144,7 @@ class Process:
 
     def terminate(self, timeout=20):
         self.popen.terminate()
-        return self.popen.wait(timeout)
+        return ended(self.popen, timeout)
 
     def output(self):
         self.log.seek(0)
@@ -164,8 +154,8 @@ class Process:
 @pytest.fixture
 def processes(redis_server, transactional_db):
     """`processes("work")`, `processes("relay")`: real processes on the test's database and Redis."""
-    place = connection.settings_dict
-    database = {name: str(place[name]) for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
+    configured = connection.settings_dict
+    database = {name: str(configured[name]) for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
     env = os.environ | {
         "DJANGO_SETTINGS_MODULE": "tests.jobs.process_settings",
         "PROBE_DATABASE": json.dumps(database),
@@ -191,14 +181,14 @@ def processes(redis_server, transactional_db):
 
 @pytest.fixture
 def probes(monkeypatch):
-    """The probe kinds, in this process."""
+    """Register the probe kinds in this process."""
     for name, kind in KINDS.items():
         monkeypatch.setitem(JOBS, name, kind)
 
 
 @pytest.fixture
 def make_job(probes, db):
-    """`make_job("count", total=5)`: an enqueued probe; the keywords are its params."""
+    """`make_job("count", total=5)`: an enqueued probe; other keywords are its params."""
 
     def make(kind="count", *, actor=None, project=None, key=None, **params):
         project = project or make_project()

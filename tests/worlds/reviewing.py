@@ -1,4 +1,4 @@
-"""A run with two proposals, and what is asked of the review pages. Used by every test of these."""
+"""A run with two suggestions, and requests to the review pages, for tests of review."""
 
 import json
 import uuid
@@ -11,19 +11,19 @@ from django.urls import reverse
 from annotations.models import Span
 from tests import factories as make
 
-NAMES = ("review_next", "review", "review_decide", "review_state", "review_close", "review_reopen")
+NAMES = ("review_next", "review", "review_decide", "review_state", "review_finish", "review_reopen")
 LOOKS = ("review_next", "review", "review_state")
-JSON = ("review_decide", "review_state", "review_close", "review_reopen")
+JSON = ("review_decide", "review_state", "review_finish", "review_reopen")
 
 
 @pytest.fixture
-def proposed(world: SimpleNamespace) -> SimpleNamespace:
-    """A run that read the first note and proposed two spans; its second note it has not read."""
+def suggested(world: SimpleNamespace) -> SimpleNamespace:
+    """A run with two suggestions on the first note, which has not processed the second note."""
     run = make.make_author(world.project, kind="run", name="rules-1")
-    reading = make.make_set(world.note, run, [(0, 11, "PATIENT"), (44, 50, "HOSPITAL")], submitted=True)
-    Span.objects.filter(annotation_set=reading).update(confidence=0.8, source="rule.of.mine")
+    annotation_set = make.make_set(world.note, run, [(0, 11, "PATIENT"), (44, 50, "HOSPITAL")], submitted=True)
+    Span.objects.filter(annotation_set=annotation_set).update(confidence=0.8, source="rule.of.mine")
     world.run = run
-    world.name, world.place = reading.spans.order_by("start")
+    world.name, world.place = annotation_set.spans.order_by("start")
     world.labels = {label.name: label.pk for label in world.project.label_set.labels.all()}
     return world
 
@@ -38,7 +38,7 @@ def body(world: SimpleNamespace, act: str = "accept", *, user: object = None, **
         "act": act,
         "change_id": str(uuid.uuid4()),
         "person": (user or world.rev).pk,
-        "proposal": world.name.pk,
+        "suggestion": world.name.pk,
         "seen": ["open"],
     }
     return known | changes
@@ -52,9 +52,11 @@ def send(client: Client, address: str, data: object) -> SimpleNamespace:
 
 
 @pytest.fixture
-def decide(proposed: SimpleNamespace, sign_in: type):
-    client = sign_in(proposed.rev)
-    return lambda act="accept", **changes: send(client, url(proposed, "review_decide"), body(proposed, act, **changes))
+def decide(suggested: SimpleNamespace, sign_in: type):
+    client = sign_in(suggested.rev)
+    return lambda act="accept", **changes: send(
+        client, url(suggested, "review_decide"), body(suggested, act, **changes)
+    )
 
 
 def ask(client: Client, name: str, world: SimpleNamespace, user: object, **where: object) -> object:

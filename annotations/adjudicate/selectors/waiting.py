@@ -1,4 +1,4 @@
-"""Which notes wait for an adjudicator, those with the lowest agreement first."""
+"""The notes that wait for an adjudicator, lowest agreement first."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,32 +8,32 @@ from django.db.models.enums import TextChoices
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from annotations.adjudicate.selectors.desk import LEAST_READERS
+from annotations.adjudicate.selectors.desk import LEAST_ANNOTATORS
 from annotations.models import Adjudication, AnnotationSet, Assignment, Author, Comparison, Project, Resolution
 
 PAGE = 50
-# Notes in which nobody marked anything come last.
+# The sort key of notes in which nobody marked anything: they come last.
 NOTHING_MARKED = 2.0
 
 
 class Show(TextChoices):
-    """Which notes the list shows."""
+    """The filters of the list."""
 
     TODO = "todo", _("To adjudicate")
     BEGUN = "begun", _("Begun")
-    AGAIN = "again", _("Readings changed since")
-    CLOSED = "closed", _("Closed")
+    AGAIN = "again", _("Annotations changed since")
+    CLOSED = "closed", _("Finished")
     ALL = "all", _("All")
 
 
 @dataclass(frozen=True)
 class Line:
-    """A note of the list. `state` is new, begun, again or closed; `still` annotators have yet to hand it in."""
+    """A note of the list. `state` is new, begun, again or closed; `pending` counts the annotators yet to submit it."""
 
     pk: int
     name: str
-    readers: int
-    still: int
+    annotators: int
+    pending: int
     agreement: float | None
     disputed: int
     agreed: int
@@ -51,11 +51,11 @@ class ListPage:
 
 
 def _notes(project: Project) -> "QuerySet[Any]":
-    """Notes that at least two annotators have submitted, with how far their adjudication is."""
+    """The notes that at least two annotators have submitted, with the state of their adjudication."""
     author = Author.objects.filter(project=project, kind=Author.Kind.ADJUDICATED).values_list("pk", flat=True).first()
     own = AnnotationSet.objects.filter(document_id=OuterRef("document_id"), author_id=author or 0)
     closed = Adjudication.objects.filter(document_id=OuterRef("document_id"))
-    return Comparison.objects.filter(project=project, readers__gte=LEAST_READERS).annotate(
+    return Comparison.objects.filter(project=project, annotators__gte=LEAST_ANNOTATORS).annotate(
         state_of=Subquery(own.values("state")[:1]),
         heard_then=Subquery(closed.values("heard")[:1]),
         order=Coalesce(F("agreement"), Value(NOTHING_MARKED), output_field=FloatField()),
@@ -73,7 +73,7 @@ _FILTERS = {
 
 
 def adjudication_list(project: Project, show: Show, number: int) -> ListPage:
-    """Page `number` (from 1) of the notes; what is out of date must have been compared before."""
+    """Page `number` (from 1) of the notes. Bring the comparisons up to date before."""
     found = _notes(project).filter(_FILTERS[show])
     total = found.count()
     pages = max(1, -(-total // PAGE))
@@ -87,7 +87,7 @@ def _lines(rows: list[Any]) -> list[Line]:
     decided = dict(
         Resolution.objects.filter(document_id__in=ids).order_by().values_list("document_id").annotate(n=Count("id"))
     )
-    still = dict(
+    pending = dict(
         Assignment.objects.filter(document_id__in=ids, state=Assignment.State.OPEN)
         .order_by()
         .values_list("document_id")
@@ -102,8 +102,8 @@ def _lines(rows: list[Any]) -> list[Line]:
         Line(
             pk=row.document_id,
             name=row.document.name,
-            readers=row.readers,
-            still=still.get(row.document_id, 0),
+            annotators=row.annotators,
+            pending=pending.get(row.document_id, 0),
             agreement=row.agreement,
             disputed=row.disputed,
             agreed=row.agreed,
@@ -125,7 +125,7 @@ def _state(row: Any) -> str:
 
 
 def numbers(project: Project) -> dict[str, int]:
-    """How many notes each filter shows."""
+    """The number of notes for each filter."""
     found = _notes(project)
     counted = found.aggregate(
         **{show.value: Count("document_id", filter=_FILTERS[show]) for show in Show if show != Show.ALL}
@@ -134,7 +134,7 @@ def numbers(project: Project) -> dict[str, int]:
 
 
 def next_to_adjudicate(project: Project, after: int | None) -> int | None:
-    """The next note that is not closed, going round after the last; those with the lowest agreement first."""
+    """The next unfinished note after note `after` in the order of the list; after the last, the first."""
     todo = _notes(project).filter(_FILTERS[Show.TODO]).order_by("order", "document_id")
     here = _notes(project).filter(document_id=after).values_list("order", flat=True).first() if after else None
     if here is not None and after is not None:
@@ -147,12 +147,12 @@ def next_to_adjudicate(project: Project, after: int | None) -> int | None:
 
 
 def unanimous_notes(project: Project) -> "QuerySet[Any]":
-    """Notes on which all annotators agree in every place, and whose adjudication nobody has begun."""
+    """The notes without disagreements whose adjudication nobody has begun."""
     return _notes(project).filter(disputed=0, state_of__isnull=True).order_by("document_id")
 
 
 def closed_without_gold(project: Project) -> int:
-    """How many closed adjudications have not become gold."""
+    """The number of finished adjudications without gold."""
     gold = AnnotationSet.objects.filter(document_id=OuterRef("document_id"), author__kind=Author.Kind.GOLD)
     closed = AnnotationSet.objects.filter(
         author__project=project, author__kind=Author.Kind.ADJUDICATED, state=AnnotationSet.State.SUBMITTED

@@ -1,8 +1,8 @@
-"""Adjudicating a note: each act one transaction and one event, all of them reversible.
+"""Adjudicate a note: each act is one transaction and one event, and can be undone.
 
-The decided spans are the note's adjudicated set. Its row is locked first, so that two adjudicators of one note take
-turns; each act says what the page showed of the places it is about, and is refused where that is no longer so; a
-change id is recorded once only, so that a replay is harmless.
+The decided spans are the note's adjudicated set. Each act locks its row first, so that the acts of two adjudicators
+are made one after another. A request names what the page showed of its locations, and is refused where they have
+changed. A change id is recorded only once, so that a request can be sent again.
 """
 
 import time
@@ -15,11 +15,13 @@ from django.utils.translation import gettext, ngettext
 
 from annotations.adjudicate.selectors.desk import Desk, desk, desk_state
 from annotations.adjudicate.selectors.waiting import unanimous_notes
-from annotations.adjudicate.services.log import Effect, apply_effect, check_there, effect_of, last_act
-from annotations.adjudicate.services.plan import Act, Request, plan, row_for, said_by_all
-from annotations.agreement.services.comparing import readings_hash
+from annotations.adjudicate.services.log import Effect, apply_effect, check_unchanged, effect_of, last_act
+from annotations.adjudicate.services.plan import Act, Request, plan, row_for, unanimous_version
+from annotations.agreement.services.comparing import annotation_sets_hash
 from annotations.core.errors import ServiceError
+from annotations.core.event_data import AdjudicationVerb
 from annotations.core.events import record
+from annotations.core.label_lock import keep_labels
 from annotations.domain.adjudication import Standing
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
@@ -45,29 +47,32 @@ def adjudicated_author(project: Project) -> Author:
 
 
 def decide(*, project: Project, document: Document, user: User, request: Request) -> dict[str, Any]:
-    """Make one act. Returns the note as it then stands.
+    """Make one act, and return the note's new state. An act that changes nothing leaves no event.
 
-    What would change nothing is no act, and leaves no event. Raises ServiceError: `closed`, `readers` (fewer than two
-    have submitted), `moved` (changed since by others), `tie`, `reader`, `label`, `quote`, `outside`, `empty`, `white`,
-    `place`, `nothing` (to undo or redo), `change-id`.
+    Raises ServiceError: `closed`, `annotators` (fewer than two annotators have submitted), `moved` (others have changed
+    the location), `tie`, `annotator`, `label`, `quote`, `outside`, `empty`, `white`, `location`, `nothing` (to
+    undo or redo), `change-id`.
     """
     try:
         with transaction.atomic():
+            keep_labels(project.pk)
             row = _locked(project, document)
             made = Event.objects.filter(annotation_set_id=row.pk, change_id=request.change_id).first()
             if made is None:
                 _decide(project, document, user, row, request)
             elif made.actor_id != user.pk or made.data.get("act") != request.act:
-                raise ServiceError(gettext("this change id was used for another change"), code="change-id")
+                raise ServiceError(
+                    gettext("This change ID was already used for another change. Reload the page."), code="change-id"
+                )
     except IntegrityError:
-        # The same change at the same moment from another tab: it is made once, and this is its answer.
+        # The same request came twice at the same time. The other one made the act: answer with the state.
         if not Event.objects.filter(change_id=request.change_id, actor=user).exists():
             raise
     return desk_state(project, desk(project, document))
 
 
 def _locked(project: Project, document: Document) -> AnnotationSet:
-    """The note's adjudicated set, made on first use; its row stays locked."""
+    """The note's adjudicated set, with its row locked; made on first use."""
     while True:
         row = (
             AnnotationSet.objects.select_for_update(of=("self",))
@@ -83,17 +88,22 @@ def _locked(project: Project, document: Document) -> AnnotationSet:
 
 def _decide(project: Project, document: Document, user: User, row: AnnotationSet, request: Request) -> None:
     if row.state == State.SUBMITTED:
-        raise ServiceError(gettext("this note's adjudication is closed; reopen it to change a decision"), code="closed")
-    verb, reverts = Verb.ADJUDICATED, None
+        raise ServiceError(
+            gettext("The adjudication of this note is finished. Reopen it to change a decision."), code="closed"
+        )
+    verb: AdjudicationVerb = Verb.ADJUDICATED
+    reverts = None
     if request.act in (Act.UNDO, Act.REDO):
         event = last_act(row, user, redo=request.act is Act.REDO)
         effect = effect_of(event).opposite()
-        check_there(row, effect)
+        check_unchanged(row, effect)
         verb, reverts = Verb.ADJUDICATION_UNDONE, event.pk
     else:
         found = desk(project, document)
         if not found.ready:
-            raise ServiceError(gettext("fewer than two annotators have submitted this note now"), code="readers")
+            raise ServiceError(
+                gettext("Fewer than two annotators have currently submitted this note."), code="annotators"
+            )
         effect = plan(document, user, row, found, request)
         if not effect.before and not effect.after:
             return
@@ -104,7 +114,7 @@ def _decide(project: Project, document: Document, user: User, row: AnnotationSet
 
 def _write(
     project: Project, document: Document, user: User, row: AnnotationSet, effect: Effect, *,
-    verb: Verb, act: str, change_id: UUID | None = None, reverts: int | None = None,
+    verb: AdjudicationVerb, act: str, change_id: UUID | None = None, reverts: int | None = None,
 ) -> None:  # fmt: skip
     apply_effect(row, effect)
     row.version += 1
@@ -115,50 +125,61 @@ def _write(
         project_id=project.pk,
         document_id=document.pk,
         annotation_set_id=row.pk,
-        data=effect.data() | {"act": str(act)},
+        data={"before": effect.before, "after": effect.after, "act": str(act)},
         change_id=change_id,
         reverts=reverts,
     )
 
 
-# ── Beginning and end ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Finish and reopen ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def close(*, project: Project, document: Document, user: User) -> Adjudication:
-    """End the adjudication of a note: its outcome can become gold, and annotators see it. Twice is once.
+def finish_adjudication(*, project: Project, document: Document, user: User) -> Adjudication:
+    """Finish the adjudication of a note, so that its outcome can become gold and annotators see it.
 
-    What all annotators say passes here by the project's rule, where it has one. Raises ServiceError `open`, `readers`.
+    Unanimous locations are accepted here, where the project has that rule. A finished adjudication stays as it is.
+    Raises ServiceError (`open`, `annotators`).
     """
     with transaction.atomic():
+        keep_labels(project.pk)
         row = _locked(project, document)
         done = Adjudication.objects.filter(document_id=document.pk).first()
         if row.state == State.SUBMITTED and done is not None:
             return done
         found = desk(project, document)
         if not found.ready:
-            raise ServiceError(gettext("fewer than two annotators have submitted this note now"), code="readers")
+            raise ServiceError(
+                gettext("Fewer than two annotators have currently submitted this note."), code="annotators"
+            )
         if project.unanimous_passes:
             found = _pass_by_rule(project, document, user, row, found)
         left = len(found.open_items(unanimous_passes=False))
         if left:
             message = ngettext(
-                "%(count)s place is still open; decide first, then close the note",
-                "%(count)s places are still open; decide first, then close the note",
+                "%(count)s disagreement is still open. Resolve it before you finish.",
+                "%(count)s disagreements are still open. Resolve them before you finish.",
                 left,
             )
             raise ServiceError(message % {"count": left}, code="open")
         row.state, row.submitted_at = State.SUBMITTED, timezone.now()
         row.version += 1
         row.save(update_fields=["state", "submitted_at", "version", "updated_at"])
-        readings: dict[str, list[DomainSpan]] = {reader.author: [] for reader in found.heard}
+        annotation_sets: dict[str, list[DomainSpan]] = {annotator.author: [] for annotator in found.submitted}
         for item in found.items:
-            for author, version in item.place.versions.items():
-                readings[author].extend(version)
+            for author, version in item.location.versions.items():
+                annotation_sets[author].extend(version)
         done, _made = Adjudication.objects.update_or_create(
             document=document,
-            defaults={"heard": readings_hash(readings), "closed_by": user, "closed_at": row.submitted_at},
+            defaults={"heard": annotation_sets_hash(annotation_sets), "closed_by": user, "closed_at": row.submitted_at},
         )
-        _record(Verb.ADJUDICATION_CLOSED, project, document, user, row, {"spans": row.spans.count()})
+        record(
+            verb=Verb.ADJUDICATION_CLOSED,
+            actor=user,
+            project_id=project.pk,
+            document_id=document.pk,
+            annotation_set_id=row.pk,
+            data={"spans": row.spans.count()},
+        )
     return done
 
 
@@ -167,7 +188,7 @@ def _pass_by_rule(project: Project, document: Document, user: User, row: Annotat
     if not passing:
         return found
     rows = [
-        row_for(project, user, item, item.start, item.end, Choice.RULE, said_by_all(item), rule=True)
+        row_for(project, user, item, item.start, item.end, Choice.RULE, unanimous_version(item), rule=True)
         for item in passing
     ]
     _write(project, document, user, row, Effect([], rows), verb=Verb.ADJUDICATED, act="rule")
@@ -175,7 +196,7 @@ def _pass_by_rule(project: Project, document: Document, user: User, row: Annotat
 
 
 def reopen(*, project: Project, document: Document, user: User) -> None:
-    """Take a closed adjudication up again. What is decided stays; gold that was made of it stays as it is."""
+    """Reopen a finished adjudication. Its decisions stay, and gold that was made from it doesn't change."""
     with transaction.atomic():
         row = _locked(project, document)
         if row.state != State.SUBMITTED:
@@ -184,21 +205,19 @@ def reopen(*, project: Project, document: Document, user: User) -> None:
         row.version += 1
         row.save(update_fields=["state", "submitted_at", "version", "updated_at"])
         Adjudication.objects.filter(document_id=document.pk).delete()
-        _record(Verb.ADJUDICATION_REOPENED, project, document, user, row, {})
+        record(
+            verb=Verb.ADJUDICATION_REOPENED,
+            actor=user,
+            project_id=project.pk,
+            document_id=document.pk,
+            annotation_set_id=row.pk,
+        )
 
 
-def _record(
-    verb: Verb, project: Project, document: Document, user: User, row: AnnotationSet, data: dict[str, Any]
-) -> None:
-    record(
-        verb=verb, actor=user, project_id=project.pk, document_id=document.pk, annotation_set_id=row.pk, data=data
-    )  # fmt: skip
-
-
-def close_unanimous(*, project: Project, user: User, seconds: float) -> tuple[int, int]:
-    """Close the notes on which all agree, by the project's rule, for `seconds` at most: how many, how many are left."""
+def finish_unanimous(*, project: Project, user: User, seconds: float) -> tuple[int, int]:
+    """Finish unanimous notes by the project's rule, for about `seconds`. Returns how many, and how many are left."""
     if not project.unanimous_passes:
-        raise ServiceError(gettext("this project has no rule that what all annotators said passes"), code="rule")
+        raise ServiceError(gettext("This project does not accept unanimous annotations automatically."), code="rule")
     until = time.monotonic() + seconds
     waiting = list(unanimous_notes(project).values_list("document_id", flat=True))
     done = 0
@@ -207,8 +226,8 @@ def close_unanimous(*, project: Project, user: User, seconds: float) -> tuple[in
             break
         document = Document.objects.get(pk=pk, project=project)
         try:
-            close(project=project, document=document, user=user)
+            finish_adjudication(project=project, document=document, user=user)
         except ServiceError:
-            continue  # reopened or read otherwise meanwhile: it waits for an adjudicator
+            continue  # Annotations changed meanwhile: the note waits for an adjudicator.
         done += 1
     return done, len(waiting) - done

@@ -1,23 +1,24 @@
-"""What an adjudicator's act changed, as the log keeps it, so that its opposite can be made.
+"""The effects of an adjudicator's acts in the event log, and how they are applied and reverted.
 
-A decided place is a row `{start, end, choice, reader, heard, by, at, spans}`, its spans `[start, end, label id,
-provenance]`. An act takes some rows away and puts others there; its opposite swaps the two.
+A decided location is a row `{start, end, choice, author, heard, by, at, spans}`; a span is `[start, end, label id,
+provenance]`. An act replaces some rows by others; its opposite swaps them.
 """
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.core.event_data import Adjudicated, AdjudicationDecided
 from annotations.core.room import check_room
+from annotations.core.undoing import backwards, to_revert
 from annotations.models import AnnotationSet, Event, Label, Resolution, Span, User, Verb
 
-Row = dict[str, Any]
+Row = Adjudicated
 VERBS = [Verb.ADJUDICATED, Verb.ADJUDICATION_UNDONE]
 
 
@@ -25,9 +26,6 @@ VERBS = [Verb.ADJUDICATED, Verb.ADJUDICATION_UNDONE]
 class Effect:
     before: list[Row]
     after: list[Row]
-
-    def data(self) -> dict[str, Any]:
-        return {"before": self.before, "after": self.after}
 
     def opposite(self) -> "Effect":
         return Effect(self.after, self.before)
@@ -38,16 +36,16 @@ def row_of(resolution: Resolution, spans: Iterable[Span]) -> Row:
         "start": resolution.start,
         "end": resolution.end,
         "choice": resolution.choice,
-        "reader": resolution.reader,
+        "author": resolution.author,
         "heard": resolution.heard,
         "by": resolution.by_id,
         "at": resolution.at.isoformat(),
-        "spans": [[span.start, span.end, span.label_id, span.provenance] for span in spans],
+        "spans": [(span.start, span.end, span.label_id, span.provenance) for span in spans],
     }
 
 
 def rows_within(row: AnnotationSet, start: int, end: int) -> list[Row]:
-    """The decided places inside a stretch, with their spans."""
+    """The decided locations between `start` and `end`, with their spans."""
     inside = Resolution.objects.filter(document_id=row.document_id, start__gte=start, end__lte=end)
     spans = list(row.spans.filter(start__gte=start, end__lte=end))
     return [
@@ -56,12 +54,12 @@ def rows_within(row: AnnotationSet, start: int, end: int) -> list[Row]:
 
 
 def apply_effect(row: AnnotationSet, effect: Effect) -> None:
-    """Write it. Inside the caller's transaction, the adjudicated set's row locked."""
-    gone, spans = Q(pk__in=[]), Q(pk__in=[])
+    """Write the effect. Call this inside a transaction that has locked the adjudicated set's row."""
+    resolutions, spans = Q(pk__in=[]), Q(pk__in=[])
     for old in effect.before:
-        gone |= Q(start=old["start"], end=old["end"])
+        resolutions |= Q(start=old["start"], end=old["end"])
         spans |= Q(start__gte=old["start"], end__lte=old["end"])
-    Resolution.objects.filter(gone, document_id=row.document_id).delete()
+    Resolution.objects.filter(resolutions, document_id=row.document_id).delete()
     row.spans.filter(spans).delete()
     Resolution.objects.bulk_create(_resolution(row, new) for new in effect.after)
     Span.objects.bulk_create(
@@ -78,8 +76,8 @@ def _resolution(row: AnnotationSet, new: Row) -> Resolution:
         start=new["start"],
         end=new["end"],
         choice=new["choice"],
-        reader=new["reader"],
-        spans=[span[:3] for span in new["spans"]],
+        author=new["author"],
+        spans=[list(span[:3]) for span in new["spans"]],
         heard=new["heard"],
         by_id=new["by"],
         at=datetime.fromisoformat(new["at"]),
@@ -87,48 +85,40 @@ def _resolution(row: AnnotationSet, new: Row) -> Resolution:
 
 
 def effect_of(event: Event) -> Effect:
-    """As the event has it; a label that was merged since stands for the one it was merged into."""
-    data = json.loads(json.dumps(event.data))
+    """The effect that an event logs, with labels that were merged since replaced."""
+    data: AdjudicationDecided = json.loads(json.dumps(event.data))
     rows = [*data["before"], *data["after"]]
     wanted = {span[2] for row in rows for span in row["spans"]}
-    merged = dict(Label.objects.filter(pk__in=wanted, merged_into__isnull=False).values_list("pk", "merged_into"))
+    labels = Label.objects.filter(pk__in=wanted, merged_into__isnull=False)
+    merged = {pk: into or pk for pk, into in labels.values_list("pk", "merged_into")}
     for row in rows:
-        for span in row["spans"]:
-            span[2] = merged.get(span[2], span[2])
+        row["spans"] = [(start, end, merged.get(label, label), how) for start, end, label, how in row["spans"]]
     return Effect(data["before"], data["after"])
 
 
-def check_there(row: AnnotationSet, effect: Effect) -> None:
-    """Refuse to take back what is no longer as it was left: somebody decided otherwise since."""
-    stretches = [(each["start"], each["end"]) for each in [*effect.before, *effect.after]]
+def check_unchanged(row: AnnotationSet, effect: Effect) -> None:
+    """Raise ServiceError (`moved`) unless the decisions are as in `effect.before`: somebody may have changed them."""
+    locations = [(each["start"], each["end"]) for each in [*effect.before, *effect.after]]
     now: dict[tuple[int, int], Row] = {}
-    for start, end in stretches:
-        over = Resolution.objects.filter(document_id=row.document_id, start__lt=end, end__gt=start)
-        for each in over:
+    for start, end in locations:
+        overlapping = Resolution.objects.filter(document_id=row.document_id, start__lt=end, end__gt=start)
+        for each in overlapping:
             now[each.start, each.end] = row_of(each, row.spans.filter(start__gte=each.start, end__lte=each.end))
-    left = {(each["start"], each["end"]): each for each in effect.before}
-    if {place: _said(each) for place, each in now.items()} != {place: _said(each) for place, each in left.items()}:
-        raise ServiceError(_("somebody has decided otherwise since, so this can't be taken back by undo"), code="moved")
+    before = {(each["start"], each["end"]): each for each in effect.before}
+    if {bounds: _essence(each) for bounds, each in now.items()} != {
+        bounds: _essence(each) for bounds, each in before.items()
+    }:
+        raise ServiceError(_("Someone has changed this decision since, so it can't be undone."), code="moved")
 
 
-def _said(row: Row) -> tuple[Any, ...]:
-    return row["choice"], row["by"], sorted(tuple(span[:3]) for span in row["spans"])
+def _essence(row: Row) -> tuple[str, int, list[tuple[int, int, int]]]:
+    return row["choice"], row["by"], sorted(span[:3] for span in row["spans"])
 
 
 def last_act(row: AnnotationSet, user: User, *, redo: bool) -> Event:
-    """This person's last act that no undo took back; for redo, the last undo that no redo took back."""
-    reverted: set[int | None] = set()
-    for event in Event.objects.filter(annotation_set_id=row.pk, actor=user, verb__in=VERBS).order_by("-id").iterator():
-        act = event.data["act"]
-        if redo:
-            if act == "redo":
-                reverted.add(event.reverts)
-            elif act != "undo":
-                break
-            elif event.pk not in reverted:
-                return event
-        elif act == "undo":
-            reverted.add(event.reverts)
-        elif event.pk not in reverted:
-            return event
-    raise ServiceError(_("there is nothing to redo") if redo else _("there is nothing to undo"), code="nothing")
+    """This person's last act that isn't undone; with `redo`, their last undo that isn't redone."""
+    events = Event.objects.filter(annotation_set_id=row.pk, actor=user, verb__in=VERBS)
+    event = to_revert(backwards(events), key="act", redo=redo)
+    if event is None:
+        raise ServiceError(_("Nothing to redo.") if redo else _("Nothing to undo."), code="nothing")
+    return event

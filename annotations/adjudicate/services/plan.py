@@ -1,4 +1,4 @@
-"""What an adjudicator's act means for a note as it stands: which decided places go, and which come."""
+"""Plan an adjudicator's act: which decisions of the note it replaces, and by which."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,8 +10,10 @@ from django.utils.translation import gettext as _
 from annotations.adjudicate.selectors.desk import Desk, key_of, label_exists
 from annotations.adjudicate.services.log import Effect, Row, rows_within
 from annotations.core.errors import ServiceError
+from annotations.core.event_data import AdjudicatedSpan
 from annotations.domain.adjudication import Item, Standing, touched, with_own, without
-from annotations.domain.disagreement import Version, majority_version, places
+from annotations.domain.disagreement import Version, locations, majority_version
+from annotations.domain.provenance import Provenance
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked, overlaps
 from annotations.gold.services.provenance import decided
@@ -21,10 +23,10 @@ Choice = Resolution.Choice
 
 
 class Act(StrEnum):
-    """What an adjudicator can do."""
+    """The acts of an adjudicator; the values are stored in events."""
 
     MAJORITY = "majority"
-    READER = "reader"
+    ANNOTATOR = "annotator"
     NOTHING = "nothing"
     OWN = "own"
     DROP = "drop"
@@ -36,7 +38,7 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A place as the page showed it."""
+    """A location as the page showed it."""
 
     start: int
     end: int
@@ -45,34 +47,37 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One act. `seen` are the places it is about; `reader` an annotator's number; `span` (start, end, label id) and
-    `quote`, the marked text, belong to an own span; `span` alone to one that is dropped."""
+    """The request for one act on the locations `seen`.
+
+    `annotator` is the number of the annotator whose version is accepted. `span` (start, end, label id) is the
+    adjudicator's own span, whose text is `quote`, or a decided span to remove, without `quote`.
+    """
 
     change_id: UUID
     act: Act
     seen: tuple[Seen, ...] = ()
-    reader: int | None = None
+    annotator: int | None = None
     span: tuple[int, int, int] | None = None
     quote: str | None = None
 
 
 def plan(document: Document, user: User, row: AnnotationSet, found: Desk, request: Request) -> Effect:
-    """The effect of an act on the note as it stands; an empty one where it changes nothing. Raises ServiceError."""
+    """The effect of an act on the note; empty where the act changes nothing. Raises ServiceError."""
     if request.act is Act.UNANIMOUS:
         wanted = [_shown(found, seen) for seen in request.seen]
         if any(item.standing is not Standing.AGREED for item in wanted):
             raise _moved()
         rows = [
-            row_for(document.project, user, item, item.start, item.end, Choice.UNANIMOUS, said_by_all(item))
+            row_for(document.project, user, item, item.start, item.end, Choice.UNANIMOUS, unanimous_version(item))
             for item in wanted
         ]
         return Effect([], rows)
     if request.act is Act.OWN:
         return _own(document, user, row, found, request)
     if len(request.seen) != 1:
-        raise ServiceError(_("this act is about one place"), code="place")
+        raise ServiceError(_("Choose a disagreement first."), code="location")
     item = _shown(found, request.seen[0])
-    choice, spans, reader = _choice(document, found, item, request)
+    choice, spans, author = _choice(document, found, item, request)
     after = [
         row_for(
             document.project,
@@ -82,17 +87,17 @@ def plan(document: Document, user: User, row: AnnotationSet, found: Desk, reques
             item.end,
             choice,
             spans,
-            reader=reader,
+            author=author,
             kept=_provenance(row, item),
         )
     ]
-    if not spans and not item.place.marked:
-        after = []  # nobody marked anything here, and now nor does the adjudicator
+    if not spans and not item.location.marked:
+        after = []  # Nobody marks anything here any more, so there is nothing to decide.
     return _changed(row, item.start, item.end, after)
 
 
 def _shown(found: Desk, seen: Seen) -> Item:
-    """The place as it is now, provided that the page showed it so."""
+    """The current state of a location. Raises ServiceError (`moved`) unless the page showed it as it is."""
     item = next((item for item in found.items if (item.start, item.end) == (seen.start, seen.end)), None)
     if item is None or key_of(found, item) != seen.key:
         raise _moved()
@@ -102,40 +107,40 @@ def _shown(found: Desk, seen: Seen) -> Item:
 def _moved() -> ServiceError:
     return ServiceError(
         _(
-            "another adjudicator or an annotator has changed this place meanwhile; "
-            "yours was not saved, look at it again"
+            "Another adjudicator or an annotator has changed this location. "
+            "Your decision was not saved. Check the location again."
         ),
         code="moved",
     )
 
 
-def said_by_all(item: Item) -> Version:
-    """What all annotators of a place say."""
-    return next(iter(item.place.versions.values()), ())
+def unanimous_version(item: Item) -> Version:
+    """The version of all annotators at a location where they agree."""
+    return next(iter(item.location.versions.values()), ())
 
 
 def _choice(document: Document, found: Desk, item: Item, request: Request) -> tuple[Choice, Version, int | None]:
-    """The choice, the spans that then hold, and the annotator (author id) whose version it is."""
+    """The choice, the decided spans, and the author id of the annotator whose version was accepted, if any."""
     if request.act is Act.MAJORITY:
-        if item.place.agreed:
-            return Choice.UNANIMOUS, said_by_all(item), None
-        vote = majority_version(document.text, item.place)
-        if vote is None:
-            raise ServiceError(_("no version has a majority here; choose one, or mark your own"), code="tie")
-        return Choice.MAJORITY, vote, None
-    if request.act is Act.READER:
-        reader = next((reader for reader in found.heard if reader.number == request.reader), None)
-        if reader is None:
+        if item.location.agreed:
+            return Choice.UNANIMOUS, unanimous_version(item), None
+        majority = majority_version(document.text, item.location)
+        if majority is None:
+            raise ServiceError(_("No version has a majority here. Choose a version or mark your own span."), code="tie")
+        return Choice.MAJORITY, majority, None
+    if request.act is Act.ANNOTATOR:
+        annotator = next((each for each in found.submitted if each.number == request.annotator), None)
+        if annotator is None:
             raise ServiceError(
-                _("there is no annotator %(reader)s of this note") % {"reader": request.reader}, code="reader"
+                _("Annotator %(number)s has not submitted this note.") % {"number": request.annotator}, code="annotator"
             )
-        return Choice.READER, item.place.versions[reader.author], int(reader.author)
+        return Choice.ANNOTATOR, item.location.versions[annotator.author], int(annotator.author)
     if request.act is Act.NOTHING:
         return Choice.NOTHING, (), None
     if not item.decisions:
-        raise ServiceError(_("nothing is decided here yet"), code="place")
+        raise ServiceError(_("This disagreement is not decided yet."), code="location")
     if request.act is Act.DROP:
-        assert request.span is not None  # the view saw to it
+        assert request.span is not None  # The view requires it.
         start, end, label = request.span
         span = DomainSpan(start, end, str(label))
         if span not in item.outcome:
@@ -143,11 +148,11 @@ def _choice(document: Document, found: Desk, item: Item, request: Request) -> tu
         left = without(item, span)
         return (Choice.OWN if left else Choice.NOTHING), left, None
     only = found.resolutions[item.decisions[0].start, item.decisions[0].end] if len(item.decisions) == 1 else None
-    return (Choice(only.choice) if only else Choice.OWN), item.outcome, only.reader if only else None
+    return (Choice(only.choice) if only else Choice.OWN), item.outcome, only.author if only else None
 
 
 def _own(document: Document, user: User, row: AnnotationSet, found: Desk, request: Request) -> Effect:
-    """The adjudicator's own span, and what it does to the places that it overlaps."""
+    """The effect of the adjudicator's own span, which joins the locations that it overlaps."""
     span = _checked(document, request)
     parts = touched(found.items, span.start, span.end)
     shown = [_shown(found, seen) for seen in request.seen]
@@ -155,41 +160,41 @@ def _own(document: Document, user: User, row: AnnotationSet, found: Desk, reques
         raise _moved()
     start, end, spans = with_own(found.items, span)
     versions = {
-        reader.author: [s for item in parts for s in item.place.versions.get(reader.author, ())]
-        for reader in found.heard
+        annotator.author: [s for item in parts for s in item.location.versions.get(annotator.author, ())]
+        for annotator in found.submitted
     }
-    whole = places(versions, besides=[(start, end)])[0]
-    kept = {place: how for item in parts for place, how in _provenance(row, item).items()}
+    whole = locations(versions, besides=[(start, end)])[0]
+    kept = {span: provenance for item in parts for span, provenance in _provenance(row, item).items()}
     item = Item(whole, (), Standing.OPEN)
     return _changed(row, start, end, [row_for(document.project, user, item, start, end, Choice.OWN, spans, kept=kept)])
 
 
 def _checked(document: Document, request: Request) -> DomainSpan:
-    """The marked stretch, trimmed; the label one of the project's own."""
-    assert request.span is not None  # the view saw to it
+    """The marked span, trimmed. Raises ServiceError where its label, bounds or quote don't fit the note."""
+    assert request.span is not None  # The view requires it.
     start, end, label = request.span
     if not label_exists(document.project_id, label):
-        raise ServiceError(_("that label is not one of this project's; reload the page"), code="label")
+        raise ServiceError(_("This label does not belong to the project. Reload the page."), code="label")
     try:
         return checked(document.text, DomainSpan(start, end, str(label)), request.quote)
     except SpanError as error:
-        raise ServiceError(_("not saved: %(error)s") % {"error": error}, code=error.code) from None
+        raise ServiceError(_("Not saved. %(error)s") % {"error": error}, code=error.code) from None
 
 
 def _changed(row: AnnotationSet, start: int, end: int, after: list[Row]) -> Effect:
-    """The effect on a stretch; none where the same was decided before, on the same readings."""
+    """The effect between `start` and `end`; empty where the same was decided before on the same annotations."""
     before = rows_within(row, start, end)
 
     def essence(rows: list[Row]) -> list[tuple[Any, ...]]:
-        return [(r["start"], r["end"], r["choice"], r["reader"], [s[:3] for s in r["spans"]], r["heard"]) for r in rows]
+        return [(r["start"], r["end"], r["choice"], r["author"], [s[:3] for s in r["spans"]], r["heard"]) for r in rows]
 
     if essence(before) == essence(after):
         return Effect([], [])
     return Effect(before, after)
 
 
-def _provenance(row: AnnotationSet, item: Item) -> dict[tuple[int, int, str], Any]:
-    """How the spans that stand in a place came about."""
+def _provenance(row: AnnotationSet, item: Item) -> dict[tuple[int, int, str], Provenance | None]:
+    """The provenance of the decided spans of a location."""
     inside = row.spans.filter(start__gte=item.start, end__lte=item.end)
     return {
         (s, e, str(label)): how for s, e, label, how in inside.values_list("start", "end", "label_id", "provenance")
@@ -198,40 +203,41 @@ def _provenance(row: AnnotationSet, item: Item) -> dict[tuple[int, int, str], An
 
 def row_for(
     project: Project, user: User, item: Item, start: int, end: int, choice: Choice, spans: Version, *,
-    reader: int | None = None, kept: dict[tuple[int, int, str], Any] | None = None, rule: bool = False,
+    author: int | None = None, kept: dict[tuple[int, int, str], Provenance | None] | None = None, rule: bool = False,
 ) -> Row:  # fmt: skip
-    """A decided place; a span that stood there before by the same choice keeps how it came about."""
+    """A decided location. A span that the same choice of the same annotators decided before keeps its provenance."""
     act = decided(None if rule else user, project)
-    rows = []
+    rows: list[AdjudicatedSpan] = []
     for span in spans:
-        how: dict[str, Any] = {
+        heard: Provenance = {
             "choice": str(choice),
-            "annotators": [int(author) for author, version in item.place.versions.items() if span in version],
+            "annotators": [int(author) for author, version in item.location.versions.items() if span in version],
             "changed": _changes(item, span),
-        } | act
+        }
+        how = heard | act
         if rule:
             how["rule"] = "unanimous"
         before = (kept or {}).get((span.start, span.end, span.label))
         if before and before.get("annotators") == how["annotators"] and before.get("choice") == how["choice"]:
             how = before
-        rows.append([span.start, span.end, int(span.label), how])
+        rows.append((span.start, span.end, int(span.label), how))
     return {
-        "start": start, "end": end, "choice": str(choice), "reader": reader, "heard": _heard(item),
+        "start": start, "end": end, "choice": str(choice), "author": author, "heard": _heard(item),
         "by": user.pk, "at": act["at"], "spans": rows,
     }  # fmt: skip
 
 
 def _heard(item: Item) -> dict[str, list[list[int]]]:
-    """What each annotator says in a place, to be kept."""
+    """The version of each annotator at a location, to be stored with the decision."""
     return {
         author: [[span.start, span.end, int(span.label)] for span in version]
-        for author, version in item.place.versions.items()
+        for author, version in item.location.versions.items()
     }
 
 
 def _changes(item: Item, span: DomainSpan) -> list[str]:
-    """What the adjudicator changed of what annotators marked: nothing, `bounds`, `label`, both, or `added`."""
-    marked = item.place.marked
+    """How a decided span differs from the annotators' spans: not at all, by `bounds`, `label`, both, or `added`."""
+    marked = item.location.marked
     if span in marked:
         return []
     near = [other for other in marked if overlaps(other, span)]

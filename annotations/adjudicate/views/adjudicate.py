@@ -1,59 +1,32 @@
-"""Adjudicating one note: a page for people, JSON for its script."""
+"""The page on which one note is adjudicated, and the JSON for its script."""
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.adjudicate.selectors.desk import desk, desk_state
-from annotations.adjudicate.services.deciding import close, decide, reopen
+from annotations.adjudicate.services.deciding import decide, finish_adjudication, reopen
 from annotations.adjudicate.services.plan import Act, Seen
 from annotations.adjudicate.services.plan import Request as AdjudicateRequest
 from annotations.agreement.services.causes import set_cause
 from annotations.core.access import Access, Can, enter, note_for
-from annotations.core.changes import Refused
+from annotations.core.answers import json_answers
 from annotations.core.errors import ServiceError
 from annotations.core.events import record
 from annotations.core.labels import labels_of
-from annotations.core.refusals import sentence
-from annotations.core.requests import Request, body_of, change_id_of, is_json, malformed, place_of, whole_of
+from annotations.core.requests import Request, body_of, bounds_of, change_id_of, is_json, malformed, whole_of
 from annotations.domain.numbers import MAX_OFFSET
 from annotations.models import AnnotationSet, Author, Cause, Document, Verb
 
-View = Callable[..., HttpResponse]
 WITH_A_SPAN = (Act.OWN, Act.DROP)
-# A request names the places that it is about; a note holds no more spans than that.
-MOST_PLACES = 20_000
-
-
-def json_answers(view: View) -> View:
-    """Refusals as JSON: {"error": code, "message": plain words} and, where it may be seen, the note as it is now."""
-
-    @wraps(view)
-    def wrapped(request: Request, slug: str, pk: int) -> HttpResponse:
-        try:
-            access, note = _entered(request, slug, pk)
-        except PermissionDenied:
-            words = _("You may not adjudicate in this project.")
-            return JsonResponse({"error": "forbidden", "message": words}, status=403)
-        except Http404:
-            return JsonResponse({"error": "not-found", "message": _("This note is not there for you.")}, status=404)
-        try:
-            return view(request, access, note)
-        except ServiceError as error:
-            body = {"error": error.code, "message": sentence(error)}
-            status = error.status if isinstance(error, Refused) else 409
-            return JsonResponse(body | _state(access, note), status=status)
-
-    return wrapped
+# A request names the locations of its act. A note can't have more locations than this, because its spans are limited.
+MOST_LOCATIONS = 20_000
 
 
 def _entered(request: Request, slug: str, pk: int) -> tuple[Access, Document]:
@@ -67,19 +40,22 @@ def _state(access: Access, note: Document) -> dict[str, Any]:
     return desk_state(access.project, desk(access.project, note))
 
 
+as_json = json_answers(_("You don't have permission to adjudicate in this project."), enter=_entered, now=_state)
+
+
 @require_safe
 def adjudicate(request: Request, slug: str, pk: int) -> HttpResponse:
-    """The page of one note. Opening it is an event."""
+    """The page of one note. Opening it is recorded."""
     access, note = _entered(request, slug, pk)
     record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk)
     labels = labels_of(note.project_id)
     state = _state(access, note)
-    urls = {name: reverse(f"adjudicate_{name}", args=[slug, pk]) for name in ("decide", "cause", "close", "state")}
+    urls = {name: reverse(f"adjudicate_{name}", args=[slug, pk]) for name in ("decide", "cause", "finish", "state")}
     context = {
         "access": access,
         "note": note,
         "labels": labels,
-        "nothing": [],  # the script paints the places
+        "nothing": [],  # The script draws the locations.
         "closed": state["closed"],
         "ready": state["ready"],
         "causes": [(kind.value, kind.label) for kind in Cause.Kind],
@@ -98,7 +74,7 @@ def adjudicate(request: Request, slug: str, pk: int) -> HttpResponse:
 
 
 def _gold(note: Document) -> dict[str, Any]:
-    """What the button that makes the outcome gold needs: the adjudicated set, and gold that stands already."""
+    """The adjudicated set, the note's gold, and whether both are the same, for the button that makes gold."""
     sets = AnnotationSet.objects.filter(
         document_id=note.pk, author__kind__in=[Author.Kind.ADJUDICATED, Author.Kind.GOLD]
     ).select_related("author")
@@ -113,17 +89,17 @@ def _spans(each: AnnotationSet) -> list[tuple[int, int, int]]:
 
 
 @require_POST
-@json_answers
+@as_json
 def adjudicate_decide(request: Request, access: Access, note: Document) -> HttpResponse:
-    """One act. The answer is the note as it then stands."""
+    """Make one act. The answer is the note's new state."""
     asked = _read(body_of(request))
     return JsonResponse(decide(project=access.project, document=note, user=access.user, request=asked))
 
 
 @require_POST
-@json_answers
+@as_json
 def adjudicate_cause(request: Request, access: Access, note: Document) -> HttpResponse:
-    """Why annotators differ at a place (empty: not said). The answer is the note as it then stands."""
+    """Set the cause of a disagreement, or delete it with an empty `kind`. The answer is the note's new state."""
     data = body_of(request)
     kind = data.get("kind")
     if kind != "" and kind not in Cause.Kind.values:
@@ -134,36 +110,36 @@ def adjudicate_cause(request: Request, access: Access, note: Document) -> HttpRe
 
 
 @require_safe
-@json_answers
+@as_json
 def adjudicate_state(request: Request, access: Access, note: Document) -> HttpResponse:
-    """The note as it stands, with a fresh form token."""
+    """The note's current state, with a fresh CSRF token."""
     return JsonResponse(_state(access, note) | {"person": access.user.pk, "csrf": get_token(request)})
 
 
 @require_POST
-@json_answers
-def adjudicate_close(request: Request, access: Access, note: Document) -> HttpResponse:
-    """End the adjudication of this note. The script gets JSON; without it, the page again."""
+@as_json
+def adjudicate_finish(request: Request, access: Access, note: Document) -> HttpResponse:
+    """Finish the adjudication of this note. The script gets JSON, a form the page again."""
     here = reverse("adjudicate", args=[access.project.slug, note.pk])
     if is_json(request):
-        close(project=access.project, document=note, user=access.user)
+        finish_adjudication(project=access.project, document=note, user=access.user)
         return JsonResponse({"next": here})
     try:
-        close(project=access.project, document=note, user=access.user)
+        finish_adjudication(project=access.project, document=note, user=access.user)
     except ServiceError as error:
-        messages.error(request, sentence(error))
+        messages.error(request, str(error))
     return redirect(here)
 
 
 @require_POST
-@json_answers
+@as_json
 def adjudicate_reopen(request: Request, access: Access, note: Document) -> HttpResponse:
-    """Take the adjudication of this note up again; then its page."""
+    """Reopen the adjudication of this note, and redirect to its page."""
     reopen(project=access.project, document=note, user=access.user)
     return redirect("adjudicate", access.project.slug, note.pk)
 
 
-# ── Reading the request ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── Parse the request ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _read(data: dict[str, Any]) -> AdjudicateRequest:
@@ -178,14 +154,14 @@ def _read(data: dict[str, Any]) -> AdjudicateRequest:
         change_id=change_id_of(data),
         act=act,
         seen=_seen(data.get("seen", [])),
-        reader=whole_of(data.get("reader"), "reader") if act is Act.READER else None,
-        span=place_of([data.get(field) for field in ("start", "end", "label")]) if act in WITH_A_SPAN else None,
+        annotator=whole_of(data.get("annotator"), "annotator") if act is Act.ANNOTATOR else None,
+        span=bounds_of([data.get(field) for field in ("start", "end", "label")]) if act in WITH_A_SPAN else None,
         quote=quote if act is Act.OWN else None,
     )
 
 
 def _seen(value: object) -> tuple[Seen, ...]:
-    if not isinstance(value, list) or len(value) > MOST_PLACES:
+    if not isinstance(value, list) or len(value) > MOST_LOCATIONS:
         raise malformed("seen", "a list of [start, end, key]")
     found = []
     for each in value:

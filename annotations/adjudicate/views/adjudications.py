@@ -1,4 +1,4 @@
-"""Which notes wait for an adjudicator."""
+"""The list of notes to adjudicate."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -17,20 +17,20 @@ from annotations.adjudicate.selectors.waiting import (
     numbers,
     unanimous_notes,
 )
-from annotations.adjudicate.services.deciding import close_unanimous
+from annotations.adjudicate.services.deciding import finish_unanimous
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import sentence
 from annotations.core.requests import Request, number
 from annotations.models import Author, Document
 
-AT_ONCE, IN_STEPS, CLOSING = 0.4, 1.5, 5.0
+# Seconds for which a request may compare notes (for the page itself, for its progress bar) and finish unanimous notes.
+AT_ONCE, IN_STEPS, FINISHING = 0.4, 1.5, 5.0
 
 
 @require_safe
 def adjudications(request: Request, slug: str) -> HttpResponse:
-    """The notes that two or more annotators have submitted, the lowest agreement first."""
+    """List the notes that two or more annotators have submitted, lowest agreement first."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     project = access.project
     left = bring_up_to_date(project, seconds=IN_STEPS if request.htmx else AT_ONCE)
@@ -60,7 +60,7 @@ def adjudications(request: Request, slug: str) -> HttpResponse:
 
 @require_safe
 def adjudicate_next(request: Request, slug: str) -> HttpResponse:
-    """The next note to adjudicate after ?after=ID, in the list's order; the list, once nothing is left."""
+    """Redirect to the next unfinished note after ?after=ID in the list's order, or to the list if none is left."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     bring_up_to_date(access.project, seconds=AT_ONCE)
     found = next_to_adjudicate(access.project, number(request.GET, "after"))
@@ -72,17 +72,19 @@ def adjudicate_next(request: Request, slug: str) -> HttpResponse:
 
 @require_POST
 def adjudicate_unanimous(request: Request, slug: str) -> HttpResponse:
-    """Close the notes on which all annotators agree, where the project has the rule that this passes."""
+    """Finish the notes on which all annotators agree, in a project that accepts unanimous annotations."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     try:
         bring_up_to_date(access.project, seconds=AT_ONCE)
-        done, left = close_unanimous(project=access.project, user=access.user, seconds=CLOSING)
+        done, left = finish_unanimous(project=access.project, user=access.user, seconds=FINISHING)
     except ServiceError as error:
-        messages.error(request, sentence(error))
+        messages.error(request, str(error))
         return redirect("adjudications", slug)
-    words = ngettext("%(n)d note was closed by the rule.", "%(n)d notes were closed by the rule.", done) % {"n": done}
+    message = ngettext("%(n)d unanimous note was finished.", "%(n)d unanimous notes were finished.", done) % {"n": done}
     if left:
-        more = ngettext("%(n)d is left: press again.", "%(n)d are left: press again.", left) % {"n": left}
-        words = f"{words} {more}"
-    messages.success(request, words)
+        more = ngettext(
+            "%(n)d note is left. Press the button again.", "%(n)d notes are left. Press the button again.", left
+        ) % {"n": left}
+        message = f"{message} {more}"
+    messages.success(request, message)
     return redirect("adjudications", slug)

@@ -1,4 +1,4 @@
-"""What became of an annotator's spans once a note is adjudicated. Nobody else is named."""
+"""The page that compares an annotator's own spans with the adjudicated ones. It names no other annotator."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from annotations.core.access import Can, enter, note_for
 from annotations.core.events import record
 from annotations.core.labels import LabelItem, labels_of
-from annotations.core.requests import Request
+from annotations.core.requests import Request, paged
 from annotations.core.spans import own_set, spans_of
 from annotations.domain.outcome import Fate, Fated
 from annotations.domain.outcome import outcome as outcome_of
@@ -22,42 +22,51 @@ from annotations.models import AnnotationSet, Document, Verb
 from annotations.notes.selectors.comments import threads
 from annotations.notes.selectors.outcome import outcome_set
 
+# Spans on one page: two sets at their limit make 20,000.
+ROWS = 200
 FATES = {
     Fate.KEPT: gettext_lazy("Kept"),
     Fate.CHANGED: gettext_lazy("Changed"),
-    Fate.LEFT_OUT: gettext_lazy("Left out"),
+    Fate.LEFT_OUT: gettext_lazy("Removed"),
     Fate.MISSED: gettext_lazy("Missed"),
 }
 
 
 @require_safe
 def outcome(request: Request, slug: str, pk: int) -> HttpResponse:
-    """404 until the note's adjudication is closed, 403 where the project keeps outcomes to itself."""
+    """Show the outcome: 404 until the adjudication is finished, 403 where the project doesn't show outcomes."""
     access = enter(request.user, slug, Can.ANNOTATE)
     note = note_for(access, pk)
     own = own_set(note.pk, access.user)
     if own is None or own.state != AnnotationSet.State.SUBMITTED:
-        raise Http404("no reading of this person")
+        raise Http404("no submitted annotations of this person")
     if not access.project.show_outcome:
         raise PermissionDenied("this project shows no outcomes")
     adjudicated = outcome_set(access.project, note.pk)
     if adjudicated is None:
         raise Http404("not adjudicated yet")
-    # Who has seen the outcome is not blind any more, should they read the note again.
-    data = {"what": "outcome"}
-    record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk, data=data)
+    # A person who has seen the outcome can't annotate this note blind any more.
+    record(
+        verb=Verb.NOTE_READ,
+        actor=access.user,
+        project_id=note.project_id,
+        document_id=note.pk,
+        data={"what": "outcome"},
+    )
     labels = labels_of(access.project.pk)
     by_id = {str(label["id"]): label for label in labels}
     lines = outcome_of(_spans(own.pk), _spans(adjudicated.pk))
     counts = {fate: sum(line.fate == fate for line in lines) for fate in Fate}
+    page = paged(request, lines, ROWS)
     context: dict[str, Any] = {
         "access": access,
         "note": note,
-        "lines": [_line(note, line, by_id) for line in lines],
+        "page": page,
+        "lines": [_line(note, line, by_id) for line in page],
         "counts": [(fate.value, FATES[fate], counts[fate]) for fate in Fate],
         "labels": labels,
         "spans": spans_of(adjudicated.pk),
-        "threads": [thread for thread in threads(access, note) if not thread["reading"]],
+        "threads": [thread for thread in threads(access, note) if not thread["annotation_set"]],
     }
     return render(request, "adjudicate/outcome.html", context)
 
@@ -96,6 +105,6 @@ def _shown(note: Document, span: Span | None, labels: dict[str, LabelItem]) -> d
 def _how(line: Fated) -> str:
     if line.fate != Fate.CHANGED:
         return ""
-    if line.moved and line.relabelled:
-        return _("other ends and another label")
-    return _("other ends") if line.moved else _("another label")
+    if line.moved and line.relabeled:
+        return _("different bounds and label")
+    return _("different bounds") if line.moved else _("different label")

@@ -1,4 +1,4 @@
-"""The places where annotators differ, filtered and in context."""
+"""The locations where annotators disagree, filtered and in context."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotations.core.naming import reader_names
+from annotations.core.naming import annotator_names
 from annotations.domain.agreement import Unit
 from annotations.domain.disagreement import Kind, Rows, bio_rows
 from annotations.domain.sentences import around
@@ -33,7 +33,7 @@ Scope = Difference.Scope
 
 @dataclass(frozen=True)
 class Round:
-    """The time between two guideline amendments: from `begins` on, before `ends`; None is without a bound."""
+    """The time between two guideline amendments: from `begins` until before `ends`; None means unbounded."""
 
     number: int
     begins: datetime | None
@@ -41,15 +41,15 @@ class Round:
 
 
 def rounds(project: Project) -> list[Round]:
-    """The project's rounds in order, at least one: each amendment begins the next."""
+    """The project's rounds in order. There is at least one, and each amendment begins another."""
     times = list(Amendment.objects.filter(project=project).order_by("at", "number").values_list("at", flat=True))
     edges = [None, *times, None]
-    return [Round(at + 1, edges[at], edges[at + 1]) for at in range(len(edges) - 1)]
+    return [Round(index + 1, edges[index], edges[index + 1]) for index in range(len(edges) - 1)]
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What a page of places is narrowed to, by ids and words only. Empty: not narrowed."""
+    """The filters of the page of disagreements, as ids and fixed words; an empty value doesn't filter."""
 
     kind: str = ""
     label: int | None = None
@@ -58,7 +58,7 @@ class Filters:
     round: int | None = None
     cause: str = ""
     unit: str = ""
-    everyone: bool = False  # all submitted readings, and not only those that agreement figures count
+    everyone: bool = False  # All submitted sets, not only those that count in agreement figures.
 
     @property
     def scopes(self) -> list[int]:
@@ -66,7 +66,7 @@ class Filters:
 
 
 def differences(project: Project, filters: Filters) -> QuerySet[Difference]:
-    """The places that pass, in order of the notes. What is out of date must have been compared before."""
+    """The locations that pass the filters, in order of the notes. Bring the comparisons up to date before."""
     found = Difference.objects.filter(project=project, scope__in=filters.scopes).order_by("document_id", "start")
     if filters.pair is not None:
         low, high = sorted(filters.pair)
@@ -87,7 +87,7 @@ def differences(project: Project, filters: Filters) -> QuerySet[Difference]:
 
 
 def _of_round(project: Project, number: int) -> Q:
-    """A note is of the round in which the last of its counted readings was handed in."""
+    """The filter for a round: the one in which the last counted set of a note was submitted."""
     wanted = next((each for each in rounds(project) if each.number == number), None)
     if wanted is None:
         return Q(pk__in=[])
@@ -97,7 +97,7 @@ def _of_round(project: Project, number: int) -> Q:
     if wanted.ends is not None:
         times &= Q(last_at__lt=wanted.ends)
     if wanted.begins is None and wanted.ends is not None:
-        times |= Q(last_at__isnull=True)  # imported without a date
+        times |= Q(last_at__isnull=True)  # Imported sets may have no date.
     return Q(document_id__in=Comparison.objects.filter(times, project=project).values("document_id"))
 
 
@@ -110,7 +110,7 @@ def _of_cause(cause: str) -> Q:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many places pass, and how many of them are (also) of each kind."""
+    """The number of locations that pass, and for each kind how many show it; a location can show several."""
 
     total: int
     kinds: dict[str, int]
@@ -119,30 +119,30 @@ class Counts:
 def counts(found: QuerySet[Difference]) -> Counts:
     kinds: Counter[str] = Counter()
     total = 0
-    for words, number in found.order_by().values_list("kinds").annotate(number=Count("id")):
+    for listed, number in found.order_by().values_list("kinds").annotate(number=Count("id")):
         total += number
-        for kind in words.strip(",").split(","):
+        for kind in listed.strip(",").split(","):
             kinds[kind] += number
     return Counts(total, {kind.value: kinds[kind.value] for kind in Kind})
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One place as the page shows it. `readers` are the names for the rows' keys."""
+    """One location as the page shows it. `annotators` are names by the keys of `rows`."""
 
     row: Difference
     note: Document
     kinds: list[str]
     rows: Rows[str]
-    readers: dict[str, str]
+    annotators: dict[str, str]
     cause: Cause | None
     comments: int
-    adjudicated: str  # the state of the note's adjudication; empty: not begun
+    adjudicated: str  # The state of the note's adjudication; empty before it begins.
 
 
 @dataclass(frozen=True)
 class Page:
-    places: list[Shown]
+    locations: list[Shown]
     previous: str
     next: str
 
@@ -155,7 +155,7 @@ def page(
     before: tuple[int, int] | None = None,
     hidden: bool = False,
 ) -> Page:
-    """The places after (or before) one, which is named by its note and start; `hidden`: annotators without names."""
+    """The locations after (or before) one, given as note id and start. `hidden` replaces the annotators' names."""
     found = differences(project, filters)
     if before is not None:
         document, start = before
@@ -182,11 +182,11 @@ def _name(row: Difference) -> str:
 
 
 def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, hidden: bool) -> list[Shown]:
-    """The places with their sentences and every reader's tags; a fixed number of queries for all of them."""
+    """The locations with their sentences and each annotator's tags. The number of queries doesn't grow with `rows`."""
     ids = sorted({row.document_id for row in rows})
     notes = Document.objects.filter(project=project).in_bulk(ids)
     windows = _windows(rows, notes)
-    readings = _readings(ids, windows, everyone=everyone)
+    annotation_sets = _annotation_sets(ids, windows, everyone=everyone)
     order = list(Label.objects.filter(label_set__project=project).values_list("code", flat=True))
     causes = _by_note(Cause.objects.filter(document_id__in=ids))
     comments = _comments(ids)
@@ -195,22 +195,22 @@ def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, 
             "document_id", "state"
         )
     )
-    names = reader_names(ids, hidden=hidden)
+    names = annotator_names(ids, hidden=hidden)
     shown = []
     for row in rows:
         note = notes.get(row.document_id)
         if note is None:
             continue
-        own = readings.get(row.document_id, {})
-        called = names.get(row.document_id, {})
-        own = {author: own[author] for author in called if author in own}
+        own = annotation_sets.get(row.document_id, {})
+        annotators = names.get(row.document_id, {})
+        own = {author: own[author] for author in annotators if author in own}
         shown.append(
             Shown(
                 row=row,
                 note=note,
                 kinds=row.kinds.strip(",").split(","),
                 rows=bio_rows(note.text, row.start, row.end, own, label_order=order),
-                readers=called,
+                annotators=annotators,
                 cause=next((c for c in causes[row.document_id] if c.start < row.end and row.start < c.end), None),
                 comments=sum(start < row.end and row.start < end for start, end in comments[row.document_id]),
                 adjudicated=adjudicated.get(row.document_id, ""),
@@ -220,7 +220,7 @@ def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, 
 
 
 def _windows(rows: Iterable[Difference], notes: dict[int, Document]) -> dict[int, tuple[int, int]]:
-    """The stretch of each note that its places' sentences lie in."""
+    """For each note the bounds that enclose the sentences of its locations."""
     windows: dict[int, tuple[int, int]] = {}
     for row in rows:
         if row.document_id in notes:
@@ -230,10 +230,10 @@ def _windows(rows: Iterable[Difference], notes: dict[int, Document]) -> dict[int
     return windows
 
 
-def _readings(
+def _annotation_sets(
     ids: Sequence[int], windows: dict[int, tuple[int, int]], *, everyone: bool
 ) -> dict[int, dict[str, list[DomainSpan]]]:
-    """Spans by note and author id, of those windows; labels by code."""
+    """The spans inside the windows, by note and author id; their labels are codes."""
     sets = AnnotationSet.objects.filter(
         document_id__in=ids, author__kind=Author.Kind.ANNOTATOR, state=AnnotationSet.State.SUBMITTED
     )
@@ -263,10 +263,10 @@ def _by_note(causes: Iterable[Cause]) -> dict[int, list[Cause]]:
 
 
 def _comments(ids: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
-    """Where threads about the notes themselves hang."""
+    """The bounds of the threads about the notes themselves, not about an annotator's set."""
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
     threads = Comment.objects.filter(
-        document_id__in=ids, reader__isnull=True, answers__isnull=True, start__isnull=False, end__isnull=False
+        document_id__in=ids, annotator__isnull=True, answers__isnull=True, start__isnull=False, end__isnull=False
     )
     for document, start, end in threads.values_list("document_id", "start", "end"):
         if start is not None and end is not None:

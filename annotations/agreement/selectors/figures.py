@@ -1,4 +1,4 @@
-"""Agreement of a project's annotators: which readings count, and what names all that goes into the figures."""
+"""Which annotation sets count in the agreement of a project, and the key of the content that figures come from."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from datetime import datetime
 
 from django.db.models import Count, QuerySet, Sum
 
-from annotations.domain.agreement import VERSION, NoteReadings, Setup, Unit
+from annotations.domain.agreement import VERSION, NoteAnnotationSets, Setup, Unit
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import Amendment, AnnotationSet, Author, Document, Figures, Label, Project, Span
 
@@ -20,7 +20,7 @@ State = AnnotationSet.State
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How many readings no figure is over, and why."""
+    """The number of annotation sets that don't count, by reason."""
 
     not_blind: int
     seeded: int
@@ -28,7 +28,7 @@ class LeftOut:
 
 
 def left_out(project: Project) -> LeftOut:
-    """Of the project's annotators: drafts, and submitted readings that were seeded by a model or not blind."""
+    """Count the annotators' sets that don't count: drafts, and submitted sets that were seeded or not blind."""
     sets = AnnotationSet.objects.filter(author__in=_annotators(project), state__in=[State.DRAFT, State.SUBMITTED])
     not_blind = seeded = drafts = 0
     rows = sets.order_by().values_list("state", "blind", "seeded").annotate(count=Count("id"))
@@ -43,31 +43,31 @@ def left_out(project: Project) -> LeftOut:
 
 
 def _annotators(project: Project) -> list[int]:
-    """Ids rather than a join: the index of annotation sets begins with the author."""
+    """The ids of the annotators. Not a join, because the index of annotation sets begins with the author."""
     return list(Author.objects.filter(project=project, kind=Author.Kind.ANNOTATOR).values_list("pk", flat=True))
 
 
 def counted_sets(project: Project) -> QuerySet[AnnotationSet]:
-    """Submitted readings by annotators who saw nobody else's spans and no model's."""
+    """The submitted sets of annotators who saw no spans of other annotators or models before."""
     return AnnotationSet.objects.filter(
         author__in=_annotators(project), state=State.SUBMITTED, blind=True, seeded=False
     ).order_by()
 
 
 def _shared(project: Project) -> QuerySet[AnnotationSet, int]:
-    """The notes with at least two counted readings."""
-    readers = counted_sets(project).values("document").annotate(readers=Count("id")).filter(readers__gte=2)
-    return readers.values_list("document_id", flat=True)
+    """The ids of the notes with at least two sets that count."""
+    notes = counted_sets(project).values("document").annotate(sets=Count("id")).filter(sets__gte=2)
+    return notes.values_list("document_id", flat=True)
 
 
 def annotator_names(project: Project) -> dict[str, str]:
-    """By author id (as figures name them)."""
+    """Names of annotators by author id; ids are strings, as in the figures."""
     rows = Author.objects.filter(project=project, kind=Author.Kind.ANNOTATOR).values_list("pk", "name")
     return {str(pk): name for pk, name in rows}
 
 
 def setup_of(project: Project) -> Setup:
-    """Who is compared (author ids, in order) and by which labels (codes, in order)."""
+    """The author ids and label codes to compare, both in order."""
     counted = counted_sets(project).filter(document__in=_shared(project))
     authors = sorted(counted.values_list("author_id", flat=True).distinct())
     labels = _labels(project)
@@ -75,25 +75,25 @@ def setup_of(project: Project) -> Setup:
 
 
 def _labels(project: Project) -> list[tuple[str, str]]:
-    """Codes and those of their categories. Spans never keep a label that was merged into another."""
+    """Label codes with their categories' codes, merged labels included, although no span has one of these."""
     labels = Label.objects.filter(label_set__project=project)
     return list(labels.order_by("position", "id").values_list("code", "category__code"))
 
 
 def round_beginnings(project: Project) -> list[datetime]:
-    """When each round but the first began: with an amendment to the guidelines."""
+    """The times at which rounds 2, 3, … began, which are those of the amendments to the guidelines."""
     return sorted(Amendment.objects.filter(project=project).values_list("at", flat=True))
 
 
 def content_key(project: Project, unit: Unit) -> str:
-    """A hash of all that the figures of a unit are made of, without reading a span.
+    """A hash of the content that the figures of a unit are computed from, made without reading spans.
 
-    A reading's version grows with every change to it, merged labels included; notes never change.
+    An annotation set's version rises with every change of its spans, including merged labels. Notes never change.
     """
     versions = array("q")
     for pair in counted_sets(project).order_by("pk").values_list("pk", "version").iterator(chunk_size=10_000):
         versions.extend(pair)
-    rounds = [at.isoformat() for at in round_beginnings(project)]
+    rounds = [time.isoformat() for time in round_beginnings(project)]
     digest = hashlib.sha256(json.dumps([VERSION, str(unit), _labels(project), rounds]).encode())
     digest.update(versions.tobytes())
     return digest.hexdigest()
@@ -101,58 +101,58 @@ def content_key(project: Project, unit: Unit) -> str:
 
 @dataclass(frozen=True)
 class Size:
-    """How much there is to compare; `characters` of the notes, each counted once."""
+    """The amount to compare; `characters` counts each note once."""
 
     notes: int
-    readings: int
+    annotation_sets: int
     characters: int
 
 
 def size_of(project: Project) -> Size:
     notes = Document.objects.filter(project=project, pk__in=_shared(project))
     counted = notes.aggregate(notes=Count("pk"), characters=Sum("length"))
-    readings = counted_sets(project).filter(document__in=_shared(project)).count()
-    return Size(counted["notes"], readings, counted["characters"] or 0)
+    annotation_sets = counted_sets(project).filter(document__in=_shared(project)).count()
+    return Size(counted["notes"], annotation_sets, counted["characters"] or 0)
 
 
 def shared_notes(project: Project) -> list[int]:
-    """The ids of the notes that figures are over."""
+    """The ids of the notes that the figures cover."""
     return sorted(_shared(project))
 
 
-def shared_readings(project: Project, notes: list[int]) -> Iterator[list[NoteReadings]]:
-    """The notes with their texts, rounds and counted readings (by author id), BATCH notes at a time.
+def shared_annotation_sets(project: Project, notes: list[int]) -> Iterator[list[NoteAnnotationSets]]:
+    """The notes with texts, rounds and the sets that count (by author id), BATCH notes at a time.
 
-    A note is of the round in which the last of its readings was handed in.
+    A note belongs to the round in which the last of these sets was submitted.
     """
     beginnings = round_beginnings(project)
     labels = dict(Label.objects.filter(label_set__project=project).values_list("pk", "code"))
-    for at in range(0, len(notes), BATCH):
-        yield _batch(project, notes[at : at + BATCH], beginnings, labels)
+    for first in range(0, len(notes), BATCH):
+        yield _batch(project, notes[first : first + BATCH], beginnings, labels)
 
 
 def _batch(
     project: Project, notes: list[int], beginnings: list[datetime], labels: dict[int, str]
-) -> list[NoteReadings]:
-    readings: dict[int, dict[str, list[DomainSpan]]] = {}
+) -> list[NoteAnnotationSets]:
+    annotation_sets: dict[int, dict[str, list[DomainSpan]]] = {}
     rounds: dict[int, set[int]] = {}
     home: dict[int, list[DomainSpan]] = {}
     sets = counted_sets(project).filter(document__in=notes).order_by("document_id", "author_id")
     for pk, note, author, submitted in sets.values_list("pk", "document_id", "author_id", "submitted_at"):
-        home[pk] = readings.setdefault(note, {})[str(author)] = []
+        home[pk] = annotation_sets.setdefault(note, {})[str(author)] = []
         number = 1 + bisect_right(beginnings, submitted) if submitted else 1
         rounds.setdefault(note, set()).add(number)
     spans = Span.objects.filter(annotation_set__in=list(home)).order_by("start", "end")
     for pk, start, end, label in spans.values_list("annotation_set_id", "start", "end", "label_id"):
         home[pk].append(DomainSpan(start, end, labels[label]))
-    texts = dict(Document.objects.filter(pk__in=list(readings)).values_list("pk", "text"))
+    texts = dict(Document.objects.filter(pk__in=list(annotation_sets)).values_list("pk", "text"))
     return [
-        NoteReadings(texts[note], by_author, note, max(rounds[note]), len(rounds[note]) > 1)
-        for note, by_author in readings.items()
+        NoteAnnotationSets(texts[note], by_author, note, max(rounds[note]), len(rounds[note]) > 1)
+        for note, by_author in annotation_sets.items()
         if note in texts
     ]
 
 
 def kept(project: Project, kind: str, key: str) -> Figures | None:
-    """Figures that were computed before from the same content."""
+    """The stored figures that were computed from the content with this key, if any."""
     return Figures.objects.filter(project=project, kind=kind, key=key).first()

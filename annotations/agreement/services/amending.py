@@ -1,4 +1,4 @@
-"""Adding a rule to the guidelines: an amendment has a number and a day, and begins the next round of readings."""
+"""Add a rule to the guidelines: an amendment has a number and a date, and begins the next round."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,7 +13,7 @@ LONGEST = 4000
 
 
 def amended(guidelines: str, number: int, text: str, day: str) -> str:
-    """The guidelines with the amendment at their end, under a heading of its own."""
+    """The guidelines with the amendment appended under its own heading."""
     body = guidelines.rstrip()
     gap = "\n\n" if body else ""
     return f"{body}{gap}## Amendment {number} ({day})\n\n{text.strip()}\n"
@@ -25,30 +25,30 @@ def next_number(project: Project) -> int:
 
 
 def amend(
-    *, project: Project, text: str, actor: User, place: tuple[Document, int, int] | None = None, seen_version: int
+    *, project: Project, text: str, actor: User, location: tuple[Document, int, int] | None = None, seen_version: int
 ) -> Amendment:
-    """Append the rule to the guidelines, whose version rises, and keep it with its day and the place that led to it.
+    """Append the rule to the guidelines as a new version, and store it with its date and the location that led to it.
 
-    The same text sent twice on one version of the guidelines is one amendment. Raises ServiceError `text`, `stale`.
+    The same text for the same version of the guidelines makes one amendment. Raises ServiceError (`text`, `stale`).
     """
     text = text.strip().replace("\r\n", "\n")
     if not text:
-        raise ServiceError(_("an amendment needs a text"), code="text")
+        raise ServiceError(_("Enter the text of the rule."), code="text")
     if len(text) > LONGEST or "\0" in text:
         raise ServiceError(
-            _("an amendment has at most %(longest)s characters, none of them NUL") % {"longest": f"{LONGEST:,}"},
+            _("A rule can have at most %(longest)s characters and no NUL character.") % {"longest": f"{LONGEST:,}"},
             code="text",
         )
     with transaction.atomic():
         fresh = Project.objects.select_for_update().get(pk=project.pk)
         last = Amendment.objects.filter(project=project).order_by("-number").first()
         if last is not None and last.text == text and last.guidelines_version == fresh.guidelines_version:
-            return last  # the second of two clicks
+            return last  # A double click sends the form twice.
         now = timezone.now()
         number = next_number(fresh)
         whole = amended(fresh.guidelines, number, text, timezone.localdate(now).isoformat())
         fresh = set_guidelines(project=fresh, text=whole, actor=actor, seen_version=seen_version)
-        document, start, end = place or (None, None, None)
+        document, start, end = location or (None, None, None)
         made = Amendment.objects.create(
             project=project, number=number, text=text, document=document, start=start, end=end,
             guidelines_version=fresh.guidelines_version, by=actor, at=now,

@@ -1,4 +1,4 @@
-"""Keeping the comparisons of a project's notes up to date: only notes whose readings changed are compared again."""
+"""Keep the comparisons of a project's notes up to date: only notes whose annotations changed are compared again."""
 
 import hashlib
 import time
@@ -11,11 +11,11 @@ from django.db.models import OuterRef, Subquery
 
 from annotations.core.erasures import hold
 from annotations.domain.disagreement import (
-    Place,
+    Location,
     disputed_labels,
     kinds_by_pair,
+    locations,
     marked_agreement,
-    places,
     tokens_differ,
 )
 from annotations.domain.spans import Span as DomainSpan
@@ -32,28 +32,26 @@ from annotations.models import (
 )
 
 BATCH = 100
-
-
 Scope = Difference.Scope
 
 
 @dataclass(slots=True)
 class _Note:
-    """A note's submitted readings by author id; `counted` are the blind and unseeded ones among them."""
+    """A note's submitted sets by author id; `counted` are the authors of the blind and unseeded sets."""
 
     text: str
-    readings: dict[str, list[DomainSpan]] = field(default_factory=dict)
+    annotation_sets: dict[str, list[DomainSpan]] = field(default_factory=dict)
     counted: set[str] = field(default_factory=set)
     last_at: datetime | None = None
 
 
 def waiting(project: Project) -> int:
-    """How many notes are to be compared (again)."""
+    """The number of notes that are to be compared, for the first time or again."""
     return Stale.objects.filter(document_id__in=Document.objects.filter(project=project).values("pk")).count()
 
 
 def bring_up_to_date(project: Project, *, seconds: float | None = None) -> int:
-    """Compare the notes that wait, for `seconds` at most (None: all of them). Returns how many still wait."""
+    """Compare the waiting notes, for about `seconds` (None: all). Returns the number of notes that still wait."""
     until = None if seconds is None else time.monotonic() + seconds
     while True:
         wanted = Stale.objects.filter(document_id__in=Document.objects.filter(project=project).values("pk"))
@@ -65,15 +63,12 @@ def bring_up_to_date(project: Project, *, seconds: float | None = None) -> int:
             return waiting(project)
 
 
-def compare_note(document: Document) -> Comparison | None:
-    """The comparison of one note, up to date; None where nobody has submitted it."""
-    if Stale.objects.filter(document_id=document.pk).exists():
-        _compare(document.project, [document.pk])
-    return Comparison.objects.filter(document_id=document.pk).first()
-
-
 def _compare(project: Project, ids: Sequence[int]) -> None:
-    """Their `Stale` rows go first: a reading that is submitted meanwhile waits for that, and brings its row back."""
+    """Compare some notes and store the results.
+
+    The `Stale` rows are deleted first. A set that is submitted meanwhile waits for this transaction, and then adds its
+    note's row again.
+    """
     with transaction.atomic():
         hold(project.pk)
         Stale.objects.filter(document_id__in=ids).delete()
@@ -82,7 +77,7 @@ def _compare(project: Project, ids: Sequence[int]) -> None:
         Comparison.objects.filter(document_id__in=ids).delete()
         comparisons, differences = [], []
         for pk, note in notes.items():
-            found = places(note.readings)
+            found = locations(note.annotation_sets)
             comparisons.append(_comparison(project, pk, note, found))
             differences += _differences(project, pk, note, found)
         Comparison.objects.bulk_create(comparisons)
@@ -102,7 +97,7 @@ def _read(ids: Sequence[int]) -> dict[int, _Note]:
     ):
         note = notes.setdefault(document, _Note(""))
         home[pk] = document, str(author)
-        note.readings[str(author)] = []
+        note.annotation_sets[str(author)] = []
         if blind and not seeded:
             note.counted.add(str(author))
             note.last_at = max(filter(None, [note.last_at, at]), default=None)
@@ -110,63 +105,65 @@ def _read(ids: Sequence[int]) -> dict[int, _Note]:
         notes[pk].text = text
     spans = Span.objects.filter(annotation_set__in=list(home)).order_by("start", "end", "label_id")
     for pk, start, end, label in spans.values_list("annotation_set_id", "start", "end", "label_id"):
-        document, reader = home[pk]
-        notes[document].readings[reader].append(DomainSpan(start, end, str(label)))
+        document, author_id = home[pk]
+        notes[document].annotation_sets[author_id].append(DomainSpan(start, end, str(label)))
     return notes
 
 
-def _comparison(project: Project, pk: int, note: _Note, found: Sequence[Place[str]]) -> Comparison:
-    disputed = sum(not place.agreed for place in found)
+def _comparison(project: Project, pk: int, note: _Note, found: Sequence[Location[str]]) -> Comparison:
+    disputed = sum(not location.agreed for location in found)
     return Comparison(
         document_id=pk,
         project=project,
-        readers=len(note.readings),
-        blind_readers=len(note.counted),
+        annotators=len(note.annotation_sets),
+        blind_annotators=len(note.counted),
         disputed=disputed,
         agreed=len(found) - disputed,
         agreement=marked_agreement(note.text, found),
-        heard=readings_hash(note.readings),
+        heard=annotation_sets_hash(note.annotation_sets),
         last_at=note.last_at,
     )
 
 
-def readings_hash(readings: dict[str, list[DomainSpan]]) -> str:
-    """A hash of who says what of a note (author ids, code points, label ids)."""
+def annotation_sets_hash(annotation_sets: dict[str, list[DomainSpan]]) -> str:
+    """A hash of all spans of a note's sets with their authors (author ids, code points, label ids)."""
     digest = hashlib.sha256()
-    for author in sorted(readings):
-        said = ";".join(f"{span.start},{span.end},{span.label}" for span in sorted(readings[author]))
-        digest.update(f"{author}:{said}\n".encode())
+    for author in sorted(annotation_sets):
+        spans = ";".join(f"{span.start},{span.end},{span.label}" for span in sorted(annotation_sets[author]))
+        digest.update(f"{author}:{spans}\n".encode())
     return digest.hexdigest()
 
 
-def _differences(project: Project, pk: int, note: _Note, found: Sequence[Place[str]]) -> list[Difference]:
-    if note.counted == set(note.readings):
-        return [_difference(project, pk, note, place, Scope.EITHER) for place in found if not place.agreed]
-    rows = [_difference(project, pk, note, place, Scope.ALL) for place in found if not place.agreed]
-    blind = {author: spans for author, spans in note.readings.items() if author in note.counted}
-    rows += [_difference(project, pk, note, place, Scope.BLIND) for place in places(blind) if not place.agreed]
+def _differences(project: Project, pk: int, note: _Note, found: Sequence[Location[str]]) -> list[Difference]:
+    if note.counted == set(note.annotation_sets):
+        return [_difference(project, pk, note, location, Scope.EITHER) for location in found if not location.agreed]
+    rows = [_difference(project, pk, note, location, Scope.ALL) for location in found if not location.agreed]
+    blind = {author: spans for author, spans in note.annotation_sets.items() if author in note.counted}
+    rows += [
+        _difference(project, pk, note, location, Scope.BLIND) for location in locations(blind) if not location.agreed
+    ]
     return rows
 
 
-def _difference(project: Project, pk: int, note: _Note, place: Place[str], scope: Scope) -> Difference:
-    pairs = kinds_by_pair(place)
+def _difference(project: Project, pk: int, note: _Note, location: Location[str], scope: Scope) -> Difference:
+    pairs = kinds_by_pair(location)
     return Difference(
         project=project,
         document_id=pk,
-        start=place.start,
-        end=place.end,
+        start=location.start,
+        end=location.end,
         scope=scope,
         kinds=_listed(sorted(set(pairs.values()))),
-        tokens=tokens_differ(note.text, place),
-        labels=_listed(sorted(disputed_labels(place), key=int)),
-        pairs=_listed([word for pair, kind in pairs.items() for word in _pair_words(pair, kind)]),
+        tokens=tokens_differ(note.text, location),
+        labels=_listed(sorted(disputed_labels(location), key=int)),
+        pairs=_listed([key for pair, kind in pairs.items() for key in _pair_keys(pair, kind)]),
     )
 
 
-def _pair_words(pair: tuple[str, str], kind: str) -> tuple[str, str]:
+def _pair_keys(pair: tuple[str, str], kind: str) -> tuple[str, str]:
     low, high = sorted(pair, key=int)
     return f"{low}-{high}", f"{low}-{high}:{kind}"
 
 
-def _listed(words: Sequence[str]) -> str:
-    return f",{','.join(words)}," if words else ""
+def _listed(values: Sequence[str]) -> str:
+    return f",{','.join(values)}," if values else ""

@@ -1,4 +1,4 @@
-"""The figures of agreement, kept by what they were computed from: a changed reading asks for new ones at once."""
+"""Compute and store the figures of agreement, under a key of their content: any change makes them out of date."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -7,15 +7,22 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext
 
-from annotations.agreement.selectors.figures import content_key, kept, setup_of, shared_notes, shared_readings, size_of
+from annotations.agreement.selectors.figures import (
+    content_key,
+    kept,
+    setup_of,
+    shared_annotation_sets,
+    shared_notes,
+    size_of,
+)
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
-from annotations.domain.agreement import Granularity, NoteReadings, Unit, figures, granularities
+from annotations.domain.agreement import Granularity, NoteAnnotationSets, Unit, figures, granularities
 from annotations.models import Figures, Project
 
-# What takes about a second. Larger projects have a worker compute it.
-AT_ONCE_READINGS = 600
+# Up to these sizes the figures take about a second. For larger projects a worker computes them.
+AT_ONCE_ANNOTATION_SETS = 600
 AT_ONCE_CHARACTERS = 1_000_000
 TRIES = 3
 
@@ -24,36 +31,36 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class NoteTable:
-    """Figures note by note, the lowest alpha first: a value for each column."""
+    """Figures by note, the lowest alpha first; each row has a value for each column."""
 
     columns: list[str]
     rows: list[list[Any]]
 
     def named(self, rows: Iterable[list[Any]]) -> list[Json]:
-        """Some of the rows, with the names of their columns."""
+        """The rows as dictionaries by column."""
         return [dict(zip(self.columns, row, strict=True)) for row in rows]
 
 
 def kept_figures(project: Project, unit: Unit) -> Json | None:
-    """What was computed from the readings as they are now, without the figures by note; None if nothing was yet."""
+    """The stored figures of the current annotations, without those by note; None if they aren't computed yet."""
     row = kept(project, _kind(unit), content_key(project, unit))
     return None if row is None else {**row.value, "key": row.key}
 
 
 def notes_of(project: Project, found: Json, granularity: Granularity) -> NoteTable:
-    """The figures by note that belong to `found`; without rows where newer ones have taken their place meanwhile."""
+    """The figures by note that belong to `found`; without rows where newer figures have replaced them."""
     row = kept(project, _kind_of_notes(Unit(found["unit"]), granularity), found["key"])
     return NoteTable(row.value["columns"], row.value["rows"]) if row else NoteTable([], [])
 
 
 def takes_long(project: Project) -> bool:
-    """Whether figures are for a worker to compute."""
+    """Whether a worker should compute the figures."""
     size = size_of(project)
-    return size.readings > AT_ONCE_READINGS or size.characters > AT_ONCE_CHARACTERS
+    return size.annotation_sets > AT_ONCE_ANNOTATION_SETS or size.characters > AT_ONCE_CHARACTERS
 
 
 def figures_of(*, project: Project, unit: Unit, progress: Progress = silent) -> Json:
-    """Kept figures, or new ones, which are kept. Raises ServiceError if readings change all the while."""
+    """The stored figures, or new ones, which are then stored. Raises ServiceError while annotations keep changing."""
     found = kept_figures(project, unit)
     for _ in range(TRIES):
         if found is not None:
@@ -61,13 +68,13 @@ def figures_of(*, project: Project, unit: Unit, progress: Progress = silent) -> 
         found = _compute(project, unit, progress)
     if found is None:
         raise ServiceError(
-            gettext("the readings change faster than they can be counted; try again later"), code="changing"
+            gettext("Annotations changed while the figures were computed. Try again later."), code="changing"
         )
     return found
 
 
 def _compute(project: Project, unit: Unit, progress: Progress) -> Json | None:
-    """Compute and keep; None when a reading changed meanwhile, so that nobody knows what the figures are of."""
+    """Compute and store the figures; None where annotations changed meanwhile, so that the figures mix two states."""
     begun = erasures_of(project.pk)
     key = content_key(project, unit)
     notes = shared_notes(project)
@@ -75,7 +82,7 @@ def _compute(project: Project, unit: Unit, progress: Progress) -> Json | None:
         _reported(project, notes, progress),
         setup_of(project),
         unit,
-        # The intervals follow the last note; the work can be cancelled all the same.
+        # Intervals are computed after the last note: reporting progress lets the job be canceled then too.
         between=lambda: progress(len(notes), len(notes)),
     )
     tables = {granularity: found.pop("per_note") for granularity, found in value["granularities"].items()}
@@ -91,10 +98,10 @@ def _compute(project: Project, unit: Unit, progress: Progress) -> Json | None:
     return {**value, "key": key}
 
 
-def _reported(project: Project, notes: list[int], progress: Progress) -> Iterator[NoteReadings]:
+def _reported(project: Project, notes: list[int], progress: Progress) -> Iterator[NoteAnnotationSets]:
     done = 0
     progress(0, len(notes))
-    for batch in shared_readings(project, notes):
+    for batch in shared_annotation_sets(project, notes):
         yield from batch
         done += len(batch)
         progress(min(done, len(notes)), len(notes))
@@ -114,5 +121,5 @@ def _kind_of_notes(unit: Unit, granularity: Granularity | str) -> str:
 
 
 def granularity_of(unit: Unit, asked: str, otherwise: Granularity = Granularity.SUBCATEGORY) -> Granularity:
-    """The granularity asked for where the unit has it, else the label."""
+    """The wanted granularity where the unit has it, else `otherwise`."""
     return next((granularity for granularity in granularities(unit) if granularity == asked), otherwise)

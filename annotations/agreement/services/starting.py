@@ -1,4 +1,4 @@
-"""Figures of agreement as a job: one for each content, whoever asks."""
+"""Compute the figures of agreement in a job: one job for one content, whoever starts it."""
 
 from django.db import transaction
 
@@ -10,10 +10,10 @@ from annotations.models import Job, Project, User
 
 
 def start_agreement(*, project: Project, unit: Unit, actor: User) -> Job:
-    """The job that computes a unit's figures from the readings as they are now.
+    """The job that computes a unit's figures from the current annotations.
 
-    Asked for again it is the same job, failed or cancelled ones included: these are started again from their page. One
-    that is done is made anew where its figures are gone.
+    A second call returns the same job, even a failed or canceled one, which people start again from its page. Only a
+    job that is done and whose figures are gone is followed by a new job.
     """
     key = f"agreement-{project.pk}-{content_key(project, unit)}"
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""A place of disagreement as a table: its sentence's tokens, and each annotator's BIO row beneath."""
+"""A disagreement as a table: the tokens of its sentence, and below them a row of BIO tags for each annotator."""
 
 from collections.abc import Sequence
 
@@ -25,15 +25,15 @@ def hues_of(project_id: int) -> dict[str, int]:
 
 @register.simple_tag
 def bio_table(shown: Shown, hues: dict[str, int]) -> SafeString:
-    """The tokens of the place itself are marked, by a line above and below them and in their column's name."""
+    """The table; the tokens of the location itself are marked in their cells and column headings."""
     rows, text = shown.rows, shown.note.text
     inside = range(rows.first, rows.past)
     head = "".join(
-        fill('<th scope="col"{}><bdi>{}</bdi></th>', HERE if at in inside else EMPTY, text[token.start : token.end])
-        for at, token in enumerate(rows.tokens)
+        fill('<th scope="col"{}><bdi>{}</bdi></th>', HERE if index in inside else EMPTY, text[token.start : token.end])
+        for index, token in enumerate(rows.tokens)
     )
     body = "".join(
-        fill('<tr><th scope="row">{}</th>{}</tr>', shown.readers.get(author, "?"), _cells(tags, inside, hues))
+        fill('<tr><th scope="row">{}</th>{}</tr>', shown.annotators.get(author, "?"), _cells(tags, inside, hues))
         for author, tags in rows.tags.items()
     )
     return fill(
@@ -46,8 +46,8 @@ def bio_table(shown: Shown, hues: dict[str, int]) -> SafeString:
 
 def _cells(tags: Sequence[str], inside: range, hues: dict[str, int]) -> SafeString:
     cells = []
-    for at, tag in enumerate(tags):
-        here = "here" if at in inside else ""
+    for index, tag in enumerate(tags):
+        here = "here" if index in inside else ""
         if tag == OUTSIDE:
             cells.append(fill('<td class="o {}">O</td>', here))
         else:

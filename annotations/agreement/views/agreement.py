@@ -1,8 +1,7 @@
-"""How far annotators say the same: the figures with unit, interval and words, and what they leave out."""
+"""The page of agreement: the figures with unit, interval and wording, and the annotation sets that don't count."""
 
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
@@ -13,21 +12,23 @@ from annotations.agreement.services.figures import figures_of, granularity_of, k
 from annotations.agreement.views.rows import MEASURES, Rows
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import sentence
-from annotations.core.requests import Request, number
+from annotations.core.requests import Request, paged
 from annotations.domain.agreement import Granularity, Unit
 
 UNITS = {
-    Unit.TOKEN: (_("Tokens"), _("Every token of the notes, those that nobody marked included.")),
-    Unit.MARKED: (_("Marked tokens"), _("Only tokens that at least one annotator labelled.")),
-    Unit.CHARACTER: (_("Characters"), _("Every character of the notes.")),
-    Unit.ENTITY: (_("Spans"), _("Every stretch that somebody marked, exactly; whoever lacks it says O.")),
+    Unit.TOKEN: (_("Tokens"), _("All tokens of the notes, including unmarked ones.")),
+    Unit.MARKED: (_("Marked tokens"), _("Only tokens that at least one annotator labeled.")),
+    Unit.CHARACTER: (_("Characters"), _("All characters of the notes.")),
+    Unit.ENTITY: (
+        _("Spans"),
+        _("Every span that any annotator marked, with exact bounds. An annotator without this span counts as O."),
+    ),
 }
 GRANULARITIES = {
     Granularity.BINARY: _("Personal data or not"),
     Granularity.CATEGORY: _("Category"),
     Granularity.SUBCATEGORY: _("Label"),
-    Granularity.BIO: _("Label with its beginning (BIO)"),
+    Granularity.BIO: _("Label with BIO prefix"),
 }
 NOTES = 25
 Json = dict[str, Any]
@@ -35,7 +36,7 @@ Json = dict[str, Any]
 
 @require_safe
 def agreement(request: Request, slug: str) -> HttpResponse:
-    """The figures of one unit; what isn't known in the query is the default. A large project's come from a worker."""
+    """Show the figures of one unit. Unknown values in the query mean the default. A worker computes large projects."""
     access = enter(request.user, slug, Can.READ_NOTES)
     asked = request.GET.get("unit", "")
     unit = Unit(asked) if asked in list(Unit) else Unit.TOKEN
@@ -53,7 +54,7 @@ def agreement(request: Request, slug: str) -> HttpResponse:
     try:
         found = found or figures_of(project=access.project, unit=unit)
     except ServiceError as error:
-        return render(request, "agreement/agreement.html", context | {"error": sentence(error)})
+        return render(request, "agreement/agreement.html", context | {"error": str(error)})
     if found["notes"]:
         context |= _figures(request, access, found, unit)
     return render(request, "agreement/agreement.html", context)
@@ -65,13 +66,13 @@ def _figures(request: Request, access: Access, found: Json, unit: Unit) -> Json:
     measure = measure if measure in MEASURES else next(iter(MEASURES))
     rows = Rows(access, found, unit, granularity)
     table = notes_of(access.project, found, granularity)
-    page = Paginator(table.rows, NOTES).get_page(number(request.GET, "page"))
+    page = paged(request, table.rows, NOTES)
     return {
         "found": found,
         "report": rows.report,
         "granularity": granularity,
         "granularity_name": GRANULARITIES[granularity],
-        "places_url": rows.links(),
+        "disagreements_url": rows.links(),
         "overview": rows.overview(GRANULARITIES),
         "names": rows.annotators,
         "measures": [(key, name, key == measure) for key, (name, _text) in MEASURES.items()],

@@ -1,4 +1,4 @@
-"""Where annotators differ: every place in its sentence, with its cause and what is said about it."""
+"""The page of disagreements: every location in its sentence, with its cause and the discussion about it."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -18,7 +18,6 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.errors import ServiceError
 from annotations.core.labels import labels_of
-from annotations.core.refusals import sentence
 from annotations.core.requests import Request, number, uuid_of
 from annotations.domain.agreement import Unit
 from annotations.domain.disagreement import Kind
@@ -28,26 +27,26 @@ from annotations.notes.selectors.comments import may_comment, threads
 from annotations.notes.services.comments import About, add_comment, answer
 
 KINDS = {
-    Kind.MISSED: (gettext_lazy("Missed"), gettext_lazy("One marked it, another marked nothing there.")),
-    Kind.BOUNDARY: (gettext_lazy("Other ends"), gettext_lazy("The same label on another stretch.")),
-    Kind.LABEL: (gettext_lazy("Other label"), gettext_lazy("The same stretch under another label.")),
-    Kind.BOTH: (gettext_lazy("Other ends and label"), gettext_lazy("Neither the stretch nor the label is the same.")),
+    Kind.MISSED: (gettext_lazy("Missed"), gettext_lazy("One annotator marked a span where another marked nothing.")),
+    Kind.BOUNDARY: (gettext_lazy("Different bounds"), gettext_lazy("The same label on different bounds.")),
+    Kind.LABEL: (gettext_lazy("Different label"), gettext_lazy("The same bounds with a different label.")),
+    Kind.BOTH: (gettext_lazy("Different bounds and label"), gettext_lazy("Both the bounds and the label differ.")),
 }
-# How long a request may compare notes: of the page itself, and of its progress bar.
+# Seconds for which a request may compare notes: for the page itself, and for its progress bar.
 AT_ONCE, IN_STEPS = 0.4, 1.5
 
 
 @require_safe
 def disagreements(request: Request, slug: str) -> HttpResponse:
-    """A page of places. Notes whose readings changed are compared first; many of them behind a progress bar."""
+    """Show a page of locations. Notes with changed annotations are compared first, if many with a progress bar."""
     access = enter(request.user, slug, Can.READ_NOTES)
     left = bring_up_to_date(access.project, seconds=IN_STEPS if request.htmx else AT_ONCE)
     if request.htmx:
         return HttpResponseClientRefresh() if not left else _comparing(request, access, left)
-    filters, told = _filters(request, access)
-    context: dict[str, Any] = {"access": access, "left": left, "told": told}
+    filters, notice = _filters(request, access)
+    context: dict[str, Any] = {"access": access, "left": left, "notice": notice}
     if not left:
-        context |= _places(request, access, filters)
+        context |= _locations(request, access, filters)
     return render(request, "agreement/disagreements.html", context | _offered(access, filters))
 
 
@@ -58,13 +57,13 @@ def _comparing(request: Request, access: Access, left: int) -> HttpResponse:
 
 
 def _filters(request: Request, access: Access) -> tuple[Filters, str]:
-    """What the query asks for; what is no filter of this project is left out, and `told` says so."""
-    data, told = request.GET, ""
+    """The filters of the query, without values that don't apply here, and a message about the pair of annotators."""
+    data, notice = request.GET, ""
     pair = _pair(data, "pair")
     if pair and access.unnamed:
-        pair, told = (
+        pair, notice = (
             None,
-            _("Adjudication is anonymous here, so the places of one pair of annotators are not shown apart."),
+            _("Adjudication is anonymous in this project, so disagreements cannot be filtered by pair of annotators."),
         )
     kind, cause, unit = data.get("kind", ""), data.get("cause", ""), data.get("unit", "")
     return Filters(
@@ -75,12 +74,12 @@ def _filters(request: Request, access: Access) -> tuple[Filters, str]:
         round=number(data, "round"),
         cause=cause if cause in [*Cause.Kind.values, UNTAGGED] else "",
         unit=unit if unit in list(Unit) else "",
-        everyone=data.get("readings") == "all",
-    ), told
+        everyone=data.get("annotation_sets") == "all",
+    ), notice
 
 
 def _offered(access: Access, filters: Filters) -> dict[str, Any]:
-    """What can be chosen, and what is."""
+    """The choices of the filters, and the chosen values."""
     authors = list(
         Author.objects.filter(project=access.project, kind=Author.Kind.ANNOTATOR)
         .order_by("name")
@@ -110,7 +109,7 @@ def _offered(access: Access, filters: Filters) -> dict[str, Any]:
     }
 
 
-def _places(request: Request, access: Access, filters: Filters) -> dict[str, Any]:
+def _locations(request: Request, access: Access, filters: Filters) -> dict[str, Any]:
     found = page(
         access.project,
         filters,
@@ -134,13 +133,13 @@ def _places(request: Request, access: Access, filters: Filters) -> dict[str, Any
             for kind, (name, text) in KINDS.items()
         ],
         "query": query,
-        "empty": not found.places,
+        "empty": not found.locations,
         "narrowed": bool(query) or {"after", "before"} & set(request.GET),
     }
 
 
 def _query(filters: Filters, **other: str) -> str:
-    """The filters as a query of ids and words."""
+    """The filters as the query part of an address."""
     parts: dict[str, object] = {
         "kind": filters.kind,
         "label": filters.label,
@@ -149,7 +148,7 @@ def _query(filters: Filters, **other: str) -> str:
         "round": filters.round,
         "cause": filters.cause,
         "unit": filters.unit,
-        "readings": "all" if filters.everyone else "",
+        "annotation_sets": "all" if filters.everyone else "",
     }
     return "&".join(f"{name}={value}" for name, value in (parts | other).items() if value not in ("", None))
 
@@ -160,33 +159,33 @@ def _kind_url(access: Access, filters: Filters, kind: Kind) -> str:
 
 
 def _pair(data: Mapping[str, Any], name: str) -> tuple[int, int] | None:
-    """Two numbers with a hyphen between."""
+    """Two numbers with a hyphen between them, or None."""
     one, other = (whole(word) for word in str(data.get(name, "")).partition("-")[::2])
     return None if one is None or other is None else (one, other)
 
 
-# ── What is done at one place ────────────────────────────────────────────────────────────────────────────────────────
+# ── Acts at one location ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _entered(request: Request, slug: str, pk: int, start: int, end: int, right: Can) -> tuple[Access, Document]:
     access = enter(request.user, slug, right)
     note = note_for(access, pk)
     if not 0 <= start < end <= note.length or end > MAX_OFFSET:
-        raise Http404("no such place")
+        raise Http404("no such location")
     return access, note
 
 
 @require_POST
 def disagreement_cause(request: Request, slug: str, pk: int, start: int, end: int) -> HttpResponse:
-    """Name the cause of a place, or (the same again, or none) take it back. The buttons as they then are."""
+    """Set the cause of a location, or delete it with an empty kind; htmx gets the updated buttons."""
     access, note = _entered(request, slug, pk, start, end, Can.MAKE_GOLD)
-    kind, told = request.POST.get("kind", ""), ""
+    kind, message = request.POST.get("kind", ""), ""
     try:
         set_cause(document=note, start=start, end=end, kind=kind, user=access.user)
     except ServiceError as error:
-        kind, told = "", sentence(error)
+        kind, message = "", str(error)
     context = {
-        "access": access, "pk": pk, "start": start, "end": end, "cause": kind, "told": told,
+        "access": access, "pk": pk, "start": start, "end": end, "cause": kind, "error": message,
         "causes": [(each.value, each.label) for each in Cause.Kind], "may_tag": True,
     }  # fmt: skip
     if request.htmx:
@@ -200,20 +199,20 @@ def _back(request: Request, slug: str, pk: int) -> str:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def disagreement_talk(request: Request, slug: str, pk: int, start: int, end: int) -> HttpResponse:
-    """What is said about a place: a fragment for the page, or a page of its own."""
+    """The discussion of a location: a fragment for htmx, else a page. A POST adds a comment or an answer."""
     access, note = _entered(request, slug, pk, start, end, Can.READ_NOTES)
-    told, text, status = "", "", 200
+    message, text, status = "", "", 200
     if request.method == "POST":
         text = request.POST.get("text", "")
-        told, status = _say(request, access, note, start, end, text)
-        if not told and not request.htmx:
+        message, status = _say(request, access, note, start, end, text)
+        if not message and not request.htmx:
             return redirect("disagreement_talk", slug, pk, start, end)
     context = {
-        "access": access, "pk": pk, "start": start, "end": end, "note": note, "told": told,
-        "text": text if told else "",
+        "access": access, "pk": pk, "start": start, "end": end, "note": note, "error": message,
+        "text": text if message else "",
         "threads": [
             thread for thread in threads(access, note)
-            if not thread["reading"] and thread["start"] is not None and thread["end"] is not None
+            if not thread["annotation_set"] and thread["start"] is not None and thread["end"] is not None
             and thread["start"] < end and start < thread["end"]
         ],
         "may_comment": may_comment(access),
@@ -223,15 +222,15 @@ def disagreement_talk(request: Request, slug: str, pk: int, start: int, end: int
 
 
 def _say(request: Request, access: Access, note: Document, start: int, end: int, text: str) -> tuple[str, int]:
-    """Add a comment or an answer; what to tell where it was refused, and the status."""
+    """Add a comment or an answer. Returns the error message, or "", and the HTTP status."""
     thread = number(request.POST, "answers")
     change_id = uuid_of(request.POST.get("change_id"))
     try:
         if thread is not None:
             answer(access=access, document=note, thread=thread, text=text, change_id=change_id)
         else:
-            about = About(reader=None, start=start, end=end)
+            about = About(annotator=None, start=start, end=end)
             add_comment(access=access, document=note, about=about, text=text, change_id=change_id)
     except ServiceError as error:
-        return sentence(error), getattr(error, "status", 422)
+        return str(error), getattr(error, "status", 422)
     return "", 200

@@ -1,4 +1,4 @@
-"""Kept figures of agreement as rows of the page: names for ids, words for coefficients, links to the disagreements."""
+"""The figures of agreement as rows of the page, with names, wording of coefficients and links to disagreements."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,15 +22,24 @@ from annotations.models import Category, Document, Label
 Json = dict[str, Any]
 
 MEASURES = {
-    "kappa": (gettext_lazy("Cohen's κ"), gettext_lazy("Agreement of two beyond what their own habits would give.")),
-    "observed": (gettext_lazy("Observed"), gettext_lazy("The share of units on which two say the same.")),
-    "exact": (gettext_lazy("F1, exact"), gettext_lazy("Spans with the same place and value, of all spans of the two.")),
-    "overlap": (gettext_lazy("F1, overlap"), gettext_lazy("Overlapping spans with the same value, one to one.")),
+    "kappa": (
+        gettext_lazy("Cohen's κ"),
+        gettext_lazy("Agreement of two annotators beyond chance, given how often each uses every label."),
+    ),
+    "observed": (gettext_lazy("Observed"), gettext_lazy("Share of units on which both annotators agree.")),
+    "exact": (
+        gettext_lazy("F1, exact"),
+        gettext_lazy("Spans with identical bounds and value, relative to all spans of both annotators."),
+    ),
+    "overlap": (
+        gettext_lazy("F1, overlap"),
+        gettext_lazy("Overlapping spans with the same value, matched one to one."),
+    ),
 }
 
 
 class Links:
-    """Addresses of the disagreements behind a figure; empty while there is no such page."""
+    """The addresses of the disagreements behind a figure; empty where the project has no such page."""
 
     def __init__(self, slug: str, unit: Unit) -> None:
         self.base = nav_url("disagreements", slug)
@@ -44,7 +53,7 @@ class Links:
 
 @dataclass(frozen=True)
 class Look:
-    """A label or category as a chip; `pk` is the label's id, if it is one."""
+    """A label or category as a chip; `pk` is the id of a label, None for a category."""
 
     name: str
     hue: int | None = None
@@ -78,7 +87,7 @@ class Rows:
 
     @property
     def hidden(self) -> bool:
-        """Whether this person isn't to know who said what, since they may adjudicate."""
+        """Whether this person may not see annotators' names, because adjudication is anonymous."""
         return self.access.unnamed
 
     def _names(self) -> dict[str, str]:
@@ -87,19 +96,19 @@ class Rows:
             return {pk: names.get(pk, "?") for pk in self.found["annotators"]}
         secret = {pk: salted_hmac("annotations.views.agreement", pk).hexdigest() for pk in self.found["annotators"]}
         return {
-            pk: _("Annotator %(n)s") % {"n": _letters(at)}
-            for at, pk in enumerate(sorted(secret, key=lambda pk: secret[pk]))
+            pk: _("Annotator %(n)s") % {"n": _letters(index)}
+            for index, pk in enumerate(sorted(secret, key=lambda pk: secret[pk]))
         }
 
     def overview(self, names: Mapping[Granularity, object]) -> list[Json]:
-        """Every granularity of the unit. PostgreSQL doesn't keep the order of what was kept."""
+        """Every granularity of the unit, in a fixed order: PostgreSQL's JSON doesn't keep the order of keys."""
         return [
             {
                 "granularity": key,
                 "name": names[key],
                 "current": key == self.granularity,
                 "report": report,
-                "words": in_words(report["alpha"]["value"]),
+                "wording": in_words(report["alpha"]["value"]),
             }
             for key in granularities(self.links.unit)
             for report in [self.found["granularities"][key]]
@@ -107,20 +116,20 @@ class Rows:
 
     def pairs(self) -> list[Json]:
         """Pairs of annotators by name."""
-        place = {pk: at for at, pk in enumerate(self.order)}
+        position = {pk: index for index, pk in enumerate(self.order)}
         rows = []
         for row in self.report["pairs"]:
-            a, b = sorted((row["a"], row["b"]), key=place.__getitem__)
+            a, b = sorted((row["a"], row["b"]), key=position.__getitem__)
             spans = row["spans"] if a == row["a"] else row["spans"][::-1]
             named = {"a": self.names[a], "b": self.names[b], "spans": spans, "url": self._pair_url(a, b)}
-            rows.append((place[a], place[b], row | named | {"words": in_words(row["kappa"]["value"])}))
+            rows.append((position[a], position[b], row | named | {"wording": in_words(row["kappa"]["value"])}))
         return [row for _a, _b, row in sorted(rows, key=lambda each: each[:2])]
 
     def _pair_url(self, a: str, b: str) -> str:
         return "" if self.hidden else self.links(pair=f"{a}-{b}")
 
     def matrix(self, measure: str) -> list[MatrixRow]:
-        """Every annotator against every other."""
+        """A measure for every pair of annotators, as a square table."""
         figures = {frozenset((row["a"], row["b"])): row[measure] for row in self.report["pairs"]}
         nobody: Json = {"value": None, "why": ""}
         return [
@@ -135,7 +144,7 @@ class Rows:
         ]
 
     def labels(self) -> list[Json]:
-        """Each value that was given, in the order of the labels; none at binary granularity, which has but one."""
+        """The used labels or categories in order; empty at binary granularity, which has only one value."""
         if self.granularity is Granularity.BINARY:
             return []
         looks = self._looks()
@@ -144,11 +153,11 @@ class Rows:
             look = looks.get(row["value"], Look(row["value"]))
             share = row["full"] / row["units"] if row["units"] else None
             url = self.links(label=look.pk) if look.pk else ""
-            rows.append(row | {"look": look, "share": share, "url": url, "words": in_words(row["alpha"]["value"])})
+            rows.append(row | {"look": look, "share": share, "url": url, "wording": in_words(row["alpha"]["value"])})
         return rows
 
     def unused(self) -> list[str]:
-        """Labels (or categories) that nobody gave."""
+        """The names of the labels or categories that nobody used."""
         given = {row["value"] for row in self.report["labels"]}
         if self.granularity in (Granularity.BINARY, Granularity.BIO):
             return []
@@ -172,20 +181,20 @@ class Rows:
         return looks
 
     def rounds(self) -> list[Json]:
-        """Guideline rounds with the day each began on."""
+        """Guideline rounds, each with the date on which it began."""
         beginnings = round_beginnings(self.access.project)
         return [
             row
             | {
                 "began": beginnings[row["round"] - 2] if 2 <= row["round"] <= len(beginnings) + 1 else None,
                 "url": self.links(round=row["round"]),
-                "words": in_words(row["alpha"]["value"]),
+                "wording": in_words(row["alpha"]["value"]),
             }
             for row in self.report["rounds"]
         ]
 
     def trend(self) -> list[Point]:
-        """Alpha round by round; nothing while there is one."""
+        """The points of the plot of alpha by round; empty with fewer than two rounds."""
         rows = self.report["rounds"]
         if len(rows) < 2:
             return []
@@ -195,13 +204,13 @@ class Rows:
                 value=row["alpha"]["value"],
                 low=row["alpha"]["low"],
                 high=row["alpha"]["high"],
-                words=_("%(n)s notes") % {"n": f"{row['notes']:,}"},
+                detail=_("%(n)s notes") % {"n": f"{row['notes']:,}"},
             )
             for row in rows
         ]
 
     def notes(self, rows: list[Json]) -> list[Json]:
-        """A page of notes with their names."""
+        """The rows of one page of notes, with names."""
         found = Document.objects.filter(project=self.access.project, pk__in=[row["note"] for row in rows])
         names = dict(found.values_list("pk", "name"))
         return [
@@ -211,13 +220,13 @@ class Rows:
         ]
 
     def recall(self) -> list[Json]:
-        """How much readers miss, for both ways to match; annotators by name."""
+        """Estimated recall for both ways to match spans; annotators by name."""
         return [
             {
                 "matching": matching,
                 **figures,
-                "known": figures["readers"][0]["value"] is not None,
-                "why": figures["readers"][0]["why"],
+                "known": figures["annotators"][0]["value"] is not None,
+                "why": figures["annotators"][0]["why"],
                 "each": [
                     row | {"name": self.names[row["annotator"]]}
                     for row in sorted(figures["each"], key=lambda row: self.order.index(row["annotator"]))
@@ -229,15 +238,15 @@ class Rows:
 
 
 def _value(code: str) -> str:
-    """The value that a code becomes (domain.agreement.units.valuer)."""
+    """The value of a label's code in the figures (see domain.agreement.units.valuer)."""
     return f"B-{code}" if code == OUTSIDE else code
 
 
-def _letters(at: int) -> str:
+def _letters(index: int) -> str:
     """A, B, … Z, AA, AB …"""
     letters = ""
-    at += 1
-    while at:
-        at, rest = divmod(at - 1, 26)
+    index += 1
+    while index:
+        index, rest = divmod(index - 1, 26)
         letters = chr(ord("A") + rest) + letters
     return letters

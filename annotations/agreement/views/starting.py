@@ -1,4 +1,4 @@
-"""Figures of agreement that a worker computes: asked for by the page of agreement, and watched there."""
+"""Start and watch the job that computes the figures of agreement of a large project."""
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,7 +15,7 @@ from annotations.models import Job
 
 @require_POST
 def agreement_start(request: Request, slug: str) -> HttpResponse:
-    """POST `unit`. Leads to the job's page; for htmx, gives the part of the page of agreement that shows it."""
+    """Start the job for `unit`; redirect to its page, or show its progress to htmx."""
     access = enter(request.user, slug, Can.READ_NOTES)
     asked = request.POST.get("unit", "")
     if asked not in list(Unit):
@@ -28,7 +28,7 @@ def agreement_start(request: Request, slug: str) -> HttpResponse:
 
 @require_safe
 def agreement_progress(request: Request, slug: str, pk: int) -> HttpResponse:
-    """How far such a job is; has the page load itself anew when it is done."""
+    """Show the progress of such a job to htmx, which reloads the page when the job is done."""
     access = enter(request.user, slug, Can.READ_NOTES)
     job = get_object_or_404(Job, project=access.project, pk=pk, kind="agreement")
     if not request.htmx:

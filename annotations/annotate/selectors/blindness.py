@@ -1,15 +1,15 @@
-"""Whether somebody may have seen what others marked in a note, before they submit a reading of it themselves."""
+"""Whether an annotator may have seen others' spans of a note before submitting their own."""
 
 from annotations.models import Document, Membership, User
 from annotations.notes.selectors.outcome import has_seen_outcome
 
 
 def may_have_seen_others(document: Document, user: User) -> bool:
-    """Whether this person has been shown the note's outcome, or once held a role that reads every note.
+    """Whether this person has opened the note's outcome, or once had a role that may read every note.
 
-    Not every page that shows others' spans records which notes were on it. So a former viewer, reviewer or manager
-    counts as having seen each note that the project had until they gave that role up: rather too few readings count
-    as blind than too many.
+    Not every page that shows others' spans records which notes were on it. A former viewer, reviewer or manager
+    therefore counts as having seen every note that the project had until they left that role: too few annotation sets
+    count as blind rather than too many.
     """
     return has_seen_outcome(document.pk, user) or _was_open_to(document, user)
 

@@ -1,4 +1,4 @@
-"""How a person's work goes: for themselves only, and never beside anybody else's."""
+"""A person's own pace of work. Only this person sees it, and never next to anybody else's."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from annotations.core.access import Access
 from annotations.models import AnnotationSet, Author, Event, Verb
 from annotations.models.prepared import PreparedRead
 
-# A longer silence is a break.
+# A longer time without events is a break.
 IDLE = timedelta(minutes=5)
-# How far back the log is read, how many notes make a typical one, and how many of those are looked at.
+# How many events are read; from how many notes on the median is shown, and of how many it is taken at most.
 EVENTS, ENOUGH, NOTES = 300, 3, 15
 MOST_TODAY = 1000
 
 Seen = tuple[int | None, str, datetime]
-"""A note's id, what was done, and when."""
+"""A note's id, the event's verb and its time."""
 
 _LATEST = PreparedRead(
     lambda user, project: (
@@ -49,14 +49,14 @@ _TODAY = PreparedRead(_submitted, int, int, datetime)
 
 @dataclass(frozen=True)
 class Pace:
-    """Notes submitted since midnight, and the minutes that a note typically takes; None while too little is known."""
+    """Notes submitted since midnight, and the median of minutes per note; None below ENOUGH notes."""
 
     today: int
     minutes: float | None
 
     @property
-    def words(self) -> str:
-        """Empty where there is nothing to say."""
+    def text(self) -> str:
+        """The pace as a line of text; empty where nothing was submitted today and the median isn't known."""
         parts = [_("%(n)s today") % {"n": f"{self.today:,}"}] if self.today else []
         if self.minutes is not None:
             parts.append(_a_note(self.minutes))
@@ -65,13 +65,13 @@ class Pace:
 
 def _a_note(minutes: float) -> str:
     if minutes < 0.75:
-        return _("less than a minute a note")
+        return _("less than a minute per note")
     whole = max(1, round(minutes))
-    return ngettext("about %(n)d minute a note", "about %(n)d minutes a note", whole) % {"n": whole}
+    return ngettext("about %(n)d minute per note", "about %(n)d minutes per note", whole) % {"n": whole}
 
 
 def pace(access: Access) -> Pace:
-    """Two short reads along indexes, whatever the log's size."""
+    """This person's pace in the project, by two short reads along indexes, whatever the size of the log."""
     person = access.user.pk, access.project.pk
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     rows = _LATEST.all(*person)
@@ -80,15 +80,15 @@ def pace(access: Access) -> Pace:
 
 
 def _moment(value: object) -> datetime:
-    """SQLite has no type for points in time."""
+    """A time as the database gave it: SQLite gives text."""
     return value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
 
 
 def typical_minutes(seen: Iterable[Seen], *, whole: bool = True) -> float | None:
-    """The median over the latest submitted notes of the time between events, breaks left out.
+    """The median of the minutes that the latest submitted notes took, without breaks; None below ENOUGH notes.
 
-    `seen` is in order of time; the time up to the next event belongs to the note of the one before. Without the `whole`
-    log its first note may have been begun earlier, and doesn't count. None with fewer than ENOUGH notes.
+    `seen` is in order of time. The time between two events counts for the note of the first one. Unless `seen` is the
+    `whole` log, the first note doesn't count, because the person may have begun it earlier.
     """
     spent: dict[int, timedelta] = {}
     submitted: dict[int, timedelta] = {}
@@ -100,7 +100,7 @@ def typical_minutes(seen: Iterable[Seen], *, whole: bool = True) -> float | None
         elif before[0] is not None and at - before[2] <= IDLE:
             spent[before[0]] = spent.get(before[0], timedelta()) + (at - before[2])
         if verb == Verb.SET_SUBMITTED and document is not None:
-            submitted.pop(document, None)  # submitted once more: now it is among the latest
+            submitted.pop(document, None)  # A note that is submitted again moves to the latest.
             submitted[document] = timedelta()
         before = (document, verb, at)
     notes = [spent.get(note, timedelta()) for note in submitted if whole or note != first]

@@ -18,8 +18,11 @@ AROUND = 15
 
 @dataclass(frozen=True)
 class NoteItem:
-    """A line of the notes list. `state` is open, done, or empty where the note isn't this person's to read; `flagged`
-    as far as this person may know."""
+    """A line of the list of notes.
+
+    `state` is open, done, or empty where the note isn't assigned to this person. `flagged` counts the flags that this
+    person may see.
+    """
 
     pk: int
     name: str
@@ -28,12 +31,12 @@ class NoteItem:
 
 
 Line = tuple[str, str, bool]
-"""What a NoteItem says besides its id."""
+"""A NoteItem without its id."""
 
 
 @dataclass(frozen=True)
 class WorkList:
-    """The notes around the open one, and how far this person is."""
+    """The notes around the open one, and how many of their notes this person has done."""
 
     notes: list[NoteItem]
     done: int
@@ -41,7 +44,7 @@ class WorkList:
     previous: int | None
     next: int | None
     next_open: int | None = None
-    # There are more than `done` or `total` says: very many aren't counted to the end.
+    # `done` and `total` are lower bounds: counting stops at a limit.
     more: bool = False
 
     @property
@@ -50,21 +53,21 @@ class WorkList:
 
 
 def work_list(access: Access, note: Document) -> WorkList:
-    """The person's notes around `note`. Who may read all notes and has none assigned sees the project's."""
+    """The person's notes around `note`; the project's, for a person who may read all notes and has none assigned."""
     work = own_work(access)
     done, total = work.done.n, work.total.n
     found, following = _assigned_around(access, note.pk) if total else ({}, None)
     if note.pk not in found and access.can(Can.READ_NOTES):
         found |= {note.pk: (note.name, "", _is_flagged(access, note))} if total else _project_around(access, note.pk)
     order = sorted(found)
-    at = order.index(note.pk) if note.pk in found else -1
+    index = order.index(note.pk) if note.pk in found else -1
     return WorkList(
         notes=[NoteItem(pk, *found[pk]) for pk in order],
         done=done,
         total=total,
         more=work.total.more,
-        previous=order[at - 1] if at > 0 else None,
-        next=order[at + 1] if 0 <= at < len(order) - 1 else None,
+        previous=order[index - 1] if index > 0 else None,
+        next=order[index + 1] if 0 <= index < len(order) - 1 else None,
         next_open=following,
     )
 
@@ -78,9 +81,9 @@ def _assigned(project_id: int, user_id: int) -> QuerySet[Assignment]:
 
 
 def _walk(rows: Callable[..., QuerySet[Any, Any]], key: str, kinds: Sequence[type]) -> list[PreparedRead]:
-    """Two statements: the notes from one on, and the nearest before it, each with whether one of `flaggers` flagged it.
+    """Two queries: the notes from one on, and the nearest before it, each with whether one of `flaggers` flagged it.
 
-    Names and flags are read when the few notes are known; a join might look for them among all notes.
+    Names and flags are read in an outer query for the few notes found: a join could make the database read all notes.
     """
 
     def from_here(pk: int, low: int, high: int, *values: Any) -> QuerySet[Any, Any]:
@@ -107,15 +110,15 @@ _IN_PROJECT = _walk(lambda project: Document.objects.filter(project_id=project),
 
 
 def _assigned_around(access: Access, pk: int) -> tuple[dict[int, Line], int | None]:
-    """For each state and side a short walk along `assignment_work_list`, whatever the project's size.
+    """The assigned notes around a note, and the note that `next_note` would give, unless it is this one.
 
-    And the note that `next_note` would give, unless it is this one.
+    Reads a few rows of the index `assignment_work_list` for each state and direction, whatever the project's size.
     """
     found: dict[int, Line] = {}
     following: int | None = None
     for state in (Assignment.State.OPEN, Assignment.State.DONE):
-        for side in _ASSIGNED:
-            rows = side.all(pk, *flaggers(access), access.project.pk, access.user.pk, state.value)
+        for query in _ASSIGNED:
+            rows = query.all(pk, *flaggers(access), access.project.pk, access.user.pk, state.value)
             found |= {note: (name, state.value, bool(flagged)) for note, name, flagged in rows}
         if state == Assignment.State.OPEN:
             following = min((note for note in found if note > pk), default=None) or next_note(access)
@@ -123,12 +126,12 @@ def _assigned_around(access: Access, pk: int) -> tuple[dict[int, Line], int | No
 
 
 def _project_around(access: Access, pk: int) -> dict[int, Line]:
-    rows = [row for side in _IN_PROJECT for row in side.all(pk, *flaggers(access), access.project.pk)]
+    rows = [row for query in _IN_PROJECT for row in query.all(pk, *flaggers(access), access.project.pk)]
     return {note: (name, "", bool(flagged)) for note, name, flagged in rows}
 
 
 def _nearest(found: dict[int, Line], pk: int) -> dict[int, Line]:
-    """Only what is surely without gaps: AROUND notes on each side."""
+    """The nearest AROUND notes on each side: farther away, a note of the other state may be missing."""
     before = sorted((note for note in found if note < pk), reverse=True)[:AROUND]
     after = sorted(note for note in found if note >= pk)[: AROUND + 1]
     return {note: found[note] for note in [*before, *after]}

@@ -1,7 +1,7 @@
-"""A reading's row, held while one change is made to it, and the count that closes the change.
+"""Lock an annotation set's row for one change, and count the change in the set's version at its end.
 
-Whoever changes a reading holds its row first (on SQLite the whole database, by BEGIN IMMEDIATE), so that changes of one
-reading come one after another.
+Every change locks the row first (on SQLite the whole database, by BEGIN IMMEDIATE), so that the changes of one set are
+made one after another.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from annotations.core.authors import author_of
-from annotations.core.changes import Change, Kind, Place, Refused
+from annotations.core.changes import Change, Kind, LabeledBounds, Refused
 from annotations.core.spans import own_sets
 from annotations.domain import spans as domain
 from annotations.models import AnnotationSet, Document, Label, Span, User
@@ -23,10 +23,10 @@ from annotations.models.prepared import PreparedRead, PreparedUpdate
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """The reading's row, held until the transaction ends, with what the change needs to know of its spans.
+    """The annotation set's row, locked until the transaction ends, and the columns of its spans that the change needs.
 
-    `twin` is the id of a span that already is what the change wants to make; `confidence` and `source` are what a span
-    to be deleted carries besides its place, for an undo to bring back.
+    `twin` is the id of a span that already has the wanted bounds and label. `confidence` and `source` are those of a
+    span that is to be deleted, so that an undo can restore them.
     """
 
     pk: int
@@ -38,13 +38,13 @@ class Locked:
     source: str | None = None
 
 
-# Changes that look at the spans by themselves, or at none.
+# Changes for which the query that locks the row looks up no span.
 _WITHOUT_SPAN = (Kind.UNDO, Kind.REDO, Kind.CREATE_MANY)
 
 
 @cache
-def _reading_row(kind: Kind) -> PreparedRead:
-    """The person's reading of the note, locked, with what a change of this kind needs to know of its spans."""
+def _annotation_set_row(kind: Kind) -> PreparedRead:
+    """The query that locks the person's annotation set of the note and reads the columns for a change of this kind."""
 
     def rows(document: int, user: int, **looked_for: int) -> "QuerySet[AnnotationSet, Any]":
         found = own_sets(document, User(pk=user)).select_for_update(of=("self",))
@@ -64,18 +64,18 @@ def _reading_row(kind: Kind) -> PreparedRead:
 
 
 def hold(document: Document, user: User, change: Change, span: domain.Span | None, blind: bool) -> Locked:
-    """The person's reading, made on their first change. Raises Refused (409) where it is closed."""
+    """Lock the person's annotation set, which their first change makes. Raises Refused (409) unless it is a draft."""
     looked_for: tuple[int, ...] = ()
     if change.kind is Kind.DELETE:
         looked_for = (change.span or 0,)
     elif change.kind not in _WITHOUT_SPAN:
         looked_for = target(change, span)
-    row = _reading_row(change.kind).first(document.pk, user.pk, *looked_for)
+    row = _annotation_set_row(change.kind).first(document.pk, user.pk, *looked_for)
     if row is None:
         author = author_of(document.project, user)
         AnnotationSet.objects.get_or_create(document=document, author=author, defaults={"blind": blind})
-        row = _reading_row(change.kind).first(document.pk, user.pk, *looked_for)
-        assert row is not None  # it was made just now
+        row = _annotation_set_row(change.kind).first(document.pk, user.pk, *looked_for)
+        assert row is not None  # It was made above.
     pk, state, version, was_blind, *more = row
     if state != AnnotationSet.State.DRAFT:
         raise _closed(state)
@@ -84,43 +84,47 @@ def hold(document: Document, user: User, change: Change, span: domain.Span | Non
     return Locked(pk, state, version, was_blind, twin=more[0] if more else None)
 
 
-def target(change: Change, span: domain.Span | None) -> Place:
-    """The place and label that a create, relabel or resize is to end with."""
+def target(change: Change, span: domain.Span | None) -> LabeledBounds:
+    """The bounds and label that the span has after a create, relabel or resize."""
     if span is not None:
         return span.start, span.end, change.label if change.seen is None else change.seen[2]
-    assert change.seen is not None  # read_change saw to it
+    assert change.seen is not None  # read_change requires `seen`.
     return change.seen[0], change.seen[1], change.label
 
 
 def _closed(state: str) -> Refused:
     if state == AnnotationSet.State.SUBMITTED:
         return Refused("submitted", _("This note is submitted. Reopen it to change it."), status=409)
-    return Refused("withdrawn", _("This reading was withdrawn; ask a manager to bring you back."), status=409)
+    return Refused(
+        "withdrawn",
+        _("These annotations were withdrawn when you left the project. Ask a manager to add you again."),
+        status=409,
+    )
 
 
 @cache
-def _counted(label_must_be_there: bool, eyes_opened: bool) -> PreparedUpdate:
+def _counted(with_label: bool, unblind: bool) -> PreparedUpdate:
     def change(pk: int, *of_label: int) -> "tuple[QuerySet[AnnotationSet], dict[str, Any]]":
         rows = AnnotationSet.objects.filter(pk=pk)
         if of_label:
             label, project = of_label
-            there = Label.objects.filter(pk=label, label_set__project_id=project, merged_into__isnull=True)
-            rows = rows.filter(Exists(there))
+            exists = Label.objects.filter(pk=label, label_set__project_id=project, merged_into__isnull=True)
+            rows = rows.filter(Exists(exists))
         values: dict[str, Any] = {"version": F("version") + 1, "updated_at": Now()}
-        return rows, values | ({"blind": False} if eyes_opened else {})
+        return rows, values | ({"blind": False} if unblind else {})
 
-    return PreparedUpdate(change, *[int] * (3 if label_must_be_there else 1))
+    return PreparedUpdate(change, *[int] * (3 if with_label else 1))
 
 
 def count_change(document: Document, row: Locked, blind: bool, labels: Sequence[int]) -> None:
-    """Count the change, provided that the labels which it gives are there; keep_labels sees to it that they stay.
+    """Add 1 to the set's version. Raises Refused (409) where the project no longer has one of the change's labels.
 
-    Raises Refused (409) where one of them is no longer the project's.
+    `labels` are the ids of the labels that the change gives to spans; keep_labels has locked the label set.
     """
     there = len(labels) < 2 or _all_there(document.project_id, labels)
     statement = _counted(bool(labels), row.blind and not blind)
     if not there or not statement.run(row.pk, *((labels[0], document.project_id) if labels else ())):
-        raise Refused("label", _("That label is no longer in this project; load the page again."), status=409)
+        raise Refused("label", _("This label is no longer in the project. Reload the page."), status=409)
 
 
 def _all_there(project_id: int, labels: Sequence[int]) -> bool:

@@ -8,20 +8,21 @@ from django.utils.translation import gettext as _
 from annotations.annotate.selectors.personal import PROGRAM_KEYS, combined, key_lines
 from annotations.core.access import Access
 from annotations.core.errors import ServiceError
+from annotations.core.event_data import KeysChanged
 from annotations.core.events import record
 from annotations.models import Membership, PersonalKey, Verb
 from annotations.projects.services.labels import check_hotkey
 
 
 def set_keys(*, access: Access, keys: Mapping[int, str]) -> list[str]:
-    """Use these keys: label id to key, empty for none; labels that aren't named keep theirs.
+    """Give labels these keys for this person: `keys` maps a label's id to a key, or to "" for no key.
 
-    A key is lost by the label that had it, unless that label asks for the same key now. Returns the names of the
-    labels that lost theirs. Raises ServiceError (`hotkey`, `taken`) naming the key and who wants or has it.
+    Labels that aren't in `keys` keep their key, unless another label gets it now. Returns the names of the labels that
+    lost their key. Raises ServiceError (`hotkey`, `taken`) with the key and who has it.
     """
     project, user = access.project.pk, access.user.pk
     with transaction.atomic():
-        # One person's two tabs take turns.
+        # Two tabs of one person change keys one after the other.
         Membership.objects.select_for_update().filter(pk=access.membership.pk).first()
         lines = {line.label["id"]: line for line in key_lines(project, user)}
         names = {pk: line.label["name"] for pk, line in lines.items()}
@@ -33,18 +34,18 @@ def set_keys(*, access: Access, keys: Mapping[int, str]) -> list[str]:
         _check_twice(changed, names)
         taken = {key for key in changed.values() if key}
         lost = [pk for pk, key in before.items() if key in taken and pk not in changed]
-        # A project's key that was only lost to another label comes back once that label gives it up.
+        # A label that lost the project's key, and for which no key was chosen, gets it back once it is free.
         chosen |= changed | {pk: "" for pk in lost if pk in chosen}
         after = combined(defaults, chosen)
         if after != before:
             _write(user, {pk: key for pk, key in chosen.items() if key != defaults[pk]}, after)
-            data = {"keys": {names[pk]: after[pk] or "none" for pk in after if after[pk] != before[pk]}}
+            data: KeysChanged = {"keys": {names[pk]: after[pk] or "none" for pk in after if after[pk] != before[pk]}}
             record(verb=Verb.KEYS_CHANGED, actor=access.user, project_id=project, data=data)
     return [names[pk] for pk in lost]
 
 
 def reset_keys(*, access: Access) -> None:
-    """Back to the project's keys."""
+    """Delete the person's own keys: the project's keys apply again."""
     with transaction.atomic():
         rows = PersonalKey.objects.filter(user=access.user, label__label_set__project=access.project)
         if rows.delete()[0]:
@@ -54,12 +55,12 @@ def reset_keys(*, access: Access) -> None:
 
 
 def check_key(key: str) -> str:
-    """A key that a label may have, in lower case. Raises ServiceError, naming the action that has it."""
+    """The key in lower case. Raises ServiceError where a label can't have it, with the action that it belongs to."""
     wanted = key.strip().lower()
     if wanted in PROGRAM_KEYS:
         raise ServiceError(
-            _("the key %(wanted)s is the program's own (%(program_keys)s); choose another")
-            % {"wanted": repr(wanted), "program_keys": PROGRAM_KEYS[wanted]},
+            _("The key “%(wanted)s” is reserved by the program (%(program_keys)s). Choose another key.")
+            % {"wanted": wanted, "program_keys": PROGRAM_KEYS[wanted]},
             code="hotkey",
         )
     return check_hotkey(wanted)
@@ -70,7 +71,8 @@ def _check_twice(changed: Mapping[int, str], names: Mapping[int, str]) -> None:
         wanting = [names[pk] for pk, wanted in changed.items() if wanted == key]
         if len(wanting) > 1:
             raise ServiceError(
-                _("%(choices)s can't both have the key %(key)s") % {"choices": " and ".join(wanting), "key": repr(key)},
+                _("%(choices)s can't have the same key “%(key)s”. Choose different keys.")
+                % {"choices": " and ".join(wanting), "key": key},
                 code="taken",
             )
 

@@ -1,65 +1,71 @@
-"""A reading that begins from a model's spans, where the project says so.
+"""Start an annotation set from a run's spans, where the project says so.
 
-Whoever sees a model's spans first tends to agree with them, so such a reading is marked for good: agreement leaves it
-out (`AnnotationSet.seeded`). Undo doesn't reach behind it; its spans can be deleted like any others.
+Whoever sees a model's spans first tends to agree with them. Such a set is therefore marked as seeded for good, and
+agreement leaves it out (`AnnotationSet.seeded`). Undo doesn't remove the copied spans; annotators can delete them like
+any other span.
 """
 
 from django.db import transaction
 
+from annotations.annotate.selectors.seeding import seed_of
 from annotations.core.access import Access
 from annotations.core.authors import author_of
 from annotations.core.bulk import SpanRow, insert_spans
+from annotations.core.changes import Refused
+from annotations.core.erasures import hold
 from annotations.core.events import record
 from annotations.core.label_lock import keep_labels
-from annotations.models import AnnotationSet, Assignment, Author, Document, Span, Verb
+from annotations.core.room import check_room
+from annotations.core.spans import own_set
+from annotations.models import AnnotationSet, Document, Span, Verb
 
 
-def begin_reading(*, access: Access, note: Document) -> bool:
-    """Called when a note without a reading of this person's is opened. Whether there is one now.
+def start_annotations(*, access: Access, note: Document) -> bool:
+    """Make this person's annotation set of `note` from the run's spans, unless there is one. True if this call made it.
 
-    Only for whom the note was given to: somebody who looks in begins nothing. Two tabs begin it once.
+    Two calls at once make one set. A run's set that exceeds the limits on spans isn't copied: the annotator then starts
+    without spans.
     """
-    if access.project.seed_from_id is None or not _given(access, note):
+    if access.project.seed_from_id is None or own_set(note.pk, access.user) is not None:
         return False
+    try:
+        return _start(access, note)
+    except Refused:
+        return False
+
+
+def _start(access: Access, note: Document) -> bool:
     with transaction.atomic():
         keep_labels(note.project_id)
-        source = (
-            AnnotationSet.objects.select_related("author")
-            .filter(document_id=note.pk, author_id=access.project.seed_from_id, author__kind__in=Author.MODELS)
-            .filter(state=AnnotationSet.State.SUBMITTED)
-            .first()
-        )
+        hold(note.project_id)
+        source = seed_of(access, note)
         if source is None:
             return False
-        reading, begun = AnnotationSet.objects.get_or_create(
+        annotation_set, made = AnnotationSet.objects.get_or_create(
             document_id=note.pk,
             author=author_of(access.project, access.user),
-            # Version 1: a page that was fetched before notices that there is more now.
+            # Version 1, so that a page that shows no set (version 0) notices the spans.
             defaults={"blind": access.blind, "seeded": True, "version": 1},
         )
-        if begun:
-            count = _copy(source, reading)
+        if made:
+            count = _copy(source, annotation_set)
             record(
                 verb=Verb.SET_SEEDED,
                 actor=access.user,
                 project_id=note.project_id,
                 document_id=note.pk,
-                annotation_set_id=reading.pk,
+                annotation_set_id=annotation_set.pk,
                 data={"from_set": source.pk, "author": source.author_id, "spans": count},
             )
-    return True
+    return made
 
 
-def _given(access: Access, note: Document) -> bool:
-    mine = Assignment.objects.filter(document_id=note.pk, user_id=access.user.pk)
-    return mine.exclude(state=Assignment.State.RELEASED).exists()
-
-
-def _copy(source: AnnotationSet, reading: AnnotationSet) -> int:
+def _copy(source: AnnotationSet, annotation_set: AnnotationSet) -> int:
     columns = ("start", "end", "label_id", "confidence", "source")
     rows = [
-        SpanRow(reading.pk, *row)
+        SpanRow(annotation_set.pk, *row)
         for row in Span.objects.filter(annotation_set=source).order_by("start", "end", "pk").values_list(*columns)
     ]
     insert_spans(rows)
+    check_room(annotation_set.pk, [(row.start, row.end) for row in rows])
     return len(rows)

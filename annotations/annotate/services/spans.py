@@ -1,38 +1,38 @@
-"""Changing a person's own reading of a note: one change, one short transaction, one event.
+"""Change a person's own annotation set of a note: one change, one short transaction, one event.
 
-Two tabs, a double click and a lost answer must neither lose nor double a span. The set's row is held first (see
-services.locking); a change id can be recorded once only (constraint `change_once`); a span that is to change must still
-be what the page saw, which the UPDATE itself checks.
+Two tabs, a double click and a lost answer must neither lose nor double a span. Each change locks the set's row first
+(see services.locking). A change id can be recorded only once (constraint `change_once`). A span is changed only if it
+still is what the page showed, which the UPDATE itself checks.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext, ngettext
 
 from annotations.annotate.services import history
 from annotations.annotate.services.locking import Locked, count_change, hold, target
-from annotations.core.changes import Change, Kind, Place, Refused, Wanted
+from annotations.core.changes import Change, Kind, LabeledBounds, Refused, Wanted
+from annotations.core.event_data import SpanChange, SpanVerb
 from annotations.core.events import record
 from annotations.core.label_lock import keep_labels
+from annotations.core.labels import labels_of_today
 from annotations.core.room import check_room
 from annotations.core.spans import SpanItem, own_set, spans_of
 from annotations.domain import spans as domain
 from annotations.models import AnnotationSet, Document, Event, Span, User, Verb
-from annotations.models.prepared import PreparedInsert
 
 TRIES = 3
-_NEW_SPAN = PreparedInsert(Span)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a change. `span` is the span as it is now; `removed` the id of one that is gone.
+    """The result of a change. `span` is the span after the change; `removed` the id of a deleted span.
 
-    Of many: `made` are the new spans, `already` is how many of those asked for were there. `spans` is the whole reading
-    where the page can't know it: somebody (another tab) changed it before this change, or the change moved many spans.
+    After a change of many spans, `made` are the new spans, and `already` counts the wanted spans that existed already.
+    `spans` are all spans of the set, where the page can't know them: another tab changed the set before this change,
+    or an undo or redo changed many spans.
     """
 
     version: int
@@ -47,21 +47,22 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a change did to the rows: for the event and for the answer. No `verb`: nothing was changed.
+    """What a change did to the rows, for the event and for the answer; `verb` is None where nothing was changed.
 
-    `data` is the event's, in one of the two shapes that services.history reads. `labels` are those that it gave.
+    `data` is the event's data, in one of the two shapes that services.history reads. `labels` are the ids of the labels
+    that the change gave to spans.
     """
 
-    verb: str | None
-    data: dict[str, Any]
+    verb: SpanVerb | None
+    data: SpanChange
     labels: Sequence[int] = ()
     already: int = 0
     reverts: int | None = None
     message: str = ""
 
     @property
-    def places(self) -> list[tuple[int, int]]:
-        """Where it put spans: none where it took them away, or only gave them another label."""
+    def bounds(self) -> list[tuple[int, int]]:
+        """Start and end of each span that was made or moved; deleted and relabeled spans don't count."""
         if self.verb == Verb.SPANS_CREATED:
             return [(start, end) for _, start, end, _ in self.data["spans"]]
         before, after = self.data.get("before"), self.data.get("after")
@@ -71,49 +72,51 @@ class Effect:
 
     @property
     def adds(self) -> bool:
-        """Whether there are more spans now than before."""
+        """Whether the change added spans."""
         return self.verb in (Verb.SPAN_CREATED, Verb.SPANS_CREATED)
 
 
 def apply_change(*, document: Document, user: User, change: Change, blind: bool = True) -> Answer:
-    """Make one change to `user`'s reading of `document`, whose text must be loaded.
+    """Make one change to `user`'s annotation set of `document`, whose text must be loaded.
 
-    `blind` says whether this person sees nobody else's spans. Made once: the same change again gives the same answer.
-    Raises Refused; a conflict (409) carries the reading as it is.
+    `blind` says whether this person sees nobody else's spans. A change is made once: the same change id again gives the
+    same answer. Raises Refused; a conflict (409) has the current spans.
     """
     try:
-        answer = _as_of_today(document, user, change, blind)
+        answer = _with_merged_labels(document, user, change, blind)
     except Refused as refused:
-        # A replay can look like a conflict: its span is gone because it was deleted the first time.
+        # A change that is sent again can look like a conflict: the first one may have deleted the span.
         replayed = _replay(document, user, change)
         if replayed is not None:
             return replayed
         if refused.status == 409:
-            _attach_reading(refused, document, user)
+            _attach_annotation_set(refused, document, user)
         raise
-    # So can it look like spans that were there before.
+    # The spans that exist already may be those that the first sending made.
     return (_replay(document, user, change) or answer) if answer.already else answer
 
 
-def _as_of_today(document: Document, user: User, change: Change, blind: bool) -> Answer:
-    """A page may name labels that were merged since it was loaded: they mean what they became, as in an undo."""
+def _with_merged_labels(document: Document, user: User, change: Change, blind: bool) -> Answer:
+    """Make the change; where it names labels that were merged since, with the labels that they were merged into."""
     try:
         return _once(document, user, change, blind)
     except Refused as refused:
         if refused.code not in ("label", "changed"):
             raise
-        today = _with_labels_of_today(change)
-        if today == change:
+        renamed = _replace_labels(change)
+        if renamed == change:
             raise
-    answer = _once(document, user, today, blind)
+    answer = _once(document, user, renamed, blind)
     message = (
-        "" if today.asked == change.asked else gettext("That label was merged into another: the span has the new one.")
+        ""
+        if renamed.asked == change.asked
+        else gettext("This label was merged into another one. The span got the new label.")
     )
     return answer if answer.message else replace(answer, message=message)
 
 
-def _with_labels_of_today(change: Change) -> Change:
-    now = history.labels_of_today(change.named)
+def _replace_labels(change: Change) -> Change:
+    now = labels_of_today(change.named)
 
     def of(label: int) -> int:
         return now.get(label, label)
@@ -132,22 +135,22 @@ def _once(document: Document, user: User, change: Change, blind: bool) -> Answer
             with transaction.atomic():
                 return _apply(document, user, change, blind)
         except IntegrityError:
-            # Another request did the same at the same time: this very change, the same span, or the person's first set.
+            # Another request made the same change, the same span or the person's first set at the same time.
             answer = _replay(document, user, change)
             if answer is not None:
                 return answer
-    raise Refused("busy", gettext("This note is being changed by other requests; try again."), status=503)
+    raise Refused("busy", gettext("Other requests are changing this note. Try again."), status=503)
 
 
 def _apply(document: Document, user: User, change: Change, blind: bool) -> Answer:
     span = _checked(document, change) if change.kind in (Kind.CREATE, Kind.RESIZE) else None
-    many = [_place(document, wanted) for wanted in change.spans]
+    many = [_bounds(document, wanted) for wanted in change.spans]
     if change.kind is not Kind.DELETE:
         keep_labels(document.project_id)
     row = hold(document, user, change, span, blind)
     effect = _effect(row, user, change, span, many)
     if effect.verb is not None:
-        check_room(row.pk, effect.places, more=effect.adds)
+        check_room(row.pk, effect.bounds, more=effect.adds)
         count_change(document, row, blind, effect.labels)
         record(
             verb=effect.verb,
@@ -155,7 +158,7 @@ def _apply(document: Document, user: User, change: Change, blind: bool) -> Answe
             project_id=document.project_id,
             document_id=document.pk,
             annotation_set_id=row.pk,
-            data={"kind": change.kind.value, **effect.data},
+            data=effect.data | {"kind": change.kind.value},
             change_id=change.change_id,
             reverts=effect.reverts,
         )
@@ -163,7 +166,7 @@ def _apply(document: Document, user: User, change: Change, blind: bool) -> Answe
     return _answer(row.pk, row.version + (effect.verb is not None), change.kind, effect, elsewhere)
 
 
-def _effect(row: Locked, user: User, change: Change, span: domain.Span | None, many: Sequence[Place]) -> Effect:
+def _effect(row: Locked, user: User, change: Change, span: domain.Span | None, many: Sequence[LabeledBounds]) -> Effect:
     if change.kind is Kind.CREATE:
         return _create(row, target(change, span))
     if change.kind is Kind.CREATE_MANY:
@@ -174,15 +177,15 @@ def _effect(row: Locked, user: User, change: Change, span: domain.Span | None, m
 
 
 def _answer(pk: int, version: int, kind: Kind, effect: Effect, elsewhere: bool) -> Answer:
-    """Of an event's data, made now or found in the log."""
+    """The answer for an event's data, made now or found in the log."""
     data = effect.data
     listed = data.get("spans")
     gone = effect.verb == Verb.SPAN_DELETED
-    place = data.get("after")
+    after, one = data.get("after"), data.get("span")
     return Answer(
         version=version,
-        span=_item(data["span"], *place) if place and not gone else None,
-        removed=data["span"] if gone else None,
+        span=_item(one, *after) if one and after and not gone else None,
+        removed=one if gone else None,
         made=[_item(*span) for span in listed or ()] if kind is Kind.CREATE_MANY else None,
         already=effect.already,
         changed_elsewhere=elsewhere,
@@ -196,14 +199,14 @@ def _item(pk: int, start: int, end: int, label: int) -> SpanItem:
 
 
 def _checked(document: Document, asked: Change | Wanted) -> domain.Span:
-    """The stretch of text that is asked for, trimmed; refused where it leaves the text or isn't what the page shows."""
+    """The wanted bounds, trimmed. Raises Refused where they leave the text or `quote` isn't the text there."""
     try:
         return domain.checked(document.text, domain.Span(asked.start, asked.end, ""), asked.quote)
     except domain.SpanError as error:
-        raise Refused(error.code, gettext("Not saved: %(error)s.") % {"error": error}) from None
+        raise Refused(error.code, gettext("Not saved. %(error)s") % {"error": error}) from None
 
 
-def _place(document: Document, wanted: Wanted) -> Place:
+def _bounds(document: Document, wanted: Wanted) -> LabeledBounds:
     span = _checked(document, wanted)
     return span.start, span.end, wanted.label
 
@@ -211,109 +214,113 @@ def _place(document: Document, wanted: Wanted) -> Place:
 # ── One span ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _one(span: int | None, before: Place | None, after: Place | None) -> dict[str, Any]:
+def _one(span: int | None, before: LabeledBounds | None, after: LabeledBounds | None) -> SpanChange:
     return {"span": span, "before": before, "after": after}
 
 
-def _create(row: Locked, place: Place) -> Effect:
+def _create(row: Locked, wanted: LabeledBounds) -> Effect:
     if row.twin is not None:
-        return _there_already(row.twin, place)
-    made = _NEW_SPAN.run(Span(annotation_set_id=row.pk, start=place[0], end=place[1], label_id=place[2]))
-    return Effect(Verb.SPAN_CREATED, _one(made.pk, None, place), labels=[place[2]])
+        return _exists(row.twin, wanted)
+    start, end, label = wanted
+    made = Span.objects.create(annotation_set_id=row.pk, start=start, end=end, label_id=label)
+    return Effect(Verb.SPAN_CREATED, _one(made.pk, None, wanted), labels=[label])
 
 
-def _there_already(twin: int, place: Place) -> Effect:
-    return Effect(None, _one(twin, place, place), already=1, message="That span is there already.")
+def _exists(twin: int, wanted: LabeledBounds) -> Effect:
+    return Effect(None, _one(twin, wanted, wanted), already=1, message=gettext("This span exists already."))
 
 
 def _alter(row: Locked, span: domain.Span | None, change: Change) -> Effect:
-    """Relabel, resize or delete, provided that the span still is what the page saw."""
-    assert change.seen is not None  # read_change saw to it
+    """Relabel, resize or delete a span. Raises Refused (409) unless the span still is what the page showed."""
+    assert change.seen is not None  # read_change requires `seen`.
     start, end, label = change.seen
     rows = Span.objects.filter(pk=change.span or 0, annotation_set_id=row.pk, start=start, end=end, label_id=label)
     if change.kind is Kind.DELETE:
         if not rows.delete()[0]:
             raise _changed_meanwhile()
-        carried = {"confidence": row.confidence, "source": row.source}
-        data = _one(change.span, change.seen, None) | {name: value for name, value in carried.items() if value}
+        data = _one(change.span, change.seen, None)
+        if row.confidence:
+            data["confidence"] = row.confidence
+        if row.source:
+            data["source"] = row.source
         return Effect(Verb.SPAN_DELETED, data)
-    place = target(change, span)
+    wanted = target(change, span)
     if row.twin is not None:
-        return _there_already(row.twin, place)
-    if not rows.update(start=place[0], end=place[1], label_id=place[2]):
+        return _exists(row.twin, wanted)
+    start, end, label = wanted
+    if not rows.update(start=start, end=end, label_id=label):
         raise _changed_meanwhile()
-    labels = [place[2]] if change.kind is Kind.RELABEL else []
-    return Effect(Verb.SPAN_CHANGED, _one(change.span, change.seen, place), labels=labels)
+    labels = [label] if change.kind is Kind.RELABEL else []
+    return Effect(Verb.SPAN_CHANGED, _one(change.span, change.seen, wanted), labels=labels)
 
 
 def _changed_meanwhile() -> Refused:
     return Refused(
-        "changed", gettext("That span was changed or deleted in the meantime; nothing was overwritten."), status=409
+        "changed", gettext("This span was changed or deleted meanwhile. Your change was not saved."), status=409
     )
 
 
 # ── Many at once, undo and redo ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _create_many(row: Locked, places: Sequence[Place]) -> Effect:
-    """Those of `places` that no span has yet. `already` counts the others."""
-    there = {(span["start"], span["end"], span["label"]) for span in spans_of(row.pk)}
-    new = [place for place in dict.fromkeys(places) if place not in there]
-    already = len(places) - len(new)
+def _create_many(row: Locked, wanted: Sequence[LabeledBounds]) -> Effect:
+    """Make the wanted spans that don't exist yet. `already` counts the others."""
+    existing = {(span["start"], span["end"], span["label"]) for span in spans_of(row.pk)}
+    new = [each for each in dict.fromkeys(wanted) if each not in existing]
+    already = len(wanted) - len(new)
     if not new:
-        return Effect(None, {"spans": []}, already=already, message="All of them are there already.")
+        return Effect(None, {"spans": []}, already=already, message=gettext("All these spans exist already."))
     made = Span.objects.bulk_create(
         Span(annotation_set_id=row.pk, start=start, end=end, label_id=label) for start, end, label in new
     )
-    listed = [[span.pk, *place] for span, place in zip(made, new, strict=True)]
-    data = {"spans": listed} | ({"already": already} if already else {})
+    listed = [[span.pk, *bounds] for span, bounds in zip(made, new, strict=True)]
+    data: SpanChange = {"spans": listed}
+    if already:
+        data["already"] = already
     return Effect(Verb.SPANS_CREATED, data, labels=sorted({label for *_, label in new}), already=already)
 
 
 def _step(row: Locked, user: User, change: Change) -> Effect:
-    """Undo or redo, from the event log."""
-    find = history.last_undoable if change.kind is Kind.UNDO else history.last_redoable
-    event = find(annotation_set_id=row.pk, user=user)
+    """Undo or redo a change of the event log."""
+    event = history.last_to_revert(annotation_set_id=row.pk, user=user, redo=change.kind is Kind.REDO)
     if event is None:
         undo = change.kind is Kind.UNDO
-        message = gettext("There is nothing to undo.") if undo else gettext("There is nothing to redo.")
+        message = gettext("Nothing to undo.") if undo else gettext("Nothing to redo.")
         raise Refused("nothing", message, status=409)
-    done = history.take_back(annotation_set_id=row.pk, event=event)
+    done = history.revert(annotation_set_id=row.pk, event=event)
     if done is None:
         undo = change.kind is Kind.UNDO
         message = (
-            gettext(
-                "The last change to undo no longer fits this note (its label or span was changed since); "
-                "it was left out."
-            )
+            gettext("The last change can't be undone because its label or span was changed since. It was skipped.")
             if undo
-            else gettext(
-                "The last change to redo no longer fits this note (its label or span was changed since); "
-                "it was left out."
-            )
+            else gettext("The last change can't be redone because its label or span was changed since. It was skipped.")
         )
-        data = {"spans": []} if "spans" in event.data else _one(event.data["span"], None, None)
-        return Effect(Verb.SPAN_UNDO_SKIPPED, data, reverts=event.pk, message=message)
-    data = done.data | ({"left": done.left} if done.left else {})
+        nothing: SpanChange = {"spans": []} if "spans" in event.data else _one(event.data["span"], None, None)
+        return Effect(Verb.SPAN_UNDO_SKIPPED, nothing, reverts=event.pk, message=message)
+    data = done.data
+    if done.left:
+        data = data | {"left": done.left}
     return Effect(done.verb, data, reverts=event.pk, message=_left(done.verb, data))
 
 
-def _left(verb: str, data: dict[str, Any]) -> str:
-    """The word on spans that an undo or redo of many left alone."""
+def _left(verb: str, data: SpanChange) -> str:
+    """The message on spans that an undo or redo of many spans left alone; empty where there are none."""
     count = data.get("left", 0)
     if not count:
         return ""
     number = len(data["spans"]) + count
     if verb == Verb.SPANS_CREATED:
         message = ngettext(
-            "%(count)s of the %(total)s spans could not come back: the same is there already, or the label is gone.",
-            "%(count)s of the %(total)s spans could not come back: the same is there already, or the label is gone.",
+            "%(count)s of the %(total)s spans could not be restored, because it already exists or its label was "
+            "deleted.",
+            "%(count)s of the %(total)s spans could not be restored, because they already exist or their label was "
+            "deleted.",
             count,
         )
     else:
         message = ngettext(
-            "%(count)s of the %(total)s spans was changed or removed since; it is left as it is.",
-            "%(count)s of the %(total)s spans were changed or removed since; they are left as they are.",
+            "%(count)s of the %(total)s spans was changed or removed since and stays as it is.",
+            "%(count)s of the %(total)s spans were changed or removed since and stay as they are.",
             count,
         )
     return message % {"count": count, "total": number}
@@ -323,7 +330,7 @@ def _left(verb: str, data: dict[str, Any]) -> str:
 
 
 def _replay(document: Document, user: User, change: Change) -> Answer | None:
-    """The answer to a change that was made before, with the reading as it is now; None if it wasn't."""
+    """The answer to a change that was made before, with the current spans; None where it wasn't made."""
     row = own_set(document.pk, user)
     if row is None:
         return None
@@ -331,12 +338,15 @@ def _replay(document: Document, user: User, change: Change) -> Answer | None:
     if event is None:
         return None
     if event.data["kind"] != change.kind:
-        raise Refused("change-id", gettext("This change id was used for another change."), status=409)
-    effect = Effect(event.verb, event.data, already=event.data.get("already", 0), message=_left(event.verb, event.data))
+        raise Refused(
+            "change-id", gettext("This change ID was already used for another change. Reload the page."), status=409
+        )
+    verb = next(each for each in history.VERBS if each == event.verb)
+    effect = Effect(verb, event.data, already=event.data.get("already", 0), message=_left(event.verb, event.data))
     return _answer(row.pk, row.version, change.kind, effect, elsewhere=True)
 
 
-def _attach_reading(refused: Refused, document: Document, user: User) -> None:
+def _attach_annotation_set(refused: Refused, document: Document, user: User) -> None:
     row = own_set(document.pk, user)
     refused.version = row.version if row else 0
     refused.state = row.state if row else AnnotationSet.State.DRAFT

@@ -1,4 +1,4 @@
-"""The notes around the open one. A tag rather than a template loop, as in `rows`."""
+"""The list of notes around the open one, as a tag because a template loop is slow (see core.templatetags.rows)."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def note_items(notes: Sequence[NoteItem], slug: str, current: int) -> SafeString
     """The notes as links to their annotate pages, each with its state."""
     done = fill('{}<span class="sr-only">{}</span>', icon("check"), _("done:"))
     flag = fill('<span class="flagged">{}<span class="sr-only">{}</span></span>', icon("flag"), _("flagged"))
-    # The address of any of them tells those of all.
+    # One reversed address gives the addresses of all notes: reversing each is slow.
     before, after = reverse("annotate", args=[slug, 0]).rsplit("/0/", 1)
     return SafeString(
         "\n".join(

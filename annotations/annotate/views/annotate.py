@@ -1,7 +1,7 @@
-"""The workbench: one note, one person's own spans; as a page, and as JSON for the page that opens the next in place."""
+"""The annotate page: one note with the annotator's own spans, as HTML, and as JSON for opening notes in place."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -10,10 +10,10 @@ from django.views.decorators.http import require_GET
 
 from annotations.annotate.selectors.pace import pace
 from annotations.annotate.selectors.personal import labels_stamp, own_labels
+from annotations.annotate.selectors.seeding import state_of
 from annotations.annotate.selectors.worklist import WorkList, next_note, work_list
-from annotations.annotate.services.seeding import begin_reading
 from annotations.core.access import Access, note_for
-from annotations.core.answers import began_words, json_answers, note_address, open_project
+from annotations.core.answers import MAY_NOT_ANNOTATE, began_message, json_answers, note_address, open_project
 from annotations.core.events import record
 from annotations.core.labels import LabelItem
 from annotations.core.requests import number
@@ -22,15 +22,15 @@ from annotations.models import AnnotationSet, Document, Flag, Verb
 from annotations.notes.selectors.outcome import outcome_set
 from annotations.projects.selectors.projects import own_work
 
-# What the page's script asks for, by the name that it knows.
-URLS = {"annotate": "annotate", "data": "note_data"} | {
+# The addresses that the page's script uses: its name for each, and the name of the URL.
+URLS = {"annotate": "annotate", "data": "note_data", "start": "start_annotations"} | {
     name: name for name in ("changes", "spans", "submit", "reopen", "talk", "comments", "flag")
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A note as its reader sees it. `seeded` is the name of the run whose spans the reading began from, if any."""
+    """A note as its annotator sees it: `seeded` names the run that the annotation set began from, if any."""
 
     note: Document
     version: int
@@ -43,22 +43,20 @@ class Opened:
 
 
 def _open(access: Access, pk: int, *, ahead: bool = False) -> Opened:
-    """Opening is an event. A note that is fetched ahead is not opened yet, so nothing begins there."""
+    """Read a note, and record that it was shown, or with `ahead` that it was fetched before it is shown."""
     note = note_for(access, pk)
-    verb = Verb.NOTE_FETCHED if ahead else Verb.NOTE_READ
+    verb: Literal[Verb.NOTE_FETCHED, Verb.NOTE_READ] = Verb.NOTE_FETCHED if ahead else Verb.NOTE_READ
     record(verb=verb, actor=access.user, project_id=note.project_id, document_id=note.pk)
-    reading = own_set(note.pk, access.user)
-    if reading is None and not ahead and begin_reading(access=access, note=note):
-        reading = own_set(note.pk, access.user)
+    annotation_set = own_set(note.pk, access.user)
     return Opened(
         note=note,
-        version=reading.version if reading else 0,
-        state=reading.state if reading else AnnotationSet.State.DRAFT,
-        seeded=began_from(reading),
-        spans=spans_of(reading.pk) if reading else [],
+        version=annotation_set.version if annotation_set else 0,
+        state=state_of(access, note, annotation_set),
+        seeded=began_from(annotation_set),
+        spans=spans_of(annotation_set.pk) if annotation_set else [],
         labels=own_labels(access.project.pk, access.user.pk),
         work=work_list(access, note),
-        pace=pace(access).words,
+        pace=pace(access).text,
     )
 
 
@@ -84,15 +82,15 @@ def annotate(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 @require_GET
-@json_answers
+@json_answers(MAY_NOT_ANNOTATE)
 def note_data(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The same without the page around it; with ?ahead=1 for a note that may be opened next."""
+    """The data of the annotate page as JSON; with ?ahead=1 for a note that may be opened next."""
     access = open_project(request, slug)
     return JsonResponse(_as_json(access, _open(access, pk, ahead=request.GET.get("ahead") == "1")))
 
 
 def _project(access: Access) -> dict[str, Any]:
-    """What is the same for all notes of the project."""
+    """The data that is the same for all notes of the project."""
     slug = access.project.slug
     names = ("guidelines", "guidelines_beside", "keys", "search")
     version = access.project.guidelines_version
@@ -100,7 +98,7 @@ def _project(access: Access) -> dict[str, Any]:
 
 
 def _as_json(access: Access, opened: Opened) -> dict[str, Any]:
-    """All that the script needs but the labels, which the page has; `labels_stamp` tells when these are others."""
+    """The note's data without the labels, which the page has; `labels_stamp` tells whether they have changed."""
     note, slug = opened.note, access.project.slug
     return {
         "note": {"id": note.pk, "name": note.name, "language": note.language},
@@ -108,7 +106,7 @@ def _as_json(access: Access, opened: Opened) -> dict[str, Any]:
         "spans": opened.spans,
         "version": opened.version,
         "state": opened.state,
-        "seeded": began_words(opened.seeded),
+        "seeded": began_message(opened.seeded),
         "outcome": _outcome(access, opened),
         "person": access.user.pk,
         "labels_stamp": labels_stamp(opened.labels),
@@ -118,7 +116,7 @@ def _as_json(access: Access, opened: Opened) -> dict[str, Any]:
 
 
 def _outcome(access: Access, opened: Opened) -> str:
-    """Where the person sees what became of their spans; empty until the note is adjudicated."""
+    """Address of the page that compares the person's spans with the outcome; empty until the note is adjudicated."""
     if opened.state != AnnotationSet.State.SUBMITTED or outcome_set(access.project, opened.note.pk) is None:
         return ""
     return reverse("outcome", args=[access.project.slug, opened.note.pk])
@@ -126,7 +124,7 @@ def _outcome(access: Access, opened: Opened) -> str:
 
 def _work(slug: str, opened: Opened) -> dict[str, Any]:
     work = opened.work
-    # The address of any note tells those of all.
+    # One reversed address gives the addresses of all notes: reversing each is slow.
     before, after = reverse("annotate", args=[slug, 0]).rsplit("/0/", 1)
     return {
         "done": work.done,
@@ -151,10 +149,10 @@ def _work(slug: str, opened: Opened) -> dict[str, Any]:
 
 @require_GET
 def next_open_note(request: HttpRequest, slug: str) -> HttpResponse:
-    """The person's next open note after ?after=ID, or a page that says that there is none."""
+    """Redirect to the person's next open note after ?after=ID, or show that there is none."""
     access = open_project(request, slug)
     found = next_note(access, number(request.GET, "after"))
     if found is not None:
         return redirect("annotate", slug, found)
     total = own_work(access).total
-    return render(request, "annotate/done.html", {"access": access, "total": total.words if total.n else ""})
+    return render(request, "annotate/done.html", {"access": access, "total": total.text if total.n else ""})

@@ -1,4 +1,4 @@
-"""The page where a person remaps the keys of labels for themselves; ?note=ID is the note that it was opened from."""
+"""The page on which a person chooses their own keys for labels; ?note=ID is the note that it was opened from."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -18,13 +18,13 @@ from annotations.core.requests import Request, number
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def keys(request: Request, slug: str) -> HttpResponse:
-    """All labels with the project's key and one's own; a POST changes them, or with do=reset takes all back."""
+    """Show all labels with the project's key and one's own; a POST changes one's own, or with do=reset deletes them."""
     access = enter(request.user, slug, Can.ANNOTATE)
     note = notes_for(access).only("id", "name").filter(pk=number(request.GET, "note") or 0).first()
     here = reverse("keys", args=[slug]) + (f"?note={note.pk}" if note else "")
     if request.method == "POST" and request.POST.get("do") == "reset":
         reset_keys(access=access)
-        messages.success(request, _("You use the project's keys again."))
+        messages.success(request, _("Your keys are reset to the project's keys."))
         return redirect(here)
     lines = key_lines(access.project.pk, access.user.pk)
     form = KeysForm(request.POST if request.method == "POST" else None, lines=lines)
@@ -49,5 +49,5 @@ def _saved(request: Request, access: Access, form: KeysForm) -> bool:
         return False
     messages.success(request, _("Your keys are saved."))
     if lost:
-        messages.warning(request, _("Without a key now: %(labels)s.") % {"labels": ", ".join(lost)})
+        messages.warning(request, _("These labels have no key now: %(labels)s.") % {"labels": ", ".join(lost)})
     return True

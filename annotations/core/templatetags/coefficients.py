@@ -1,4 +1,4 @@
-"""Coefficients, shares and intervals as the pages of figures show them: never a number where there is none."""
+"""Coefficients, shares and intervals on pages of figures. An undefined value is shown as such, never as a number."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ NOTHING = SafeString("")
 
 @register.simple_tag
 def coefficient(figure: dict[str, Any], url: str = "", digits: int = 3, name: str = "") -> SafeString:
-    """The value, as a link where there is a `url` (`name` says for screen readers what it leads to)."""
+    """Show the value, linked where there is a `url`; `name` describes the link for screen readers."""
     shown = undefined(figure) if figure["value"] is None else SafeString(plain(figure["value"], digits))
     if not url:
         return shown
@@ -32,7 +32,7 @@ def undefined(figure: dict[str, Any]) -> SafeString:
 
 @register.simple_tag
 def around(figure: dict[str, Any], digits: int = 3) -> SafeString:
-    """The interval of a coefficient, or nothing where it has none."""
+    """Show the interval of a coefficient, or nothing without one."""
     if figure.get("low") is None or figure.get("high") is None:
         return NOTHING
     return format_html(
@@ -45,7 +45,7 @@ def around(figure: dict[str, Any], digits: int = 3) -> SafeString:
 
 @register.filter
 def plain(value: float | None, digits: int = 3) -> str:
-    """With a real minus sign; empty for None."""
+    """Format a number with a real minus sign; empty for None."""
     if value is None:
         return ""
     text = f"{value:.{digits}f}"
@@ -54,7 +54,7 @@ def plain(value: float | None, digits: int = 3) -> str:
 
 @register.filter
 def percent(share: float | None) -> str:
-    """As people say it: 94 %, 99.6 %. What isn't all (or nothing) is never rounded to 100 % (or 0 %)."""
+    """Format a share: 94 %, 99.6 %. Only a share of 1 gives 100 %, and only a share of 0 gives 0 %."""
     if share is None:
         return ""
     if share in (0, 1) or 0.005 <= share < 0.985:
@@ -75,5 +75,5 @@ WORDS = {
 
 @register.filter
 def in_words(value: float | None) -> str:
-    """The word of Landis & Koch; empty for None."""
+    """Return the word for a coefficient (Landis and Koch 1977); empty for None."""
     return "" if value is None else str(WORDS[landis_koch(value)])

@@ -1,4 +1,4 @@
-"""Markdown of guidelines as markup: no HTML of the writer's, no images, and links to the web or a mailbox only."""
+"""Markdown of guidelines as HTML, without raw HTML and images. Links lead to the web, to mail or to this server."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _SAFE_SCHEMES = {"http", "https", "mailto"}
 
 
 def safe_link(url: str) -> bool:
-    """Whether a link may be followed: http, https, mailto, or a place on this server."""
+    """Whether a link is allowed: http, https, mailto, or a relative URL."""
     scheme = _SCHEME.match(url)
     return scheme is None or scheme[1].lower() in _SAFE_SCHEMES
 
@@ -30,7 +30,7 @@ _PARSER = _parser()
 
 
 def _prepared(tokens: list[Token]) -> list[Token]:
-    """Headings one level down, since the page has its own first one; links that say nothing of where they were."""
+    """Move headings one level down, since the page has its own first one, and keep links from sending a referrer."""
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
@@ -45,18 +45,18 @@ def _prepared(tokens: list[Token]) -> list[Token]:
 
 @register.filter
 def markdown(text: str) -> SafeString:
-    """CommonMark with tables. Everything that isn't Markdown is escaped by the parser."""
+    """Render CommonMark with tables. The parser escapes everything that isn't Markdown."""
     return _rendered(_prepared(_PARSER.parse(text)))
 
 
 def _rendered(tokens: list[Token]) -> SafeString:
     html: str = _PARSER.renderer.render(tokens, _PARSER.options, {})
-    return mark_safe(html)  # noqa: S308 - html is off in the parser
+    return mark_safe(html)  # noqa: S308 - raw HTML is off in the parser
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading to jump to: the id it has in the markup, its level (1 for the writer's first), its words."""
+    """A heading to link to: its id in the HTML, its level as written in the Markdown, and its text."""
 
     id: str
     level: int
@@ -71,17 +71,17 @@ class WithHeadings:
 
 @register.filter
 def markdown_with_headings(text: str, prefix: str) -> WithHeadings:
-    """The same, with ids on the headings (`prefix` and a number) and the list of them."""
+    """Render like `markdown`, with ids on the headings (`prefix` and a number), and list the headings."""
     tokens = _prepared(_PARSER.parse(text))
     headings: list[Heading] = []
     for at, token in enumerate(tokens):
-        if token.type == "heading_open" and token.level == 0 and (words := _words(tokens[at + 1])):
+        if token.type == "heading_open" and token.level == 0 and (heading := _text(tokens[at + 1])):
             name = f"{prefix}-{len(headings) + 1}"
             token.attrSet("id", name)
-            headings.append(Heading(name, int(token.tag[1]) - 1, words))
+            headings.append(Heading(name, int(token.tag[1]) - 1, heading))
     return WithHeadings(_rendered(tokens), headings)
 
 
-def _words(inline: Token) -> str:
-    """What a line says, without its marks."""
+def _text(inline: Token) -> str:
+    """Return the text of a line without its formatting."""
     return "".join(child.content or " " for child in inline.children or () if child.type != "html_inline").strip()

@@ -1,4 +1,4 @@
-"""The header: project navigation, icons, the version. Links whose pages are not installed are left out."""
+"""The page header: project navigation, icons, the version. Links to pages that are not installed are left out."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,7 +32,7 @@ def _url(name: str, *args: object) -> str:
 
 
 def tabs(rights: dict[str, bool], slug: str, here: str, path: str) -> list[Tab]:
-    """The tabs this person may open. `here` is the current URL name, `path` the current path."""
+    """Return the tabs that this person may open. `here` is the current URL name, `path` the current path."""
     found = []
     for entry in navigation.entries():
         url = _url(entry.page, slug) if rights.get(entry.right.name) else ""
@@ -44,7 +44,7 @@ def tabs(rights: dict[str, bool], slug: str, here: str, path: str) -> list[Tab]:
 
 @register.inclusion_tag("includes/project_nav.html", takes_context=True)
 def project_nav(context: dict[str, Any]) -> dict[str, Any]:
-    """The tabs of the project in `access`; nothing where the page stands outside a project."""
+    """Show the tabs of the project in `access`; nothing on a page outside a project."""
     access, request = context.get("access"), context.get("request")
     if not access or not request:
         return {"tabs": []}
@@ -53,16 +53,24 @@ def project_nav(context: dict[str, Any]) -> dict[str, Any]:
     return {"tabs": tabs(access.rights, access.project.slug, here, request.path)}
 
 
+@register.simple_tag(takes_context=True)
+def page_link(context: dict[str, Any], number: int, name: str = "") -> str:
+    """Return the query string for another page of a list. `name` is the query parameter, by default `page`."""
+    query = context["request"].GET.copy()
+    query[name or "page"] = str(number)
+    return f"?{query.urlencode()}"
+
+
 @register.simple_tag
 def nav_url(name: str, *args: object) -> str:
-    """Like {% url %}, but empty where there is no such page."""
+    """Like {% url %}, but empty where the page does not exist."""
     return _url(name, *args)
 
 
 @register.simple_tag
 @lru_cache(maxsize=256)
 def icon(name: str) -> SafeString:
-    """One icon of the local set; it is decoration, so the text beside it must say the same."""
+    """Show an icon of the local set. Screen readers skip it, so the text beside it must have the same meaning."""
     return format_html(
         '<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#{}"/></svg>',
         static("icons/icons.svg"),

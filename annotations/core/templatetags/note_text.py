@@ -1,19 +1,24 @@
-"""The text of a note as markup, with its spans: everything of the note is escaped here.
+"""The text of a note as HTML, with its spans. This module escapes the note's text.
 
-Each line is a `.line-text` whose text is the line and nothing else, so that a place in the page can be counted back to
-an offset of the note. Line breaks aren't in the page (HTML would turn CR LF into LF). Spans that cover a stretch are
-nested, the longest outside. Lines come in blocks, which a browser lays out and paints only when they come near the
-window. `static/js/editor/render.js` draws changed lines in the same way.
+Each line is a `.line-text` element that contains exactly the text of the line, so that a position in the page can be
+converted to an offset in the note. Line breaks are not in the page, because HTML would turn CR LF into LF. Overlapping
+spans are nested, the longest outside. Lines are grouped into blocks, which the browser lays out and paints only when
+they come near the window. `static/js/editor/render.js` draws changed lines in the same way.
 
-Joined from strings, which takes a tenth of what format_html would. Most spans overlap no other and stay in their line:
-those are written at once, and only the others are cut into segments.
+The HTML is joined from strings, ten times as fast as format_html. Most spans overlap no other span and lie in one line:
+these are written directly, and only the others are cut into segments.
+
+A span is cut wherever a longer span that crosses it ends, so ten spans over each character can make ten pieces each.
+With more than MOST_PIECES pieces, only the innermost span of each segment is written, and the page says so; the
+annotate page's script then draws all spans from the page's data (`static/js/annotate/visit.js`).
 """
 
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import escape
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from django import template
 from django.utils.safestring import SafeString
@@ -28,34 +33,48 @@ from annotations.domain.spans import Span, check_bounds
 register = template.Library()
 
 BLOCK_LINES, BLOCK_CHARACTERS = 24, 3000
-"""A block ends with the line that makes it this long, in lines or in code points."""
-# What escape() changes.
+"""A block ends after the line with which it reaches one of these lengths, in lines or in code points."""
+MOST_PIECES: Final = 20_000
+"""Pieces per page, of about 130 bytes each. A span that crosses no other has one piece per line that it touches."""
+# The characters that escape() replaces.
 _MARKUP = re.compile("[&<>\"']")
 
 
 class Look(NamedTuple):
-    """How spans of one label in one lane are written. `name` is escaped already."""
+    """The classes and name of spans of one label in one lane. `name` is already escaped."""
 
     classes: str
     name: str
 
 
 class Piece(NamedTuple):
-    """Markup for `text[start:end]`, which lies in one line."""
+    """HTML for `text[start:end]`, which lies in one line."""
 
     start: int
     end: int
     markup: str
 
 
+class Run(NamedTuple):
+    """A group of spans that are connected by overlaps; `reach` is the greatest end.
+
+    `rows` holds the segments of each line; it is empty for a single span within one line.
+    """
+
+    spans: Sequence[SpanItem]
+    reach: int
+    rows: Sequence[Sequence[Segment]]
+
+
 @register.simple_tag
 def note_text(text: str, spans: Sequence[SpanItem], labels: Sequence[LabelItem]) -> SafeString:
-    """The lines of `text`, with `spans` drawn by the labels' hues and underlines. Raises SpanError."""
+    """Show the lines of `text` with `spans` in their labels' hues and underlines. Raises SpanError for bad bounds."""
     drawing = Drawing(text, labels)
     pieces = drawing.pieces(spans)
     piece = next(pieces, None)
     written = drawing.written
-    out: list[str] = ['<div class="lines">']
+    out: list[str] = [_crowded()] if drawing.crowded else []
+    out.append('<div class="lines">')
     first, begun = 1, 0
     for line in drawing.lines:
         if line.number - first >= BLOCK_LINES or line.start - begun >= BLOCK_CHARACTERS:
@@ -72,12 +91,12 @@ def note_text(text: str, spans: Sequence[SpanItem], labels: Sequence[LabelItem])
             piece = next(pieces, None)
         out += (written(text[at : line.end]), "</div></div>\n")
     out.append("</div>")
-    # Every string in it went through escape(); numbers and our own class names need none.
+    # Every text in it went through escape(); numbers and class names need no escaping.
     return SafeString("".join(out))
 
 
 class Drawing:
-    """The pieces of one note. `written` escapes its text."""
+    """Builds the pieces of one note. `written` escapes its text."""
 
     def __init__(self, text: str, labels: Sequence[LabelItem]) -> None:
         self.text = text
@@ -86,47 +105,57 @@ class Drawing:
         self._starts = [line.start for line in self.lines]
         self._labels: Mapping[int, LabelItem] = {label["id"]: label for label in labels}
         self._looks: dict[tuple[int, int], Look] = {}
+        self.crowded = False
 
     def pieces(self, spans: Sequence[SpanItem]) -> Iterator[Piece]:
-        """From left to right, none over another."""
-        # In the order in which the script draws them, which decides between spans that lie exactly on each other.
+        """Yield pieces from left to right, without overlaps. Sets `crowded` where only innermost spans are drawn."""
+        runs = list(self._runs(spans))
+        self.crowded = sum(_pieces_in(run.rows) for run in runs) > MOST_PIECES
+        for run in runs:
+            yield from self._drawn(run)
+
+    def _runs(self, spans: Sequence[SpanItem]) -> Iterator[Run]:
+        # The script uses the same order, which decides the nesting of spans with equal bounds.
         ordered = sorted(spans, key=lambda span: (span["start"], -span["end"], span["label"]))
         run: list[SpanItem] = []
         reach = 0
         for span in ordered:
             check_bounds(Span(span["start"], span["end"], ""), len(self.text))
             if run and span["start"] >= reach:
-                yield from self._run(run, reach)
+                yield self._run(run, reach)
                 run = []
             reach = max(reach, span["end"])
             run.append(span)
         if run:
-            yield from self._run(run, reach)
+            yield self._run(run, reach)
 
-    def _run(self, run: Sequence[SpanItem], reach: int) -> Iterator[Piece]:
-        """Spans that hang together by overlapping, up to `reach`, where all of them have ended."""
+    def _run(self, run: Sequence[SpanItem], reach: int) -> Run:
         start = run[0]["start"]
         row = bisect_right(self._starts, start) - 1
         if len(run) == 1 and reach <= self.lines[row].end:
-            (classes, name), pk = self._look(run[0]["label"], 0), run[0]["id"]
-            inside = self.written(self.text[start:reach])
-            yield Piece(start, reach, f"{_opening(classes, name, pk, True, True)}{inside}</span>")
-        else:
-            past = bisect_right(self._starts, reach - 1)
-            yield from self._segmented(run, [_within(line, start, reach) for line in self.lines[row:past]])
+            return Run(run, reach, ())
+        past = bisect_right(self._starts, reach - 1)
+        stretches = [_within(line, start, reach) for line in self.lines[row:past]]
+        return Run(run, reach, segment_stretches(stretches, [Span(each["start"], each["end"], "") for each in run]))
 
-    def _segmented(self, run: Sequence[SpanItem], stretches: Sequence[tuple[int, int]]) -> Iterator[Piece]:
-        placed = lanes([(span["start"], span["end"], span["label"]) for span in run])
-        looks = [self._look(span["label"], lane) for span, lane in zip(run, placed, strict=True)]
-        plain = [Span(span["start"], span["end"], "") for span in run]
-        for (start, end), segments in zip(stretches, segment_stretches(stretches, plain), strict=True):
-            if segments:
-                yield Piece(start, end, "".join(self._nested(run, looks, segments)))
+    def _drawn(self, run: Run) -> Iterator[Piece]:
+        if not run.rows:
+            span = run.spans[0]
+            (classes, name), start = self._look(span["label"], 0), span["start"]
+            inside = self.written(self.text[start : run.reach])
+            yield Piece(start, run.reach, f"{_opening(classes, name, span['id'], True, True)}{inside}</span>")
+            return
+        placed = lanes([(span["start"], span["end"], span["label"]) for span in run.spans])
+        looks = [self._look(span["label"], lane) for span, lane in zip(run.spans, placed, strict=True)]
+        for row in run.rows:
+            if row:
+                segments = [_innermost(segment) for segment in row] if self.crowded else row
+                yield Piece(row[0].start, row[-1].end, "".join(self._nested(run.spans, looks, segments)))
 
     def _nested(
         self, run: Sequence[SpanItem], looks: Sequence[Look], segments: Sequence[Segment]
     ) -> Iterator[str]:  # fmt: skip
-        """One line: pieces of spans that go on from one segment to the next stay one element."""
+        """Yield the markup of one line. A span that continues into the next segment stays in one element."""
         before: tuple[int, ...] = ()
         for at, segment in enumerate(segments):
             shared = _shared(before, segment.spans)
@@ -154,13 +183,35 @@ def _within(line: Line, start: int, end: int) -> tuple[int, int]:
     return max(line.start, start), min(line.end, end)
 
 
+def _pieces_in(rows: Sequence[Sequence[Segment]]) -> int:
+    """Count the pieces of a group: in each segment, the spans that open a new element there."""
+    if not rows:
+        return 1
+    count = 0
+    for segments in rows:
+        before: tuple[int, ...] = ()
+        for segment in segments:
+            count += len(segment.spans) - _shared(before, segment.spans)
+            before = segment.spans
+    return count
+
+
+def _innermost(segment: Segment) -> Segment:
+    return replace(segment, spans=segment.spans[-1:])
+
+
+def _crowded() -> str:
+    message = gettext("Too many spans overlap in this note. Each character shows only its innermost span.")
+    return f'<p class="notice note-crowded">{escape(message)}</p>'
+
+
 def _continued(name: str) -> str:
-    """`name` is markup already."""
+    """Return the name of a span's later pieces for screen readers; `name` is already escaped."""
     return escape(gettext("%(label)s, continued")) % {"label": name}
 
 
 def _opening(classes: str, name: str, pk: int, first: bool, last: bool) -> str:
-    """The start of a piece. The chip and the words for screen readers sit on the span's last and first piece."""
+    """Return the opening tag of a piece. The chip belongs to the span's last piece, the full name to its first."""
     return (
         f'<span class="{classes}{"" if last else " is-continued"}" role="group" '
         f'aria-label="{name if first else _continued(name)}" data-span="{pk:d}"'
@@ -176,7 +227,7 @@ def _shared(before: Sequence[int], now: Sequence[int]) -> int:
 
 
 def _same_piece(segments: Sequence[Segment], at: int, chain: tuple[int, ...]) -> Iterator[Segment]:
-    """The segments from `at` on that lie in the element opened for the last span of `chain`."""
+    """Yield the segments from index `at` that lie in the element opened for the last span of `chain`."""
     for segment in (segments[index] for index in range(at, len(segments))):
         if segment.spans[: len(chain)] != chain:
             return

@@ -1,4 +1,4 @@
-"""What higher features put on the pages of lower ones."""
+"""The tag that shows what higher features put on the pages of lower ones."""
 
 from django import template
 from django.template import Context, Engine
@@ -11,10 +11,10 @@ register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
-def offered(context: Context, place: str) -> SafeString:
-    """The templates offered for a place of this page, rendered with what the page knows; empty where there is none."""
+def offered(context: Context, slot: str) -> SafeString:
+    """Render the templates offered for a slot of this page, with the page's context; empty without any."""
     engine, found = Engine.get_default(), []
-    for name in offers.at(place):
+    for name in offers.at(slot):
         with context.push():
             found.append(engine.get_template(name).render(context))
     return format_html_join("", "{}", ((part,) for part in found))

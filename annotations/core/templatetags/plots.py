@@ -1,7 +1,7 @@
-"""Plots as SVG, made here: no script, no style attributes, and every number in them is text.
+"""Plots as SVG, without scripts and style attributes; every number in them is text.
 
-Sizes are in CSS pixels and aren't scaled, so that the words stay readable; a wide plot scrolls in its box. Colours come
-from static/css/figures.css by class.
+Sizes are in CSS pixels and are not scaled, so that the text stays readable; a wide plot scrolls in its box. Classes in
+static/css/figures.css set the colors.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,17 +20,17 @@ NOTHING = SafeString("")
 
 @dataclass(frozen=True)
 class Point:
-    """One place on the line: its name, a second line of words, the value (None: undefined) and its interval."""
+    """A point of a trend plot: name, value (None: undefined), interval, and a second line of text (`detail`)."""
 
     name: str
     value: float | None
     low: float | None = None
     high: float | None = None
-    words: str = ""
+    detail: str = ""
 
 
 class Scale:
-    """From a value to a coordinate; what lies outside stays at the edge."""
+    """A linear scale from values to coordinates; values outside it stay at its ends."""
 
     def __init__(self, start: float, end: float, first: float, last: float) -> None:
         self.start, self.end, self.first, self.last = start, end, first, last
@@ -48,7 +48,7 @@ BAR_HEIGHT = 14
 def interval_bar(
     value: float | None, low: float | None = None, high: float | None = None, start: float = 0.0, end: float = 1.0
 ) -> SafeString:
-    """A value with its interval on a scale from `start` to `end`. Decoration: the figures must stand beside it."""
+    """Draw a value and its interval, from `start` to `end`. Screen readers skip it: show the figures beside it."""
     if value is None:
         return NOTHING
     scale = Scale(start, end, 4, BAR - 4)
@@ -69,7 +69,7 @@ def interval_bar(
 
 @register.simple_tag
 def share_bar(value: float | None) -> SafeString:
-    """A share as a filled bar. Decoration: the figure must stand beside it."""
+    """Draw a share as a filled bar. Screen readers skip it: show the figure beside it."""
     if value is None:
         return NOTHING
     return format_html(
@@ -88,31 +88,31 @@ LEFT, RIGHT, TOP, HEIGHT, FOOT, STEP = 44, 24, 22, 170, 44, 96
 
 @register.simple_tag
 def trend_plot(points: Sequence[Point], title: str, digits: int = 2, top: float = 1.0) -> SafeString:
-    """Values in order, joined by a line, with intervals; up to `top`. The title is its name for screen readers."""
+    """Draw values with intervals, joined by a line, on a scale up to `top`. Screen readers get the title and values."""
     known = [n for p in points for n in (p.value, p.low) if n is not None]
     lowest = min([0.0, *(floor(n / top * 5) / 5 * top for n in known)])
     width = LEFT + RIGHT + STEP * max(len(points), 3)
     scale = Scale(lowest, top, TOP + HEIGHT, TOP)
-    places = [(LEFT + STEP * at + STEP // 2, point) for at, point in enumerate(points)]
+    positions = [(LEFT + STEP * at + STEP // 2, point) for at, point in enumerate(points)]
     return format_html(
         '<svg class="plot" width="{0}" height="{1}" role="img" aria-label="{2}">{3}{4}{5}</svg>',
         width,
         TOP + HEIGHT + FOOT,
-        _words_of(points, title, digits),
+        _summary(points, title, digits),
         _grid(scale, lowest, width, top),
-        _line(scale, places),
-        format_html_join("", "{}", ((_mark(scale, x, point, digits),) for x, point in places)),
+        _line(scale, positions),
+        format_html_join("", "{}", ((_mark(scale, x, point, digits),) for x, point in positions)),
     )
 
 
-def _words_of(points: Iterable[Point], title: str, digits: int) -> str:
+def _summary(points: Iterable[Point], title: str, digits: int) -> str:
     return f"{title}: " + "; ".join(
         f"{p.name} {_('undefined') if p.value is None else format(p.value, f',.{digits}f')}" for p in points
     )
 
 
 def nice_top(values: Iterable[float]) -> float:
-    """The end of a scale for them: the next 1, 2 or 5 times a power of ten."""
+    """Return the end of a scale for the values: the next 1, 2 or 5 times a power of ten."""
     most = max(values, default=0.0)
     if most <= 0:
         return 1.0
@@ -122,18 +122,18 @@ def nice_top(values: Iterable[float]) -> float:
 
 def _grid(scale: Scale, lowest: float, width: int, top: float) -> SafeString:
     lines = [round(lowest + top / 5 * n, 9) + 0.0 for n in range(round((top - lowest) / top * 5) + 1)]
-    places = max(0, ceil(-log10(top / 5)))
+    decimals = max(0, ceil(-log10(top / 5)))
     return format_html_join(
         "",
         '<line class="plot-grid" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>'
         '<text class="plot-small" x="{3}" y="{4}" text-anchor="end">{5}</text>',
-        ((LEFT, width - RIGHT, scale(at), LEFT - 8, scale(at) + 4, f"{at:,.{places}f}") for at in lines),
+        ((LEFT, width - RIGHT, scale(at), LEFT - 8, scale(at) + 4, f"{at:,.{decimals}f}") for at in lines),
     )
 
 
-def _line(scale: Scale, places: Sequence[tuple[int, Point]]) -> SafeString:
-    """Joined over the points that are defined."""
-    ends = " ".join(f"{x},{scale(point.value)}" for x, point in places if point.value is not None)
+def _line(scale: Scale, positions: Sequence[tuple[int, Point]]) -> SafeString:
+    """Draw a line through the points with a value."""
+    ends = " ".join(f"{x},{scale(point.value)}" for x, point in positions if point.value is not None)
     return format_html('<polyline class="plot-line" points="{}"/>', ends)
 
 
@@ -168,7 +168,7 @@ def _mark(scale: Scale, x: int, point: Point, digits: int) -> SafeString:
         point.name,
         x,
         foot + 37,
-        point.words,
+        point.detail,
     )
 
 
@@ -177,9 +177,9 @@ CURVE_LEFT, CURVE_WIDTH, CURVE_TICKS = 72, 560, 4
 
 @register.simple_tag
 def loss_curve(losses: Sequence[float], title: str, top: float = 0.0) -> SafeString:
-    """A loss or another figure for each iteration, from the first on; up to `top`, else to the highest.
+    """Draw a loss or another figure for each iteration, on a scale up to `top`, else up to the highest value.
 
-    The title and its ends are its words for screen readers.
+    Screen readers get the title and the first and last values.
     """
     known = [loss for loss in losses if isfinite(loss)]
     if len(known) < 2:
@@ -215,7 +215,7 @@ def loss_curve(losses: Sequence[float], title: str, top: float = 0.0) -> SafeStr
 
 @register.simple_tag
 def heat(value: float | None) -> str:
-    """The class of a cell of a heat map: five steps of the accent, by fifths; the number stands in the cell."""
+    """Return the class of a heat map cell for a value from 0 to 1: five steps of the accent color."""
     if value is None:
         return "heat-none"
     return f"heat-{min(max(int(value * 5), 0), 4)}"

@@ -1,4 +1,4 @@
-"""Why a figure is undefined, in the language of the page: the domain says it in English, and it is kept so."""
+"""Translated reasons why a figure is undefined. The domain gives them in English, and they are stored in English."""
 
 import re
 
@@ -8,38 +8,38 @@ from django.utils.translation import gettext_noop as _
 
 register = template.Library()
 
-# What annotations.domain.agreement says, with a place for each value.
+# The reasons that annotations.domain.agreement gives, with a placeholder for each value.
 REASONS = [
-    _("no note has been submitted by two annotators"),
-    _("nobody marked anything"),
-    _("they read no note in common"),
-    _("neither of them marked anything in the notes that both read"),
-    _("an interval over notes needs at least two of them"),
-    _("in %(missing)s of %(samples)s samples of the notes it is undefined"),
-    _("only one value was ever given (%(value)s): there is no disagreement to expect"),
-    _("no note was read by all annotators"),
-    _("nobody gave it"),
-    _("nobody ever gave another value: there is no disagreement to expect"),
-    _("nothing was found by two readers: how much was missed by all can't be told"),
-    _("nobody marked anything in the notes that they read"),
+    _("No note has been submitted by two annotators."),
+    _("Nobody marked anything."),
+    _("The two annotators have no note in common."),
+    _("Neither annotator marked anything in their common notes."),
+    _("An interval over notes needs at least two notes."),
+    _("The figure is undefined in %(missing)s of %(samples)s samples of the notes."),
+    _("All values are the same (%(value)s), so no disagreement is expected by chance."),
+    _("No note has been submitted by all annotators."),
+    _("Nobody gave this value."),
+    _("Nobody gave another value, so no disagreement is expected by chance."),
+    _("No span was found by two annotators, so the number of missed spans can't be estimated."),
+    _("Nobody marked anything in the notes of this annotator."),
 ]
 
 
-def _pattern(words: str) -> re.Pattern[str]:
-    """What fits `words`, with a named group for each of its places."""
-    parts = re.split(r"%\((\w+)\)s", words)
+def _pattern(sentence: str) -> re.Pattern[str]:
+    """Compile a pattern that matches the reason, with a named group for each of its placeholders."""
+    parts = re.split(r"%\((\w+)\)s", sentence)
     return re.compile(
         "".join(f"(?P<{part}>.+)" if at % 2 else re.escape(part) for at, part in enumerate(parts)), re.DOTALL
     )
 
 
-PATTERNS = [(_pattern(words), words) for words in REASONS]
+PATTERNS = [(_pattern(sentence), sentence) for sentence in REASONS]
 
 
 @register.filter
 def reason(said: str) -> str:
-    """A reason of the domain in the language of the page; one that is not known stays as it was said."""
-    for pattern, words in PATTERNS:
+    """Translate a reason of the domain to the page's language; an unknown reason stays in English."""
+    for pattern, sentence in PATTERNS:
         if found := pattern.fullmatch(said or ""):
-            return gettext(words) % found.groupdict() if found.groupdict() else gettext(words)
+            return gettext(sentence) % found.groupdict() if found.groupdict() else gettext(sentence)
     return said

@@ -1,6 +1,6 @@
-"""The rows of long tables. A tag rather than a template loop: fifty rows of seven cells take a tenth of the time.
+"""The rows of long tables. A tag builds fifty rows of seven cells ten times as fast as a template loop.
 
-Everything that comes from people is escaped by `fill`.
+`fill` escapes all text that people typed.
 """
 
 from html import escape
@@ -18,12 +18,12 @@ EMPTY = SafeString("")
 
 
 def fill(markup: str, *values: str) -> SafeString:
-    """`format_html` for strings, in a third of its time: whatever is not markup already is escaped."""
+    """Like `format_html`, for strings only and three times as fast: escapes every value that isn't a SafeString."""
     return SafeString(markup.format(*[value if isinstance(value, SafeString) else escape(value) for value in values]))
 
 
 def cell(label: str, content: str, classes: str = "") -> SafeString:
-    """A cell; one without content is left out where rows are stacked (small screens)."""
+    """Return a table cell. Small screens, which stack the cells of a row, leave out empty ones."""
     if not content:
         return fill('<td data-label="{}" class="{} none">{}</td>', label, classes, NOTHING)
     return fill('<td data-label="{}" class="{}">{}</td>', label, classes, content)

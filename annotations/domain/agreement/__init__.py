@@ -1,6 +1,6 @@
-"""Agreement between annotators, as the definitions have it: units, granularities, coefficients, intervals, recall.
+"""Agreement between annotators: units, granularities, coefficients, intervals and estimated recall.
 
-`figures` computes everything that the page and the command show; the rest is what it is made of.
+`figures` computes everything that the page and the command show, from the parts in the other modules.
 """
 
 from annotations.domain.agreement.capture import Matching
@@ -9,7 +9,7 @@ from annotations.domain.agreement.figures import VERSION, Setup, figures
 from annotations.domain.agreement.units import (
     MARKED,
     Granularity,
-    NoteReadings,
+    NoteAnnotationSets,
     Pattern,
     Unit,
     by_note,
@@ -25,7 +25,7 @@ __all__ = [
     "Agreement",
     "Granularity",
     "Matching",
-    "NoteReadings",
+    "NoteAnnotationSets",
     "Pattern",
     "Setup",
     "Unit",

@@ -1,42 +1,43 @@
-"""Bootstrap intervals over notes: notes are drawn again with replacement, and what each note adds is summed up.
+"""Bootstrap intervals over notes: each sample draws notes with replacement and adds up their contributions.
 
-Everything is a sum over notes, so that all samples together are one matrix product: how often each sample drew each
-note, times what each note adds. numpy comes in with the first interval; who asks for none doesn't pay for it.
+All figures are sums over notes, so that all samples together are one matrix product: how often each sample drew each
+note, times the contribution of each note. numpy is imported with the first interval, so that other callers don't pay
+for the import.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from annotations.domain.agreement.capture import READERS, Found, Group
+from annotations.domain.agreement.capture import COUNTS, Found, Group
 from annotations.domain.agreement.coefficients import Facts, apart
 from annotations.domain.bio import OUTSIDE
 
 if TYPE_CHECKING:
-    from numpy import ndarray
+    from numpy import dtype, float64, ndarray
 
     Array = ndarray[Any, Any]
 
 SAMPLES: Final = 1000
 SEED: Final = 1971
 LEVEL: Final = 0.95
-# Cells of one piece of the matrix of draws: 8 MB.
+# The matrix of draws is processed in pieces of this many cells (8 MB).
 CELLS: Final = 1_000_000
-# An interval stands on at least this share of the samples; in the others the coefficient is undefined.
+# An interval needs a defined coefficient in at least this share of the samples.
 DEFINED: Final = 0.95
 
 
 Between = Callable[[], None]
-"""Called between two pieces of work, each of a second at most; what it raises comes out."""
+"""A function that is called between two pieces of work of at most a second. Its exceptions stop the work."""
 
 
 def nothing() -> None:
-    """For callers that do not watch."""
+    """Do nothing: the default for callers that don't need to stop the work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The 95 % percentile interval; None where there is none, and `why` then says why."""
+    """The 95 % percentile interval. If there is none, `low` and `high` are None and `why` says why."""
 
     low: float | None = None
     high: float | None = None
@@ -44,7 +45,7 @@ class Interval:
 
 
 def resample(added: "Array", samples: int = SAMPLES, between: Between = nothing) -> "Array":
-    """Sums of each sample: `added` is notes × columns, what comes back samples × columns. The seed is fixed."""
+    """The sums of each sample (samples × columns) from the contributions `added` (notes × columns); a fixed seed."""
     import numpy as np
 
     notes = len(added)
@@ -57,7 +58,7 @@ def resample(added: "Array", samples: int = SAMPLES, between: Between = nothing)
 
 
 def _draws(np: Any, notes: int, samples: int) -> "Iterator[Array]":
-    """How often each sample drew each note, some samples at a time."""
+    """How often each sample drew each note (samples × notes), in pieces of some samples."""
     random = np.random.default_rng(SEED)
     step = max(1, CELLS // notes)
     for at in range(0, samples, step):
@@ -67,23 +68,23 @@ def _draws(np: Any, notes: int, samples: int) -> "Iterator[Array]":
 
 
 def interval(values: "Array") -> Interval:
-    """Of the samples in which a coefficient is defined (not NaN), if these are nearly all."""
+    """The interval over the samples in which a coefficient is defined (not NaN), if these are nearly all samples."""
     import numpy as np
 
     defined = values[~np.isnan(values)]
     if len(defined) < DEFINED * len(values):
         missing = len(values) - len(defined)
-        return Interval(why=f"in {missing:,} of {len(values):,} samples of the notes it is undefined")
+        return Interval(why=f"The figure is undefined in {missing:,} of {len(values):,} samples of the notes.")
     low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high))
 
 
-FEW = Interval(why="an interval over notes needs at least two of them")
+FEW = Interval(why="An interval over notes needs at least two notes.")
 
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Of the coefficients of one set of notes; `labels` by value."""
+    """The intervals of the coefficients of one set of notes; `labels` by value."""
 
     observed: Interval
     alpha: Interval
@@ -95,7 +96,7 @@ class Intervals:
 
 
 NO_INTERVALS = Intervals(Interval(), Interval(), Interval(), Interval(), Interval(), Interval(), {})
-"""Where none were asked for."""
+"""The result if no intervals were requested."""
 
 
 def intervals(
@@ -105,7 +106,10 @@ def intervals(
     samples: int = SAMPLES,
     between: Between = nothing,
 ) -> Intervals:
-    """`notes`: of each note which patterns (places in `facts`) occur how often. `values`: all but `O`."""
+    """The intervals of all coefficients over `notes`.
+
+    `notes` lists for each note its patterns, as (index in `facts`, count). `values` are all values except `O`.
+    """
     if len(notes) < 2:
         return Intervals(FEW, FEW, FEW, FEW, FEW, FEW, dict.fromkeys(values, FEW))
     import numpy as np
@@ -129,8 +133,11 @@ HEAD: Final = 8
 def _added(
     np: Any, facts: Sequence[Facts], notes: Sequence[Sequence[tuple[int, int]]], values: Sequence[str]
 ) -> "Array":
-    """What each note adds: notes × (HEAD columns, then for each value how often it was given, then what differs)."""
-    place = {value: at for at, value in enumerate(values)}
+    """The contributions of each note: notes × columns.
+
+    The columns are the HEAD sums, then for each value how often it was given, then for each value its disagreement.
+    """
+    column_of = {value: at for at, value in enumerate(values)}
     table = np.zeros((len(facts), HEAD + 2 * len(values)))
     for row, fact in zip(table, facts, strict=True):
         unmarked = 0 if fact.marked else 1
@@ -139,12 +146,12 @@ def _added(
             if value == OUTSIDE:
                 row[7] = n
             else:
-                row[HEAD + place[value]] = n
-                row[HEAD + len(values) + place[value]] = apart(n, fact.size)
+                row[HEAD + column_of[value]] = n
+                row[HEAD + len(values) + column_of[value]] = apart(n, fact.size)
     note_of = np.repeat(np.arange(len(notes)), [len(entries) for entries in notes])
     flat = np.array([entry for entries in notes for entry in entries], dtype=np.int64).reshape(-1, 2)
     pattern_of, times = flat[:, 0], flat[:, 1].astype(float)
-    added = np.empty((len(notes), table.shape[1]))
+    added: ndarray[tuple[int, int], dtype[float64]] = np.empty((len(notes), table.shape[1]))
     for column in range(table.shape[1]):
         amounts = table[pattern_of, column]
         used = np.flatnonzero(amounts)
@@ -165,27 +172,27 @@ class _Sums:
         self.np = np
 
     def alpha(self, without: "Array | int") -> "Array":
-        """Krippendorff's alpha, with so many values `O` left out."""
+        """Krippendorff's alpha, leaving out this many values `O`."""
         outside, n = self.outside - without, self.all - without
         expected = n * n - outside * outside - (self.given * self.given).sum(axis=1)
         return self._ratio((n - 1) * self.differing, expected)
 
     def alpha_of(self, at: int) -> "Array":
-        """Of one value against the rest."""
+        """Krippendorff's alpha of one value against all others."""
         given = self.given[:, at]
         return self._ratio((self.all - 1) * self.apart[:, at], 2 * given * (self.all - given))
 
     def _ratio(self, weight: "Array", expected: "Array") -> "Array":
-        # Products of whole numbers below 2^53, so that nothing to expect is exactly 0.
+        # `expected` comes from products of whole numbers below 2^53, so that no expected disagreement is exactly 0.
         result: Array = self.np.where(expected > 0, 1 - weight / expected, self.np.nan)
         return result
 
 
 @dataclass(frozen=True, slots=True)
 class RecallIntervals:
-    """Of one, two and three readers, and of each reader by name."""
+    """Intervals of the recall of one, two and three annotators, and of each annotator by name."""
 
-    readers: Mapping[int, Interval]
+    annotators: Mapping[int, Interval]
     each: Mapping[str, Interval]
 
 
@@ -196,12 +203,12 @@ def recall_intervals(
     samples: int = SAMPLES,
     between: Between = nothing,
 ) -> RecallIntervals:
-    """Of the shares that readers find, over `notes` notes in all."""
+    """Intervals of the shares that annotators find, over `notes` notes in all."""
     if notes < 2:
-        return RecallIntervals(dict.fromkeys(READERS, FEW), dict.fromkeys(names, FEW))
+        return RecallIntervals(dict.fromkeys(COUNTS, FEW), dict.fromkeys(names, FEW))
     import numpy as np
 
-    widths = [3 * len(group.readers) for group in groups.values()]
+    widths = [3 * len(group.annotators) for group in groups.values()]
     added = np.zeros((notes, sum(widths)))
     ends = np.cumsum(widths)
     for group, end, width in zip(groups.values(), ends, widths, strict=True):
@@ -210,13 +217,13 @@ def recall_intervals(
     found = Found()
     for group, end, width in zip(groups.values(), ends, widths, strict=True):
         columns = list(sums[:, end - width : end].T)
-        size = len(group.readers)
-        found.add(group.readers, columns[:size], columns[size : 2 * size], columns[2 * size :])
+        size = len(group.annotators)
+        found.add(group.annotators, columns[:size], columns[size : 2 * size], columns[2 * size :])
     return _recalls(np, found, names)
 
 
 def _recalls(np: Any, found: Found, names: Sequence[str]) -> RecallIntervals:
-    """`found` holds an array over the samples where it otherwise holds a number."""
+    """The intervals from `found`, whose fields are arrays over the samples instead of numbers."""
     defined = np.asarray(found.twice) > 0
 
     def ratio(part: Any, whole: Any) -> "Array":
@@ -224,8 +231,8 @@ def _recalls(np: Any, found: Found, names: Sequence[str]) -> RecallIntervals:
         result: Array = np.where(defined & (whole > 0), part / np.where(whole > 0, whole, 1), np.nan)
         return result
 
-    by = {j: ratio(found.by[j], found.of[j]) for j in READERS}
-    if found.projected_for(READERS[-1]):
+    by = {j: ratio(found.by[j], found.of[j]) for j in COUNTS}
+    if found.projected_for(COUNTS[-1]):
         by[3] = 1 - (1 - by[2]) * (1 - by[1])
-    each = {name: interval(ratio(found.reader_by[name], found.reader_of[name])) for name in names}
+    each = {name: interval(ratio(found.annotator_by[name], found.annotator_of[name])) for name in names}
     return RecallIntervals({j: interval(values) for j, values in by.items()}, each)

@@ -1,15 +1,15 @@
-"""How much readers miss, estimated from their own overlap (capture-recapture).
+"""Estimate of the spans that annotators miss, from the overlap of their annotations (capture-recapture).
 
-A span that several readers may find is an animal that several traps may catch: from how many were found once, twice
-and so on follows how many were found by nobody. With z_i spans that reader i alone found and f2 that exactly two did,
+The numbers of spans that were found by one, two and more annotators allow an estimate of the spans that none found.
+With z_i spans that only annotator i found, and f2 spans that exactly two annotators found,
 
-    found by nobody = Σ over pairs i < j of z_i · z_j / (f2 + 1)
+    spans found by nobody = Σ over pairs i < j of z_i · z_j / (f2 + 1)
 
-which for two readers is Chapman's estimator (University of California Publications in Statistics 1, 1951) and for more
-Chao's lower bound for readers of different thoroughness (Biometrics 45, 1989, bias-corrected). It assumes that readers
-miss independently of each other. Spans that are hard for everybody make the estimate of the recall too high.
+For two annotators this is Chapman's estimator (*University of California Publications in Statistics* 1, 1951); for more
+it is the bias-corrected lower bound for annotators of different thoroughness (Chao 1989). It assumes that annotators
+miss spans independently of each other. Spans that are hard for everybody make the estimated recall too high.
 
-Notes are grouped by who read them; found and missed are summed over the groups.
+Notes are grouped by their annotators; found and missed spans are summed over the groups.
 """
 
 from collections import Counter, defaultdict
@@ -20,14 +20,15 @@ from itertools import combinations
 from math import comb
 
 from annotations.domain.agreement.coefficients import NO_UNITS, NOTHING_MARKED, Value
-from annotations.domain.agreement.units import NoteReadings
+from annotations.domain.agreement.units import NoteAnnotationSets
 from annotations.domain.spans import Span
 
-READERS = (1, 2, 3)
+COUNTS = (1, 2, 3)
+"""The numbers of annotators for which recall is estimated."""
 
 
 class Matching(StrEnum):
-    """When two readers found the same: any overlap, or the same place exactly. Labels don't count."""
+    """When two annotators found the same identifier: by any overlap, or by equal bounds. Labels don't matter."""
 
     OVERLAP = "overlap"
     EXACT = "exact"
@@ -35,23 +36,27 @@ class Matching(StrEnum):
 
 @dataclass(slots=True)
 class Group:
-    """Notes that the same annotators read. For each note: found by 1, 2, … of them; alone by each; at all by each."""
+    """The notes with the same annotators.
 
-    readers: tuple[str, ...]
+    For each note in `notes`: `found_by` counts the spans found by 1, 2, … annotators; `alone` counts for each annotator
+    the spans that nobody else found; `found` counts all spans of each annotator.
+    """
+
+    annotators: tuple[str, ...]
     notes: list[int] = field(default_factory=list)
     found_by: list[list[int]] = field(default_factory=list)
     alone: list[list[int]] = field(default_factory=list)
     found: list[list[int]] = field(default_factory=list)
 
     def add(self, note: int, histories: Iterable[int]) -> None:
-        """A note (its place among all notes) and for each of its spans who found it (`histories`)."""
-        size = len(self.readers)
+        """Add a note (its index among all notes) with the history of each of its spans (see `histories`)."""
+        size = len(self.annotators)
         found_by, alone, found = [0] * size, [0] * size, [0] * size
         for history, times in Counter(histories).items():
-            who = [place for place in range(size) if history >> place & 1]
+            who = [index for index in range(size) if history >> index & 1]
             found_by[len(who) - 1] += times
-            for place in who:
-                found[place] += times
+            for index in who:
+                found[index] += times
             if len(who) == 1:
                 alone[who[0]] += times
         self.notes.append(note)
@@ -61,16 +66,16 @@ class Group:
 
 
 class Captures:
-    """What was found by whom, note by note."""
+    """Collects which annotators found which spans, note by note."""
 
     def __init__(self) -> None:
         self.notes = 0
         self.groups: dict[Matching, dict[tuple[str, ...], Group]] = {matching: {} for matching in Matching}
 
-    def add(self, note: NoteReadings, readers: Sequence[str]) -> None:
-        """A note and those who read it, in the project's order."""
-        key = tuple(readers)
-        for matching, found in histories(note.readings, key).items():
+    def add(self, note: NoteAnnotationSets, annotators: Sequence[str]) -> None:
+        """Add a note; `annotators` are those with a submitted set, in the project's order."""
+        key = tuple(annotators)
+        for matching, found in histories(note.annotation_sets, key).items():
             groups = self.groups[matching]
             group = groups.get(key)
             if group is None:
@@ -79,15 +84,15 @@ class Captures:
         self.notes += 1
 
 
-def histories(readings: Mapping[str, Sequence[Span]], readers: Sequence[str]) -> dict[Matching, list[int]]:
-    """For each span that anybody found, who found it: bit i for the i-th of the readers.
+def histories(annotation_sets: Mapping[str, Sequence[Span]], annotators: Sequence[str]) -> dict[Matching, list[int]]:
+    """For each span that anybody found, the annotators who found it, as bits: bit i for the i-th annotator.
 
-    By overlap, spans that hang together by overlapping one another count as one.
+    With OVERLAP, a chain of overlapping spans counts as one.
     """
     said: dict[tuple[int, int], int] = {}
-    for place, reader in enumerate(readers):
-        bit = 1 << place
-        for span in readings[reader]:
+    for index, annotator in enumerate(annotators):
+        bit = 1 << index
+        for span in annotation_sets[annotator]:
             at = (span.start, span.end)
             said[at] = said.get(at, 0) | bit
     together: list[int] = []
@@ -104,62 +109,70 @@ def histories(readings: Mapping[str, Sequence[Span]], readers: Sequence[str]) ->
 
 @dataclass(slots=True)
 class Found:
-    """Sums over groups. `by[j]`: what j readers, taken at random, find; `of[j]`: what there was for them to find."""
+    """Sums over groups of notes.
+
+    `known`: spans that anybody found. `hidden`: estimated spans that nobody found. `twice`: spans that at least two
+    annotators found. `most`: the most annotators of a note. `by[j]`: the spans that j annotators, drawn at random,
+    find; `of[j]`: the spans that they could find. `annotator_by`, `annotator_of`: the same for each annotator.
+    """
 
     known: float = 0.0
     hidden: float = 0.0
     twice: float = 0.0
     most: int = 0
-    by: dict[int, float] = field(default_factory=lambda: dict.fromkeys(READERS, 0.0))
-    of: dict[int, float] = field(default_factory=lambda: dict.fromkeys(READERS, 0.0))
-    reader_by: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    reader_of: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    by: dict[int, float] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0.0))
+    of: dict[int, float] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0.0))
+    annotator_by: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    annotator_of: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def add(
-        self, readers: Sequence[str], found_by: Sequence[float], alone: Sequence[float], found: Sequence[float]
+        self, annotators: Sequence[str], found_by: Sequence[float], alone: Sequence[float], found: Sequence[float]
     ) -> None:
-        """A group's totals."""
+        """Add the totals of a group."""
         known = sum(found_by)
         hidden = sum(a * b for a, b in combinations(alone, 2)) / (found_by[1] + 1)
-        self.most = max(self.most, len(readers))
+        self.most = max(self.most, len(annotators))
         self.known += known
         self.hidden += hidden
         self.twice += sum(found_by[1:])
-        for j in READERS:
-            if j <= len(readers):
-                self.by[j] += sum(n * chance(times, len(readers), j) for times, n in enumerate(found_by, start=1))
+        for j in COUNTS:
+            if j <= len(annotators):
+                self.by[j] += sum(n * chance(times, len(annotators), j) for times, n in enumerate(found_by, start=1))
                 self.of[j] += known + hidden
-        for reader, n in zip(readers, found, strict=True):
-            self.reader_by[reader] += n
-            self.reader_of[reader] += known + hidden
+        for annotator, n in zip(annotators, found, strict=True):
+            self.annotator_by[annotator] += n
+            self.annotator_of[annotator] += known + hidden
 
-    def recall(self, readers: int) -> Value:
-        """The share that so many readers find. Where no note had so many, from that of two and of one: independent."""
+    def recall(self, annotators: int) -> Value:
+        """The share of spans that this many annotators find.
+
+        If no note had as many annotators, it is projected from one and two, who are taken as independent.
+        """
         if not self.most:
             return Value(None, NO_UNITS)
         if not self.known:
             return Value(None, NOTHING_MARKED)
         if not self.twice:
-            return Value(None, "nothing was found by two readers: how much was missed by all can't be told")
-        if not self.projected_for(readers):
-            return Value(self.by[readers] / self.of[readers])
+            return Value(None, "No span was found by two annotators, so the number of missed spans can't be estimated.")
+        if not self.projected_for(annotators):
+            return Value(self.by[annotators] / self.of[annotators])
         one, two = self.by[1] / self.of[1], self.by[2] / self.of[2]
         return Value(1 - (1 - two) * (1 - one))
 
-    def recall_of(self, reader: str) -> Value:
+    def recall_of(self, annotator: str) -> Value:
         whole = self.recall(1)
-        if whole.value is None or not self.reader_of[reader]:
-            return Value(None, whole.why or "nobody marked anything in the notes that they read")
-        return Value(self.reader_by[reader] / self.reader_of[reader])
+        if whole.value is None or not self.annotator_of[annotator]:
+            return Value(None, whole.why or "Nobody marked anything in the notes of this annotator.")
+        return Value(self.annotator_by[annotator] / self.annotator_of[annotator])
 
-    def projected_for(self, readers: int) -> bool:
-        """Whether no note had so many readers."""
-        return readers > self.most
+    def projected_for(self, annotators: int) -> bool:
+        """Whether the figure is a projection, because no note had this many annotators."""
+        return annotators > self.most
 
 
-def chance(times: int, readers: int, taken: int) -> float:
-    """That of `taken` readers, drawn from `readers`, at least one is among the `times` who found a span."""
-    return 1 - comb(readers - times, taken) / comb(readers, taken)
+def chance(times: int, annotators: int, taken: int) -> float:
+    """The probability that a sample of `taken` out of `annotators` includes one of the `times` who found a span."""
+    return 1 - comb(annotators - times, taken) / comb(annotators, taken)
 
 
 def found_in(groups: Mapping[tuple[str, ...], Group]) -> Found:
@@ -169,7 +182,7 @@ def found_in(groups: Mapping[tuple[str, ...], Group]) -> Found:
         totals = [
             [sum(column) for column in zip(*rows, strict=True)] for rows in (group.found_by, group.alone, group.found)
         ]
-        found.add(group.readers, *totals)
+        found.add(group.annotators, *totals)
     return found
 
 

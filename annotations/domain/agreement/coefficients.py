@@ -1,7 +1,7 @@
-"""Coefficients of agreement, from how often each pattern of values occurs.
+"""Coefficients of agreement, computed from how often each pattern of values occurs.
 
-What a pattern adds to each of them is worked out once (`Facts`), summed up (`Sums`), and turned into coefficients at
-the end, for a whole project, a round or a note alike. A coefficient that is undefined is None and says why.
+The contribution of each pattern is computed once (`Facts`), added up (`Sums`) and turned into coefficients at the end,
+for a project, a round or a note. An undefined coefficient is None, with a reason.
 """
 
 from collections import Counter
@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from annotations.domain.agreement.units import Pattern
 from annotations.domain.bio import OUTSIDE
 
-NO_UNITS = "no note has been submitted by two annotators"
-NOTHING_MARKED = "nobody marked anything"
+NO_UNITS = "No note has been submitted by two annotators."
+NOTHING_MARKED = "Nobody marked anything."
+NOT_IN_COMMON = "The two annotators have no note in common."
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A coefficient; None where it is undefined, and `why` then says why."""
+    """A coefficient. If it is undefined, `value` is None and `why` is a sentence that gives the reason."""
 
     value: float | None
     why: str = ""
@@ -25,10 +26,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What one unit with a given pattern adds.
+    """The contribution of one unit with a given pattern.
 
-    `agreeing` is the share of annotator pairs that agree. `differing` is the weight of the coincidence matrix off its
-    diagonal: each ordered pair of different values in a unit of m values counts 1/(m-1).
+    `agreeing` is the share of annotator pairs that agree. `differing` is the weight off the diagonal of the coincidence
+    matrix: each ordered pair of different values in a unit of m values counts 1/(m-1).
     """
 
     size: int
@@ -41,7 +42,7 @@ class Facts:
 
 
 def facts_of(pattern: Pattern) -> Facts | None:
-    """None for a unit with fewer than two values: it doesn't count."""
+    """The contribution of a unit; None if the unit has fewer than two values and so doesn't count."""
     values = Counter(value for value in pattern if value is not None)
     size = values.total()
     if size < 2:
@@ -61,7 +62,7 @@ def facts_of(pattern: Pattern) -> Facts | None:
 
 @dataclass(slots=True)
 class Sums:
-    """Sums over units: of these, and of those that nobody marked (on which everybody agrees)."""
+    """Sums over all units, and over the unmarked ones (on which all annotators agree)."""
 
     units: int = 0
     agreeing: float = 0.0
@@ -86,7 +87,7 @@ class Sums:
             totals[value] = totals.get(value, 0) + n * times
 
     def without_unmarked(self) -> "Sums":
-        """The same units without those that nobody marked."""
+        """The sums without the unmarked units."""
         outside = self.totals.get(OUTSIDE, 0) - self.unmarked_values
         totals = {value: n for value, n in self.totals.items() if value != OUTSIDE}
         return Sums(
@@ -103,13 +104,13 @@ class Sums:
         return Value(amount / self.units) if self.units else Value(None, NO_UNITS)
 
     def observed(self) -> Value:
-        """For each unit the share of annotator pairs that agree; the mean over units."""
+        """Observed agreement: the share of annotator pairs that agree, as the mean over units."""
         return self.share(self.agreeing)
 
     def alpha(self) -> Value:
-        """Krippendorff's alpha, nominal: 1 - Do/De by the coincidence matrix (Content Analysis, 4th ed., 12.3).
+        """Krippendorff's alpha for nominal data, 1 - Do/De by the coincidence matrix (Krippendorff 2011, section C).
 
-        The `krippendorff` package gives the same numbers (tests); counting needs no matrix of units by values.
+        Tests compare it with the `krippendorff` package. Counting patterns needs no matrix of units by values.
         """
         if not self.units:
             return Value(None, NO_UNITS)
@@ -121,7 +122,8 @@ class Sums:
 
 
 def only_one_value(values: Iterable[str]) -> str:
-    return f"only one value was ever given ({next(iter(values))}): there is no disagreement to expect"
+    """The reason why a coefficient is undefined if there is a single value."""
+    return f"All values are the same ({next(iter(values))}), so no disagreement is expected by chance."
 
 
 def sums_of(counted: Mapping[Pattern, int]) -> Sums:
@@ -137,7 +139,7 @@ def sums_of(counted: Mapping[Pattern, int]) -> Sums:
 class Agreement:
     """Observed agreement and Krippendorff's alpha over `units` units.
 
-    `observed` is None without units, `alpha` is None where it is undefined; `undefined` then says why.
+    `observed` is None without units. `alpha` is None if it is undefined; `undefined` then gives the reason.
     """
 
     observed: float | None
@@ -148,33 +150,32 @@ class Agreement:
 
 
 def agreement(counted: Mapping[Pattern, int]) -> Agreement:
-    """Observed agreement and Krippendorff's alpha (nominal) of counted patterns."""
+    """Compute observed agreement and Krippendorff's alpha (nominal) from counted patterns."""
     sums = sums_of(counted)
     alpha = sums.alpha()
-    return Agreement(sums.observed().value, alpha.value, sums.units, len(readers_of(counted)), alpha.why)
+    return Agreement(sums.observed().value, alpha.value, sums.units, len(annotators_of(counted)), alpha.why)
 
 
-def readers_of(counted: Iterable[Pattern]) -> set[int]:
-    """The places of those who have a value in some unit that counts."""
+def annotators_of(counted: Iterable[Pattern]) -> set[int]:
+    """The indexes of the annotators who have a value in some unit that counts."""
     found: set[int] = set()
     for pattern in counted:
-        present = [place for place, value in enumerate(pattern) if value is not None]
+        present = [index for index, value in enumerate(pattern) if value is not None]
         if len(present) > 1:
             found.update(present)
     return found
 
 
 def fleiss(counted: Mapping[Pattern, int]) -> tuple[Value, int]:
-    """Fleiss' kappa over the units that every annotator has a value for, and how many these are.
+    """Fleiss' kappa over the units that have a value from every annotator, and the number of these units.
 
-    (P - Pe) / (1 - Pe), P the mean over units of the share of pairs that agree, Pe the sum of the squared shares of the
-    values (J. L. Fleiss, Psychological Bulletin 76, 1971). Undefined without such units, and where only one value was
-    given.
+    (P - Pe) / (1 - Pe), where P is the mean over units of the share of pairs that agree, and Pe the sum of the squared
+    shares of the values (Fleiss 1971). Undefined without such units, and if all values are the same.
     """
     complete = {pattern: times for pattern, times in counted.items() if len(pattern) > 1 and None not in pattern}
     sums = sums_of(complete)
     if not sums.units:
-        return Value(None, "no note was read by all annotators" if counted else NO_UNITS), 0
+        return Value(None, "No note has been submitted by all annotators." if counted else NO_UNITS), 0
     n = sum(sums.totals.values())
     expected = sum((count / n) ** 2 for count in sums.totals.values())
     if len(sums.totals) == 1:
@@ -184,7 +185,7 @@ def fleiss(counted: Mapping[Pattern, int]) -> tuple[Value, int]:
 
 @dataclass(frozen=True, slots=True)
 class Cohen:
-    """Two annotators over the units that both have a value for."""
+    """Agreement of two annotators over the units that have a value from both."""
 
     units: int
     observed: Value
@@ -192,10 +193,10 @@ class Cohen:
 
 
 def cohen(counted: Mapping[Pattern, int], a: int, b: int) -> Cohen:
-    """Cohen's kappa of the annotators at places `a` and `b` (Educational and Psychological Measurement 20, 1960).
+    """Cohen's kappa of the annotators with the indexes `a` and `b` (Cohen 1960).
 
-    (Po - Pe) / (1 - Pe), Pe from each one's own shares of the values. Undefined without units that both have a value
-    for, and where both gave one and the same value only.
+    (Po - Pe) / (1 - Pe), with Pe from each annotator's own shares of the values. Undefined without common units, and if
+    all values of both are the same.
     """
     units = agreed = 0
     ours: Counter[str] = Counter()
@@ -209,7 +210,7 @@ def cohen(counted: Mapping[Pattern, int], a: int, b: int) -> Cohen:
         ours[one] += times
         theirs[other] += times
     if not units:
-        nothing = Value(None, "they read no note in common")
+        nothing = Value(None, NOT_IN_COMMON)
         return Cohen(0, nothing, nothing)
     expected = sum(times * theirs[value] for value, times in ours.items())
     observed = agreed / units
@@ -221,25 +222,28 @@ def cohen(counted: Mapping[Pattern, int], a: int, b: int) -> Cohen:
 
 @dataclass(slots=True)
 class OneValue:
-    """One value against all others: how often it was given, in how many units by anybody, in how many by all."""
+    """Counts for one value against all others.
+
+    `given`: how often the value was given. `units`: units in which anybody gave it. `full`: units in which all did.
+    """
 
     given: int = 0
     units: int = 0
     full: int = 0
     differing: float = 0.0
 
-    def alpha(self, given_at_all: int) -> Value:
-        """Krippendorff's alpha of "this value or not"; `given_at_all` counts the values of all units."""
-        rest = given_at_all - self.given
+    def alpha(self, total: int) -> Value:
+        """Krippendorff's alpha of this value against all others; `total` is the number of values in all units."""
+        rest = total - self.given
         if not self.given:
-            return Value(None, "nobody gave it")
+            return Value(None, "Nobody gave this value.")
         if not rest:
-            return Value(None, "nobody ever gave another value: there is no disagreement to expect")
-        return Value(1 - (given_at_all - 1) * self.differing / (2 * self.given * rest))
+            return Value(None, "Nobody gave another value, so no disagreement is expected by chance.")
+        return Value(1 - (total - 1) * self.differing / (2 * self.given * rest))
 
 
 def one_by_one(counted: Mapping[Pattern, int]) -> dict[str, OneValue]:
-    """Each value but `O` against the rest."""
+    """The counts of each value except `O` against all others."""
     found: dict[str, OneValue] = {}
     for pattern, times in counted.items():
         facts = facts_of(pattern)
@@ -257,12 +261,12 @@ def one_by_one(counted: Mapping[Pattern, int]) -> dict[str, OneValue]:
 
 
 def apart(n: int, size: int) -> float:
-    """The weight off the diagonal when `n` of `size` gave a value and the others did not."""
+    """The weight off the diagonal if `n` of `size` annotators gave a value and the others didn't."""
     return 2 * n * (size - n) / (size - 1)
 
 
 def in_words(coefficient: float) -> str:
-    """The word of Landis & Koch (Biometrics 33, 1977) for a coefficient."""
+    """The word for a coefficient after Landis and Koch 1977."""
     for bound, word in ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial")):
         if coefficient < bound or (word != "poor" and coefficient <= bound):
             return word

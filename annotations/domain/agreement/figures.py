@@ -1,4 +1,4 @@
-"""Every figure of agreement, from readings to numbers: what the page shows and what the command prints."""
+"""All figures of agreement that the page shows and the command prints, computed from annotation sets."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,8 +24,10 @@ from annotations.domain.agreement.recall import recall
 from annotations.domain.agreement.shown import shown
 from annotations.domain.agreement.spans import PairwiseF1
 from annotations.domain.agreement.units import (
+    NAMED_TWICE,
+    NO_BIO,
     Granularity,
-    NoteReadings,
+    NoteAnnotationSets,
     Pattern,
     Unit,
     compared,
@@ -36,15 +38,15 @@ from annotations.domain.agreement.units import (
 from annotations.domain.bio import OUTSIDE
 from annotations.domain.tokens import Tokenizer, tokenize
 
-VERSION: Final = 2
-"""Of what is computed here; figures that were kept under another number are computed anew."""
+VERSION: Final = 4
+"""The version of this computation; stored figures with another version are computed again."""
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Who is compared, in which order, and how labels hang together. `labels`: codes in order."""
+    """The annotators who are compared, in order, the label codes in order, and each label's category."""
 
     annotators: Sequence[str]
     labels: Sequence[str] = ()
@@ -53,19 +55,19 @@ class Setup:
 
 @dataclass(slots=True)
 class _Note:
-    """A note's patterns: which (a place in the list of all) occurs how often."""
+    """A note with its patterns; `entries` are (index in the list of all patterns, count)."""
 
     note: int
     round: int
     mixed: bool
-    readers: int
+    annotators: int
     entries: list[tuple[int, int]]
 
 
 class Tally:
-    """One pass over the readings: patterns of tags by note, spans shared by pairs, and who found what."""
+    """One pass over the annotation sets: patterns of tags by note, spans shared by pairs, and who found which span."""
 
-    def __init__(self, notes: Iterable[NoteReadings], setup: Setup, unit: Unit, wanted: Sequence[Granularity],
+    def __init__(self, notes: Iterable[NoteAnnotationSets], setup: Setup, unit: Unit, wanted: Sequence[Granularity],
                  tokenizer: Tokenizer = tokenize) -> None:  # fmt: skip
         self.setup, self.unit = setup, unit
         self.patterns: list[Pattern] = []
@@ -78,25 +80,28 @@ class Tally:
         for note, found in counted:
             self._add(note, found)
 
-    def _add(self, note: NoteReadings, found: Mapping[Pattern, int]) -> None:
-        readers = [name for name in self.setup.annotators if name in note.readings]
-        entries = [(self._place(pattern), times) for pattern, times in found.items()]
-        self.notes.append(_Note(note.note, note.round, note.mixed, len(readers), entries))
+    def _add(self, note: NoteAnnotationSets, found: Mapping[Pattern, int]) -> None:
+        annotators = [name for name in self.setup.annotators if name in note.annotation_sets]
+        entries = [(self._index(pattern), times) for pattern, times in found.items()]
+        self.notes.append(_Note(note.note, note.round, note.mixed, len(annotators), entries))
         for granularity, pairs in self.shared.items():
             value = self._values[granularity]
-            pairs.add(readers, [{(s.start, s.end, value[s.label]) for s in note.readings[name]} for name in readers])
-        self.captures.add(note, readers)
+            pairs.add(
+                annotators,
+                [{(s.start, s.end, value[s.label]) for s in note.annotation_sets[name]} for name in annotators],
+            )
+        self.captures.add(note, annotators)
 
-    def _place(self, pattern: Pattern) -> int:
-        place = self._known.get(pattern)
-        if place is None:
-            place = self._known[pattern] = len(self.patterns)
+    def _index(self, pattern: Pattern) -> int:
+        index = self._known.get(pattern)
+        if index is None:
+            index = self._known[pattern] = len(self.patterns)
             self.patterns.append(pattern)
-        return place
+        return index
 
 
 class _Values(dict[str, str]):
-    """From a label to the value that is compared; filled when met."""
+    """A map from labels to the values that are compared; filled on demand."""
 
     def __init__(self, granularity: Granularity, category_of: Mapping[str, str]) -> None:
         super().__init__()
@@ -108,7 +113,7 @@ class _Values(dict[str, str]):
 
 
 def _of_spans(wanted: Iterable[Granularity]) -> list[Granularity]:
-    """The granularities at which spans are compared: BIO tags tell them apart as labels do."""
+    """The granularities at which spans are compared; for spans, BIO is the same as labels."""
     return list(dict.fromkeys(map(_span_granularity, wanted)))
 
 
@@ -117,7 +122,7 @@ def _span_granularity(granularity: Granularity) -> Granularity:
 
 
 def figures(
-    notes: Iterable[NoteReadings],
+    notes: Iterable[NoteAnnotationSets],
     setup: Setup,
     unit: Unit,
     *,
@@ -126,17 +131,17 @@ def figures(
     tokenizer: Tokenizer = tokenize,
     between: Between = nothing,
 ) -> Json:
-    """All figures over one unit, at every granularity it has (or those `wanted`), ready for JSON.
+    """All figures for one unit, at all its granularities (or those in `wanted`), ready for JSON.
 
-    `samples` is the number of bootstrap samples; with 0 there are no intervals. `between` is called while these are
-    drawn, so that long work can be stopped. Raises ValueError for a granularity
-    that the unit hasn't.
+    `samples` is the number of bootstrap samples; with 0 there are no intervals. `between` is called while samples are
+    drawn, so that long work can be stopped. Raises ValueError for a granularity that the unit doesn't have, and for an
+    annotator who is named twice.
     """
     wanted = granularities(unit) if wanted is None else wanted
     if set(wanted) - set(granularities(unit)):
-        raise ValueError("BIO tags are of tokens: choose the unit token or marked")
+        raise ValueError(NO_BIO)
     if len(set(setup.annotators)) != len(setup.annotators):
-        raise ValueError("an annotator is named twice: each reading counts once")
+        raise ValueError(NAMED_TWICE)
     tally = Tally(notes, setup, unit, wanted, tokenizer)
     return {
         "version": VERSION,
@@ -160,16 +165,16 @@ class _Report:
         merged = compared(tally.patterns, granularity, tally.setup.category_of)
         self.facts: list[Facts] = []
         self.patterns: list[Pattern] = []
-        place: dict[Pattern, int] = {}
-        self.place_of: list[int] = []
+        known: dict[Pattern, int] = {}
+        self.index_of: list[int] = []  # the index in `facts` for each pattern of the tally
         for pattern in merged:
-            if pattern not in place:
+            if pattern not in known:
                 facts = facts_of(pattern)
-                assert facts is not None, "notes with fewer than two readers are left out before"
-                place[pattern] = len(self.facts)
+                assert facts is not None, "notes with fewer than two annotators were left out before"
+                known[pattern] = len(self.facts)
                 self.facts.append(facts)
                 self.patterns.append(pattern)
-            self.place_of.append(place[pattern])
+            self.index_of.append(known[pattern])
         self.values = sorted({value for fact in self.facts for value, _ in fact.values} - {OUTSIDE})
 
     def all(self) -> Json:
@@ -200,7 +205,7 @@ class _Report:
         totals = [0] * len(self.facts)
         for note in notes:
             for pattern, times in note.entries:
-                totals[self.place_of[pattern]] += times
+                totals[self.index_of[pattern]] += times
         sums = Sums()
         for facts, times in zip(self.facts, totals, strict=True):
             if times:
@@ -210,12 +215,12 @@ class _Report:
     def _intervals(self, notes: Sequence[_Note]) -> Intervals:
         if not self.samples:
             return NO_INTERVALS
-        entries = [[(self.place_of[pattern], times) for pattern, times in note.entries] for note in notes]
+        entries = [[(self.index_of[pattern], times) for pattern, times in note.entries] for note in notes]
         return intervals(self.facts, entries, self.values, self.samples, self.between)
 
     def _labels(self, counted: Mapping[Pattern, int], sums: Sums, found: Intervals) -> list[Json]:
-        """Each value that anybody gave, against the rest; in the order of the labels."""
-        given_at_all = sum(sums.totals.values())
+        """The figures of each value that anybody gave, against all others; in label order."""
+        total = sum(sums.totals.values())
         order = {value: at for at, value in enumerate(self._values())}
         ones = one_by_one(counted)
         return [
@@ -223,7 +228,7 @@ class _Report:
                 "value": value,
                 "units": ones[value].units,
                 "full": ones[value].full,
-                "alpha": shown(ones[value].alpha(given_at_all), found.labels.get(value, Interval())),
+                "alpha": shown(ones[value].alpha(total), found.labels.get(value, Interval())),
             }
             for value in sorted(ones, key=lambda value: (order.get(value, len(order)), value))
         ]
@@ -279,19 +284,19 @@ class _Report:
         return rows
 
     def _per_note(self) -> list[Json]:
-        """Lowest alpha first; then notes where it is undefined, since nobody marked anything."""
+        """The figures of each note: lowest alpha first, notes without an alpha last."""
         rows: list[tuple[tuple[bool, float, int, int], Json]] = []
         for note in self.tally.notes:
             sums = Sums()
             for pattern, times in note.entries:
-                sums.add(self.facts[self.place_of[pattern]], times)
+                sums.add(self.facts[self.index_of[pattern]], times)
             alpha = sums.alpha()
             differing = sums.units - sums.full
             order = (alpha.value is None, alpha.value or 0.0, -differing, note.note)
             row = {
                 "note": note.note,
                 "round": note.round,
-                "readers": note.readers,
+                "annotators": note.annotators,
                 "units": sums.units,
                 "differing": differing,
                 "observed": sums.observed().value,

@@ -1,15 +1,15 @@
-"""The estimated recall of readers, with intervals, ready for JSON."""
+"""The estimated recall of annotators, with intervals, ready for JSON."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from annotations.domain.agreement.bootstrap import Between, RecallIntervals, nothing, recall_intervals
-from annotations.domain.agreement.capture import READERS, Captures, Found, Matching, found_in
+from annotations.domain.agreement.capture import COUNTS, Captures, Found, Matching, found_in
 from annotations.domain.agreement.shown import shown
 
 
 def recall(captures: Captures, annotators: Sequence[str], samples: int, between: Between = nothing) -> dict[str, Any]:
-    """By matching: what was found, what nobody found, and the share that one, two and three readers find."""
+    """For each matching: the spans found, the estimated spans that nobody found, and the recall of annotators."""
     result: dict[str, Any] = {}
     for matching in Matching:
         groups = captures.groups[matching]
@@ -23,10 +23,10 @@ def _figures(found: Found, around: RecallIntervals | None, annotators: Sequence[
     return {
         "found": found.known,
         "hidden": found.hidden if found.twice else None,
-        "readers": [
-            {"readers": number, "projected": found.projected_for(number)}
-            | shown(found.recall(number), around.readers[number] if around else None)
-            for number in READERS
+        "annotators": [
+            {"annotators": number, "projected": found.projected_for(number)}
+            | shown(found.recall(number), around.annotators[number] if around else None)
+            for number in COUNTS
         ],
         "each": [
             {"annotator": name} | shown(found.recall_of(name), around.each[name] if around else None)

@@ -7,7 +7,7 @@ from annotations.domain.agreement.coefficients import Value
 
 
 def shown(value: Value, around: Interval | None = None) -> dict[str, Any]:
-    """`why` says why the value is None, `no_interval` why its interval is."""
+    """The JSON form of a coefficient: `why` is the reason for a missing value, `no_interval` for a missing interval."""
     interval = around if around is not None and value.value is not None else Interval()
     return {
         "value": value.value,

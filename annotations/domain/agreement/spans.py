@@ -1,21 +1,21 @@
-"""Pairwise F1 over spans: how many two annotators share, exactly and by overlap; the same from either side."""
+"""Pairwise F1 over spans: how many spans two annotators share, exactly and by overlap. The figure is symmetric."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from annotations.domain.agreement.coefficients import Value
+from annotations.domain.agreement.coefficients import NOT_IN_COMMON, Value
 from annotations.domain.matching import match
 from annotations.domain.spans import Span
 
-Place = tuple[int, int, str]
+ValuedBounds = tuple[int, int, str]
 """Start, end (code points, end-exclusive) and the value that is compared."""
 
 
 @dataclass(slots=True)
 class Shared:
-    """Spans of two annotators in the notes both read. `overlapping` counts one-to-one pairs, exact ones included."""
+    """Counts of two annotators' spans in their common notes; `overlapping` counts one-to-one pairs with exact ones."""
 
     notes: int = 0
     ours: int = 0
@@ -24,17 +24,17 @@ class Shared:
     overlapping: int = 0
 
     def f1(self, matched: int) -> Value:
-        """2 · matched / (ours + theirs): the same from either side. Undefined where neither marked anything."""
+        """The F1, 2 · matched / (ours + theirs). Undefined if neither annotator marked anything."""
         spans = self.ours + self.theirs
         if not self.notes:
-            return Value(None, "they read no note in common")
+            return Value(None, NOT_IN_COMMON)
         if not spans:
-            return Value(None, "neither of them marked anything in the notes that both read")
+            return Value(None, "Neither annotator marked anything in their common notes.")
         return Value(2 * matched / spans)
 
 
-def share(shared: Shared, ours: set[Place], theirs: set[Place]) -> None:
-    """Add one note's spans. Pairs overlap and have the same value; exact ones first, then as many as can be."""
+def share(shared: Shared, ours: set[ValuedBounds], theirs: set[ValuedBounds]) -> None:
+    """Add one note's spans. Pairs overlap and have the same value: exact pairs first, then as many as possible."""
     same = len(ours & theirs)
     shared.notes += 1
     shared.ours += len(ours)
@@ -45,12 +45,12 @@ def share(shared: Shared, ours: set[Place], theirs: set[Place]) -> None:
         shared.overlapping += _paired(sorted(ours - theirs), sorted(theirs - ours))
 
 
-def _paired(ours: Sequence[Place], theirs: Sequence[Place]) -> int:
-    """The most pairs of overlapping spans with the same value, none of which are exact."""
+def _paired(ours: Sequence[ValuedBounds], theirs: Sequence[ValuedBounds]) -> int:
+    """The largest number of pairs of overlapping spans with the same value; the input has no exact pairs."""
     edges = list(_touching(ours, theirs))
     first, second = {a for a, _ in edges}, {b for _, b in edges}
     if len(edges) == len(first) == len(second):
-        return len(edges)  # each overlaps one other: nothing to choose
+        return len(edges)  # each span overlaps a single other one, so there is no choice
     pairs = match(
         [Span(*ours[a]) for a in sorted(first)],
         [Span(*theirs[b]) for b in sorted(second)],
@@ -59,7 +59,7 @@ def _paired(ours: Sequence[Place], theirs: Sequence[Place]) -> int:
     return len(pairs)
 
 
-def _touching(ours: Sequence[Place], theirs: Sequence[Place]) -> Iterator[tuple[int, int]]:
+def _touching(ours: Sequence[ValuedBounds], theirs: Sequence[ValuedBounds]) -> Iterator[tuple[int, int]]:
     """Indexes of spans that overlap and have the same value; both lists are in order."""
     open_spans: list[int] = []
     at = 0
@@ -74,12 +74,12 @@ def _touching(ours: Sequence[Place], theirs: Sequence[Place]) -> Iterator[tuple[
 
 
 class PairwiseF1:
-    """Counts every pair of annotators, note by note."""
+    """The counts of every pair of annotators, collected note by note."""
 
     def __init__(self) -> None:
         self.pairs: dict[tuple[str, str], Shared] = defaultdict(Shared)
 
-    def add(self, readers: Sequence[str], places: Iterable[set[Place]]) -> None:
-        """A note's readers, in the project's order, and the spans of each."""
-        for (a, ours), (b, theirs) in combinations(zip(readers, places, strict=True), 2):
+    def add(self, annotators: Sequence[str], spans: Iterable[set[ValuedBounds]]) -> None:
+        """Add a note: its annotators, in the project's order, and the spans of each."""
+        for (a, ours), (b, theirs) in combinations(zip(annotators, spans, strict=True), 2):
             share(self.pairs[a, b], ours, theirs)

@@ -1,8 +1,8 @@
-"""What is compared: units of a note, how finely their values are told apart, and how often each pattern occurs.
+"""Units of agreement, their granularity, and counts of the patterns of values.
 
-A unit has a value from each annotator who read the note. Whoever submitted the note and says nothing about a unit says
-`O`; whoever did not is missing. Units with fewer than two values don't count. Every figure is derived from how often
-each pattern of values occurs, so that a million tokens cost one pass.
+A unit has a value from each annotator who submitted the note: `O` where they marked nothing. An annotator who didn't
+submit the note has no value. Units with fewer than two values don't count. All figures are computed from how often each
+pattern of values occurs, so that a million tokens take one pass.
 """
 
 from collections import Counter
@@ -10,20 +10,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
+from typing import Final
 
 from annotations.domain.bio import OUTSIDE, Precedence
 from annotations.domain.spans import Span
 from annotations.domain.tokens import Token, Tokenizer, covered, split_at, tokenize, tokenize_inside
 
 Pattern = tuple[str | None, ...]
-"""The values of one unit, one for each annotator in a fixed order; None is missing."""
+"""The values of one unit, one for each annotator in a fixed order; None stands for a missing value."""
+
+NAMED_TWICE: Final = "An annotator is named twice. Name each annotator once."
+NO_BIO: Final = "BIO tags exist for tokens only. Choose the unit “token” or “marked”."
 
 MARKED = "MARKED"
-"""The one value besides `O` at binary granularity."""
+"""The only value besides `O` at binary granularity."""
 
 
 class Unit(StrEnum):
-    """What is compared: all tokens; tokens somebody labelled; characters; the union of exact spans."""
+    """What is compared: all tokens; tokens that somebody marked; characters; all distinct bounds of spans."""
 
     TOKEN = "token"  # noqa: S105 - a unit of text
     MARKED = "marked"
@@ -32,7 +36,7 @@ class Unit(StrEnum):
 
 
 class Granularity(StrEnum):
-    """How fine a value is. BIO tells tokens that begin a span from those inside; it exists for tokens only."""
+    """How finely labels are compared. BIO also distinguishes the first token of a span; it is for tokens only."""
 
     BINARY = "binary"
     CATEGORY = "category"
@@ -41,22 +45,22 @@ class Granularity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class NoteReadings:
-    """A note with the submitted readings of it, by annotator. Bounds in code points, end-exclusive.
+class NoteAnnotationSets:
+    """A note with its submitted annotation sets, by annotator.
 
-    `note` names it where figures are given note by note. `round` is the guideline round it belongs to; `mixed` says
-    that its readings are from several.
+    `note` identifies the note in figures by note. `round` is its guideline round; `mixed` is True if its annotation
+    sets are from several rounds.
     """
 
     text: str
-    readings: Mapping[str, Sequence[Span]]
+    annotation_sets: Mapping[str, Sequence[Span]]
     note: int = 0
     round: int = 1
     mixed: bool = False
 
 
 def patterns(
-    notes: Iterable[NoteReadings],
+    notes: Iterable[NoteAnnotationSets],
     annotators: Sequence[str],
     *,
     unit: Unit = Unit.TOKEN,
@@ -65,10 +69,10 @@ def patterns(
     label_order: Sequence[str] = (),
     tokenizer: Tokenizer = tokenize,
 ) -> Counter[Pattern]:
-    """How often each pattern of values occurs. Tokens are split at the ends of exactly the spans compared.
+    """How often each pattern of values occurs. Tokens are split at the start and end of every compared span.
 
-    `category_of` maps labels to categories and is needed for category granularity (KeyError for a label it lacks).
-    Raises ValueError for BIO on anything but tokens, and for an annotator named twice.
+    `category_of` maps labels to categories and is needed for category granularity (KeyError for a missing label).
+    Raises ValueError for BIO with a unit other than tokens, and for an annotator who is named twice.
     """
     counted: Counter[Pattern] = Counter()
     for _, found in by_note(
@@ -85,7 +89,7 @@ def patterns(
 
 
 def by_note(
-    notes: Iterable[NoteReadings],
+    notes: Iterable[NoteAnnotationSets],
     annotators: Sequence[str],
     *,
     unit: Unit = Unit.TOKEN,
@@ -93,39 +97,39 @@ def by_note(
     category_of: Mapping[str, str] | None = None,
     label_order: Sequence[str] = (),
     tokenizer: Tokenizer = tokenize,
-) -> Iterator[tuple[NoteReadings, dict[Pattern, int]]]:
-    """As `patterns`, each note by itself; notes with fewer than two readers are left out."""
+) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
+    """Do what `patterns` does for each note separately; notes with fewer than two annotators are left out."""
     if len(set(annotators)) != len(annotators):
-        raise ValueError("an annotator is named twice: each reading counts once")
+        raise ValueError(NAMED_TWICE)
     if granularity not in granularities(unit):
-        raise ValueError("BIO tags are of tokens: choose the unit token or marked")
+        raise ValueError(NO_BIO)
     yield from _counted(notes, annotators, unit, valuer(granularity, category_of or {}), label_order, tokenizer)
 
 
 def tagged_by_note(
-    notes: Iterable[NoteReadings],
+    notes: Iterable[NoteAnnotationSets],
     annotators: Sequence[str],
     *,
     unit: Unit,
     label_order: Sequence[str] = (),
     tokenizer: Tokenizer = tokenize,
-) -> Iterator[tuple[NoteReadings, dict[Pattern, int]]]:
-    """As `by_note`, in BIO tags whatever the unit (only `B-` where it has no inside), from which `coarser` goes on."""
+) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
+    """Do what `by_note` does, with BIO tags for every unit (only `B-` for units other than tokens), for `coarser`."""
     value = (lambda tag: tag) if Granularity.BIO in granularities(unit) else beginning
     return _counted(notes, annotators, unit, value, label_order, tokenizer)
 
 
 def _counted(
-    notes: Iterable[NoteReadings],
+    notes: Iterable[NoteAnnotationSets],
     annotators: Sequence[str],
     unit: Unit,
     value: Callable[[str], str],
     label_order: Sequence[str],
     tokenizer: Tokenizer,
-) -> Iterator[tuple[NoteReadings, dict[Pattern, int]]]:
+) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
     wanted = is_marked if unit is Unit.MARKED else bool
     for note in notes:
-        if sum(name in note.readings for name in annotators) < 2:
+        if sum(name in note.annotation_sets for name in annotators) < 2:
             continue
         counted: Counter[Pattern] = Counter()
         if unit is Unit.ENTITY:
@@ -139,43 +143,43 @@ def _counted(
 
 
 def granularities(unit: Unit) -> list[Granularity]:
-    """What a unit can be compared by, the coarsest first: BIO tags are of tokens only."""
+    """The granularities of a unit, the coarsest first; BIO is for tokens only."""
     tokens = unit in (Unit.TOKEN, Unit.MARKED)
     return [granularity for granularity in Granularity if tokens or granularity is not Granularity.BIO]
 
 
 def is_marked(pattern: Pattern) -> bool:
-    """Whether anybody labelled the unit."""
+    """Whether anybody marked the unit."""
     return any(value not in (None, OUTSIDE) for value in pattern)
 
 
 def valuer(granularity: Granularity, category_of: Mapping[str, str]) -> Callable[[str], str]:
-    """From a BIO tag to the value that is compared.
+    """A function from a BIO tag to the value that is compared.
 
-    A label or category that is itself called `O` is told from the tag `O` by the value `B-O`.
+    The value of a label or category that is itself called `O` is `B-O`, to distinguish it from the tag `O`.
     """
     if granularity is Granularity.BIO:
         return lambda tag: tag
     if granularity is Granularity.BINARY:
         return lambda tag: tag if tag == OUTSIDE else MARKED
     if granularity is Granularity.CATEGORY:
-        return lambda tag: tag if tag == OUTSIDE else _told(category_of[tag[2:]])
-    return lambda tag: tag if tag == OUTSIDE else _told(tag[2:])
+        return lambda tag: tag if tag == OUTSIDE else _value_of(category_of[tag[2:]])
+    return lambda tag: tag if tag == OUTSIDE else _value_of(tag[2:])
 
 
-def _told(name: str) -> str:
+def _value_of(name: str) -> str:
     return name if name != OUTSIDE else f"B-{name}"
 
 
 def beginning(tag: str) -> str:
-    """The tag that begins a span with the same label: for units that have no inside."""
+    """The `B-` tag with the same label, for units that can't be inside a span."""
     return tag if tag == OUTSIDE else f"B-{tag[2:]}"
 
 
 def coarser(
     tagged: Mapping[Pattern, int], granularity: Granularity, category_of: Mapping[str, str] | None = None
 ) -> Counter[Pattern]:
-    """The same units at another granularity, from patterns of BIO tags."""
+    """Counts of the same units at another granularity, from patterns of BIO tags."""
     found: Counter[Pattern] = Counter()
     for pattern, times in zip(compared(list(tagged), granularity, category_of), tagged.values(), strict=True):
         found[pattern] += times
@@ -185,34 +189,36 @@ def coarser(
 def compared(
     tagged: Sequence[Pattern], granularity: Granularity, category_of: Mapping[str, str] | None = None
 ) -> list[Pattern]:
-    """Patterns of BIO tags, each as it is compared at a granularity."""
+    """Patterns of BIO tags, converted to the values of a granularity."""
     value = valuer(granularity, category_of or {})
     known = {tag: tag if tag is None else value(tag) for pattern in tagged for tag in pattern}
     return [tuple([known[tag] for tag in pattern]) for pattern in tagged]
 
 
 def unmarked(counted: Mapping[Pattern, int]) -> int:
-    """How many of the units nobody marked: a flood of them flatters every figure."""
+    """How many units nobody marked. Many of these make every figure look better."""
     return sum(times for pattern, times in counted.items() if not is_marked(pattern))
 
 
 def _count_tokens(
     counted: Counter[Pattern],
-    note: NoteReadings,
+    note: NoteAnnotationSets,
     annotators: Sequence[str],
     value: Callable[[str], str],
     label_order: Sequence[str],
     tokenizer: Tokenizer,
 ) -> None:
     marked, others = _marked_tokens(note, annotators, tokenizer)
-    # Most tokens are nobody's: they are counted, not compared one by one.
-    nobody = tuple(OUTSIDE if name in note.readings else None for name in annotators)
+    # Most tokens are unmarked. They are counted together instead of being compared one by one.
+    nobody = tuple(OUTSIDE if name in note.annotation_sets else None for name in annotators)
     counted[nobody] += others
     counted.update(_aligned(note, annotators, marked, value, label_order))
 
 
-def _marked_tokens(note: NoteReadings, annotators: Sequence[str], tokenizer: Tokenizer) -> tuple[list[Token], int]:
-    """The tokens that some span covers, cut at every span's ends, and how many tokens no span covers."""
+def _marked_tokens(
+    note: NoteAnnotationSets, annotators: Sequence[str], tokenizer: Tokenizer
+) -> tuple[list[Token], int]:
+    """The tokens that spans cover, split at the start and end of every span, and the number of all other tokens."""
     edges = list(_edges(note, annotators))
     if tokenizer is tokenize:
         inside, others = tokenize_inside(note.text, _merged(note, annotators))
@@ -221,13 +227,13 @@ def _marked_tokens(note: NoteReadings, annotators: Sequence[str], tokenizer: Tok
     touched: set[int] = set()
     for start, end in _merged(note, annotators):
         touched.update(range(*covered(tokens, start, end)))
-    return [tokens[place] for place in sorted(touched)], len(tokens) - len(touched)
+    return [tokens[index] for index in sorted(touched)], len(tokens) - len(touched)
 
 
-def _merged(note: NoteReadings, annotators: Sequence[str]) -> list[tuple[int, int]]:
-    """The stretches that anybody marked, in order and apart."""
+def _merged(note: NoteAnnotationSets, annotators: Sequence[str]) -> list[tuple[int, int]]:
+    """The stretches that anybody marked, joined where they touch or overlap; in order."""
     stretches: list[tuple[int, int]] = []
-    for start, end in sorted({(s.start, s.end) for name in annotators for s in note.readings.get(name, ())}):
+    for start, end in sorted({(s.start, s.end) for name in annotators for s in note.annotation_sets.get(name, ())}):
         if stretches and start <= stretches[-1][1]:
             stretches[-1] = (stretches[-1][0], max(end, stretches[-1][1]))
         else:
@@ -236,7 +242,7 @@ def _merged(note: NoteReadings, annotators: Sequence[str]) -> list[tuple[int, in
 
 
 def _aligned(
-    note: NoteReadings,
+    note: NoteAnnotationSets,
     annotators: Sequence[str],
     tokens: list[Token],
     value: Callable[[str], str],
@@ -246,10 +252,10 @@ def _aligned(
     ends = {token.end: at for at, token in enumerate(tokens, start=1)}
     columns: list[list[str] | list[None]] = []
     for name in annotators:
-        if name not in note.readings:
+        if name not in note.annotation_sets:
             columns.append([None] * len(tokens))
             continue
-        tags = _tags(tokens, starts, ends, note.readings[name], label_order)
+        tags = _tags(tokens, starts, ends, note.annotation_sets[name], label_order)
         known = {tag: value(tag) for tag in set(tags)}
         columns.append([known[tag] for tag in tags])
     return zip(*columns, strict=True)
@@ -262,7 +268,7 @@ def _tags(
     spans: Sequence[Span],
     label_order: Sequence[str],
 ) -> list[str]:
-    """As `encode_tokens`, for tokens that are cut at every end: whoever wins a token is painted last."""
+    """Do what `encode_tokens` does, for tokens that are split at all spans: winners overwrite the other spans."""
     past = 0
     for span in spans:
         if span.start < past:
@@ -272,7 +278,7 @@ def _tags(
     owner = [-1] * len(tokens)
     for index, span in enumerate(spans):
         first, last = starts.get(span.start), ends.get(span.end)
-        if first is None or last is None:  # white space at its ends
+        if first is None or last is None:  # An end of the span is not an end of a token.
             first, last = covered(tokens, span.start, span.end)
         if first < last:
             owner[first:last] = [index] * (last - first)
@@ -286,17 +292,17 @@ def _tags(
     return tags
 
 
-def _edges(note: NoteReadings, annotators: Sequence[str]) -> Iterator[int]:
+def _edges(note: NoteAnnotationSets, annotators: Sequence[str]) -> Iterator[int]:
     for name in annotators:
-        for span in note.readings.get(name, ()):
+        for span in note.annotation_sets.get(name, ()):
             yield span.start
             yield span.end
 
 
 def _stretches(
-    note: NoteReadings, annotators: Sequence[str], value: Callable[[str], str], label_order: Sequence[str]
+    note: NoteAnnotationSets, annotators: Sequence[str], value: Callable[[str], str], label_order: Sequence[str]
 ) -> Iterator[tuple[Pattern, int]]:
-    """Characters, in stretches over which nobody's labels change; each with its length in code points."""
+    """Patterns of characters, each for a stretch over which no annotator's labels change, with its length."""
     edges = sorted({0, len(note.text), *_edges(note, annotators)})
     stretches = [Token(start, end) for start, end in pairwise(edges)]
     for token, pattern in zip(stretches, _aligned(note, annotators, stretches, value, label_order), strict=True):
@@ -304,13 +310,13 @@ def _stretches(
 
 
 def _entities(
-    note: NoteReadings, annotators: Sequence[str], value: Callable[[str], str], label_order: Sequence[str]
+    note: NoteAnnotationSets, annotators: Sequence[str], value: Callable[[str], str], label_order: Sequence[str]
 ) -> Iterator[Pattern]:
-    """Every place that somebody marked as one span; of two labels of one person on it, the first in label order."""
+    """A pattern for all distinct bounds; if an annotator has two labels there, the first in label order counts."""
     said: dict[tuple[int, int], dict[str, str]] = {}
     order = Precedence(label_order)
     for name in annotators:
-        for span in sorted(note.readings.get(name, ()), key=order):
+        for span in sorted(note.annotation_sets.get(name, ()), key=order):
             said.setdefault((span.start, span.end), {}).setdefault(name, value(f"B-{span.label}"))
     for values in said.values():
-        yield tuple(values.get(name, OUTSIDE) if name in note.readings else None for name in annotators)
+        yield tuple(values.get(name, OUTSIDE) if name in note.annotation_sets else None for name in annotators)

@@ -1,7 +1,7 @@
-"""Calibration: what a backend calls 0.9 should be right nine times in ten.
+"""Calibration: of suggestions with a calibrated confidence of 0.9, nine in ten should be right.
 
-`Outcomes` counts a backend's proposals by label, confidence and whether gold says the same; `fitted` makes a
-`Curves` of them: one for each label, and how reliable the confidences are without and with it.
+`Outcomes` counts a backend's suggestions by label, confidence and whether gold has the same span. `fitted` turns the
+counts into `Curves`, one for each label, and measures the reliability of the confidences before and after calibration.
 """
 
 from annotations.domain.calibration.curves import Curve

@@ -1,8 +1,8 @@
-"""Beta calibration: logit of the true share = a ln x - b ln(1 - x) + c, for a confidence x.
+"""Beta calibration (Kull et al. 2017): logit of the true share = a ln x - b ln(1 - x) + c, for a confidence x.
 
-M. Kull, T. Silva Filho, P. Flach: Beta calibration (AISTATS 2017). With a and b not below 0 a surer span stays the
-surer one, so that an order by confidence doesn't change within a label. Fitted by penalised maximum likelihood: the
-penalty draws the three parameters to those of another curve, so that few examples can't bend it far.
+With a and b not below 0, calibration doesn't change the order of spans by confidence within a label. Curves are fitted
+by penalized maximum likelihood: the penalty pulls the three parameters towards those of a prior curve, so that few
+examples change the curve only a little.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from math import exp, log, log1p
 from typing import Final
 
 Counted = tuple[float, int, int]
-"""A confidence, how many spans have it, and how many of these are right."""
+"""A confidence, the number of spans that have it, and the number of these that are right."""
 
 Vector = tuple[float, float, float]
 
-# Confidences are kept with four digits: half a step away from 0 and 1.
+# Confidences are rounded to four digits, so this is half a step away from 0 and 1.
 EDGE: Final = 0.00005
-# Beyond this logit a float rounds the share to exactly 0 or 1, which a curve never claims.
+# Beyond this logit, the share would be rounded to exactly 0 or 1, which no calibrated confidence may be.
 _STEEPEST: Final = 30.0
 _ROUNDS: Final = 50
 _ENOUGH: Final = 1e-9
@@ -25,14 +25,14 @@ _ENOUGH: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """From a raw confidence to a calibrated one. The default changes nothing."""
+    """A function from a raw confidence to a calibrated one. The default changes nothing."""
 
     a: float = 1.0
     b: float = 1.0
     c: float = 0.0
 
     def __call__(self, confidence: float) -> float:
-        """The calibrated confidence, above 0 and below 1; a raw 0 or 1 counts as very nearly so."""
+        """The calibrated confidence, above 0 and below 1; a raw 0 or 1 is moved inwards by EDGE first."""
         logit = _dot(self.parameters, _features(confidence))
         return _share(min(max(logit, -_STEEPEST), _STEEPEST))
 
@@ -45,9 +45,9 @@ AS_IT_IS: Final = Curve()
 
 
 def fit(points: Sequence[Counted], *, prior: Curve, weight: float) -> Curve:
-    """The curve that fits the points best; `weight` is how hard the parameters are drawn to those of `prior`.
+    """The curve that fits the points best; `weight` is the strength of the penalty towards `prior`.
 
-    `weight` above 0 makes the answer the only one. Without points it is `prior`.
+    A `weight` above 0 makes the solution unique. Without points it is `prior`.
     """
     rows = [(_features(confidence), spans, right) for confidence, spans, right in points if spans]
     held: set[int] = set()
@@ -76,7 +76,7 @@ Row = tuple[Vector, int, int]
 
 
 def _newton(rows: Sequence[Row], prior: Vector, weight: float, held: set[int]) -> Vector:
-    """The minimum, by Newton's steps, halved where they would go too far; parameters in `held` are 0."""
+    """The minimum of the loss by Newton's method; steps that go too far are halved. Parameters in `held` stay 0."""
     now = _held(prior, held)
     loss = _loss(rows, now, prior, weight)
     for _ in range(_ROUNDS):
@@ -100,7 +100,7 @@ def _held(parameters: Vector, held: set[int]) -> Vector:
 
 
 def _loss(rows: Sequence[Row], now: Vector, prior: Vector, weight: float) -> float:
-    """Negative log-likelihood and penalty."""
+    """The negative log-likelihood plus the penalty."""
     away = (now[0] - prior[0], now[1] - prior[1], now[2] - prior[2])
     loss = weight / 2 * _dot(away, away)
     for features, spans, right in rows:
@@ -110,7 +110,7 @@ def _loss(rows: Sequence[Row], now: Vector, prior: Vector, weight: float) -> flo
 
 
 def _step(rows: Sequence[Row], now: Vector, prior: Vector, weight: float, held: set[int]) -> list[float]:
-    """Newton's step: the gradient, divided by the matrix of second derivatives."""
+    """The Newton step: the inverse of the matrix of second derivatives times the gradient."""
     gradient = [weight * (now[at] - prior[at]) for at in range(3)]
     bend = [[weight if row == column else 0.0 for column in range(3)] for row in range(3)]
     for features, spans, right in rows:
@@ -131,7 +131,7 @@ def _step(rows: Sequence[Row], now: Vector, prior: Vector, weight: float, held: 
 
 
 def _solved(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """Gauss, for a matrix that is symmetric and positive definite: no exchange of rows is needed."""
+    """Solve a linear system by Gaussian elimination; a symmetric positive definite matrix needs no pivoting."""
     rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
     for at in range(3):
         for below in range(at + 1, 3):

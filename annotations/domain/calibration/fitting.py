@@ -1,4 +1,4 @@
-"""One curve for each label: its own as far as its examples go, that of all labels beyond."""
+"""Calibration curves by label: a label's own curve if it has enough examples, else the curve of all labels."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -9,34 +9,34 @@ from annotations.domain.calibration.curves import AS_IT_IS, Counted, Curve, fit
 from annotations.domain.calibration.outcomes import FOLDS, Outcomes
 from annotations.domain.calibration.reliability import Reliability
 
-# Fewer spans than this, over all labels, say nothing.
+# A calibration needs at least this many spans over all labels.
 LEAST: Final = 50
-# A label with fewer takes the curve of all labels as it is; with more, its own, drawn to that one.
+# A label with fewer spans uses the curve of all labels; with more it gets its own curve, with that one as the prior.
 LEAST_OWN: Final = 20
-# How hard the curve of all labels is drawn to "as it is", and a label's to the curve of all (see `curves.fit`).
+# The weight of the prior (see `curves.fit`): the identity for the curve of all labels, that curve for a label's own.
 POOL_WEIGHT: Final = 1.0
 LABEL_WEIGHT: Final = 5.0
 METHOD: Final = "beta-1"
 
 
 class TooFew(ValueError):
-    """There are too few spans to calibrate by; `spans` is how many there are."""
+    """There are too few spans for a calibration; `spans` is their number."""
 
     def __init__(self, spans: int) -> None:
-        super().__init__(f"{spans} spans with a confidence are too few to calibrate by; at least {LEAST} are needed")
+        super().__init__(f"There are too few spans with a confidence ({spans}). A calibration needs at least {LEAST}.")
         self.spans = spans
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Curves by label, and the one for labels without their own."""
+    """Curves by label, and the one for all other labels (`pool`)."""
 
     pool: Curve
     labels: dict[str, Curve]
     _known: dict[tuple[str, float], float] = field(default_factory=dict, compare=False, repr=False)
 
     def __call__(self, label: str, confidence: float) -> float:
-        """The calibrated confidence, with four digits."""
+        """The calibrated confidence, rounded to four digits."""
         key = label, round(confidence, 4)
         found = self._known.get(key)
         if found is None:
@@ -51,15 +51,15 @@ class Curves:
         }
 
     @classmethod
-    def from_dict(cls, kept: dict[str, Any]) -> "Curves":
-        return cls(Curve(*kept["pool"]), {label: Curve(*values) for label, values in kept["labels"].items()})
+    def from_dict(cls, data: dict[str, Any]) -> "Curves":
+        return cls(Curve(*data["pool"]), {label: Curve(*values) for label, values in data["labels"].items()})
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A calibration, and how reliable the confidences are without it and with it, over all labels and label by label.
+    """A calibration, with the reliability of the confidences before and after it, over all labels and by label.
 
-    "With it" is cross-fitted: each span's confidence is that of curves that saw none of its patient's notes.
+    `after` is cross-fitted: the curves for a span were fitted without any note of its patient.
     """
 
     curves: Curves
@@ -84,7 +84,7 @@ class Fitted:
 
 
 def fitted(outcomes: Outcomes) -> Fitted:
-    """Raises TooFew."""
+    """Fit the curves and measure their reliability. Raises TooFew."""
     spans = sum(n for _, n, _ in outcomes.points())
     if spans < LEAST:
         raise TooFew(spans)
@@ -110,7 +110,7 @@ def _curves(outcomes: Outcomes, folds: Collection[int]) -> Curves:
 
 
 def _cross_fitted(outcomes: Outcomes) -> dict[str, list[Counted]]:
-    """The calibrated confidences of each label's spans, by curves of the other folds."""
+    """The calibrated confidences of each label's spans, by curves that were fitted on the other folds."""
     others = [_curves(outcomes, [fold for fold in range(FOLDS) if fold != left]) for left in range(FOLDS)]
     found: dict[str, list[Counted]] = defaultdict(list)
     for label, fold, (confidence, spans, right) in outcomes.cells():

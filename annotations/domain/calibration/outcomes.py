@@ -1,4 +1,4 @@
-"""What became of proposals, as counts: memory depends on labels and digits, not on how many spans there are."""
+"""Counts of right suggestions by label and confidence. Memory doesn't grow with the number of spans."""
 
 import hashlib
 from collections import defaultdict
@@ -8,26 +8,26 @@ from typing import Final
 
 from annotations.domain.calibration.curves import Counted
 
-# Figures of a calibration are of curves that didn't see the patient.
+# Cross-fitting by patient: figures come from curves that were fitted without the patient's fold.
 FOLDS: Final = 5
-# Confidences are told apart to four digits, as backends round them.
+# Confidences are counted with four digits, because backends round to four digits.
 STEPS: Final = 10_000
 
 
 def fold_of(patient: str) -> int:
-    """The fold, from 0, that all notes of a patient are in."""
+    """The fold, from 0, of all notes of a patient."""
     return int.from_bytes(hashlib.sha256(patient.encode()).digest()[:4]) % FOLDS
 
 
 class Outcomes:
-    """Proposals by label, confidence (0 to 1) and fold: how many there are, and how many are right."""
+    """Counts of all and of right suggestions, by label, confidence (0 to 1) and fold."""
 
     def __init__(self) -> None:
-        # By label and step: the spans of each fold, then the right ones of each fold.
+        # By label and step: the number of spans in each fold, then the number of right spans in each fold.
         self._counts: dict[str, defaultdict[int, list[int]]] = {}
 
     def add(self, label: str, confidence: float | None, *, right: bool, fold: int) -> None:
-        """One span. Without a confidence, or with one that is no number, it doesn't count."""
+        """Count one span. Spans without a finite confidence don't count."""
         if confidence is None or not isfinite(confidence):
             return
         steps = self._counts.get(label)
@@ -42,7 +42,7 @@ class Outcomes:
         return sorted(self._counts)
 
     def points(self, label: str = "", *, folds: Collection[int] = range(FOLDS)) -> list[Counted]:
-        """The counts of a label (empty: of all) in some folds, by rising confidence."""
+        """The counts of a label (empty: of all labels) in some folds, by rising confidence."""
         found: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
         for name in [label] if label else self._counts:
             for step, counts in self._counts.get(name, {}).items():
@@ -51,7 +51,7 @@ class Outcomes:
         return [(step / STEPS, spans, right) for step, (spans, right) in sorted(found.items()) if spans]
 
     def cells(self) -> Iterator[tuple[str, int, Counted]]:
-        """Label, fold and counts, one by one."""
+        """All counts, as label, fold and counts for one confidence."""
         for label in self.labels:
             for step, counts in self._counts[label].items():
                 for fold in range(FOLDS):

@@ -1,4 +1,4 @@
-"""How far confidences can be taken at their word: groups of spans, each with its confidence and its share right."""
+"""Reliability of confidences: groups of spans with their mean confidence and their observed precision."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ GROUPS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Spans of about the same confidence: the mean of it, how many they are, how many of them are right."""
+    """Spans of similar confidence: the mean confidence, the number of spans, and the number of right spans."""
 
     confidence: float
     spans: int
@@ -36,9 +36,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """`ece`: the expected calibration error, the mean distance of a group's confidence from its share right, weighted
-    by spans (Naeini et al., AAAI 2015; here the groups are of equal size). `brier`: the mean squared distance of each
-    span's confidence from 1 (right) or 0 (G. W. Brier, 1950).
+    """Figures of reliability.
+
+    `ece`: the expected calibration error, which is the mean difference between a group's confidence and its share of
+    right spans, weighted by spans (Naeini et al., AAAI 2015; here with groups of equal size). `brier`: the mean squared
+    difference between each span's confidence and 1 (right) or 0 (wrong) (Brier 1950).
     """
 
     spans: int
@@ -50,11 +52,11 @@ class Reliability:
 
     @classmethod
     def of(cls, points: Iterable[Counted]) -> "Reliability":
-        """Of counted confidences; raises ValueError where there is no span."""
+        """Compute the figures from counted confidences. Raises ValueError if there is no span."""
         counted = sorted(points)
         spans, right = sum(n for _, n, _ in counted), sum(r for _, _, r in counted)
         if not spans:
-            raise ValueError("no span to be reliable about")
+            raise ValueError("Reliability needs at least one span.")
         groups = list(_groups(counted, spans))
         return cls(
             spans=spans,
@@ -77,7 +79,7 @@ class Reliability:
 
 
 def _groups(counted: list[Counted], spans: int) -> Iterator[Group]:
-    """At most GROUPS of about the same size; spans of one confidence stay together."""
+    """At most GROUPS groups of about the same size; spans of equal confidence stay together."""
     mass, n, r, before = 0.0, 0, 0, 0
     for confidence, more, right in counted:
         mass, n, r = mass + confidence * more, n + more, r + right

@@ -12,4 +12,4 @@ FORMATS: Final[dict[str, Format]] = {
     "conll": ConllFormat(),
     "text": PlainFormat(),
 }
-"""Every format by the name that people give to `--format`."""
+"""All formats by name, as used for `--format`."""

@@ -1,4 +1,4 @@
-"""What every format does: group files into notes, read a note, write a note."""
+"""The interface of all file formats: group files into notes, read a note, write a note."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,21 +11,25 @@ from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name
 from annotations.domain.spans import Span
 
 Load = Callable[[str], bytes]
-"""Gives the bytes of a file by the name that `group` was given."""
+"""A function that returns the bytes of a file, by a name that was given to `group`."""
+
+LOSSES: Final = "losses.csv"
+"""The file of an export that lists all spans that the format can't represent."""
 
 _SYSTEM_NAMES: Final = frozenset(
-    {"annotation.conf", "visual.conf", "tools.conf", "kb_shortcuts.conf", "thumbs.db", "export.json"}
+    {"annotation.conf", "visual.conf", "tools.conf", "kb_shortcuts.conf", "thumbs.db", "export.json", LOSSES}
 )
-_SYSTEM: Final = re.compile(r"\.|(readme|licen[cs]e)([._-]|$)", re.IGNORECASE)  # .DS_Store, ._x and .stats_cache too
+# A leading dot includes .DS_Store, ._x and .stats_cache.
+_SYSTEM: Final = re.compile(r"\.|(readme|licen[cs]e)([._-]|$)", re.IGNORECASE)
 _CHOICES_SHOWN: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class NoteFiles:
-    """The files of one note: its name (a relative path without extension), and its files by extension (no dot).
+    """The files of one note: its name (a relative path without extension), and its files by extension (without dot).
 
-    `bundle` and `texts` are set where files hold many notes: `bundle` are these files, `texts` the text files by note
-    name. Such a group must be read with `read_many`.
+    For files with several notes, `bundle` lists these files and `texts` the text files by note name. Such a group must
+    be read with `read_many`.
     """
 
     name: str
@@ -36,7 +40,7 @@ class NoteFiles:
 
 @dataclass(frozen=True, slots=True)
 class OutNote:
-    """A note to be written. Labels are codes; every span must lie inside the text."""
+    """A note to write. Labels are codes; every span must lie inside the text."""
 
     name: str
     text: str
@@ -45,7 +49,7 @@ class OutNote:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A span that a format can't hold, or not whole."""
+    """A span that a format can't represent completely. `reason` is a sentence."""
 
     note: str
     span: Span
@@ -53,44 +57,43 @@ class Loss:
 
 
 class Format(Protocol):
-    """Reads and writes notes in one format. It touches no disk: files come from `load` and go out as bytes by name."""
+    """Reads and writes notes in one format, without access to a disk: input comes from `load`, output is bytes."""
 
     @property
     def name(self) -> str:
-        """The name that people give to `--format`."""
+        """The name of the format, as used for `--format`."""
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """The notes that these files make, and the files that belong to no note; system files are passed over."""
+        """Group file names into notes, and list the files that belong to no note. System files are ignored."""
 
     def read(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> ParsedNote:
-        """One note. `labels` maps every accepted name and code to a code; exact first, then whatever the case.
+        """Read one note. `labels` maps every accepted name and code to a code; exact matches win over other case.
 
         Raises NoteError with all problems of the note.
         """
 
     def read_many(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """All notes of a group; a note that is refused comes as the NoteError that says why."""
+        """Read all notes of a group; for a note with problems, the iterator gives a NoteError."""
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        """The files of a note by relative name, and what the format can't hold, span by span.
+        """The files of a note by relative name, and the spans that the format can't represent completely.
 
-        `labels` maps each code to the code that is written (codes that aren't in it are written as they are); its order
-        is the label order. Raises SpanError for a span that leaves the text, NoteError for a name that can't be a
-        file's.
+        `labels` maps codes to the codes to write (other codes are written as they are); its order is the label order.
+        Raises SpanError for a span that is not inside the text, NoteError for a name that can't be a file name.
         """
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
-        """The files that go once with all the notes."""
+        """Files that an export contains once, in addition to the files of the notes."""
 
 
 def is_system_file(name: str) -> bool:
-    """True for what lies beside notes and is none: configuration, licence, read-me, what file managers leave."""
+    """Whether a file is not a note but configuration, a license, a readme or a file of the operating system."""
     base = basename(name)
     return base.lower() in _SYSTEM_NAMES or "__MACOSX" in name.split("/") or bool(_SYSTEM.match(base))
 
 
 def split_names(names: Iterable[str], extensions: Iterable[str]) -> tuple[dict[str, dict[str, str]], list[Problem]]:
-    """Files by note name, then by extension; those with another extension or an unusable name are problems."""
+    """Files by note name, then by extension; files with another extension or an invalid name are problems."""
     wanted = {extension.lower() for extension in extensions}
     notes: dict[str, dict[str, str]] = {}
     problems: list[Problem] = []
@@ -106,17 +109,19 @@ def split_names(names: Iterable[str], extensions: Iterable[str]) -> tuple[dict[s
             continue
         if extension not in wanted:
             known = ", ".join(f".{each}" for each in sorted(wanted))
-            problems.append(Problem(name, None, "unknown file", f"not read: files of this format end in {known}"))
+            message = f"The file is ignored: files of this format end in {known}."
+            problems.append(Problem(name, None, "unknown file", message))
         elif extension in notes.setdefault(stem, {}):
             other = notes[stem][extension]
-            problems.append(Problem(name, None, "same name", f"not read: the same note as {other}"))
+            message = f"The file is ignored: “{other}” is the same note."
+            problems.append(Problem(name, None, "same name", message))
         else:
             notes[stem][extension] = name
     return notes, problems
 
 
 class LabelFinder:
-    """Finds the code for the name of a label as a file has it: exactly first, then whatever the case."""
+    """Finds the code for a label name in a file; exact matches win over matches with other case."""
 
     def __init__(self, labels: Mapping[str, str]) -> None:
         self._labels = labels
@@ -133,20 +138,20 @@ class LabelFinder:
         return self._folded.get(name.casefold())
 
     def unknown(self, name: str) -> str:
-        """What to say of a label that isn't known: its name and the choices, both shortened."""
+        """The error message for an unknown label, with its name and the known labels, both shortened."""
         choices = sorted(set(self._labels.values()))
         shown = ", ".join(choices[:_CHOICES_SHOWN])
         if len(choices) > _CHOICES_SHOWN:
             shown += f" and {len(choices) - _CHOICES_SHOWN} more"
         short = name if len(name) <= 60 else name[:57] + "..."
-        return f"unknown label {short!r}; known are {shown or 'none'}"
+        return f"The label “{short}” is unknown. Known labels: {shown or 'none'}."
 
 
 def written_code(span: Span, labels: Mapping[str, str]) -> str | None:
-    """The code to write for a span's label; None if files can't hold it."""
+    """The code to write for a span's label; None if it is not a valid code."""
     code = labels.get(span.label, span.label)
     return code if CODE.fullmatch(code) else None
 
 
-BAD_CODE: Final = "the label's code must be made of A-Z, a-z, 0-9, '_' and '-'"
-"""Why a span is a Loss where `written_code` gives None."""
+BAD_CODE: Final = "The code of the label may contain only A-Z, a-z, 0-9, “_” and “-”."
+"""The reason for the loss of a span for which `written_code` gives None."""

@@ -1,9 +1,9 @@
-"""brat standoff: `NAME.txt` beside `NAME.ann`, one `T` line per span.
+"""brat standoff: `NAME.txt` and `NAME.ann`, with one `T` line per span.
 
 Source: https://brat.nlplab.org/standoff.html and https://brat.nlplab.org/configuration.html. A line of the annotation
 file is `T<id> TAB TYPE start end[;start end]* TAB quote`, in code points, end-exclusive. A span over a line break has a
-fragment for each line, since neither the quote nor the line can hold the break; the quote is the fragments joined by
-one space.
+fragment for each line, because neither quotes nor lines can contain line breaks; the quote is the fragments joined by
+single spaces.
 """
 
 import re
@@ -29,21 +29,21 @@ from annotations.domain.spans import Span, check_bounds
 from annotations.domain.whitespace import WHITE_SPACE, trim
 
 _PLAIN_LINE: Final = re.compile(r"(T[^\s]+)\t([^\s]+) ([0-9]{1,9}) ([0-9]{1,9})\t(.*)", re.DOTALL)
-_PLACES: Final = re.compile(r"[0-9]{1,9} [0-9]{1,9}(;[0-9]{1,9} [0-9]{1,9})*")
+_FRAGMENTS: Final = re.compile(r"[0-9]{1,9} [0-9]{1,9}(;[0-9]{1,9} [0-9]{1,9})*")
 _OTHER_LINE: Final = re.compile(r"([REAMN])[0-9]\S*\t|(\*)\t|(#)")
-_NOT_KEPT: Final = {
-    "R": "a relation",
-    "E": "an event",
-    "A": "an attribute",
-    "M": "a modification",
-    "N": "a normalisation",
-    "*": "an equivalence",
-    "#": "a comment",
+_NOT_IMPORTED: Final = {
+    "R": "Relations are not imported.",
+    "E": "Events are not imported.",
+    "A": "Attributes are not imported.",
+    "M": "Modifications are not imported.",
+    "N": "Normalizations are not imported.",
+    "*": "Equivalences are not imported.",
+    "#": "Comments are not imported.",
 }
 
 
 class BratFormat:
-    """Reads and writes brat standoff. Annotations other than text-bound ones aren't kept, and each is reported."""
+    """Reads and writes brat standoff. Only text-bound annotations are imported; each other one gives a warning."""
 
     name = "brat"
 
@@ -55,11 +55,12 @@ class BratFormat:
             if "txt" in parts:
                 whole.append(NoteFiles(name, parts))
             else:
-                problems.append(Problem(parts["ann"], None, "no text", f"there is no {name}.txt beside it"))
+                message = f"The text file “{name}.txt” is missing."
+                problems.append(Problem(parts["ann"], None, "no text", message))
         return whole, problems
 
     def read(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> ParsedNote:
-        """See `Format.read`. Spans come in order of their place; a span given twice is taken once, with a warning."""
+        """See `Format.read`. Spans are in text order; a duplicate span is imported once, with a warning."""
         text = decode_utf8(load(note.parts["txt"]), note.parts["txt"])
         file = note.parts.get("ann")
         if file is None:
@@ -68,7 +69,7 @@ class BratFormat:
         reader.read(decode_utf8(load(file), file).removeprefix("\ufeff"))
         if reader.problems:
             raise NoteError(reader.problems)
-        return ParsedNote(note.name, text, sorted(reader.spans), reader.warnings)
+        return ParsedNote(note.name, text, [Span(*each) for each in sorted(reader.spans)], reader.warnings)
 
     def read_many(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`."""
@@ -85,21 +86,21 @@ class BratFormat:
         for span in sorted(note.spans):
             check_bounds(span, len(text))
             code = written_code(span, labels)
-            places = fragments(text, span.start, span.end)
+            pieces = fragments(text, span.start, span.end)
             if code is None:
                 losses.append(Loss(name, span, BAD_CODE))
-            elif not places:
-                losses.append(Loss(name, span, "it holds nothing but white space"))
+            elif not pieces:
+                losses.append(Loss(name, span, "The span contains only white space."))
             else:
-                if (places[0][0], places[-1][1]) != (span.start, span.end):
-                    losses.append(Loss(name, span, "white space at its ends isn't kept"))
-                offsets = ";".join(f"{start} {end}" for start, end in places)
-                quote = " ".join([text[start:end] for start, end in places])
+                if (pieces[0][0], pieces[-1][1]) != (span.start, span.end):
+                    losses.append(Loss(name, span, "White space at the ends of the span is not exported."))
+                offsets = ";".join(f"{start} {end}" for start, end in pieces)
+                quote = " ".join([text[start:end] for start, end in pieces])
                 rows.append(f"T{len(rows) + 1}\t{code} {offsets}\t{quote}\n")
         return {f"{name}.txt": text.encode(), f"{name}.ann": "".join(rows).encode()}, losses
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
-        """`annotation.conf` (the types, by category) and `visual.conf` (their names and colours)."""
+        """`annotation.conf` (the types, by category) and `visual.conf` (their names and colors)."""
         return {
             "annotation.conf": annotation_conf(labels).encode(),
             "visual.conf": visual_conf(labels).encode(),
@@ -107,7 +108,7 @@ class BratFormat:
 
 
 def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """`start`-`end` cut at its line breaks, the pieces trimmed of white space; pieces of white space left out."""
+    """Cut `start`-`end` at its line breaks, and trim white space from the pieces; empty pieces are left out."""
     piece = text[start:end]
     if "\n" not in piece and "\r" not in piece:
         cut = [(start, end)]
@@ -116,18 +117,19 @@ def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
         begins = [0, *(past for _, past in breaks)]
         finishes = [*(at for at, _ in breaks), len(piece)]
         cut = [(start + begin, start + finish) for begin, finish in zip(begins, finishes, strict=True)]
-    trimmed = [trim(text, *place) for place in cut]
-    return [place for place in trimmed if place[0] < place[1]]
+    trimmed = [trim(text, *piece) for piece in cut]
+    return [piece for piece in trimmed if piece[0] < piece[1]]
 
 
 class _Reader:
-    """Reads one annotation file, and collects everything that is wrong with it."""
+    """Reads one annotation file, and collects all its problems."""
 
     def __init__(self, text: str, file: str, find_label: LabelFinder) -> None:
         self.text = text
         self.file = file
         self.find_label = find_label
-        self.spans: set[Span] = set()
+        # Start, end and code as plain tuples: collecting and sorting them takes a third of the time of spans.
+        self.spans: set[tuple[int, int, str]] = set()
         self.warnings: list[Problem] = []
         self.problems: list[Problem] = []
         self._ids: set[str] = set()
@@ -142,9 +144,9 @@ class _Reader:
                 continue
             identity, label, first, past, quote = match.groups()
             start, end, code = int(first), int(past), find_label(label)
-            # Nearly every line is right, and this much shows it; what is not is looked at again for all its faults.
+            # A fast check for valid lines, which are the usual case. `_take` finds all problems of the other lines.
             if code and quote and text[start:end] == quote and start + len(quote) == end and identity not in ids:
-                span = Span(start, end, code)
+                span = (start, end, code)
                 if span not in spans and quote[0] not in WHITE_SPACE and quote[-1] not in WHITE_SPACE:
                     ids.add(identity)
                     spans.add(span)
@@ -158,79 +160,84 @@ class _Reader:
         self.warnings.append(Problem(self.file, self._line, code, message))
 
     def _read_odd(self, row: str) -> None:
-        """A line that isn't a text-bound annotation in one piece, or that ends as lines do on Windows."""
+        """Read a line that isn't a text-bound annotation in one piece, or that ends with CR LF."""
         if _OTHER_LINE.match(row):
-            self._warn("not kept", f"not kept: {_NOT_KEPT[row[0]]}")
+            self._warn("not kept", _NOT_IMPORTED[row[0]])
             return
         if not row or row.isspace():
             return
         fields = row.split("\t", 2)
         if row[0] != "T" or len(fields) < 3:
-            self._refuse("line", "not an annotation line; expected T<number>, tab, type start end, tab, text")
+            self._refuse(
+                "line", "The line is not an annotation. Expected: T<number>, tab, type, start, end, tab, text."
+            )
             return
         identity, middle, quote = fields
-        label, _, places = middle.partition(" ")
-        if not _PLACES.fullmatch(places) or not label or len(identity) < 2:
-            self._refuse("offsets", "the offsets can't be read; expected 'TYPE start end', with ';' between fragments")
+        label, _, pieces = middle.partition(" ")
+        if not _FRAGMENTS.fullmatch(pieces) or not label or len(identity) < 2:
+            self._refuse(
+                "offsets", "The offsets are not valid. Expected: “TYPE start end”, with “;” between fragments."
+            )
             return
-        numbers = [tuple(map(int, place.split(" "))) for place in places.split(";")]
+        numbers = [tuple(map(int, piece.split(" "))) for piece in pieces.split(";")]
         self._take(identity, label, [(start, end) for start, end in numbers], quote)
 
-    def _take(self, identity: str, label: str, places: Sequence[tuple[int, int]], quote: str) -> None:
-        """Check one annotation and keep its span, or say what is wrong with it: id, label and place."""
+    def _take(self, identity: str, label: str, pieces: Sequence[tuple[int, int]], quote: str) -> None:
+        """Check one annotation, and keep its span or report all problems of its id, label and bounds."""
         if identity in self._ids:
-            self._refuse("id", f"the id {identity[:20]!r} is used twice")
+            self._refuse("id", f"The id “{identity[:20]}” is used twice.")
         self._ids.add(identity)
         code = self.find_label(label)
         if code is None:
             self._refuse("label", self.find_label.unknown(label))
-        start, end = places[0][0], places[-1][1]
-        if not self._fits(places) or not self._joined(places) or not self._quoted(places, quote):
+        start, end = pieces[0][0], pieces[-1][1]
+        if not self._fits(pieces) or not self._joined(pieces) or not self._quoted(pieces, quote):
             return
         text = self.text
         if text[start] in WHITE_SPACE or text[end - 1] in WHITE_SPACE:
             given = f"{start}-{end}"
             start, end = trim(text, start, end)
             if start == end:
-                self._refuse("white", f"the span {given} holds nothing but white space")
+                self._refuse("white", f"The span {given} contains only white space.")
                 return
-            self._warn("trimmed", f"white space at the ends of {given} was left out; the span is {start}-{end}")
+            self._warn("trimmed", f"White space at the ends of the span {given} was removed; it is now {start}-{end}.")
         if code is None:
             return
-        span = Span(start, end, code)
+        span = (start, end, code)
         if span in self.spans:
-            self._warn("twice", f"the span {start}-{end} {code} is given twice; taken once")
+            self._warn("twice", f"The span {start}-{end} {code} occurs twice and is imported once.")
         self.spans.add(span)
 
-    def _fits(self, places: Sequence[tuple[int, int]]) -> bool:
+    def _fits(self, pieces: Sequence[tuple[int, int]]) -> bool:
         before = 0
-        for start, end in places:
+        for start, end in pieces:
             if start >= end:
-                self._refuse("empty", f"start {start} is not before end {end}")
+                self._refuse("empty", f"The start {start} must be before the end {end}.")
                 return False
             if start < before:
-                self._refuse("order", f"the fragment at {start} begins before the one in front of it ends ({before})")
+                self._refuse("order", f"The fragment at {start} starts before the previous one ends ({before}).")
                 return False
             before = end
         if before > len(self.text):
-            self._refuse(
-                "outside", f"the span ends at {before}, past the end of the text ({len(self.text)} characters)"
-            )
+            self._refuse("outside", f"The span ends at {before}, but the text has only {len(self.text)} characters.")
             return False
         return True
 
-    def _joined(self, places: Sequence[tuple[int, int]]) -> bool:
-        """Fragments are one span where nothing but white space with a line break lies between them."""
-        for (_, end), (start, _) in pairwise(places):
+    def _joined(self, pieces: Sequence[tuple[int, int]]) -> bool:
+        """Whether the fragments make one span: only white space with a line break may lie between them."""
+        for (_, end), (start, _) in pairwise(pieces):
             gap = self.text[end:start]
             if not BREAK.search(gap) or any(ch not in WHITE_SPACE for ch in gap):
-                self._refuse("discontinuous", f"the span is discontinuous: the gap {end}-{start} is not a line break")
+                self._refuse(
+                    "discontinuous",
+                    f"Discontinuous spans are not supported: the gap {end}-{start} is not a line break.",
+                )
                 return False
         return True
 
-    def _quoted(self, places: Sequence[tuple[int, int]], quote: str) -> bool:
-        found = " ".join([self.text[start:end] for start, end in places])
+    def _quoted(self, pieces: Sequence[tuple[int, int]], quote: str) -> bool:
+        found = " ".join([self.text[start:end] for start, end in pieces])
         if found == quote or (BREAK.search(found) and BREAK.sub(" ", found) == BREAK.sub(" ", quote)):
             return True
-        self._refuse("quote", f"the text at {places[0][0]}-{places[-1][1]} is not the text that the line quotes")
+        self._refuse("quote", f"The text at {pieces[0][0]}-{pieces[-1][1]} differs from the text in this line.")
         return False

@@ -1,7 +1,7 @@
-"""The configuration files that brat wants beside its notes: which types there are, what they are called, their colours.
+"""Configuration files that brat needs in the folder of its notes: the types, their display names and their colors.
 
-Source: https://brat.nlplab.org/configuration.html. The name of a type is made of A-Z, a-z, 0-9, `_` and `-`; a tab in
-front makes it a child of the type above; `!` marks a type that only groups others. Labels are separated by ` | `.
+Source: https://brat.nlplab.org/configuration.html. A type name consists of A-Z, a-z, 0-9, `_` and `-`. A leading tab
+makes a type a child of the type above; `!` marks a type that only groups others. ` | ` separates display names.
 """
 
 import math
@@ -14,7 +14,7 @@ _LIGHTNESS, _CHROMA = 0.88, 0.07
 
 
 def annotation_conf(labels: LabelSetDef) -> str:
-    """`annotation.conf`: each category with its labels beneath it; all four sections, three of them empty."""
+    """`annotation.conf`: each category with its labels. It must have all four sections; three are empty."""
     rows = ["[entities]"]
     for category, grouped in _groups(labels):
         if grouped:
@@ -24,22 +24,22 @@ def annotation_conf(labels: LabelSetDef) -> str:
 
 
 def visual_conf(labels: LabelSetDef) -> str:
-    """`visual.conf`: names for people, and one colour per category, evenly spaced in hue."""
-    names, colours = [], []
+    """`visual.conf`: display names, and one color per category, evenly spaced in hue."""
+    names, colors = [], []
     count = len(labels.categories)
     for at, (category, grouped) in enumerate(_groups(labels)):
         if grouped:
             names.append(f"{category.code} | {_plain(category.name)}")
-        colour = oklch_hex(_LIGHTNESS, _CHROMA, 360 * at / count)
+        color = oklch_hex(_LIGHTNESS, _CHROMA, 360 * at / count)
         for label in category.labels:
             names.append(f"{label.code} | {_plain(label.name)}")
-            colours.append(f"{label.code}\tbgColor:{colour}")
+            colors.append(f"{label.code}\tbgColor:{color}")
     default = "SPAN_DEFAULT\tfgColor:black, bgColor:#e5e5e5, borderColor:darken"
-    return "\n".join(["[labels]", *names, "", "[drawing]", default, *colours, ""])
+    return "\n".join(["[labels]", *names, "", "[drawing]", default, *colors, ""])
 
 
 def _groups(labels: LabelSetDef) -> Iterator[tuple[CategoryDef, bool]]:
-    """Each category, and whether it can stand above its labels: a type may be there once only."""
+    """Each category, and whether it can be a parent type of its labels, which needs a code that occurs only once."""
     codes = {label.code for label in labels.labels()}
     times = Counter(category.code for category in labels.categories)
     for category in labels.categories:
@@ -47,12 +47,12 @@ def _groups(labels: LabelSetDef) -> Iterator[tuple[CategoryDef, bool]]:
 
 
 def _plain(name: str) -> str:
-    """A name without what brat would take for something else: `|` between names, `!` in front, tabs and line breaks."""
+    """The name without characters that have a meaning in brat's files: `|`, a leading `!`, tabs and line breaks."""
     return " ".join(name.replace("|", "/").lstrip("!").split())
 
 
 def oklch_hex(lightness: float, chroma: float, hue: float) -> str:
-    """A colour as `#rrggbb`, clipped to sRGB. Source: B. Ottosson, "A perceptual color space" (2020)."""
+    """Convert a color to `#rrggbb`, clipped to sRGB. Source: B. Ottosson, "A perceptual color space" (2020)."""
     a, b = chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3

@@ -1,10 +1,10 @@
-"""CoNLL columns with offsets, and the text beside them, so that reading back is exact.
+"""CoNLL columns with offsets, in addition to the text files, so that an export can be imported without loss.
 
-`NAME.conll` beside `NAME.txt`, or one file for many notes beside all their texts. A row is `token TAB start TAB end TAB
-tag`, with offsets in code points, end-exclusive, and BIO tags; an empty row ends a line of the note. Rows end in LF
-alone, since a token may be U+2028 or another character that some readers take for a line break. Rows that start with `#
-` are comments. In a file for many notes, `-DOCSTART- TAB NAME` begins each. Source of the layout: Tjong Kim Sang and De
-Meulder, CoNLL-2003 shared task.
+`NAME.conll` and `NAME.txt`, or one file for many notes and all their text files. A row is `token TAB start TAB end TAB
+tag`, with offsets in code points, end-exclusive, and BIO tags; an empty row ends a line of the note. Rows end with LF
+only, because a token may be U+2028 or another character that some programs take for a line break. Rows that start with
+`# ` are comments. In a file for many notes, a row `-DOCSTART- TAB NAME` starts each note. Source of the layout: Tjong
+Kim Sang and De Meulder, CoNLL-2003 shared task.
 """
 
 import re
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from posixpath import dirname, join
 from typing import Final
 
-from annotations.domain.bio import OUTSIDE, decode, encode, split_tag
+from annotations.domain.bio import OUTSIDE, Cause, Loser, decode, encode, split_tag
 from annotations.domain.formats.base import (
     BAD_CODE,
     LabelFinder,
@@ -32,11 +32,11 @@ from annotations.domain.tokens import Token, Tokenizer, tokenize
 DOCUMENT_MARK: Final = "-DOCSTART-\t"
 _HEADER: Final = "# columns: token start end tag"
 _ROW: Final = re.compile(r"([^\t]+)\t([0-9]{1,9})\t([0-9]{1,9})\t([^\t]+)", re.DOTALL)
-_Rows = list[tuple[int, str]]  # (1-based line of the file, what it says)
+_Rows = list[tuple[int, str]]  # (1-based line number, text of the row)
 
 
 class ConllFormat:
-    """Reads and writes CoNLL with offsets. A tokenizer other than the default one may be handed in for writing."""
+    """Reads and writes CoNLL with offsets. For writing, another tokenizer can be given."""
 
     name = "conll"
 
@@ -44,9 +44,9 @@ class ConllFormat:
         self._tokenizer = tokenizer
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `Format.group`. A `.conll` without a text of its name is taken for a file of many notes.
+        """See `Format.group`. A `.conll` file without a text file of the same name counts as a file of many notes.
 
-        All files of many notes are one group, together with the texts that have no `.conll` of their name.
+        All such files are one group, together with the text files without a `.conll` file of the same name.
         """
         notes, problems = split_names(names, ["txt", "conll"])
         bundle = tuple(parts["conll"] for _, parts in sorted(notes.items()) if "txt" not in parts)
@@ -57,11 +57,11 @@ class ConllFormat:
         return [*whole, NoteFiles(bundle[0].rpartition(".")[0], {"conll": bundle[0]}, bundle, texts)], problems
 
     def read(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> ParsedNote:
-        """See `Format.read`. Raises NoteError as well for a group that doesn't hold exactly one note."""
+        """See `Format.read`. Also raises NoteError if the group doesn't have exactly one note."""
         if note.bundle:
             found = list(self.read_many(note, load, labels))
             if len(found) != 1:
-                message = f"holds {len(found)} notes where one was expected"
+                message = f"The file contains {len(found)} notes; only one is allowed here."
                 raise NoteError([Problem(note.bundle[0], None, "many notes", message)])
             if isinstance(found[0], NoteError):
                 raise found[0]
@@ -73,12 +73,12 @@ class ConllFormat:
         rows = _rows(load(file), file)
         marks = [line for line, row in rows if row.startswith(DOCUMENT_MARK)]
         if len(marks) > 1:
-            message = "a second note begins here, and this file has the name of one note"
+            message = "A second note starts here, but this file belongs to one text file. Rename the file."
             raise NoteError([Problem(file, marks[1], "many notes", message)])
         return _parse(note.name, text, file, rows, LabelFinder(labels))
 
     def read_many(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`. Texts that no file names come last, as notes without an annotation set."""
+        """See `Format.read_many`. Text files that no `.conll` file mentions come last, as notes without annotations."""
         if not note.bundle:
             try:
                 yield self.read(note, load, labels)
@@ -103,42 +103,23 @@ class ConllFormat:
             try:
                 name = join(dirname(file), check_name(given))
                 if name not in texts:
-                    raise NoteError([Problem(file, line, "no text", f"there is no {name}.txt beside it")])
+                    raise NoteError([Problem(file, line, "no text", f"The text file “{name}.txt” is missing.")])
                 if name in seen:
-                    raise NoteError([Problem(file, line, "same name", f"the note {name} is there twice")])
+                    raise NoteError([Problem(file, line, "same name", f"The note “{name}” occurs twice.")])
                 seen.add(name)
                 yield _parse(name, decode_utf8(load(texts[name]), texts[name]), file, rows, find_label)
             except NoteError as error:
                 yield error
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
-        """See `Format.write`. One label per token: what overlapping spans lose is reported."""
+        """See `Format.write`. A token has one label, so overlapping spans cause losses."""
         name = check_name(note.name)
         body, losses = self._body(note, labels)
         text = f"{_HEADER}; note: {name}\n{body}"
         return {f"{name}.txt": note.text.encode(), f"{name}.conll": text.encode()}, losses
 
-    def write_all(
-        self, notes: Iterable[OutNote], labels: Mapping[str, str], file: str = "notes.conll"
-    ) -> tuple[dict[str, bytes], list[Loss]]:
-        """All notes in one file with document marks, and the text of each in that file's folder."""
-        parts = [f"{_HEADER}; many notes, each after its -DOCSTART-\n"]
-        files: dict[str, bytes] = {}
-        losses: list[Loss] = []
-        own = file.removesuffix(".conll")
-        for note in notes:
-            name = check_name(note.name)
-            if join(dirname(file), name) == own:
-                raise NoteError([Problem(file, None, "same name", "a note has the name of the file for all notes")])
-            body, lost = self._body(note, labels)
-            parts.append(f"{DOCUMENT_MARK}{name}\n\n{body}")
-            files[join(dirname(file), f"{name}.txt")] = note.text.encode()
-            losses += lost
-        files[check_name(file)] = "".join(parts).encode()
-        return files, losses
-
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
-        """None."""
+        """See `Format.extra_files`. This format has none."""
         return {}
 
     def _body(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
@@ -147,11 +128,7 @@ class ConllFormat:
         losses = [Loss(note.name, span, BAD_CODE) for span in spans if written_code(span, labels) is None]
         spans = [span for span in spans if written_code(span, labels) is not None]
         encoded = encode(text, spans, label_order=tuple(labels), tokenizer=self._tokenizer)
-        for loser in encoded.losers:
-            reason = loser.reason
-            if loser.winner is not None:
-                reason += f" by {loser.winner.label} {loser.winner.start}-{loser.winner.end}"
-            losses.append(Loss(note.name, loser.span, reason))
+        losses += [Loss(note.name, loser.span, _reason(loser)) for loser in encoded.losers]
         rows: list[str] = []
         ends = [line.end for line in lines(text)]
         line_end = 0 if not ends else ends[0]
@@ -166,15 +143,31 @@ class ConllFormat:
         return "".join(rows) + ("\n" if rows else ""), losses
 
 
+def _reason(loser: Loser) -> str:
+    winner = loser.winner
+    by = "" if winner is None else f"{winner.label} {winner.start}-{winner.end}"
+    match loser.cause:
+        case Cause.NO_TOKEN:
+            return "The span contains no token."
+        case Cause.DUPLICATE:
+            return "The span occurs twice and is exported once."
+        case Cause.COVERED:
+            return f"All tokens of the span belong to the span {by}."
+        case Cause.PARTLY_COVERED:
+            return f"Some tokens of the span belong to the span {by}."
+        case Cause.WHITE_SPACE:
+            return "White space at the ends of the span is not exported."
+
+
 def _rows(data: bytes, file: str) -> _Rows:
-    """The rows that say something, with their line numbers; empty rows and comments left out."""
+    """The rows with their line numbers, without empty rows and comments."""
     text = decode_utf8(data, file).removeprefix("\ufeff")
     rows = ((line, row.removesuffix("\r")) for line, row in enumerate(text.split("\n"), 1))
     return [(line, row) for line, row in rows if row and not row.startswith("# ")]
 
 
 def _documents(rows: _Rows, file: str) -> list[tuple[int, str, _Rows]]:
-    """Line of the mark, name and rows of each note."""
+    """The line of the mark, the name and the rows of each note."""
     documents: list[tuple[int, str, _Rows]] = []
     for line, row in rows:
         if row.startswith(DOCUMENT_MARK):
@@ -182,13 +175,13 @@ def _documents(rows: _Rows, file: str) -> list[tuple[int, str, _Rows]]:
         elif documents:
             documents[-1][2].append((line, row))
         else:
-            message = "no text of the same name lies beside this file, and no '-DOCSTART-<tab>name' row begins it"
+            message = "The file has neither a text file of the same name nor a first row “-DOCSTART-<tab>name”."
             raise NoteError([Problem(file, line, "no text", message)])
     return documents
 
 
 def _parse(name: str, text: str, file: str, rows: _Rows, find_label: LabelFinder) -> ParsedNote:
-    """The spans of one note. Raises NoteError with everything that is wrong with its rows."""
+    """Parse the rows of one note. Raises NoteError with all problems of the rows."""
     problems: list[Problem] = []
     tokens: list[Token] = []
     tags: list[str] = []
@@ -198,7 +191,7 @@ def _parse(name: str, text: str, file: str, rows: _Rows, find_label: LabelFinder
             continue
         match = _ROW.fullmatch(row)
         if not match:
-            message = "not a row of token, start, end and tag, separated by tabs"
+            message = "The row must have token, start, end and tag, separated by tabs."
             problems.append(Problem(file, line, "line", message))
             continue
         word, first, past, given = match.groups()
@@ -218,7 +211,7 @@ def _parse(name: str, text: str, file: str, rows: _Rows, find_label: LabelFinder
 
 
 class _TagReader:
-    """Puts the label's code into a tag, or says (code, message) what is wrong with it; each tag is looked up once."""
+    """Replacement of the label in a tag by its code, or a problem (code, message). Each tag is looked up once."""
 
     def __init__(self, find_label: LabelFinder) -> None:
         self._find_label = find_label
@@ -241,13 +234,13 @@ class _TagReader:
 
 
 def _fault(text: str, word: str, start: int, end: int, before: int) -> tuple[str, str] | None:
-    """What is wrong with the place of a token, as (code, message); `before` is where the last one ends."""
+    """The problem of a token's bounds as (code, message), or None; `before` is the end of the previous token."""
     if start >= end:
-        return "empty", f"start {start} is not before end {end}"
+        return "empty", f"The start {start} must be before the end {end}."
     if end > len(text):
-        return "outside", f"the token ends at {end}, past the end of the text ({len(text)} characters)"
+        return "outside", f"The token ends at {end}, but the text has only {len(text)} characters."
     if start < before:
-        return "order", f"the token at {start} begins before the one in front of it ends ({before})"
+        return "order", f"The token at {start} starts before the previous one ends ({before})."
     if text[start:end] != word:
-        return "quote", f"the text at {start}-{end} is not the token that the row names"
+        return "quote", f"The text at {start}-{end} differs from the token in this row."
     return None

@@ -8,7 +8,7 @@ from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name,
 
 
 class PlainFormat:
-    """`NAME.txt`, in UTF-8. Reading gives notes without an annotation set; writing reports every span as lost."""
+    """`NAME.txt` in UTF-8. Notes are read without annotations; when writing, every span is a loss."""
 
     name = "text"
 
@@ -31,9 +31,9 @@ class PlainFormat:
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
-        losses = [Loss(note.name, span, "plain text holds no spans") for span in note.spans]
+        losses = [Loss(note.name, span, "Plain text contains no spans.") for span in note.spans]
         return {f"{check_name(note.name)}.txt": note.text.encode()}, losses
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
-        """None."""
+        """See `Format.extra_files`. This format has none."""
         return {}

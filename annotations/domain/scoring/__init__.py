@@ -1,7 +1,7 @@
-"""Scores of predicted spans against gold: DOMAIN's section on scoring, each figure with what it counts.
+"""Scores of predicted spans against gold.
 
-`Scorer` takes note by note and gives a `ScoreTable`. Spans may overlap, nest and touch on either side; offsets are code
-points, end-exclusive.
+`Scorer` counts note by note and returns a `ScoreTable`. Spans may overlap, nest and touch, in gold and in predictions.
+Offsets are code points, end-exclusive.
 """
 
 from annotations.domain.scoring.mapping import LabelMapping, MappingError

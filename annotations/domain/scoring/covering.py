@@ -1,4 +1,4 @@
-"""Recall and precision of marked characters, whatever the labels: what masking by these spans would leave and take."""
+"""Recall and precision of marked characters, whatever the labels: what masking by these spans would miss and hide."""
 
 from collections.abc import Iterable
 
@@ -7,8 +7,8 @@ from annotations.domain.spans import Span
 
 
 def covered_characters(gold: Iterable[Span], predicted: Iterable[Span]) -> Rates:
-    """The code points of one note that either side marks; one that several spans of a side mark counts once."""
+    """Rates over the marked code points of one note; a code point counts once however many spans cover it."""
     ours, theirs = (
-        {at for span in side for at in range(span.start, span.end)} for side in (list(gold), list(predicted))
+        {at for span in spans for at in range(span.start, span.end)} for spans in (list(gold), list(predicted))
     )
     return Rates.paired(len(ours & theirs), len(theirs), len(ours))

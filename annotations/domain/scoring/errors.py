@@ -1,16 +1,16 @@
-"""What went wrong at a place: missed, spurious, another label, other bounds, or both."""
+"""Kinds of errors: missed, spurious, wrong label, wrong bounds, or both."""
 
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
 from annotations.domain.matching import match
-from annotations.domain.scoring.knots import Knot, Place
+from annotations.domain.scoring.knots import Knot, LabeledBounds
 from annotations.domain.spans import Span
 
 
 class Kind(StrEnum):
-    """How a gold span and the prediction paired with it differ; `missed` and `spurious` have no partner."""
+    """How a gold span and its paired prediction differ; `missed` and `spurious` spans have no partner."""
 
     MISSED = "missed"
     SPURIOUS = "spurious"
@@ -20,49 +20,53 @@ class Kind(StrEnum):
 
 
 class Error(NamedTuple):
-    """One place that isn't right. `gold` is None where the prediction is spurious, `predicted` where gold is missed."""
+    """One error. `gold` is None for a spurious prediction, `predicted` is None for a missed gold span."""
 
     kind: Kind
-    gold: Place | None
-    predicted: Place | None
+    gold: LabeledBounds | None
+    predicted: LabeledBounds | None
 
     @property
     def start(self) -> int:
-        return min(place[0] for place in (self.gold, self.predicted) if place)
+        return min(bounds[0] for bounds in (self.gold, self.predicted) if bounds)
 
     @property
     def end(self) -> int:
-        return max(place[1] for place in (self.gold, self.predicted) if place)
+        return max(bounds[1] for bounds in (self.gold, self.predicted) if bounds)
 
     @property
     def labels(self) -> frozenset[str]:
-        return frozenset(place[2] for place in (self.gold, self.predicted) if place)
+        return frozenset(bounds[2] for bounds in (self.gold, self.predicted) if bounds)
 
 
-def pairs_of(knot: Knot) -> tuple[list[tuple[Place, Place]], list[Place], list[Place]]:
-    """Gold and prediction paired one to one, as `domain.matching` does; gold left alone, predictions left alone."""
+def pairs_of(knot: Knot) -> tuple[list[tuple[LabeledBounds, LabeledBounds]], list[LabeledBounds], list[LabeledBounds]]:
+    """Gold and predicted spans paired one to one by `domain.matching`; unpaired gold; unpaired predictions."""
     same = set(knot.gold).intersection(knot.predicted)
-    gold = [place for place in knot.gold if place not in same]
-    predicted = [place for place in knot.predicted if place not in same]
-    pairs = [(place, place) for place in sorted(same)]
+    gold = [bounds for bounds in knot.gold if bounds not in same]
+    predicted = [bounds for bounds in knot.predicted if bounds not in same]
+    pairs = [(bounds, bounds) for bounds in sorted(same)]
     if gold and predicted:
-        found = match([Span(*place) for place in predicted], [Span(*place) for place in gold])
+        found = match([Span(*bounds) for bounds in predicted], [Span(*bounds) for bounds in gold])
         pairs += [(gold[g], predicted[p]) for p, g in found]
         left_p, left_g = {p for p, _ in found}, {g for _, g in found}
-        gold = [place for at, place in enumerate(gold) if at not in left_g]
-        predicted = [place for at, place in enumerate(predicted) if at not in left_p]
+        gold = [bounds for at, bounds in enumerate(gold) if at not in left_g]
+        predicted = [bounds for at, bounds in enumerate(predicted) if at not in left_p]
     return pairs, gold, predicted
 
 
-def errors_of(pairs: Sequence[tuple[Place, Place]], missed: Sequence[Place], spurious: Sequence[Place]) -> list[Error]:
-    """The places of a knot that aren't right, in reading order."""
+def errors_of(
+    pairs: Sequence[tuple[LabeledBounds, LabeledBounds]],
+    missed: Sequence[LabeledBounds],
+    spurious: Sequence[LabeledBounds],
+) -> list[Error]:
+    """The errors among these pairs and unpaired spans, in text order."""
     found = [Error(_kind(g, p), g, p) for g, p in pairs if g != p]
     found += [Error(Kind.MISSED, g, None) for g in missed]
     found += [Error(Kind.SPURIOUS, None, p) for p in spurious]
     return sorted(found, key=lambda error: (error.start, error.end))
 
 
-def _kind(gold: Place, predicted: Place) -> Kind:
+def _kind(gold: LabeledBounds, predicted: LabeledBounds) -> Kind:
     if gold[:2] == predicted[:2]:
         return Kind.LABEL
     return Kind.BOUNDARY if gold[2] == predicted[2] else Kind.BOTH

@@ -1,4 +1,4 @@
-"""An interval for a share, where only some notes were looked at."""
+"""Confidence interval of a share."""
 
 from math import sqrt
 from typing import Final
@@ -7,9 +7,9 @@ _Z95: Final = 1.959963984540054
 
 
 def wilson(hits: int, of: int) -> tuple[float, float] | None:
-    """The 95 % interval of a share (E. B. Wilson, JASA 22, 1927); None of nothing.
+    """The 95 % score interval of a share (Wilson 1927), for independent trials; None without trials.
 
-    It never leaves 0 to 1, and says something where no hit or nothing but hits was seen. Trials count as independent.
+    It lies within 0 to 1, and is also valid if there are no hits or only hits.
     """
     if not of:
         return None

@@ -1,7 +1,7 @@
-"""Verdicts of several judges on the entities of notes, and what more than a threshold of them agree on (000, 3.3).
+"""Verdicts of several judges on entities in notes, and majority verdicts (Miranda et al. 2025, section 3.3).
 
-An entity is a gold span, or a stretch that was hidden where gold has nothing. Each judge says of it: rightly hidden
-(TP), still readable (FN), or hidden without need (FP).
+An entity is a gold span, or a hidden stretch that doesn't overlap gold. Each judge gives one verdict on it: correctly
+hidden (TP), still readable (FN), or hidden without need (FP).
 """
 
 from bisect import bisect_left
@@ -27,13 +27,13 @@ class Verdict(StrEnum):
     FP = "FP"
 
 
-# What can be true of an entity that gold has, and of one that it hasn't; a majority for anything else is discarded.
+# The possible verdicts on an entity in gold and on another one; a majority for any other verdict is discarded.
 _OF_GOLD: Final = frozenset({Verdict.TP, Verdict.FN})
 _OF_OTHERS: Final = frozenset({Verdict.TP, Verdict.FP})
 
 
 class Entity(NamedTuple):
-    """A place of a note; offsets are code points, end-exclusive. `gold`: people marked it."""
+    """A labeled stretch of a note, in code points, end-exclusive. `gold`: it is a gold span."""
 
     start: int
     end: int
@@ -42,15 +42,15 @@ class Entity(NamedTuple):
 
 
 Votes = tuple[Verdict | None, ...]
-"""The verdicts of the judges who answered on a note; None: an answer that says nothing of this entity."""
+"""The verdicts of the judges who answered on a note; None if an answer doesn't mention the entity."""
 
 
 def entities_of(gold: Sequence[Span], predicted: Iterable[Span]) -> list[Entity]:
-    """What judges are asked about, in reading order: every gold span, and every prediction that touches none."""
-    ours, theirs = ({(span.start, span.end, span.label) for span in side} for side in (gold, predicted))
+    """The entities to judge, in text order: every gold span, and every prediction that overlaps no gold span."""
+    ours, theirs = ({(span.start, span.end, span.label) for span in spans} for spans in (gold, predicted))
     taken = stretches(gold)
     starts = [start for start, _, _ in taken]
-    found = [Entity(*place, gold=True) for place in ours]
+    found = [Entity(*bounds, gold=True) for bounds in ours]
     for start, end, label in theirs:
         last = bisect_left(starts, end) - 1
         if last < 0 or taken[last][1] <= start:
@@ -59,10 +59,10 @@ def entities_of(gold: Sequence[Span], predicted: Iterable[Span]) -> list[Entity]
 
 
 def settled(votes: Votes, *, gold: bool, threshold: float = THRESHOLD) -> Verdict | None:
-    """The verdict that more than `threshold` of those who answered give; None where there is none, or it can't be.
+    """The verdict of more than `threshold` of the judges who answered; None without a majority or a possible verdict.
 
-    Who says nothing of the entity counts among them: silence is no agreement. `threshold` is at least a half, so that
-    no two verdicts pass it.
+    Judges who didn't mention the entity count in the total. `threshold` is at least 0.5, so that only one verdict can
+    pass it.
     """
     if not votes:
         return None
@@ -73,7 +73,7 @@ def settled(votes: Votes, *, gold: bool, threshold: float = THRESHOLD) -> Verdic
 
 
 class Judged(NamedTuple):
-    """A note's entities, and of each judge a verdict (or None) for each of them; None: no answer on this note."""
+    """A note's entities, and for each judge a verdict (or None) on each entity; None if the judge gave no answer."""
 
     entities: Sequence[Entity]
     answers: Sequence[Sequence[Verdict | None] | None]
@@ -88,7 +88,7 @@ class Judged(NamedTuple):
 
 @dataclass
 class JudgingTally:
-    """`add` notes, then `as_dict`. `judges`: how many were asked."""
+    """Counts of verdicts: call `add` for each note, then `as_dict`. `judges` is the number of judges."""
 
     judges: int
     threshold: float = THRESHOLD
@@ -106,7 +106,7 @@ class JudgingTally:
         self.each = self.each or [{} for _ in range(self.judges)]
 
     def add(self, note: Judged) -> list[Verdict | None] | None:
-        """Count a note: what was settled of each entity; None where no judge has answered on it."""
+        """Count a note, and return the majority verdict on each entity; None if no judge answered on the note."""
         self.answered.update(at for at, answer in enumerate(note.answers) if answer is not None)
         if not note.answered:
             self.unjudged += 1
@@ -133,7 +133,7 @@ class JudgingTally:
                 self.silent[judge] += 1
 
     def as_dict(self, order: Sequence[str]) -> dict[str, Any]:
-        """`order`: all labels; those that no entity has are left out."""
+        """The figures for JSON. `order` lists all labels; labels without entities are left out."""
         used = [label for label in order if label in self.majority]
         return {
             "notes": self.notes,
@@ -151,7 +151,7 @@ class JudgingTally:
         }
 
     def _agreement(self) -> dict[str, Any]:
-        """Over entities that two judges or more gave a verdict on."""
+        """Agreement of the judges over the entities with at least two verdicts."""
         whole = agreement(self.patterns)
         pairs = []
         for a, b in combinations(range(self.judges), 2):
@@ -177,7 +177,7 @@ def _figures(counted: Mapping[str, Counter[str]], labels: Sequence[str]) -> dict
 
 
 def figures_of(counts: Mapping[str, int]) -> dict[str, Any]:
-    """Precision, recall and F1 of verdicts; `discarded` are in none of them."""
+    """Precision, recall and F1 of verdicts; discarded entities don't count."""
     tp, fn, fp = (counts.get(verdict, 0) for verdict in Verdict)
     rates = Rates.paired(tp, tp + fp, tp + fn)
     return {

@@ -1,26 +1,28 @@
-"""Knots: stretches of a note in which spans of gold and prediction overlap, directly or through others.
+"""Knots: groups of gold and predicted spans that are connected by overlaps.
 
-Nothing that is scored reaches over the end of a knot (touching is not overlapping), so a note can be scored knot by
-knot; most knots are a single span, or twice the same.
+No pair of overlapping spans belongs to two knots (touching is not overlapping), so a note can be scored knot by knot.
+Most knots are a single span, or a gold span and an equal prediction.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-Place = tuple[int, int, str]
+LabeledBounds = tuple[int, int, str]
 """Start, end (code points, end-exclusive) and label."""
 
 
 @dataclass(slots=True)
 class Knot:
+    """The spans of one knot, and its start and end."""
+
     start: int
     end: int
-    gold: list[Place] = field(default_factory=list)
-    predicted: list[Place] = field(default_factory=list)
+    gold: list[LabeledBounds] = field(default_factory=list)
+    predicted: list[LabeledBounds] = field(default_factory=list)
 
 
-def knots(gold: Sequence[Place], predicted: Sequence[Place]) -> Iterator[Knot]:
-    """The knots of a note in order. Each side's places are sorted."""
+def knots(gold: Sequence[LabeledBounds], predicted: Sequence[LabeledBounds]) -> Iterator[Knot]:
+    """The knots of a note in order. Both inputs must be sorted."""
     ours, theirs = iter([*gold, _AFTER]), iter([*predicted, _AFTER])
     g, p = next(ours), next(theirs)
     while g is not _AFTER or p is not _AFTER:
@@ -40,4 +42,4 @@ def knots(gold: Sequence[Place], predicted: Sequence[Place]) -> Iterator[Knot]:
         yield knot
 
 
-_AFTER: Place = (1 << 62, 1 << 62, "")
+_AFTER: LabeledBounds = (1 << 62, 1 << 62, "")

@@ -1,4 +1,4 @@
-"""From one label set to another, so that a set can be scored in the words of another: total, or refused."""
+"""Mappings from one label set to another, for scoring annotations with different label sets."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from annotations.domain.spans import Span
 
 
 class MappingError(ValueError):
-    """A label has no place in the mapping: a gap in it, never a silent drop."""
+    """A label is missing in the mapping. Its spans must not be dropped silently."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelMapping:
-    """What each label becomes; None says that the other set has no such label, so that its spans don't count.
+    """The target label of each label; None if the other set has no such label, so that its spans don't count.
 
-    `to_category` is set where the targets are the other set's categories: it has no finer level then.
+    `to_category` is True if the targets are categories of the other set, so that there is no finer level.
     """
 
     source: str
@@ -23,16 +23,16 @@ class LabelMapping:
     to_category: bool = False
 
     def check(self, used: Iterable[str]) -> None:
-        """Raise MappingError unless every label that is used has its place."""
+        """Raise MappingError unless the mapping contains every label in `used`."""
         missing = sorted(set(used) - set(self.labels))
         if missing:
             raise MappingError(
-                f"the mapping from {self.source} to {self.target} lacks {', '.join(missing)}: "
-                f"it must say of every label what it becomes"
+                f"The mapping from {self.source} to {self.target} lacks these labels: {', '.join(missing)}. "
+                f"It must contain every label in use."
             )
 
     def __call__(self, spans: Iterable[Span]) -> list[Span]:
-        """The spans in the other set's labels, without those that have none there. Raises MappingError for a gap."""
+        """The spans with the other set's labels, without spans that have none. Raises MappingError."""
         given = list(spans)
         self.check(span.label for span in given)
         return [Span(span.start, span.end, label) for span in given if (label := self.labels[span.label]) is not None]

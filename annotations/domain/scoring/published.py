@@ -1,4 +1,4 @@
-"""Published figures to stand beside one's own: other corpora, other languages, other systems. For orientation only."""
+"""Published figures for comparison, from other corpora, languages and systems. For orientation only."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +8,7 @@ Level = tuple[str, str]  # unit, granularity
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Figures of one source. `f1` is micro F1 by level; the others are at the level that the source says."""
+    """The figures of one source, by level; `f1` is micro F1. `source` is cited as in `docs/references.md`."""
 
     corpus: str
     system: str
@@ -23,7 +23,7 @@ PUBLISHED: Final = (
     Published(
         "i2b2 2014",
         "BiLSTM-CRF with stacked embeddings, 32 sentences at a time",
-        "Safeguarding privacy through deep learning techniques, table 4.1",
+        "Catelli 2021, table 4.1",
         {
             ("entity", "subcategory"): 0.9480,
             ("entity", "category"): 0.9579,
@@ -38,7 +38,7 @@ PUBLISHED: Final = (
     Published(
         "SIRM COVID-19 (Italian)",
         "the same, trained on Italian notes",
-        "Safeguarding privacy through deep learning techniques, table 4.11",
+        "Catelli 2021, table 4.11",
         {("entity", "subcategory"): 0.8063, ("entity", "category"): 0.8294, ("entity", "binary"): 0.8308},
         {},
         {},
@@ -46,7 +46,7 @@ PUBLISHED: Final = (
     Published(
         "SIRM COVID-19 (Italian)",
         "the same, trained on English, then on Italian",
-        "Safeguarding privacy through deep learning techniques, table 4.17",
+        "Catelli 2021, table 4.17",
         {("entity", "subcategory"): 0.8391, ("entity", "category"): 0.8595, ("entity", "binary"): 0.8619},
         {},
         {},
@@ -54,7 +54,7 @@ PUBLISHED: Final = (
     Published(
         "Court decisions (Italian)",
         "GiusBERTo",
-        "GiusBERTo: a legal language model for personal data de-identification, section 6.2",
+        "Salierno et al. 2024, section 6.2",
         {("token", "binary"): 0.8864},
         {("token", "binary"): 0.85},
         {("token", "binary"): 0.9246},
@@ -62,7 +62,7 @@ PUBLISHED: Final = (
     Published(
         "i2b2 2014, a sample",
         "RedactOR",
-        "RedactOR: automatic clinical data de-identification, table 1 (text and position, any label)",
+        "Singh et al. 2025, table 1 (text and position, any label)",
         {("entity", "tolerant"): 0.9646},
         {("entity", "tolerant"): 0.9769},
         {("entity", "tolerant"): 0.9525},
@@ -71,7 +71,7 @@ PUBLISHED: Final = (
     Published(
         "CARMEN-ES (Spanish)",
         "a model refined by an agent",
-        "Post hoc agentic refinement for improving precision (overlap, any label)",
+        "Xu et al. 2026 (overlap, any label)",
         {},
         {("overlap", "token"): 0.9795},
         {("overlap", "token"): 0.9539},

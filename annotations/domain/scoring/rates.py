@@ -1,16 +1,40 @@
-"""Precision, recall and F1 of counts, and their averages over classes (micro, macro, weighted)."""
+"""Precision, recall and F1 from counts, and their averages over classes (micro, macro, weighted)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import TypedDict
+
+
+class RatesData(TypedDict):
+    """Rates in their JSON form."""
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    predicted: int
+    right: int
+    gold: int
+    found: int
+
+
+class AverageData(TypedDict):
+    """An average in its JSON form."""
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    precision_spread: float | None
+    recall_spread: float | None
+    classes: int
+    predicted_classes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What was predicted and how much of it is right; what is gold and how much of it was found.
+    """Counts of predictions and right predictions, and of gold spans and found gold spans.
 
-    `right` and `found` are the same number wherever predictions and gold are paired one to one.
+    `right` and `found` are equal if predictions and gold are paired one to one.
     """
 
     predicted: int
@@ -20,21 +44,22 @@ class Rates:
 
     @classmethod
     def paired(cls, pairs: int, predicted: int, gold: int) -> "Rates":
+        """Rates for predictions and gold that are paired one to one."""
         return cls(predicted, pairs, gold, pairs)
 
     @property
     def precision(self) -> float | None:
-        """None where nothing was predicted."""
+        """The precision; None without predictions."""
         return self.right / self.predicted if self.predicted else None
 
     @property
     def recall(self) -> float | None:
-        """None where there is no gold."""
+        """The recall; None without gold."""
         return self.found / self.gold if self.gold else None
 
     @property
     def f1(self) -> float | None:
-        """None where there is neither gold nor prediction; 0 where there is one without the other."""
+        """The F1; None without gold and predictions, 0 if there is only one of them."""
         if not self.predicted and not self.gold:
             return None
         return _harmonic(self.precision or 0.0, self.recall or 0.0)
@@ -55,11 +80,7 @@ class Rates:
             self.found + other.found,
         )
 
-    def swapped(self) -> "Rates":
-        """As if gold were the prediction and the prediction gold."""
-        return Rates(self.gold, self.found, self.predicted, self.right)
-
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> RatesData:
         return {
             "precision": self.precision,
             "recall": self.recall,
@@ -80,10 +101,10 @@ def _harmonic(a: float, b: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """Averages over classes. `f1` is of the averaged precision and recall (002, formula 3.23), not the mean of F1s.
+    """Averages over classes. `f1` is that of the averaged precision and recall (Catelli 2021, eq. 3.23).
 
-    A class counts in an average where its own figure is defined: `classes` have a recall (gold), `predicted_classes`
-    a precision. The spreads are standard deviations over these classes.
+    A class counts in an average if its own figure is defined: `classes` is the number of classes with a recall,
+    `predicted_classes` of those with a precision. The spreads are standard deviations over these classes.
     """
 
     precision: float | None
@@ -99,7 +120,7 @@ class Average:
             return None
         return _harmonic(self.precision or 0.0, self.recall or 0.0)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> AverageData:
         return {
             "precision": self.precision,
             "recall": self.recall,
@@ -112,17 +133,17 @@ class Average:
 
 
 def micro(classes: Iterable[Rates]) -> Rates:
-    """All counts added up."""
+    """The micro average: all counts added up."""
     return sum(classes, NOTHING)
 
 
 def macro(classes: Iterable[Rates]) -> Average:
-    """Every class counts the same."""
+    """The macro average: every class has the same weight."""
     return _average([(rates, 1.0) for rates in classes])
 
 
 def weighted(classes: Iterable[Rates]) -> Average:
-    """Every class counts by how much gold it has (002, section 3.4); its recall is the micro recall."""
+    """The average weighted by gold spans (Catelli 2021, section 3.4); its recall is equal to the micro recall."""
     return _average([(rates, float(rates.gold)) for rates in classes if rates.gold])
 
 

@@ -1,13 +1,13 @@
-"""The count-based score of rewritten text (000, section 4.3): how often texts occur, never where.
+"""The count-based score of rewritten text (Miranda et al. 2025, section 4.3): how often texts occur, not where.
 
-A gold text is gone as often as its occurrences dropped (true positives), and left as often as it still occurs (false
-negatives); placeholders beyond the number of gold spans are too many (false positives). What counts as an occurrence:
+Occurrences of a gold text that the rewritten text no longer has are true positives; occurrences that remain are false
+negatives; placeholders beyond the number of gold spans are false positives. The rules for occurrences:
 
-* Exactly the same characters, case too, and whole tokens: an age of 5 doesn't occur in 15. Where gold itself marks a
-  text inside a token, that end of it may lie inside tokens everywhere.
-* Of overlapping occurrences of several gold texts the longest counts alone (a "Rossi" inside "Mario Rossi" is none of
-  its own), unless gold marks the one over the other.
-* Nothing inside a placeholder. Placeholders that the original had are not the rewriting's.
+* An occurrence has exactly the same characters, with the same case, and consists of whole tokens: the age 5 doesn't
+  occur in 15. If gold marks a text that starts or ends inside a token, all its occurrences may do so.
+* Of overlapping occurrences of several gold texts only the longest counts ("Rossi" inside "Mario Rossi" doesn't count),
+  unless gold itself has such overlapping spans.
+* Text inside a placeholder doesn't count. Placeholders that the original text already has don't count, either.
 """
 
 import re
@@ -16,43 +16,68 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from annotations.domain.scoring.rates import Rates
 from annotations.domain.spans import Span
 from annotations.domain.tokens import Parts
 
 
+class CountsData(TypedDict):
+    """Counts in their JSON form."""
+
+    tp: int
+    fn: int
+    fp: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    gold: int
+    unmarked: int
+    placeholders: int
+
+
+class LabelCounts(CountsData):
+    label: str
+
+
+class RewrittenData(TypedDict):
+    micro: CountsData
+    labels: list[LabelCounts]
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """`gold`: spans; `unmarked`: occurrences in the original that gold doesn't mark, which count all the same.
+    """The counts of one label.
 
-    `placeholders`: those that the rewriting brought in.
+    `removed`, `remaining`: occurrences of gold texts. `extra`: superfluous placeholders. `gold`: gold spans.
+    `unmarked`: occurrences in the original that gold doesn't mark, but that are counted nevertheless. `placeholders`:
+    placeholders that the rewriting added.
     """
 
-    gone: int = 0
-    left: int = 0
-    excess: int = 0
+    removed: int = 0
+    remaining: int = 0
+    extra: int = 0
     gold: int = 0
     unmarked: int = 0
     placeholders: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(
-            self.gone + other.gone,
-            self.left + other.left,
-            self.excess + other.excess,
+            self.removed + other.removed,
+            self.remaining + other.remaining,
+            self.extra + other.extra,
             self.gold + other.gold,
             self.unmarked + other.unmarked,
             self.placeholders + other.placeholders,
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        rates = Rates.paired(self.gone, self.gone + self.excess, self.gone + self.left)
+    def as_dict(self) -> CountsData:
+        rates = Rates.paired(self.removed, self.removed + self.extra, self.removed + self.remaining)
         return {
-            "tp": self.gone,
-            "fn": self.left,
-            "fp": self.excess,
+            "tp": self.removed,
+            "fn": self.remaining,
+            "fp": self.extra,
             "precision": rates.precision,
             "recall": rates.recall,
             "f1": rates.f1,
@@ -65,14 +90,14 @@ class Counts:
 def counts_of(
     original: str, rewritten: str, gold: Iterable[Span], placeholder_of: Mapping[str, str]
 ) -> dict[str, Counts]:
-    """One note's counts by label, of the labels that gold or the rewritten text have.
+    """The counts of one note by label, for the labels in gold or in the rewritten text.
 
-    `placeholder_of` names all labels in their order. Labels that share a placeholder, and labels that have the same
-    text, can't be told apart by counting: what is too many is the first label's; what is left is the label's that
+    `placeholder_of` contains all labels in label order. Counting can't distinguish labels with the same placeholder or
+    with the same text: extra placeholders are assigned to the first such label, and remaining texts to the label that
     lacks most placeholders.
     """
-    places = sorted({(span.start, span.end, span.label) for span in gold})
-    marks = Counter(label for _, _, label in places)
+    spans = sorted({(span.start, span.end, span.label) for span in gold})
+    marks = Counter(label for _, _, label in spans)
     brought = _brought(original, rewritten, placeholder_of)
     sharing: dict[str, list[str]] = defaultdict(list)
     for label, placeholder in placeholder_of.items():
@@ -83,8 +108,8 @@ def counts_of(
         n, wanted = brought[placeholder], sum(marks[label] for label in labels)
         lacking |= dict.fromkeys(labels, wanted - n)
         if n:
-            found[labels[0]] = found.get(labels[0], Counts()) + Counts(placeholders=n, excess=max(0, n - wanted))
-    texts = _texts(original, places)
+            found[labels[0]] = found.get(labels[0], Counts()) + Counts(placeholders=n, extra=max(0, n - wanted))
+    texts = _texts(original, spans)
     holes = _pattern(placeholder_of.values())
     before, after = _occurrences(original, texts, holes), _occurrences(rewritten, texts, holes)
     order = {label: at for at, label in enumerate(placeholder_of)}
@@ -96,24 +121,24 @@ def counts_of(
 
 
 class RewrittenScore:
-    """`add` notes, then `as_dict`: counts, precision, recall and F1 by label and over all labels."""
+    """Counts, precision, recall and F1 by label and over all labels: call `add` for each note, then `as_dict`."""
 
     def __init__(self, placeholder_of: Mapping[str, str]) -> None:
         self._placeholder_of = placeholder_of
         self._counts: dict[str, Counts] = {}
 
     def add(self, original: str, rewritten: str, gold: Iterable[Span]) -> dict[str, Counts]:
-        """Count one note; its counts by label."""
+        """Count one note, and return its counts by label."""
         found = counts_of(original, rewritten, gold, self._placeholder_of)
         for label, counts in found.items():
             self._counts[label] = self._counts.get(label, Counts()) + counts
         return found
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> RewrittenData:
         return {
             "micro": sum(self._counts.values(), Counts()).as_dict(),
             "labels": [
-                {"label": label} | self._counts[label].as_dict()
+                {"label": label, **self._counts[label].as_dict()}
                 for label in self._placeholder_of
                 if label in self._counts
             ],
@@ -122,7 +147,9 @@ class RewrittenScore:
 
 @dataclass(slots=True)
 class _Text:
-    """A gold text: how often each label has it, which of its ends may lie in a token, over which texts it counts."""
+    """A gold text: how often each label has it, whether its start or end may lie inside a token, and the gold texts
+    that its occurrences may overlap (`over`).
+    """
 
     quote: str
     labels: Counter[str] = field(default_factory=Counter)
@@ -131,12 +158,12 @@ class _Text:
     over: set[str] = field(default_factory=set)
 
 
-def _texts(original: str, places: Sequence[tuple[int, int, str]]) -> list[_Text]:
+def _texts(original: str, spans: Sequence[tuple[int, int, str]]) -> list[_Text]:
     """The gold texts, longest first."""
     parts = Parts(original)
     found: dict[str, _Text] = {}
     reach: list[tuple[int, int, str]] = []
-    for start, end, label in places:
+    for start, end, label in spans:
         quote = original[start:end]
         text = found.setdefault(quote, _Text(quote))
         text.labels[label] += 1
@@ -152,7 +179,7 @@ def _texts(original: str, places: Sequence[tuple[int, int, str]]) -> list[_Text]
 
 
 def _occurrences(text: str, wanted: Sequence[_Text], holes: "re.Pattern[str] | None") -> Counter[str]:
-    """How often each wanted text occurs; `wanted` longest first, `holes` finds placeholders."""
+    """How often each wanted text occurs; `wanted` must have the longest first, `holes` finds placeholders."""
     parts = Parts(text)
     hidden = [match.span() for match in holes.finditer(text)] if holes else []
     owners = array("I", bytes(4 * len(text)))
@@ -175,19 +202,19 @@ def _occurrences(text: str, wanted: Sequence[_Text], holes: "re.Pattern[str] | N
 
 
 def _inside(hidden: Sequence[tuple[int, int]], start: int, end: int) -> bool:
-    """Whether the stretch is a part of a placeholder; a whole one isn't."""
+    """Whether `start`-`end` is a proper part of a placeholder."""
     at = bisect_right(hidden, start, key=lambda hole: hole[0])
     return at > 0 and end <= hidden[at - 1][1] and (start, end) != hidden[at - 1]
 
 
 def _pattern(placeholders: Iterable[str]) -> "re.Pattern[str] | None":
-    """Finds placeholders; where one begins with another, the longer."""
+    """A pattern that finds placeholders, and the longer one if one is a prefix of another."""
     known = sorted(filter(None, set(placeholders)), key=lambda one: (-len(one), one))
     return re.compile("|".join(map(re.escape, known))) if known else None
 
 
 def _brought(original: str, rewritten: str, placeholder_of: Mapping[str, str]) -> Counter[str]:
-    """How many more of each placeholder the rewritten text has."""
+    """How many placeholders of each kind the rewriting added."""
     pattern = _pattern(placeholder_of.values())
     if pattern is None:
         return Counter()
@@ -195,16 +222,16 @@ def _brought(original: str, rewritten: str, placeholder_of: Mapping[str, str]) -
 
 
 def _shared(marks: Mapping[str, int], labels: Sequence[str], before: int, after: int) -> dict[str, Counts]:
-    """A text's occurrences before and after among the labels that have it; the first takes what gold doesn't mark."""
+    """Distribute a text's occurrences over its labels; occurrences that gold doesn't mark go to the first label."""
     unmarked = max(0, before - sum(marks.values()))
-    found, had, left = {}, before - unmarked, after
+    found, had, remaining = {}, before - unmarked, after
     for at, label in enumerate(labels):
         share = min(marks[label], had)
         had -= share
         share += unmarked if at == 0 else 0
-        stays = min(share, left)
-        left -= stays
-        found[label] = Counts(gone=share - stays, left=stays, unmarked=unmarked if at == 0 else 0)
-    # More than there were: the rewriting wrote some anew.
-    found[labels[0]] += Counts(left=left)
+        stays = min(share, remaining)
+        remaining -= stays
+        found[label] = Counts(removed=share - stays, remaining=stays, unmarked=unmarked if at == 0 else 0)
+    # There are more occurrences than before if the rewriting added some.
+    found[labels[0]] += Counts(remaining=remaining)
     return found

@@ -1,11 +1,11 @@
-"""Scores note by note: everything that `ScoreTable` shows is counted in one pass."""
+"""Scorer: counts everything that `ScoreTable` shows in one pass over the notes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from annotations.domain.bio import OUTSIDE, encode_tokens
 from annotations.domain.matching import match
 from annotations.domain.scoring.errors import Error, errors_of, pairs_of
-from annotations.domain.scoring.knots import Knot, Place, knots
+from annotations.domain.scoring.knots import Knot, LabeledBounds, knots
 from annotations.domain.scoring.meddocan import merged_rates
 from annotations.domain.scoring.rates import Rates
 from annotations.domain.scoring.similarity import close
@@ -17,10 +17,10 @@ from annotations.domain.tokens import Parts, Token, Tokenizer, covered, split_at
 
 
 class Scorer:
-    """`add` notes, then `table`. `label_order` are all labels; it settles which of two labels a token has.
+    """Scores notes: call `add` for each note, then `table`.
 
-    `category_of` names each label's category. Tokens are those of the rule (or of `tokenizer`), split at every end of
-    every span of the two sides.
+    `label_order` contains all labels; it decides which of two labels a token has. `category_of` maps labels to
+    categories. Tokens are those of `tokenizer`, split at the start and end of every gold and predicted span.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Scorer:
         tokenizer: Tokenizer = tokenize,
         has_labels: bool = True,
     ) -> None:
-        """`has_labels` is False where the labels are categories already, so that there is no finer level."""
+        """`has_labels` is False if the labels are categories, so that there is no finer level."""
         self._labels = list(label_order)
         self._category_of = dict(category_of)
         self._tokenizer = tokenizer
@@ -40,11 +40,11 @@ class Scorer:
         self._done: ScoreTable | None = None
 
     def add(self, text: str, gold: Iterable[Span], predicted: Iterable[Span]) -> list[Error]:
-        """Count one note; what isn't right in it, in reading order.
+        """Count one note, and return its errors in text order.
 
-        Raises KeyError for a label without a category, SpanError for a span that is empty or leaves the text.
+        Raises KeyError for a label without a category, SpanError for a span that is empty or not inside the text.
         """
-        ours, theirs = self._places(text, gold), self._places(text, predicted)
+        ours, theirs = self._bounds(text, gold), self._bounds(text, predicted)
         parts = Parts(text) if self._tokenizer is tokenize else _Given(self._tokenizer(text))
         flags = NoteFlags(labels={label for _, _, label in ours})
         inside = 0
@@ -64,24 +64,24 @@ class Scorer:
         return flags.errors
 
     def table(self) -> ScoreTable:
-        """The figures of all notes so far; no note can be added afterwards."""
+        """The figures of all notes. No note may be added afterwards."""
         if self._done is None:
             self._tally.fold(self._category_of)
             self._done = table_of(self._tally, self._labels, self._category_of, has_labels=self._has_labels)
         return self._done
 
-    def _places(self, text: str, spans: Iterable[Span]) -> list[Place]:
+    def _bounds(self, text: str, spans: Iterable[Span]) -> list[LabeledBounds]:
         length = len(text)
-        places = {(span.start, span.end, span.label) for span in spans}
-        for start, end, label in places:
+        found = {(span.start, span.end, span.label) for span in spans}
+        for start, end, label in found:
             if not 0 <= start < end <= length:
                 check_bounds(Span(start, end, label), length)
             if label not in self._category_of:
-                raise KeyError(f"the label {label!r} has no category")
-        return sorted(places)
+                raise KeyError(f"The label “{label}” has no category.")
+        return sorted(found)
 
     def _lone(self, knot: Knot, tokens: int, flags: NoteFlags) -> bool:
-        """A knot of one span, or of two that are the same."""
+        """Count a knot that is one span, or a gold span and an equal prediction. Returns whether the knot was one."""
         gold, predicted = knot.gold, knot.predicted
         if len(gold) > 1 or len(predicted) > 1:
             return False
@@ -106,7 +106,7 @@ class Scorer:
             parts.inside(knot.start, knot.end),
             (edge for start, end, _ in (*knot.gold, *knot.predicted) for edge in (start, end)),
         )
-        self._count_places(knot)
+        self._count_spans(knot)
         self._count_tokens(tokens, knot, parts)
         self._count_overlap(tokens, knot)
         pairs, missed, spurious = pairs_of(knot)
@@ -121,24 +121,24 @@ class Scorer:
             Criterion.EXACT: set(knot.gold).intersection(knot.predicted),
             Criterion.TOLERANT: self._count_tolerant(text, knot),
         }
-        for place in knot.gold:
-            for criterion, places in found.items():
-                if place in places:
-                    self._tally.found_spans[criterion][place[2]] += 1
+        for bounds in knot.gold:
+            for criterion, spans in found.items():
+                if bounds in spans:
+                    self._tally.found_spans[criterion][bounds[2]] += 1
                 else:
-                    flags.not_found(place[2], [criterion])
+                    flags.not_found(bounds[2], [criterion])
 
-    def _count_places(self, knot: Knot) -> None:
+    def _count_spans(self, knot: Knot) -> None:
         tally = self._tally
         tally.gold_spans.update(label for _, _, label in knot.gold)
         tally.predicted_spans.update(label for _, _, label in knot.predicted)
         tally.right_spans.update(label for _, _, label in set(knot.gold).intersection(knot.predicted))
         gold = {(start, end, self._category_of[label]) for start, end, label in knot.gold}
         predicted = {(start, end, self._category_of[label]) for start, end, label in knot.predicted}
-        for at, places in enumerate((predicted, gold & predicted, gold)):
-            for _, _, category in places:
+        for at, spans in enumerate((predicted, gold & predicted, gold)):
+            for _, _, category in spans:
                 tally.categories[category][at] += 1
-        bare_gold, bare_predicted = ({place[:2] for place in side} for side in (knot.gold, knot.predicted))
+        bare_gold, bare_predicted = ({bounds[:2] for bounds in side} for side in (knot.gold, knot.predicted))
         for at, bare in enumerate((bare_predicted, bare_gold & bare_predicted, bare_gold)):
             tally.binary[at] += len(bare)
 
@@ -149,21 +149,24 @@ class Scorer:
         for start, end, label in knot.gold:
             self._tally.gold_tokens[label] += parts.count(start, end)
 
-    def _values(self, tokens: list[Token], places: Sequence[Place]) -> list[str]:
-        """The label of each token, empty for none."""
-        tags = encode_tokens(tokens, [Span(*place) for place in places], label_order=self._labels).tags
+    def _values(self, tokens: list[Token], spans: Sequence[LabeledBounds]) -> list[str]:
+        """The label of each token; empty for an unmarked token."""
+        tags = encode_tokens(tokens, [Span(*bounds) for bounds in spans], label_order=self._labels).tags
         return ["" if tag == OUTSIDE else tag[2:] for tag in tags]
 
     def _count_overlap(self, tokens: list[Token], knot: Knot) -> None:
-        """A span is right if it overlaps one of the other side, and then all its tokens are (001, section 4)."""
+        """Count spans that overlap the other set, and all their tokens, as right (Xu et al. 2026, section 4)."""
         predicted, right = _overlapping(tokens, knot.predicted, knot.gold)
         gold, found = _overlapping(tokens, knot.gold, knot.predicted)
         tally = self._tally
         tally.overlap_spans += Rates(len(knot.predicted), right[0], len(knot.gold), found[0])
         tally.overlap_tokens += Rates(predicted, right[1], gold, found[1])
 
-    def _count_tolerant(self, text: str, knot: Knot) -> set[Place]:
-        """Pairs that overlap and have similar texts, any labels and the same label; gold found with its label."""
+    def _count_tolerant(self, text: str, knot: Knot) -> set[LabeledBounds]:
+        """Count pairs that overlap and have similar texts, with any labels and with the same label.
+
+        Returns the gold spans that were found with the same label.
+        """
 
         def similar(a: Span, b: Span) -> bool:
             return close(text, (a.start, a.end), (b.start, b.end))
@@ -171,7 +174,7 @@ class Scorer:
         def same(a: Span, b: Span) -> bool:
             return a.label == b.label and similar(a, b)
 
-        gold, predicted = ([Span(*place) for place in side] for side in (knot.gold, knot.predicted))
+        gold, predicted = ([Span(*bounds) for bounds in side] for side in (knot.gold, knot.predicted))
         tests: tuple[Callable[[Span, Span], bool], ...] = (similar, same)
         any_label, with_label = (match(predicted, gold, compatible=test) for test in tests)
         self._tally.tolerant += Rates.paired(len(any_label), len(predicted), len(gold))
@@ -180,7 +183,7 @@ class Scorer:
 
 
 class _Given:
-    """Parts of a text whose tokens another tokenizer made."""
+    """The interface of `tokens.Parts` for the tokens of another tokenizer."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
@@ -198,23 +201,25 @@ class _Given:
         return len(split_at(self._tokens, cuts))
 
 
-def _overlapping(tokens: list[Token], ours: Sequence[Place], theirs: Sequence[Place]) -> tuple[int, tuple[int, int]]:
-    """How many tokens our spans have; how many of our spans overlap theirs, and how many tokens those have."""
+def _overlapping(
+    tokens: list[Token], ours: Sequence[LabeledBounds], theirs: Sequence[LabeledBounds]
+) -> tuple[int, tuple[int, int]]:
+    """The tokens of our spans; the number of our spans that overlap theirs; the tokens of those spans."""
     all_tokens: set[int] = set()
     right_tokens: set[int] = set()
     right = 0
     for start, end, _ in ours:
-        place = range(*covered(tokens, start, end))
-        all_tokens.update(place)
+        own = range(*covered(tokens, start, end))
+        all_tokens.update(own)
         if any(start < other_end and other_start < end for other_start, other_end, _ in theirs):
             right += 1
-            right_tokens.update(place)
+            right_tokens.update(own)
     return len(all_tokens), (right, len(right_tokens))
 
 
-def _covered(tokens: list[Token], knot: Knot) -> set[Place]:
-    """The gold places of which every token lies in some predicted span."""
+def _covered(tokens: list[Token], knot: Knot) -> set[LabeledBounds]:
+    """The gold spans of which every token lies in a predicted span."""
     marked: set[int] = set()
     for start, end, _ in knot.predicted:
         marked.update(range(*covered(tokens, start, end)))
-    return {place for place in knot.gold if marked.issuperset(range(*covered(tokens, place[0], place[1])))}
+    return {bounds for bounds in knot.gold if marked.issuperset(range(*covered(tokens, bounds[0], bounds[1])))}

@@ -1,13 +1,13 @@
-"""The figures that scoring gives, all of them from one tally, so that pages and commands can't differ."""
+"""All figures of a score, computed from one tally for pages and commands alike."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from annotations.domain.agreement import Granularity
 from annotations.domain.scoring.intervals import wilson
-from annotations.domain.scoring.rates import Rates, macro, micro, weighted
+from annotations.domain.scoring.rates import AverageData, Rates, RatesData, macro, micro, weighted
 from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.domain.scoring.tally import Cell, Criterion, Tally
 
@@ -15,19 +15,107 @@ GRANULARITIES: Final = (Granularity.SUBCATEGORY, Granularity.CATEGORY, Granulari
 _ALL: Final = "all"
 
 
+class LevelData(TypedDict):
+    unit: str
+    granularity: str
+    micro: RatesData
+    macro: AverageData
+    weighted: AverageData
+    classes: dict[str, RatesData]
+
+
+class AllOrNothing(TypedDict):
+    """The number of notes in which all gold spans were found, and its share of notes with gold (None without any)."""
+
+    all_found: int
+    share: float | None
+
+
+class NotesAllFound(AllOrNothing):
+    notes: int
+
+
+class LabelData(TypedDict):
+    label: str
+    category: str
+    entity: RatesData
+    token: RatesData
+    tokens_per_span: float | None
+    notes: int
+    found_spans: dict[str, int]
+    all_or_nothing: dict[str, AllOrNothing]
+
+
+class ConfusionData(TypedDict):
+    labels: list[str]
+    rows: list[list[int]]
+
+
+class ByUnit(TypedDict):
+    entity: RatesData
+    token: RatesData
+
+
+class Confusions(TypedDict):
+    entity: ConfusionData
+    token: ConfusionData
+
+
+class Tolerant(TypedDict):
+    threshold: float
+    any_label: RatesData
+    same_label: RatesData
+
+
+class Meddocan(TypedDict):
+    ner: RatesData
+    leak: float | None
+    strict: RatesData
+    merged: RatesData
+
+
+class Residual(TypedDict):
+    """The number and share of notes that still show an identifier, with a 95 % interval; None without notes."""
+
+    notes: int
+    with_miss: int
+    share: float | None
+    low: float | None
+    high: float | None
+
+
+class TableData(TypedDict):
+    """A score table in its JSON form."""
+
+    notes: int
+    notes_with_gold: int
+    sentences: int
+    tokens: int
+    accuracy: float | None
+    levels: list[LevelData]
+    labels: list[LabelData]
+    confusion: Confusions
+    kinds: dict[str, int]
+    overlap: ByUnit
+    tolerant: Tolerant
+    all_or_nothing: dict[str, NotesAllFound]
+    meddocan: Meddocan
+    residual: Residual
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One of the six levels: what is counted (`entity`: exact spans, or `token`) and how fine; rates by class.
+    """One of the six levels: the unit (`entity` for exact spans, or `token`), the granularity, and the rates by class.
 
-    At each granularity a place counts once: two labels on one place are one span to binary scores. A token has one
-    label (the longest span's, then the earliest's, then the first's in label order).
+    At each granularity, spans with equal bounds and class count once: for binary scores, two labels with the same
+    bounds are one span. A token has the label of the longest span, then of the earliest, then the first in label order.
     """
 
     unit: str
     granularity: Granularity
     classes: dict[str, Rates]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> LevelData:
         rates = list(self.classes.values())
         return {
             "unit": self.unit,
@@ -41,7 +129,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class LabelScore:
-    """One label's figures; None or zero counts where it has no gold or was never predicted."""
+    """The figures of one label; None or 0 if it has no gold or was never predicted."""
 
     label: str
     category: str
@@ -54,10 +142,10 @@ class LabelScore:
 
     @property
     def tokens_per_span(self) -> float | None:
-        """The token/entity ratio of the gold spans (002, tables 4.2 and 4.13); None without gold."""
+        """The token/entity ratio of the gold spans (Catelli 2021, tables 4.2 and 4.13); None without gold."""
         return self.gold_tokens / self.entity.gold if self.entity.gold else None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> LabelData:
         return {
             "label": self.label,
             "category": self.category,
@@ -75,18 +163,18 @@ class LabelScore:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Gold labels (rows) by predicted labels (columns). The empty label last: missed (column) and spurious (row)."""
+    """Gold labels (rows) by predicted labels (columns). The last column counts missed spans, the last row spurious."""
 
     labels: list[str]
     rows: list[list[int]]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> ConfusionData:
         return {"labels": self.labels, "rows": self.rows}
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """Every figure of a comparison. `as_dict` is what pages show and commands print."""
+    """Every figure of a score. `as_dict` is the form that pages show and commands print."""
 
     notes: int
     notes_with_gold: int
@@ -109,18 +197,18 @@ class ScoreTable:
     notes_with_miss: int
 
     def level(self, unit: str, granularity: Granularity) -> Level:
-        """Raises LookupError where there is no such level (labels of a set that has categories alone)."""
+        """Find a level. Raises LookupError if there is none (label level of a set with categories only)."""
         for level in self.levels:
             if (level.unit, level.granularity) == (unit, granularity):
                 return level
-        raise LookupError(f"no level {unit} {granularity}")
+        raise LookupError(f"There is no level {unit} {granularity}.")
 
     @property
     def leak(self) -> float | None:
-        """Missed entities (place and label) for each sentence, as in MEDDOCAN; None without a sentence."""
+        """Missed entities (bounds and label) per sentence, as in MEDDOCAN; None without sentences."""
         return self.entities.missed / self.sentences if self.sentences else None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> TableData:
         interval = wilson(self.notes_with_miss, self.notes)
         return {
             "notes": self.notes,
@@ -165,7 +253,7 @@ class ScoreTable:
 def table_of(
     tally: Tally, label_order: Sequence[str], category_of: Mapping[str, str], *, has_labels: bool
 ) -> ScoreTable:
-    """The figures of a tally that is complete (folded)."""
+    """Compute the figures from a complete tally (after `fold`)."""
     used = [label for label in label_order if tally.gold_spans[label] or tally.predicted_spans[label]]
     spans = {label: _rates(tally, label) for label in used}
     tokens = _token_classes(tally.token_cells, used, {label: label for label in used})
@@ -233,7 +321,7 @@ def _paired(counts: Sequence[int]) -> Rates:
 
 
 def _token_classes(cells: Mapping[Cell, int], classes: Sequence[str], class_of: Mapping[str, str]) -> dict[str, Rates]:
-    """Token rates by class, from the cells of labels; an empty label is no class."""
+    """Token rates by class, from the counts of label pairs; the empty label is not a class."""
     counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for (gold, predicted), n in cells.items():
         gold_class, predicted_class = class_of.get(gold), class_of.get(predicted)

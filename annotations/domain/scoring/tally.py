@@ -1,4 +1,4 @@
-"""What is counted while notes go by; `table` makes figures of it."""
+"""Counts over notes, from which `table` computes the figures."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -9,14 +9,15 @@ from annotations.domain.scoring.errors import Error
 from annotations.domain.scoring.rates import NOTHING, Rates
 
 Cell = tuple[str, str]
-"""Gold label and predicted label; an empty one: nothing there."""
+"""Gold label and predicted label; empty for unmarked text."""
 
 
 class Criterion(StrEnum):
     """When a gold span counts as found, for all-or-nothing recall and the residual risk.
 
-    covered: every token of it lies in predicted spans, whatever their labels: nothing of it would stay readable.
-    exact: a prediction has its place and label. tolerant: one overlaps it, has its label and a similar text (004).
+    covered: every token lies in predicted spans, whatever their labels, so that nothing would stay readable.
+    exact: a prediction has the same bounds and label. tolerant: a prediction overlaps it and has the same label and a
+    similar text (Singh et al. 2025, section 4.1).
     """
 
     COVERED = "covered"
@@ -26,7 +27,7 @@ class Criterion(StrEnum):
 
 @dataclass(slots=True)
 class Lone:
-    """Spans of one label that overlap no other span, or nothing but their twin: the same in every figure."""
+    """Counts of spans with one label that overlap no other span except an equal one, for all figures alike."""
 
     spans: int = 0
     tokens: int = 0
@@ -38,7 +39,7 @@ def _lones() -> defaultdict[str, Lone]:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts over notes. Those of `lone_*` are folded into the others by `fold` once all notes are in."""
+    """Counts over notes. `fold` adds the counts in `lone_*` to the others after the last note."""
 
     notes: int = 0
     notes_with_gold: int = 0
@@ -58,7 +59,7 @@ class Tally:
     gold_tokens: Counter[str] = field(default_factory=Counter)
     predicted_spans: Counter[str] = field(default_factory=Counter)
     right_spans: Counter[str] = field(default_factory=Counter)
-    # Places at coarser granularity, where two labels on one place count once: (predicted, right, gold) by class.
+    # Spans by class at coarser granularities, as (predicted, right, gold); equal bounds and class count once.
     categories: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
     binary: list[int] = field(default_factory=lambda: [0, 0, 0])
 
@@ -72,7 +73,7 @@ class Tally:
     merged: Rates = NOTHING
 
     def fold(self, category_of: "dict[str, str]") -> None:
-        """Add what the lone spans say to every count that they say it of."""
+        """Add the lone spans to all other counts."""
         for label, lone in self.lone_right.items():
             self._lone(label, lone, category_of, Rates.paired(lone.spans, lone.spans, lone.spans), (label, label))
             self.overlap_tokens += Rates.paired(lone.tokens, lone.tokens, lone.tokens)
@@ -106,7 +107,7 @@ class Tally:
 
 @dataclass(slots=True)
 class NoteFlags:
-    """What one note is missing: the labels of gold spans that weren't found, by criterion."""
+    """The errors of one note, and the labels of its gold spans that were not found, by criterion."""
 
     labels: set[str] = field(default_factory=set)
     unfound: dict[Criterion, set[str]] = field(default_factory=lambda: {c: set() for c in Criterion})

@@ -2,49 +2,83 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import TypedDict
 
-from annotations.core.kept import keep, kept, key_of
+from annotations.core.kept import Kind, keep, kept, key_of
 from annotations.domain.gold_diff import ChangeKind, diff
 from annotations.domain.spans import Span
 from annotations.models import GoldVersion, GoldVersionNote
 
 BATCH = 500
 REVISION = 1
-# Changes that are kept for looking at; of more, the first.
+# The maximum number of changes that are stored and shown; all changes are counted.
 MOST_CHANGES = 50_000
 
+LabeledBounds = tuple[int, int, str]
+"""Start, end (code points, end-exclusive), label code; a list of the same three values after it was stored as JSON."""
+Changed = tuple[int, str, LabeledBounds | None, LabeledBounds | None]
+"""Note, kind of change, before, after."""
 
-def version_diff(before: GoldVersion, after: GoldVersion) -> dict[str, Any]:
-    """Counts, and every change as [note, kind, before or null, after or null]; spans are [start, end, label].
 
-    Spans are compared in notes that both versions hold. Notes that only one holds are in `added` and `removed` with
-    how many spans they have; notes that were erased are in neither, and each version says how many it lost.
+class NoteCounts(TypedDict):
+    both: int
+    changed: int
+    added: int
+    removed: int
+
+
+class Erased(TypedDict):
+    before: int
+    after: int
+
+
+class VersionDiff(TypedDict):
+    """`added` and `removed` list [note, number of spans]; `spans` counts changes by kind."""
+
+    before: int
+    after: int
+    notes: NoteCounts
+    erased: Erased
+    spans: dict[str, int]
+    added: list[list[int]]
+    removed: list[list[int]]
+    changes: list[Changed]
+
+
+DIFF: Kind[VersionDiff] = Kind("gold-diff")
+
+
+def version_diff(before: GoldVersion, after: GoldVersion) -> VersionDiff:
+    """Count and list the changes between two versions.
+
+    A change is [note, kind, before or null, after or null], and a span in it is [start, end, label]. Spans are
+    compared in notes that both versions contain. `added` and `removed` list the notes that only one version contains.
+    Erased notes are in neither list; each version records how many of its notes were erased.
     """
-    marks = [
+    states = [
         [version.pk, version.content_hash, version.erased_count, version.notes.count()] for version in (before, after)
     ]
-    key = key_of(REVISION, marks)
-    found: dict[str, Any] | None = kept(before.project, "gold-diff", key)
+    key = key_of(REVISION, states)
+    found = kept(before.project, DIFF, key)
     if found is None:
         found = _diff(before, after)
-        keep(before.project, "gold-diff", key, found)
+        keep(before.project, DIFF, key, found)
     return found
 
 
-def _diff(before: GoldVersion, after: GoldVersion) -> dict[str, Any]:
+def _diff(before: GoldVersion, after: GoldVersion) -> VersionDiff:
     old = set(before.notes.values_list("document_id", flat=True))
     new = set(after.notes.values_list("document_id", flat=True))
     kinds: Counter[str] = Counter({str(kind): 0 for kind in ChangeKind})
-    changes: list[list[Any]] = []
+    changes: list[Changed] = []
     changed_notes = 0
     both = sorted(old & new)
-    for note, ours, theirs in _pairs(before, after, both):
-        found = diff(ours, theirs)
+    for note, old_spans, new_spans in _pairs(before, after, both):
+        found = diff(old_spans, new_spans)
         changed_notes += bool(found)
         kinds.update(str(change.kind) for change in found)
         changes += [
-            [note, str(change.kind), _place(change.before), _place(change.after)]
+            (note, str(change.kind), _bounds(change.before), _bounds(change.after))
             for change in found[: max(0, MOST_CHANGES - len(changes))]
         ]
     return {
@@ -60,22 +94,25 @@ def _diff(before: GoldVersion, after: GoldVersion) -> dict[str, Any]:
 
 
 def _pairs(before: GoldVersion, after: GoldVersion, notes: list[int]) -> Iterator[tuple[int, list[Span], list[Span]]]:
-    """The notes whose spans differ, with both sides' spans."""
+    """Yield each note whose spans differ, with its spans before and after."""
     for at in range(0, len(notes), BATCH):
         batch = notes[at : at + BATCH]
-        ours, theirs = (_spans(version, batch) for version in (before, after))
+        old, new = (_spans(version, batch) for version in (before, after))
         for note in batch:
-            if ours[note] != theirs[note]:
-                yield note, [Span(*place) for place in ours[note]], [Span(*place) for place in theirs[note]]
+            if old[note] != new[note]:
+                yield note, [Span(*bounds) for bounds in old[note]], [Span(*bounds) for bounds in new[note]]
 
 
-def _spans(version: GoldVersion, notes: list[int]) -> dict[int, list[list[Any]]]:
+def _spans(version: GoldVersion, notes: list[int]) -> dict[int, list[LabeledBounds]]:
     rows = GoldVersionNote.objects.filter(version=version, document__in=notes)
-    return {note: [span[:3] for span in spans] for note, spans in rows.values_list("document_id", "spans")}
+    return {
+        note: [(span[0], span[1], span[2]) for span in spans]
+        for note, spans in rows.values_list("document_id", "spans")
+    }
 
 
 def _span_counts(version: GoldVersion, notes: list[int]) -> list[list[int]]:
-    """[note, spans] of these notes."""
+    """Return [note, number of spans] for each note."""
     found = []
     for at in range(0, len(notes), BATCH):
         spans = _spans(version, notes[at : at + BATCH])
@@ -83,5 +120,5 @@ def _span_counts(version: GoldVersion, notes: list[int]) -> list[list[int]]:
     return found
 
 
-def _place(span: Span | None) -> list[Any] | None:
-    return [span.start, span.end, span.label] if span else None
+def _bounds(span: Span | None) -> LabeledBounds | None:
+    return (span.start, span.end, span.label) if span else None

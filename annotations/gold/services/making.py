@@ -1,4 +1,4 @@
-"""Gold: what a reviewer's act makes of a reading, and the frozen versions of it."""
+"""Make gold of submitted annotation sets, withdraw it, and freeze gold versions."""
 
 import json
 from typing import Any
@@ -13,9 +13,11 @@ from annotations.core.bulk import SpanRow, insert_spans
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.events import record
-from annotations.core.hooks import gold_replaced
+from annotations.core.label_lock import keep_labels
 from annotations.core.progress import Progress
+from annotations.core.room import check_room
 from annotations.domain.hashing import gold_hash
+from annotations.domain.provenance import Provenance
 from annotations.gold.services.provenance import decided
 from annotations.models import (
     AnnotationSet,
@@ -37,43 +39,50 @@ BATCH = 500
 def make_gold(
     *, document: Document, annotation_set: AnnotationSet, actor: User | None, replace: bool = False
 ) -> AnnotationSet:
-    """Make a submitted reading the note's gold. Each gold span says from whom it came, who decided, and when.
+    """Copy a submitted annotation set into the note's gold. Each gold span records its author, who decided, and when.
 
-    Raises ServiceError `draft` for an unfinished reading and `exists` where other gold stands and `replace` is not set;
-    what a replacement removes is kept in the event.
+    The event keeps the spans that a replacement removes. Raises ServiceError `draft` for a set that is not submitted,
+    `exists` if the note has other gold and `replace` is not set, `two` for a model's suggestions in a project with two
+    reviewers, and `room` for a set with more spans than allowed.
     """
     if annotation_set.document_id != document.pk:
-        raise ServiceError(gettext("that reading belongs to another note"), code="note")
+        raise ServiceError(gettext("These annotations belong to another note. Reload the page."), code="note")
     with transaction.atomic():
+        keep_labels(document.project_id)
         source = AnnotationSet.objects.select_for_update().select_related("author").get(pk=annotation_set.pk)
         if source.state != AnnotationSet.State.SUBMITTED:
             raise ServiceError(
-                gettext("only a submitted reading can become gold; this one is still a draft"), code="draft"
+                gettext("These annotations are still a draft. Only submitted annotations can become gold."),
+                code="draft",
             )
         if source.author.kind == Author.Kind.GOLD:
             return source
         if source.author.kind in Author.MODELS and document.project.second_review != SecondReview.OFF:
             raise ServiceError(
-                gettext("in this project two people review what a model proposes; review this note instead"), code="two"
+                gettext("In this project, two people must review a model's suggestions. Review this note instead."),
+                code="two",
             )
-        gold_replaced(document=document, source=source, actor=actor)
         spans = list(source.spans.order_by("start", "end", "id"))
         gold, created = AnnotationSet.objects.get_or_create(
             document=document,
             author=gold_author(document.project),
             defaults={"state": AnnotationSet.State.SUBMITTED, "blind": False, "submitted_at": timezone.now()},
         )
+        if not created:
+            gold = AnnotationSet.objects.select_for_update().get(pk=gold.pk)
         removed = [] if created else _clear(gold, spans, replace=replace)
         if removed is None:
             return _confirm(gold, source, spans=len(spans), actor=actor)
-        provenance = {
-            "from": f"{source.author.kind}:{source.author.name}",
-            "set": source.pk,
-        } | decided(actor, document.project)
+        origin: Provenance = {"from": f"{source.author.kind}:{source.author.name}", "set": source.pk}
+        provenance = origin | decided(actor, document.project)
         insert_spans(
-            SpanRow(gold.pk, s.start, s.end, s.label_id, s.confidence, s.source, json.dumps(provenance | _decided(s)))
+            SpanRow(
+                gold.pk, s.start, s.end, s.label_id, s.confidence, s.source, json.dumps(provenance | _adjudication(s))
+            )
             for s in spans
         )
+        # The annotation set may be older than the limit.
+        check_room(gold.pk, [(s.start, s.end) for s in spans])
         gold.version += 1
         gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
         gold.save(update_fields=["version", "state", "submitted_at", "updated_at"])
@@ -89,7 +98,7 @@ def make_gold(
 
 
 def _confirm(gold: AnnotationSet, source: AnnotationSet, *, spans: int, actor: User | None) -> AnnotationSet:
-    """Gold of a review under way says the same already; now it is decided. Nothing to do where it was."""
+    """Submit gold that already has the same spans, for example from a review that is not finished."""
     gold.refresh_from_db()
     if gold.state == AnnotationSet.State.SUBMITTED:
         return gold
@@ -106,22 +115,24 @@ def _confirm(gold: AnnotationSet, source: AnnotationSet, *, spans: int, actor: U
     return gold
 
 
-def _decided(span: Span) -> dict[str, Any]:
-    """What an adjudicator decided of the span, and on whose word, goes along into gold."""
+def _adjudication(span: Span) -> Provenance:
+    """Return the provenance of an adjudicated span, which gold keeps."""
     return {"adjudication": span.provenance} if span.provenance else {}
 
 
 def _clear(gold: AnnotationSet, wanted: list[Span], *, replace: bool) -> list[list[int]] | None:
-    """Empty a gold set that is to be replaced; None where it already says what is wanted."""
-    gold = AnnotationSet.objects.select_for_update().get(pk=gold.pk)
+    """Delete the spans of a locked gold set and return them. Return None if they equal the wanted spans.
+
+    Raises ServiceError `exists` if they differ and `replace` is not set.
+    """
     present = list(gold.spans.values_list("start", "end", "label_id"))
     if sorted(present) == sorted((s.start, s.end, s.label_id) for s in wanted):
         return None
     if not replace:
         raise ServiceError(
             ngettext(
-                "this note has gold already (%(count)s span) and this reading differs; replace it explicitly",
-                "this note has gold already (%(count)s spans) and this reading differs; replace it explicitly",
+                "This note already has other gold (%(count)s span). Replace the gold explicitly.",
+                "This note already has other gold (%(count)s spans). Replace the gold explicitly.",
                 len(present),
             )
             % {"count": len(present)},
@@ -132,13 +143,13 @@ def _clear(gold: AnnotationSet, wanted: list[Span], *, replace: bool) -> list[li
 
 
 def withdraw_gold(*, document: Document, actor: User | None) -> None:
-    """Take a note out of the gold set; the event keeps what it held, frozen versions keep theirs."""
+    """Delete the gold of a note. The event keeps its spans, and frozen versions don't change."""
     with transaction.atomic():
         gold = (
             AnnotationSet.objects.select_for_update().filter(document=document, author__kind=Author.Kind.GOLD).first()
         )
         if gold is None:
-            raise ServiceError(gettext("this note has no gold"), code="none")
+            raise ServiceError(gettext("This note has no gold."), code="none")
         removed = [list(span) for span in gold.spans.values_list("start", "end", "label_id")]
         record(
             verb=Verb.GOLD_WITHDRAWN,
@@ -152,11 +163,11 @@ def withdraw_gold(*, document: Document, actor: User | None) -> None:
 
 
 def make_gold_bulk(*, project_id: int, author_id: int, actor_id: int | None, progress: Progress) -> dict[str, Any]:
-    """Make every submitted reading of one author gold where the note has none yet. Safe to repeat and to resume."""
+    """Make all submitted annotation sets of one author gold in notes without gold. Safe to repeat and to resume."""
     author = Author.objects.select_related("project").get(pk=author_id, project_id=project_id)
     if author.kind in NOT_IN_BULK:
         raise ServiceError(
-            gettext("%(name)s is a model run: its proposals are reviewed one by one, or a note at a time")
+            gettext("“%(name)s” is a model run and can't become gold in bulk. Review its suggestions instead.")
             % {"name": author.name},
             code="run",
         )
@@ -169,33 +180,35 @@ def make_gold_bulk(*, project_id: int, author_id: int, actor_id: int | None, pro
     )
     ids = list(todo.values_list("pk", flat=True))
     kept = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED).count() - len(ids)
-    readings = AnnotationSet.objects.select_related("document__project").defer("document__text")
+    annotation_sets = AnnotationSet.objects.select_related("document__project").defer("document__text")
     made = 0
     for done, pk in enumerate(ids, start=1):
         try:
             with transaction.atomic():
+                keep_labels(project_id)
                 hold(project_id)
-                reading = readings.filter(pk=pk).first()
-                if reading is not None:  # else its note was erased meanwhile
-                    make_gold(document=reading.document, annotation_set=reading, actor=actor)
+                annotation_set = annotation_sets.filter(pk=pk).first()
+                if annotation_set is not None:  # None if the note was erased meanwhile
+                    make_gold(document=annotation_set.document, annotation_set=annotation_set, actor=actor)
                     made += 1
         except ServiceError:
-            kept += 1  # somebody made other gold of it meanwhile, or reopened the reading: theirs stands
+            kept += 1  # Somebody made other gold of the note or reopened the set meanwhile; that decision is kept.
         progress(done, len(ids))
     return {"made": made, "kept": kept, "from": f"{author.kind}:{author.name}"}
 
 
 def freeze(*, project: Project, actor: User | None, reason: str = "") -> tuple[GoldVersion, bool]:
-    """Freeze the gold set as the next version, or return the last one when nothing has changed since (second: False).
+    """Freeze the gold standard as the next version. Return the version, and whether it is new.
 
-    The snapshot holds every span with its provenance; its content hash covers names, texts and spans only.
+    If nothing has changed, return the last version and False. A version contains every span with its provenance; the
+    content hash covers names, texts and spans only.
     """
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
         notes = _gold_notes(project)
         if not notes:
             raise ServiceError(
-                gettext("there is no gold to freeze yet: make a submitted reading gold first"), code="empty"
+                gettext("There is no gold to freeze yet. Make submitted annotations gold first."), code="empty"
             )
         content_hash = gold_hash(
             (name, sha256, [(start, end, code) for start, end, code, _ in spans])
@@ -230,7 +243,7 @@ GoldSpan = tuple[int, int, str, dict[str, Any] | None]
 
 
 def _gold_notes(project: Project) -> dict[int, tuple[str, str, list[GoldSpan]]]:
-    """Gold by document: (name, text hash, sorted spans with provenance)."""
+    """Return the gold by document: name, text hash, and sorted spans with provenance."""
     sets = AnnotationSet.objects.filter(
         author__project=project, author__kind=Author.Kind.GOLD, state=AnnotationSet.State.SUBMITTED
     )

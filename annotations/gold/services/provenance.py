@@ -1,15 +1,15 @@
-"""What every gold span says of the decision that it came by, whichever way it came."""
+"""The decision that every gold span records."""
 
 from datetime import datetime
-from typing import Any
 
 from django.utils import timezone
 
+from annotations.domain.provenance import Provenance
 from annotations.models import Project, User
 
 
-def decided(user: User | None, project: Project, at: datetime | None = None) -> dict[str, Any]:
-    """Who, when, and by which version of the guidelines (0: there were none yet)."""
+def decided(user: User | None, project: Project, at: datetime | None = None) -> Provenance:
+    """Return who decided, when, and under which version of the guidelines (0 if there were none yet)."""
     return {
         "by": user.username if user else None,
         "at": (at or timezone.now()).isoformat(timespec="seconds"),

@@ -1,4 +1,4 @@
-"""Which annotation sets the words `gold`, `gold:VERSION`, `run:NAME` mean."""
+"""Find the annotation sets that a specification such as `gold`, `gold:VERSION` or `run:NAME` names."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -8,8 +8,8 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.domain.numbers import MAX_OFFSET, whole
-from annotations.domain.splits import Side
-from annotations.gold.services.splitting import patients_on_two_sides
+from annotations.domain.splits import Split
+from annotations.gold.services.splitting import patients_in_two_splits
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -19,16 +19,16 @@ from annotations.models import (
 
 FOLDERS = "folders"
 
-
-LAYOUTS = (FOLDERS, *map(str, Side))
-"""How a split version can go out: a folder for each side, or one side alone."""
+LAYOUTS = (FOLDERS, *map(str, Split))
+"""How a split version can be exported: with a folder for each split, or one split only."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which annotation sets: a frozen gold version, or an author's submitted readings.
+    """A choice of annotation sets: a frozen gold version, or an author's submitted sets.
 
-    `split`, of a version: `folders` puts each note into the folder of its side; a side's name takes its notes alone.
+    `split` is for a version: `folders` puts each note into the folder of its split; the name of a split selects the
+    notes of this split only.
     """
 
     spec: str
@@ -38,26 +38,28 @@ class Wanted:
 
 
 def wanted_set(project: Project, spec: str, split: str = "") -> Wanted:
-    """`gold`, `gold:VERSION`, `annotator:NAME` or `run:NAME_OR_ID`. Raises ServiceError with the choices."""
+    """Find what `gold`, `gold:VERSION`, `annotator:NAME` or `run:NAME_OR_ID` names.
+
+    Raises ServiceError `version`, `set` or `split`, with the possible choices in its message.
+    """
     wanted = _wanted(project, spec)
     if not split:
         return wanted
     if split not in LAYOUTS:
         raise ServiceError(
-            gettext("there is no split %(split)s; there are: %(choices)s")
-            % {"split": repr(split), "choices": ", ".join(LAYOUTS)},
+            gettext("There is no split “%(split)s”. Choose one of: %(choices)s.")
+            % {"split": split, "choices": ", ".join(LAYOUTS)},
             code="split",
         )
     if wanted.version is None or not wanted.version.split_seed:
         raise ServiceError(
-            gettext("%(spec)s is not split into train, dev and test: split a frozen version first") % {"spec": spec},
+            gettext("“%(spec)s” is not split into train, dev and test. Split a frozen version first.") % {"spec": spec},
             code="split",
         )
-    if patients_on_two_sides(wanted.version):
+    if patients_in_two_splits(wanted.version):
         raise ServiceError(
             gettext(
-                "patient ids were changed after the split, and a patient stands on two sides now: "
-                "split the version again"
+                "Patient IDs changed after the split, and a patient is now in two splits. Split the version again."
             ),
             code="split",
         )
@@ -72,8 +74,8 @@ def _wanted(project: Project, spec: str) -> Wanted:
         if version is None:
             numbers = ", ".join(str(v.number) for v in project.gold_versions.order_by("number")) or "none yet"
             raise ServiceError(
-                gettext("there is no gold version %(name)s; frozen versions: %(numbers)s")
-                % {"name": repr(name), "numbers": numbers},
+                gettext("There is no gold version “%(name)s”. Frozen versions: %(numbers)s.")
+                % {"name": name, "numbers": numbers},
                 code="version",
             )
         return Wanted(spec, version=version)
@@ -87,17 +89,17 @@ def _wanted(project: Project, spec: str) -> Wanted:
     if author is None:
         known = ", ".join(set_specs(project)) or "none yet"
         raise ServiceError(
-            gettext("this project has no annotation sets %(spec)s; there are: %(known)s")
-            % {"spec": repr(spec), "known": known},
+            gettext("This project has no annotation sets “%(spec)s”. Available: %(known)s.")
+            % {"spec": spec, "known": known},
             code="set",
         )
     return Wanted(spec, author=author)
 
 
 def set_specs(project: Project, *, without: Collection[str] = ()) -> list[str]:
-    """Every spec that `wanted_set` takes in this project; none of authors of the kinds `without`."""
+    """List every specification that `wanted_set` accepts in this project, without authors of the kinds `without`."""
     specs = []
-    # A look into the index for each author, not a walk over all annotation sets.
+    # One index lookup for each author is faster than a scan of all annotation sets.
     has_sets = Exists(AnnotationSet.objects.filter(author_id=OuterRef("pk")))
     for author in Author.objects.filter(has_sets, project=project):
         if author.kind in without:

@@ -11,19 +11,26 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.events import record
-from annotations.core.kept import keep, kept, key_of
+from annotations.core.kept import Kind, keep, kept, key_of
 from annotations.core.names import good_name
-from annotations.domain.splits import Patient, Side, SplitError, check_shares, split_patients, strictest
+from annotations.domain.splits import Patient, Split, SplitError, check_shares, split_patients, strictest
 from annotations.models import GoldVersion, GoldVersionNote, Project, User, Verb
 
 SEED_LENGTH = 40
 BATCH = 500
 REVISION = 1
 
+# Number of spans by split and label.
+LABELS: Kind[dict[str, dict[str, int]]] = Kind("split")
+
 
 @dataclass(frozen=True)
-class Split:
-    """What splitting did. `kept` patients had their side from an earlier split with the same seed."""
+class SplitResult:
+    """The result of splitting a version.
+
+    `made` is False if nothing was written. `kept` counts patients who kept their split from another version with the
+    same seed. `merged` counts patients who were in several splits of other versions.
+    """
 
     version: GoldVersion
     made: bool
@@ -34,22 +41,22 @@ class Split:
 
 
 @dataclass
-class _Person:
+class _PatientNotes:
     notes: list[int] = field(default_factory=list)
     spans: int = 0
 
 
-def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int], actor: User | None) -> Split:
-    """Give every note of the version its side; all notes of a patient have the same.
+def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int], actor: User | None) -> SplitResult:
+    """Assign every note of the version to train, dev or test; all notes of a patient get the same split.
 
-    Whoever has a side in another version that was split by the same seed keeps it. Asked for again, it is the same
-    split, so nothing is written (`made` is False), unless patient ids have changed since. Raises ServiceError `seed`
-    where the version is split by this seed with other shares: sides would have to change.
+    A patient who has a split in another version with the same seed keeps it. A repeated call writes nothing (`made`
+    is False), unless patient ids have changed. Raises ServiceError `seed` if the version is already split with this
+    seed and other shares, because patients would have to change their split.
     """
     seed = good_name(seed, code="seed")
     if not seed or len(seed) > SEED_LENGTH:
         raise ServiceError(
-            _("a seed has 1 to %(seed_length)s characters") % {"seed_length": SEED_LENGTH},
+            _("The seed must have 1 to %(seed_length)s characters.") % {"seed_length": SEED_LENGTH},
             code="seed",
         )
     try:
@@ -61,34 +68,34 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
         version = GoldVersion.objects.select_for_update().get(pk=version.pk)
         if version.split_seed == seed and version.split_shares != wanted:
             raise ServiceError(
-                _("this version is split by this seed with other shares; choose another seed to split it anew"),
+                _("This version is already split with this seed and other shares. Choose another seed."),
                 code="seed",
             )
-        people = _people(version)
-        if not people:
-            raise ServiceError(_("this version has no notes left to split"), code="empty")
-        earlier, merged = _earlier_sides(version, seed)
-        sides = split_patients(
-            [Patient(key, len(person.notes), person.spans) for key, person in people.items()],
+        patients = _patients(version)
+        if not patients:
+            raise ServiceError(_("This version has no notes left to split."), code="empty")
+        earlier, merged = _earlier_splits(version, seed)
+        splits = split_patients(
+            [Patient(key, len(patient.notes), patient.spans) for key, patient in patients.items()],
             seed=seed,
             shares=wanted,
-            kept={key: side for key, side in earlier.items() if key in people},
+            kept={key: split for key, split in earlier.items() if key in patients},
         )
-        written = _write(version, people, sides)
+        written = _write(patients, splits)
         made = bool(written) or version.split_seed != seed
-        notes = Counter({str(side): 0 for side in Side})
-        for key, side in sides.items():
-            notes[side] += len(people[key].notes)
-        split = Split(
+        notes = Counter({str(split): 0 for split in Split})
+        for key, split in splits.items():
+            notes[split] += len(patients[key].notes)
+        result = SplitResult(
             version=version,
             made=made,
             notes=dict(notes),
-            patients={side: sum(found is side for found in sides.values()) for side in Side},
-            kept=sum(key in earlier for key in people),
+            patients={split: sum(found is split for found in splits.values()) for split in Split},
+            kept=sum(key in earlier for key in patients),
             merged=merged,
         )
         if made:
-            version.split_seed, version.split_shares = seed, {str(side): share for side, share in wanted.items()}
+            version.split_seed, version.split_shares = seed, {str(split): share for split, share in wanted.items()}
             version.save(update_fields=["split_seed", "split_shares"])
             record(
                 verb=Verb.GOLD_SPLIT,
@@ -97,25 +104,25 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
                 data={
                     "version": version.number,
                     "shares": version.split_shares,
-                    "notes": split.notes,
-                    "patients": split.patients,
-                    "kept": split.kept,
+                    "notes": result.notes,
+                    "patients": result.patients,
+                    "kept": result.kept,
                 },
             )
-    return split
+    return result
 
 
 def patient_key(patient_id: str, name: str) -> str:
-    """A note without a patient id is a patient of its own."""
+    """Return the key that a note's patient is split by. A note without a patient id counts as its own patient."""
     return f"patient {patient_id}" if patient_id else f"note {name}"
 
 
-def _people(version: GoldVersion) -> dict[str, _Person]:
-    found: dict[str, _Person] = {}
+def _patients(version: GoldVersion) -> dict[str, _PatientNotes]:
+    found: dict[str, _PatientNotes] = {}
     for pk, patient_id, name, spans in _rows(version):
-        person = found.setdefault(patient_key(patient_id, name), _Person())
-        person.notes.append(pk)
-        person.spans += len(spans)
+        patient = found.setdefault(patient_key(patient_id, name), _PatientNotes())
+        patient.notes.append(pk)
+        patient.spans += len(spans)
     return found
 
 
@@ -124,32 +131,32 @@ def _rows(version: GoldVersion) -> Iterator[tuple[int, str, str, list[Any]]]:
     yield from notes.values_list("pk", "document__patient_id", "document__name", "spans").iterator(chunk_size=BATCH)
 
 
-def _earlier_sides(version: GoldVersion, seed: str) -> tuple[dict[str, Side], int]:
-    """Sides by patient in every version that was split by this seed, and how many patients stood on several.
+def _earlier_splits(version: GoldVersion, seed: str) -> tuple[dict[str, Split], int]:
+    """Return each patient's split in all versions with this seed, and how many patients are in several splits.
 
-    That happens where two notes were given one patient id after they were split; the strictest side is taken.
+    A patient is in several splits if two notes got the same patient id after they were split. The strictest counts.
     """
     rows = GoldVersionNote.objects.filter(version__project_id=version.project_id, version__split_seed=seed)
-    found: dict[str, set[Side]] = defaultdict(set)
+    found: dict[str, set[Split]] = defaultdict(set)
     values = rows.exclude(split="").values_list("document__patient_id", "document__name", "split").order_by().distinct()
-    for patient_id, name, side in values.iterator(chunk_size=5000):
-        found[patient_key(patient_id, name)].add(Side(side))
-    return {key: strictest(sides) for key, sides in found.items()}, sum(len(sides) > 1 for sides in found.values())
+    for patient_id, name, split in values.iterator(chunk_size=5000):
+        found[patient_key(patient_id, name)].add(Split(split))
+    return {key: strictest(splits) for key, splits in found.items()}, sum(len(splits) > 1 for splits in found.values())
 
 
-def _write(version: GoldVersion, people: Mapping[str, _Person], sides: Mapping[str, Side]) -> int:
-    """Store what is not stored yet; how many notes that were."""
+def _write(patients: Mapping[str, _PatientNotes], splits: Mapping[str, Split]) -> int:
+    """Store the splits that changed. Return the number of changed notes."""
     written = 0
-    for side in Side:
-        notes = [pk for key, person in people.items() if sides[key] is side for pk in person.notes]
+    for split in Split:
+        notes = [pk for key, patient in patients.items() if splits[key] is split for pk in patient.notes]
         for at in range(0, len(notes), BATCH):
-            batch = GoldVersionNote.objects.filter(pk__in=notes[at : at + BATCH]).exclude(split=side)
-            written += batch.update(split=side)
+            batch = GoldVersionNote.objects.filter(pk__in=notes[at : at + BATCH]).exclude(split=split)
+            written += batch.update(split=split)
     return written
 
 
 def split_table(version: GoldVersion) -> list[dict[str, Any]]:
-    """What each side holds: notes, patients, spans, and spans by label; a side without notes too."""
+    """Count notes, patients, spans, and spans by label in each split, also in an empty one."""
     rows = GoldVersionNote.objects.filter(version=version).exclude(split="").order_by()
     notes = dict(rows.values_list("split").annotate(n=Count("pk")))
     alone = dict(rows.filter(document__patient_id="").values_list("split").annotate(n=Count("pk")))
@@ -159,31 +166,31 @@ def split_table(version: GoldVersion) -> list[dict[str, Any]]:
         .annotate(n=Count("document__patient_id", distinct=True))
     )
     key = key_of(REVISION, version.pk, version.split_seed, version.split_shares, sorted(notes.items()))
-    labels = kept(version.project, "split", key)
+    labels = kept(version.project, LABELS, key)
     if labels is None:
-        counts: dict[str, Counter[str]] = {side: Counter() for side in Side}
-        for side, spans in rows.values_list("split", "spans").iterator(chunk_size=BATCH):
-            counts[side].update(span[2] for span in spans)
-        labels = {side: dict(found) for side, found in counts.items()}
-        keep(version.project, "split", key, labels)
+        counts: dict[str, Counter[str]] = {split: Counter() for split in Split}
+        for split, spans in rows.values_list("split", "spans").iterator(chunk_size=BATCH):
+            counts[split].update(span[2] for span in spans)
+        labels = {split: dict(found) for split, found in counts.items()}
+        keep(version.project, LABELS, key, labels)
     total = sum(notes.values())
     return [
         {
-            "side": str(side),
-            "asked": (version.split_shares or {}).get(side, 0),
-            "notes": notes.get(side, 0),
-            "share": notes.get(side, 0) / total if total else None,
-            "patients": alone.get(side, 0) + patients.get(side, 0),
-            "without_patient": alone.get(side, 0),
-            "spans": sum(labels[side].values()),
-            "labels": labels[side],
+            "split": str(split),
+            "requested": (version.split_shares or {}).get(split, 0),
+            "notes": notes.get(split, 0),
+            "share": notes.get(split, 0) / total if total else None,
+            "patients": alone.get(split, 0) + patients.get(split, 0),
+            "without_patient": alone.get(split, 0),
+            "spans": sum(labels[split].values()),
+            "labels": labels[split],
         }
-        for side in Side
+        for split in Split
     ]
 
 
-def patients_on_two_sides(version: GoldVersion) -> int:
-    """How many patients stand on several sides, since their ids were changed after the split."""
+def patients_in_two_splits(version: GoldVersion) -> int:
+    """Count the patients who are in several splits, because patient ids changed after the split."""
     rows = GoldVersionNote.objects.filter(version=version).exclude(split="").exclude(document__patient_id="")
-    sides = rows.order_by().values("document__patient_id").annotate(sides=Count("split", distinct=True))
-    return sides.filter(sides__gt=1).count()
+    splits = rows.order_by().values("document__patient_id").annotate(splits=Count("split", distinct=True))
+    return splits.filter(splits__gt=1).count()

@@ -1,4 +1,4 @@
-"""Making gold in bulk as a job."""
+"""Start the job that makes gold in bulk."""
 
 from django.utils.translation import gettext as _
 
@@ -9,8 +9,10 @@ from annotations.models.author import NOT_IN_BULK
 
 
 def start_gold(*, project: Project, author_id: int, actor: User, token: str = "") -> Job:
-    """Start making an author's submitted readings gold. Raises ServiceError."""
+    """Start a job that makes an author's submitted annotation sets gold. Raises ServiceError `author`."""
     author = Author.objects.filter(project=project, pk=author_id).exclude(kind__in=NOT_IN_BULK).first()
     if author is None:
-        raise ServiceError(_("this project has no such author of readings; choose one of the list"), code="author")
+        raise ServiceError(
+            _("This author has no annotations in this project. Choose an author from the list."), code="author"
+        )
     return once("gold", project, {"author_id": author.pk}, actor, token)

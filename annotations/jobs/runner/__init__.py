@@ -1,6 +1,6 @@
-"""How a worker holds a job: claim, lease, heartbeat, fence, and one transaction for result and state.
+"""How a worker runs a job: claim, lease, heartbeat, fence, and one transaction for result and state.
 
-The database row is the truth. Whoever holds `lease_token` may write; everybody else is refused by a conditional update.
+The database row is the truth. Only the worker that holds `lease_token` may write; a conditional update refuses others.
 """
 
 from annotations.jobs.runner.claims import MAX_ATTEMPTS, Claim, HandBack, LostLease, take

@@ -1,4 +1,4 @@
-"""A job in the hands of one worker."""
+"""Claiming a job: what one worker may do with it while it holds the lease."""
 
 import time
 import uuid
@@ -15,24 +15,24 @@ from annotations.core.progress import Cancelled
 from annotations.jobs.runner.stopping import stopping
 from annotations.models import Job, Share
 
-# A job that took down this many workers is not started again.
+# A job whose workers were lost this many times is not started again.
 MAX_ATTEMPTS = 5
 # Progress is written at most this often (seconds).
 WRITE_EVERY = 0.5
-# In these states somebody goes on with a job.
+# In these states another worker will continue the job.
 WAITING = (Job.State.QUEUED, Job.State.PAUSED)
 
 
 class LostLease(BaseException):
-    """The lease went to another worker; nothing this one writes counts any more.
+    """Another worker holds the lease now, so this worker may no longer write.
 
-    A BaseException, as asyncio.CancelledError is: a handler that shields its run from one bad note by
-    `except Exception` must not shield it from this.
+    A BaseException, like asyncio.CancelledError: a handler that catches `Exception` to survive one bad note must not
+    catch this.
     """
 
 
 class HandBack(BaseException):
-    """The job is to be put back for later: this worker ends, or (`paused`) somebody paused the job."""
+    """The job must go back to the queue because this worker ends, or because somebody paused the job (`paused`)."""
 
     def __init__(self, *, paused: bool = False) -> None:
         super().__init__("paused" if paused else "handed back")
@@ -64,15 +64,15 @@ class Claim:
     finished: bool = False
     lost: bool = field(default=False, compare=False)
     _written: float = field(default=float("-inf"), compare=False)
-    # False of one that only helps (runner.helping).
+    # False for a helper (runner.helping).
     leads: ClassVar[bool] = True
 
     # ── For handlers ─────────────────────────────────────────────────────────────────────────────────────────────────
     def progress(self, done: int, total: int) -> None:
-        """Say how far the work is (annotations.core.progress.Progress).
+        """Report how much is done (annotations.core.progress.Progress).
 
-        Raises Cancelled, LostLease or HandBack when the work is to stop. Inside a transaction it always writes, so that
-        it commits with the data and works as a fence; outside at most every WRITE_EVERY seconds.
+        Raises Cancelled, LostLease or HandBack when the work must stop. Inside a transaction it always writes, so that
+        the progress commits with the data and serves as a fence; outside at most every WRITE_EVERY seconds.
         """
         self.done, self.total = done, total
         self._check(finishing=done >= total)
@@ -84,33 +84,33 @@ class Claim:
         self._obey(finishing=done >= total)
 
     def check(self) -> None:
-        """Raises Cancelled, LostLease or HandBack when the work is to stop here. Writes nothing."""
+        """Raise Cancelled, LostLease or HandBack when the work must stop. Writes nothing."""
         self._check(finishing=False)
         self._obey(finishing=False)
 
     def fence(self) -> None:
-        """Call inside the transaction that writes data: it commits only while this worker holds the lease.
+        """Make the current transaction commit only while this worker holds the lease. Call it where data is written.
 
         Raises LostLease, which rolls the data back.
         """
         if not connection.in_atomic_block:
-            raise RuntimeError("fence() belongs inside the transaction whose data it guards")
+            raise RuntimeError("Call fence() inside the transaction that writes the data.")
         self._check(finishing=True)
         self._hold()
 
     def hold_share(self) -> None:
-        """The fence of what is in hand (runner.shares). Raises LostLease where it went to another worker."""
+        """Like `fence`, for this worker's share (runner.shares). Raises LostLease if another worker has the share."""
         self._check(finishing=True)
         if not self._prolong_share():
             self.lost = True
             raise LostLease
 
     def advance(self, done: int) -> None:
-        """So many more are done, by this worker. Raises LostLease."""
+        """Add what this worker has done to the job's progress. Raises LostLease."""
         self._hold(done=F("done") + done)
 
     def finish(self, result: dict[str, Any]) -> None:
-        """Write the result and the state `done` at once. A handler may call it inside its own last transaction.
+        """Write the result and the state `done` together. A handler may call it inside its own last transaction.
 
         Raises LostLease.
         """
@@ -120,11 +120,11 @@ class Claim:
 
     # ── For the runner ───────────────────────────────────────────────────────────────────────────────────────────────
     def end(self, state: str, error: str = "") -> None:
-        """Write that the job failed or was cancelled. Raises LostLease."""
+        """Write that the job failed or was canceled. Raises LostLease."""
         self._end(state=state, error=error, cancel_requested=False, pause_requested=False)
 
     def give_back(self, *, paused: bool = False, counted: bool = False, later: bool = False) -> None:
-        """Put the job back. `counted`: the attempt counts as one; `later`: the relay waits before it rings again."""
+        """Put the job back in the queue. `counted`: the attempt counts; `later`: workers are notified with a delay."""
         self._end(
             state=Job.State.PAUSED if paused else Job.State.QUEUED,
             finished_at=None,
@@ -134,7 +134,7 @@ class Claim:
         )
 
     def beat(self) -> bool:
-        """Prolong the lease. False, once and for all, when it is gone."""
+        """Extend the lease. False when it is lost for good."""
         if not self._rows().update(lease_until=Now() + lease()):
             self.lost = True
         self._prolong_share()
@@ -170,7 +170,7 @@ class Claim:
         if not self._rows().update(**values):
             self.lost = True
             raise LostLease
-        # What is in hand goes to the next one at once; of a job that ended nothing is in anybody's hands.
+        # This worker's share is free at once; a job that ended has no shares any more.
         release(Share.objects.filter(**({"token": self.token} if values["state"] in WAITING else {"job": self.job_id})))
 
     def _rows(self) -> QuerySet[Job]:
@@ -178,16 +178,16 @@ class Claim:
 
 
 def release(shares: QuerySet[Share]) -> None:
-    """What these had in hand is free. Skipped while a worker is writing: it then ends by itself, or is refused."""
+    """Delete shares. A share that its worker is writing to is skipped: the worker ends by itself, or is refused."""
     with transaction.atomic():
         unlocked = list(shares.select_for_update(skip_locked=True).values_list("pk", flat=True))
         Share.objects.filter(pk__in=unlocked).delete()
 
 
 def take(job_id: int) -> Claim | None:
-    """Claim a job by one conditional update; None when it is done, gone, or in another worker's hands.
+    """Claim a job by one conditional update; None when it has ended, was deleted, or belongs to another worker.
 
-    The lease is measured by the database's clock, so that workers need not agree on the time.
+    The lease is measured by the database's clock, so that the clocks of workers may differ.
     """
     token = uuid.uuid4()
     free = Q(state=Job.State.QUEUED) | Q(state=Job.State.RUNNING, lease_until__lt=Now())

@@ -1,4 +1,4 @@
-"""One attempt at one job, from the claim to its last state. Nothing raised by a handler gets past here."""
+"""One attempt at a job, from the claim to its last state. Every error of a handler is caught here."""
 
 import logging
 import traceback
@@ -21,16 +21,16 @@ from annotations.models import Job
 
 logger = logging.getLogger("deidreview.jobs")
 ERROR_LENGTH = 1000
-# The database's own troubles: gone, locked, a deadlock, a transaction that idled for too long.
+# Errors of the database that may pass: no connection, a lock, a deadlock, a transaction that was idle for too long.
 TRANSIENT = (OperationalError, InterfaceError, InternalError)
 
 
 class _Failed(Exception):
-    """The job failed for good; the message is for its page."""
+    """The job failed for good. The message is shown on its page."""
 
 
 def run(job_id: int) -> None:
-    """Do the job if it is free, or help at it. Called again, by a second push, it finds that it is not needed."""
+    """Run the job if it is free, or help with it. A second call for the same job does nothing."""
     try:
         claim = take(job_id) or join(job_id)
         if claim is None:
@@ -41,10 +41,10 @@ def run(job_id: int) -> None:
             else:
                 _attempt(claim)
     except LostLease:
-        logger.warning("job %s: the lease went to another worker; this one's work was refused", job_id)
+        logger.warning("Job %s: another worker holds the lease; the work of this one was refused", job_id)
     except (DatabaseError, InterfaceError) as error:
-        # Not even the state could be written. The lease runs out and the relay puts the job back.
-        logger.warning("job %s: the database is away (%s)", job_id, type(error).__name__)
+        # Not even the state could be written. When the lease expires, the relay puts the job back.
+        logger.warning("Job %s: the database is unavailable (%s)", job_id, type(error).__name__)
         connection.close()
 
 
@@ -59,18 +59,18 @@ def _attempt(claim: Claim) -> None:
     except HandBack as order:
         claim.give_back(paused=order.paused)
     except Cancelled:
-        _take_back(claim, kind, Job.State.CANCELLED, "")
+        _undo(claim, kind, Job.State.CANCELLED, "")
     except _Failed as error:
-        _take_back(claim, kind, Job.State.FAILED, str(error)[:ERROR_LENGTH])
+        _undo(claim, kind, Job.State.FAILED, str(error)[:ERROR_LENGTH])
     except TRANSIENT as error:
-        # The database hiccupped: not the job's fault, worth another try in a moment.
-        logger.warning("job %s: interrupted by the database (%s)", claim.job_id, type(error).__name__)
+        # A passing error of the database, not of the job: it is worth another try soon.
+        logger.warning("Job %s: interrupted by a database error (%s)", claim.job_id, type(error).__name__)
         connection.close()
         claim.give_back(counted=True, later=True)
 
 
 def _work(claim: Claim, kind: JobKind) -> None:
-    """Run the handler; its errors become words that may be shown."""
+    """Run the handler. Its errors become messages that may be shown."""
     if claim.cancel_requested:
         raise Cancelled
     if claim.attempt > MAX_ATTEMPTS:
@@ -85,59 +85,64 @@ def _work(claim: Claim, kind: JobKind) -> None:
     except ServiceError as error:
         raise _Failed(str(error)) from None
     except NoteError as error:
-        # Without the names of files, which may name a patient: a job's row outlives an erasure.
-        raise _Failed("; ".join(problem.message for problem in error.problems)) from None
+        # Without file names, which may name a patient: a job's row is kept after an erasure.
+        raise _Failed(" ".join(problem.message for problem in error.problems)) from None
     except Exception as error:
-        logger.error("job %s (%s) failed: %s at %s", claim.job_id, claim.kind, type(error).__name__, _place(error))
-        raise _Failed(f"Something went wrong inside ({type(error).__name__}). The server's log says where.") from None
+        logger.error("Job %s (%s) failed: %s at %s", claim.job_id, claim.kind, type(error).__name__, _line(error))
+        raise _Failed(
+            f"The job failed with an unexpected error ({type(error).__name__}). See the server's log."
+        ) from None
 
 
 def _help(claim: Helper) -> None:
-    """Do shares of another worker's job. Whatever goes wrong here is not the job's: what was in hand goes back."""
+    """Work on shares of another worker's job. An error here returns the share to the others; the job goes on."""
     try:
         load(kind_of(claim.kind).handler)(claim)
     except (HandBack, LostLease):
-        pass  # it is over, or needs this one no longer
+        pass  # the job has ended or needs no helper any more
     except TRANSIENT as error:
-        logger.warning("job %s: its helper was interrupted by the database (%s)", claim.job_id, type(error).__name__)
+        logger.warning("Job %s: a helper was interrupted by a database error (%s)", claim.job_id, type(error).__name__)
         connection.close()
     except Exception as error:
-        logger.error("job %s: its helper failed: %s at %s", claim.job_id, type(error).__name__, _place(error))
+        logger.error("Job %s: a helper failed: %s at %s", claim.job_id, type(error).__name__, _line(error))
         send_away(claim.job_id)
     drop_share(claim)
 
 
-def _take_back(claim: Claim, kind: JobKind, state: Job.State, words: str) -> None:
-    """Undo and the last state in one fenced transaction: a late worker undoes nothing."""
+def _undo(claim: Claim, kind: JobKind, state: Job.State, reason: str) -> None:
+    """Undo what the job wrote and write its last state, in one transaction with a fence against late workers."""
     try:
         with transaction.atomic():
             claim.fence()
             complete = load(kind.undo)(claim.params, str(state)) if kind.undo else None
             if complete is None:
-                claim.end(state, words)
+                claim.end(state, reason)
             else:
                 claim.finish(complete)
     except TRANSIENT:
         raise
     except Exception as error:
-        logger.error("job %s: taking it back failed: %s at %s", claim.job_id, type(error).__name__, _place(error))
-        claim.end(Job.State.FAILED, f"{words} What it had written could not be taken back.".strip())
+        logger.error("Job %s: undoing it failed: %s at %s", claim.job_id, type(error).__name__, _line(error))
+        claim.end(Job.State.FAILED, f"{reason} What the job had written could not be undone.".strip())
 
 
 def gave_up(times: int) -> str:
-    """What the page says of a job that no worker survives."""
-    return f"Its worker was lost {times} times, so it is not started again; the worker may have run out of memory."
+    """Return the error message of a job whose workers were lost too often."""
+    return (
+        f"The worker of this job was lost {times} times, so the job is not started again. "
+        "The worker may have run out of memory."
+    )
 
 
-def _place(error: Exception) -> str:
-    """Where it was raised; never its message, which may quote a note."""
+def _line(error: Exception) -> str:
+    """Return where the error was raised, without its message, which may quote a note."""
     frames = traceback.extract_tb(error.__traceback__)
-    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown place"
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "an unknown line"
 
 
 @contextmanager
 def _bounded_idle_transactions() -> Iterator[None]:
-    """PostgreSQL: a worker frozen inside a transaction must not hold its locks for longer than its lease."""
+    """Limit idle transactions on PostgreSQL, so that a frozen worker does not hold locks for longer than its lease."""
     if connection.vendor != "postgresql":
         yield
         return

@@ -1,4 +1,4 @@
-"""Keeps a lease alive while the handler works, from a thread with a database connection of its own."""
+"""Extending a lease while the handler works, from a thread with its own database connection."""
 
 import logging
 import threading
@@ -13,7 +13,7 @@ logger = logging.getLogger("deidreview.jobs")
 
 
 class Heartbeat:
-    """`with Heartbeat(claim): ...`; a lost lease is noted in `claim.lost` and raised by the next progress call."""
+    """Extends the lease inside `with`. A lost lease sets `claim.lost`, and the next progress call raises LostLease."""
 
     def __init__(self, claim: Claim, every: float | None = None) -> None:
         self._claim = claim
@@ -39,8 +39,8 @@ class Heartbeat:
                         return
                     wait = self._every
                 except (DatabaseError, InterfaceError) as error:
-                    # The database is away or busy: try again soon; the lease decides.
-                    logger.warning("job %s: heartbeat missed (%s)", self._claim.job_id, type(error).__name__)
+                    # The database is unavailable or busy: try again soon, until the lease expires.
+                    logger.warning("Job %s: heartbeat missed (%s)", self._claim.job_id, type(error).__name__)
                     connection.close()
                     wait = min(1.0, self._every)
         finally:

@@ -1,7 +1,7 @@
-"""Workers that help at a job which another one has: who may join, how long each stays, and what it may write.
+"""Helpers: workers that join a job which another worker leads, when they join and leave, and what they may write.
 
-A helper takes shares as the worker that has the job does. It never changes the job's state: should that worker be lost,
-the job goes back to the queue, and whoever takes it then ends it.
+A helper takes shares like the leading worker, but never changes the job's state. If the leading worker is lost, the job
+goes back to the queue, and the next worker that claims the job finishes it.
 """
 
 import uuid
@@ -19,58 +19,58 @@ from annotations.jobs.registry import JOBS
 from annotations.jobs.runner.claims import Claim, HandBack, LostLease
 from annotations.models import Job
 
-# A job that was rung for this long ago finds no worker free: helpers give way to it.
+# A job that is still waiting this long after its push has found no free worker: helpers leave for it.
 UNTAKEN = timedelta(seconds=1)
-# After a helper failed (its machine lacks the weights, say), nobody joins for so long.
+# After a helper failed (for example without the model's weights), no other helper joins for this long.
 NO_HELP = timedelta(minutes=1)
-# While a share is in hand the job may wait for another worker, or be paused; its results count all the same.
+# A helper's results also count while the job waits for a new leading worker or is paused.
 LIVE = (Job.State.RUNNING, Job.State.QUEUED, Job.State.PAUSED)
 
 
-class _Place:
+class _Served:
     queues: tuple[str, ...] = tuple(Job.Queue.values)
 
 
-_place = _Place()
+_served = _Served()
 
 
 def serve(queues: Iterable[str]) -> None:
-    """Say which queues this process works on. One that says nothing works on all."""
-    _place.queues = tuple(queues)
+    """Set the queues that this process works on; by default all."""
+    _served.queues = tuple(queues)
 
 
 @dataclass
 class Helper(Claim):
-    """A place beside the worker that has the job. Its token is of its share alone."""
+    """A helper's claim beside that of the leading worker. Its token belongs only to its share."""
 
     leads: ClassVar[bool] = False
 
     def beat(self) -> bool:
-        """Prolong the share. One that went to another is noticed when its results are written."""
+        """Extend the lease of the share. A lost share is noticed when its results are written."""
         self._prolong_share()
         return True
 
     def _obey(self, *, finishing: bool) -> None:
-        """Raises HandBack where there is nothing more to do beside the worker that has the job."""
+        """Raise HandBack where the leading worker needs no helper any more."""
         going = self._rows().filter(state=Job.State.RUNNING, cancel_requested=False, pause_requested=False)
         if not going.exists() or _others_wait(self.job_id):
             raise HandBack
 
     def _hold(self, **values: Any) -> None:
-        # Locks the row also where nothing changes. The lease of the worker that has the job is not ours to prolong.
+        # Locks the row even where nothing changes. Only the leading worker may extend the job's lease.
         if not self._rows().update(**(values or {"done": F("done")})):
             self.lost = True
             raise LostLease
 
     def _end(self, **values: Any) -> None:
-        raise RuntimeError("a helper doesn't end the job it helps at")
+        raise RuntimeError("A helper must not end the job.")
 
     def _rows(self) -> QuerySet[Job]:
         return Job.objects.filter(pk=self.job_id, state__in=LIVE)
 
 
 def join(job_id: int) -> Helper | None:
-    """A place at a running job; None where a further worker is of no use, or of more use elsewhere."""
+    """Join a running job as a helper; None where the job needs no helper, or other jobs wait for a worker."""
     row = Job.objects.filter(pk=job_id).first()
     if row is None or not wants_help(row) or _others_wait(job_id):
         return None
@@ -88,7 +88,7 @@ def join(job_id: int) -> Helper | None:
 
 
 def wants_help(job: Job) -> bool:
-    """Whether a further worker would shorten a job by more than it takes to join."""
+    """Whether one more worker would save more time than joining takes."""
     kind = JOBS.get(job.kind)
     if kind is None or not kind.shared or job.state != Job.State.RUNNING or job.claimed_at is None:
         return False
@@ -97,19 +97,19 @@ def wants_help(job: Job) -> bool:
     now = timezone.now()
     if job.no_help_until is not None and job.no_help_until > now:
         return False
-    # Before the first share is written, as if one row were just done: the least that can be left.
+    # Before the first share is written, one row counts as done, which gives the shortest possible estimate.
     done = max(job.done - job.claimed_done, 1)
     left = (now - job.claimed_at).total_seconds() * (job.total - job.done) / done
-    # The worker that has the job has begun: it knows what the backend is.
+    # The leading worker has a share, so it has loaded the backend.
     return left > settings.JOB_JOIN_SECONDS and job.shares.exists()
 
 
 def send_away(job_id: int) -> None:
-    """A helper failed at this job: nobody else joins for a while."""
+    """Keep helpers away from this job for a while after one has failed."""
     Job.objects.filter(pk=job_id).update(no_help_until=Now() + NO_HELP)
 
 
 def _others_wait(job_id: int) -> bool:
-    """Whether a job waits for a worker like this one."""
-    rows = Job.objects.filter(state=Job.State.QUEUED, queue__in=_place.queues, pushed_at__lt=Now() - UNTAKEN)
+    """Whether another job has been waiting for a worker on the same queues."""
+    rows = Job.objects.filter(state=Job.State.QUEUED, queue__in=_served.queues, pushed_at__lt=Now() - UNTAKEN)
     return rows.exclude(pk=job_id).exists()

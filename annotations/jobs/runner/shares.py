@@ -1,7 +1,7 @@
-"""Several workers at one job: each takes a share of its rows, and writes what these became before it takes the next.
+"""Several workers on one job: each takes a share of its rows, and writes the results before it takes the next share.
 
-Who takes a share holds the job's row, and waits for nobody's share; who writes holds its own share, then the job's row.
-So nobody waits in a circle.
+To take a share, a worker locks the job's row and waits for no share. To write, it locks its own share, then the job's
+row. This order avoids deadlocks.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,18 +15,18 @@ from annotations.jobs.runner.claims import Claim, lease, release
 from annotations.models import Job, Share
 
 Held = Sequence[tuple[int, int]]
-"""The rows that others have in hand: first and last id of each share, both inside."""
+"""The shares of other workers: first and last id of each, both included."""
 
 
 def take_share(claim: Claim, pick: Callable[[Held], Sequence[int]]) -> Sequence[int]:
-    """The rows that `pick` chooses, this worker's for one lease; none where nothing is free.
+    """Reserve the rows that `pick` chooses for this worker, for one lease; empty where no row is free.
 
-    `pick` is told what others have in hand, and gives ids in order, between two shares of others. Raises LostLease.
+    `pick` gets the shares of other workers and returns ids in order, between two of these shares. Raises LostLease.
     """
     with transaction.atomic():
         claim.fence()
         shares = Share.objects.filter(job_id=claim.job_id)
-        # Their workers are refused from now on.
+        # The workers of expired shares are refused from now on.
         release(shares.filter(lease_until__lt=Now()).exclude(token=claim.token))
         rows = pick(list(shares.exclude(token=claim.token).values_list("first", "last")))
         if not rows:
@@ -41,9 +41,9 @@ def take_share(claim: Claim, pick: Callable[[Held], Sequence[int]]) -> Sequence[
 
 @contextmanager
 def settling(claim: Claim, done: int) -> Iterator[None]:
-    """A transaction for what became of the rows in hand: `done` more are done, and the data commits with that.
+    """Open the transaction that writes the results of a share and adds `done` to the job's progress.
 
-    Raises LostLease where the share, or the job, went to another worker; nothing is written then.
+    Raises LostLease, and writes nothing, where another worker has the share or the job.
     """
     with transaction.atomic():
         claim.hold_share()
@@ -52,11 +52,11 @@ def settling(claim: Claim, done: int) -> Iterator[None]:
 
 
 def drop_share(claim: Claim) -> None:
-    """Leave what is in hand to the others."""
+    """Return this worker's share to the others."""
     if Share.objects.filter(token=claim.token).delete()[0]:
         _measure_anew(claim.job_id)
 
 
 def _measure_anew(job_id: int) -> None:
-    """One more or one fewer is at it: the rate, and what is left, are those of the workers that are."""
+    """Restart the measurement of the rate, since the number of workers has changed."""
     Job.objects.filter(pk=job_id, state=Job.State.RUNNING).update(claimed_at=Now(), claimed_done=F("done"))

@@ -1,4 +1,4 @@
-"""Whether this process was asked to end: set by a signal handler, read by the next progress call."""
+"""Whether this process was asked to end. A signal handler sets it; the next progress call reads it."""
 
 
 class _Stop:
@@ -9,7 +9,7 @@ _stop = _Stop()
 
 
 def stop_soon() -> None:
-    """Ask the job in hand to give its lease back at the next step. Safe inside a signal handler."""
+    """Make the current job go back to the queue at its next step. Safe inside a signal handler."""
     _stop.requested = True
 
 

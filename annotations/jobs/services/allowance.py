@@ -1,4 +1,4 @@
-"""How many jobs one person may have in a project: waiting, running or paused, and started within an hour."""
+"""Limits on one person's jobs in a project: unfinished jobs, and jobs started within an hour."""
 
 from datetime import timedelta
 from typing import Final
@@ -13,23 +13,23 @@ LIVE: Final = (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED)
 MOST_LIVE: Final = 20
 MOST_AN_HOUR: Final = 120
 HOUR: Final = timedelta(hours=1)
-# Seconds after which it is worth asking again.
+# Seconds after which a client should try again.
 LATER: Final = 60
 
 
 def one_at_a_time(actor: User) -> None:
-    """Hold the person's row until the transaction ends, so that two of their requests don't both see room."""
+    """Lock the person's row until the transaction ends, so that two simultaneous requests don't both pass the limit."""
     list(User.objects.select_for_update(no_key=True).filter(pk=actor.pk).values_list("pk"))
 
 
 def check_allowance(project: Project, actor: User) -> None:
-    """Refuse one more job where this person, held by one_at_a_time, has too many. Raises LimitReached."""
+    """Raise LimitReached where this person has too many jobs. Call it after one_at_a_time."""
     jobs = Job.objects.filter(project=project, created_by=actor)
     if jobs.filter(state__in=LIVE).order_by().count() >= MOST_LIVE:
         raise LimitReached(
             _(
-                "You have %(count)s jobs waiting, running or paused in this project. "
-                "Wait for one to finish, or cancel one."
+                "You have %(count)s waiting, running or paused jobs in this project. Wait until one "
+                "finishes, or cancel one."
             )
             % {"count": MOST_LIVE},
             code="jobs",
@@ -37,7 +37,7 @@ def check_allowance(project: Project, actor: User) -> None:
         )
     if jobs.filter(created_at__gt=timezone.now() - HOUR).order_by().count() >= MOST_AN_HOUR:
         raise LimitReached(
-            _("You have started %(count)s jobs in this project within an hour. Wait some minutes, then try again.")
+            _("You have started %(count)s jobs in this project within an hour. Wait a few minutes, then try again.")
             % {"count": MOST_AN_HOUR},
             code="jobs",
             retry_after=LATER,

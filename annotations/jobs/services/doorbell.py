@@ -1,7 +1,7 @@
-"""Redis, through RQ: it rings for a worker and shows which workers live. It may be away or emptied at any time.
+"""Redis, through RQ: notifies workers of jobs and lists living workers. It may be unavailable or emptied at any time.
 
-Only names such as `job-12-9f3a01bc` go in and come out: a job's number, nothing else. Whoever can write to Redis can
-make a worker look at a job's row in the database, and no more.
+Its queues hold only names such as `job-12-9f3a01bc`, with a job's id. Somebody who can write to Redis can make a worker
+look at a job's row in the database, and nothing else.
 """
 
 import re
@@ -37,23 +37,23 @@ NAME = re.compile(rb"job-([1-9][0-9]{0,17})-[0-9a-f]{8}")
 
 @dataclass(frozen=True)
 class Bell:
-    """What lies on a queue: the number of a job. RQ's own rows, which name functions, are never read."""
+    """An entry of a queue: a job's id. RQ's own entries, which name functions, are never read."""
 
     job_id: int
 
     @classmethod
     def read(cls, name: bytes) -> "Bell | None":
-        """None where deidreview did not write the name."""
+        """Parse a name; None where deidreview did not write it."""
         match = NAME.fullmatch(name)
         return cls(int(match[1])) if match else None
 
     def name(self) -> str:
-        """One of many names of this bell, so that one taken from a queue by name is not another's."""
+        """Return a name with a random part, so that two entries for one job differ."""
         return f"job-{self.job_id}-{secrets.token_hex(4)}"
 
 
 def connection() -> Redis:
-    """A short-tempered connection: a page must not wait for a Redis that is away."""
+    """Return a connection with short timeouts, so that a page does not wait for an unavailable Redis."""
     return _connection(settings.REDIS_URL)
 
 
@@ -67,25 +67,25 @@ def _queue(name: str) -> Queue:
 
 
 def ring(queue: str, job_ids: Iterable[int]) -> None:
-    """Put ids on a queue. A second push of the same id is harmless: the claim decides. Raises RedisError."""
+    """Put job ids on a queue. Pushing an id twice is harmless, since a job is claimed once. Raises RedisError."""
     names = [Bell(job_id).name() for job_id in job_ids]
     if names:
         connection().rpush(_queue(queue).key, *names)
 
 
 def waiting(queue: str) -> set[int]:
-    """The job ids that lie on a queue. Raises RedisError."""
+    """Return the job ids on a queue. Raises RedisError."""
     names: Any = connection().lrange(_queue(queue).key, 0, -1)
     return {bell.job_id for bell in map(Bell.read, names) if bell}
 
 
 def worker_keys(queue: str) -> list[str]:
-    """The keys of the workers that listen on a queue, or did a moment ago. Raises RedisError."""
+    """Return the keys of workers registered on a queue, some of which may have just ended. Raises RedisError."""
     return [key.decode() if isinstance(key, bytes) else key for key in Worker.all_keys(queue=_queue(queue))]
 
 
 def workers_alive(queue: str) -> int | None:
-    """How many workers listen on a queue, by their heartbeats of the last seconds; None where Redis can't be asked."""
+    """Count the workers on a queue with a heartbeat in the last seconds; None where Redis does not respond."""
     try:
         return len(states(queue))
     except RedisError:
@@ -93,12 +93,12 @@ def workers_alive(queue: str) -> int | None:
 
 
 def idle_workers(queue: str) -> int:
-    """How many of them have nothing in hand. Raises RedisError."""
+    """Count the workers on a queue without a job. Raises RedisError."""
     return states(queue).count(WorkerStatus.IDLE.value)
 
 
 def states(queue: str) -> list[str]:
-    """What each living worker on a queue does: "idle", "busy", "started". Raises RedisError."""
+    """Return the state of each living worker on a queue: "idle", "busy" or "started". Raises RedisError."""
     asked = connection().pipeline(transaction=False)
     for key in worker_keys(queue):
         asked.hget(key, "state")

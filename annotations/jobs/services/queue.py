@@ -1,4 +1,7 @@
-"""Long work, asked for and steered. The row is the truth; Redis is rung after the commit, and the relay rings again."""
+"""Starting, cancelling, pausing and restarting jobs.
+
+The job's row is the truth. Redis is notified after the commit; the relay repeats notifications that Redis lost.
+"""
 
 import logging
 from collections import defaultdict
@@ -32,24 +35,24 @@ def enqueue(
     total: int = 0,
     queue: str = "",
 ) -> Job:
-    """Make a job, or return the one that `key` made before: a double click is one job.
+    """Create a job, or return the project's job created with the same `key`, so that a double click starts one job.
 
-    It is made in the caller's transaction, where there is one. `params` holds ids and choices, never note text.
-    `queue`: where it is not the kind's own. Works with Redis away: the relay rings when it is back. Raises LimitReached
-    where `actor` has too many jobs; a job that nobody asked for has no limit.
+    `params` holds ids and choices, never note text. `queue` replaces the queue of the kind. An unavailable Redis does
+    no harm: the relay notifies workers later. Raises LimitReached where `actor` has too many jobs; jobs without an
+    actor have no limit.
     """
     with transaction.atomic():
         if actor is not None:
             one_at_a_time(actor)
-            before = Job.objects.filter(key=key).first()
+            before = Job.objects.filter(project=project, key=key).first()
             if before is not None:
                 return before
             check_allowance(project, actor)
         job, made = Job.objects.get_or_create(
+            project=project,
             key=key,
             defaults={
                 "kind": kind,
-                "project": project,
                 "params": params,
                 "queue": queue or kind_of(kind).queue,
                 "total": total,
@@ -66,7 +69,7 @@ def push_on_commit(job_id: int) -> None:
 
 
 def push(job_ids: Iterable[int]) -> int:
-    """Ring for those of the jobs that wait. Returns how many were rung; never raises for a Redis that is away."""
+    """Notify workers of those jobs that are waiting, and return how many. An unavailable Redis raises no error."""
     queues: dict[str, list[int]] = defaultdict(list)
     rows = Job.objects.filter(pk__in=list(job_ids), state=Job.State.QUEUED).order_by("id")
     for pk, queue in rows.values_list("pk", "queue"):
@@ -76,7 +79,9 @@ def push(job_ids: Iterable[int]) -> int:
         try:
             ring(queue, ids)
         except RedisError as error:
-            logger.warning("Redis is away (%s); the relay will ring for %d job(s)", type(error).__name__, len(ids))
+            logger.warning(
+                "Redis is unavailable (%s); the relay will notify workers of %d job(s)", type(error).__name__, len(ids)
+            )
             continue
         Job.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(pushed_at=Now())
         rung += len(ids)
@@ -84,11 +89,11 @@ def push(job_ids: Iterable[int]) -> int:
 
 
 def cancel(job: Job) -> Job:
-    """Stop a job for good and take back what it wrote. A running one stops at its next step. Repeating is harmless."""
+    """Stop a job for good and undo what it wrote. A running job stops at its next step. Safe to repeat."""
     kind = kind_of(job.kind)
     with transaction.atomic():
         waiting = Job.objects.filter(pk=job.pk, state__in=HELD_UP)
-        # Nothing to take back, so no worker is needed: it ends here.
+        # There is nothing to undo, so the job ends without a worker.
         untouched = waiting.filter(started_at=None) if kind.undo else waiting
         if untouched.update(state=Job.State.CANCELLED, finished_at=Now(), pause_requested=False):
             if kind.undo:
@@ -102,9 +107,9 @@ def cancel(job: Job) -> Job:
 
 
 def pause(job: Job) -> Job:
-    """Hold a job up; it goes on from there with `resume`. Raises ServiceError where the kind can't."""
+    """Pause a job; `resume` continues it. Raises ServiceError where the kind can't be paused."""
     if not kind_of(job.kind).can_pause:
-        raise ServiceError(_("this kind of job can't be paused; it can be cancelled"), code="pause")
+        raise ServiceError(_("This job can't be paused. You can cancel it."), code="pause")
     if not Job.objects.filter(pk=job.pk, state=Job.State.QUEUED, cancel_requested=False).update(state=Job.State.PAUSED):
         Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(pause_requested=True)
     job.refresh_from_db()
@@ -112,7 +117,7 @@ def pause(job: Job) -> Job:
 
 
 def resume(job: Job) -> Job:
-    """Let a paused job go on, or take back a request to pause it."""
+    """Continue a paused job, or withdraw a request to pause it."""
     with transaction.atomic():
         if Job.objects.filter(pk=job.pk, state=Job.State.PAUSED).update(state=Job.State.QUEUED, pushed_at=None):
             push_on_commit(job.pk)
@@ -123,13 +128,13 @@ def resume(job: Job) -> Job:
 
 
 def retry(job: Job) -> Job:
-    """Start a failed or cancelled job afresh; twice is once. Raises ServiceError where it, or its kind, can't.
+    """Restart a failed or canceled job. Safe to repeat. Raises ServiceError where the job can't be restarted.
 
-    It counts among the jobs of whoever started it: raises LimitReached where these are too many.
+    The job counts for the person who first started it: raises LimitReached where that person has too many jobs.
     """
     if job.state in ENDED and not kind_of(job.kind).can_retry:
         raise ServiceError(
-            _("this kind of job can't be started again: what it needs is gone; begin anew"), code="retry"
+            _("This job can't be restarted because its input was deleted. Start a new job."), code="retry"
         )
     with transaction.atomic():
         if job.created_by is not None and job.state in ENDED:

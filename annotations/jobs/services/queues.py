@@ -1,4 +1,4 @@
-"""How each queue is: its workers, by their heartbeats in Redis, and its jobs, by their rows."""
+"""The state of each queue: its workers, from heartbeats in Redis, and its jobs, from the database."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,10 +13,10 @@ from annotations.models import Job, Share
 
 @dataclass(frozen=True)
 class QueueRow:
-    """`workers` and `idle` are None where Redis does not answer; a worker on several queues counts on each.
+    """One queue. `workers` and `idle` are None where Redis does not respond; a worker on several queues counts on each.
 
-    `shared`: workers with something in hand of jobs that several share. `oldest`: since when the oldest job waits, in
-    seconds; None where none waits.
+    `shared` counts the shares that workers hold of shared jobs. `oldest` is how long the oldest waiting job has waited,
+    in seconds; None without waiting jobs.
     """
 
     queue: str
@@ -29,7 +29,7 @@ class QueueRow:
 
     @property
     def stuck(self) -> bool:
-        """Jobs wait, and nobody is there for them."""
+        """Whether jobs wait and no worker is running."""
         return self.workers == 0 and self.waiting > 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -37,7 +37,7 @@ class QueueRow:
 
 
 def queue_rows() -> list[QueueRow]:
-    """One for each queue, in the order cpu, gpu, llm."""
+    """Return one row for each queue, in the order cpu, gpu, llm."""
     jobs = Job.objects.filter(state__in=(Job.State.QUEUED, Job.State.RUNNING)).order_by()
     counted = {
         (queue, state): (count, first)
@@ -45,8 +45,8 @@ def queue_rows() -> list[QueueRow]:
             count=Count("id"), first=Min("created_at")
         )
     }
-    hands = Share.objects.filter(lease_until__gt=Now()).order_by().values_list("job__queue").annotate(n=Count("id"))
-    shared = dict(hands)
+    held = Share.objects.filter(lease_until__gt=Now()).order_by().values_list("job__queue").annotate(n=Count("id"))
+    shared = dict(held)
     return [_row(queue, counted, shared.get(queue, 0)) for queue in Job.Queue.values]
 
 

@@ -1,4 +1,4 @@
-"""A job as its page shows it. Everything comes from the row, so that a reload changes nothing."""
+"""A job as its page shows it. Everything comes from the job's row, so that a reload changes nothing."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,23 +13,27 @@ from annotations.jobs.registry import JOBS, JobKind
 from annotations.jobs.services.doorbell import workers_alive
 from annotations.models import Job
 
-# A rate from less than this says nothing (seconds).
+# Most jobs end within this time, so until then the page refreshes more often.
+YOUNG = timedelta(seconds=3)
+# A rate over a shorter time is not shown (seconds).
 TELLING = 1.0
 
 
 @dataclass(frozen=True)
 class Status:
-    """`live`: it may change by itself, so the page looks again. `undone`: what it had written was taken back.
+    """What a job's page shows.
 
-    `result`: the template of what it came to.
-    `rate` is in units (notes) per second; `workers`: how many are at a job that several may share.
+    `live`: the job may change by itself, so the page refreshes. `undone`: what the job had written was removed.
+    `result`: the template of the result. `look`: when the page refreshes, as an htmx trigger. `rate` is in units
+    (such as notes) per second. `workers` counts the workers on a shared job.
     """
 
     job: Job
     title: str
     unit: str
-    words: str
+    text: str
     live: bool
+    look: str
     percent: int | None
     rate: float | None
     left: str
@@ -45,7 +49,7 @@ class Status:
 
 
 def status_of(job: Job, access: Access) -> Status:
-    """What to show of a job, and what this person may do with it."""
+    """Return what to show of a job, and what this person may do with it."""
     kind = JOBS.get(job.kind)
     may = kind is not None and access.can(kind.right)
     state = Job.State
@@ -57,8 +61,9 @@ def status_of(job: Job, access: Access) -> Status:
         title=_(kind.title) if kind else job.kind,
         result=kind.result if kind else "jobs/result.html",
         unit=_(kind.unit if kind else "steps"),
-        words=_words(job, workers),
+        text=_state_text(job, workers),
         live=going or (job.state == state.PAUSED and workers > 0),
+        look="load delay:250ms, every 1s" if timezone.now() - job.created_at < YOUNG else "every 1s",
         percent=min(100, job.done * 100 // job.total) if job.total else None,
         rate=rate,
         left=_left(job, rate) if job.state == state.RUNNING else "",
@@ -79,13 +84,13 @@ def _may_pause(job: Job, kind: JobKind | None) -> bool:
 
 
 def _workers(job: Job, kind: JobKind | None) -> int:
-    """Those with something in hand; after a pause that is what they still finish."""
+    """Count the workers that hold a share; after a pause they finish it first."""
     if kind is None or not kind.shared or job.state not in (Job.State.RUNNING, Job.State.PAUSED):
         return 0
     return job.shares.filter(lease_until__gt=Now()).count()
 
 
-def _words(job: Job, workers: int) -> str:
+def _state_text(job: Job, workers: int) -> str:
     if job.state == Job.State.PAUSED and workers:
         return _("Pausing")
     if job.state in (Job.State.QUEUED, Job.State.RUNNING):
@@ -94,33 +99,39 @@ def _words(job: Job, workers: int) -> str:
         if job.pause_requested:
             return _("Pausing")
         if job.state == Job.State.QUEUED and job.started_at:
-            return _("Waiting for a worker to go on with it")
+            return _("Waiting for a worker to continue")
     return str(job.get_state_display())
 
 
 def _no_worker(job: Job) -> str:
-    """Why nothing moves, in plain words; empty when it moves."""
+    """Return why the job does not progress, as a sentence; empty while it does."""
     if job.state == Job.State.RUNNING:
         if job.lease_until and job.lease_until < timezone.now():
-            return _("Its worker does not answer. What is done is kept; the work goes back to the queue by itself.")
+            return _("The worker does not respond. Progress is kept, and the job returns to the queue automatically.")
         return ""
     if job.state != Job.State.QUEUED:
         return ""
     alive = workers_alive(job.queue)
     if alive is None:
-        return _("The queue (Redis) does not answer. The work is kept and starts by itself once the queue is back.")
+        return _(
+            "The queue (Redis) does not respond. The job is kept and starts automatically when the "
+            "queue is available again."
+        )
     if alive == 0:
-        return missing(job.queue) + ". " + _("The work is kept and starts by itself once there is one.")
+        return _(
+            "No %(queue)s worker is running. The job is kept and starts automatically when a worker is running: "
+            "manage.py work --queue %(queue)s"
+        ) % {"queue": job.queue}
     return ""
 
 
 def missing(queue: str) -> str:
-    """What to do where no worker of the kind that a queue needs is alive; without the full stop, as it is a command."""
+    """Return the hint that no worker of the queue is running. It ends with a command, so without a full stop."""
     return _("No %(queue)s worker is running: manage.py work --queue %(queue)s") % {"queue": queue}
 
 
 def _rate(job: Job) -> float | None:
-    """Of the present worker while it runs, of the whole job once it is done."""
+    """Return the rate of the present workers while the job runs, of the whole job once it is done."""
     if job.state == Job.State.RUNNING and job.claimed_at:
         done, seconds = job.done - job.claimed_done, (timezone.now() - job.claimed_at).total_seconds()
     elif job.state == Job.State.DONE and job.started_at and job.finished_at:
@@ -137,7 +148,7 @@ def _left(job: Job, rate: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Roughly, as people say it: "less than a second", "40 seconds", "3 minutes", "2 hours"."""
+    """Format a rounded duration: "less than a second", "40 seconds", "3 minutes", "2 hours"."""
     whole = round(timedelta(seconds=seconds).total_seconds())
     if whole < 1:
         return _("less than a second")

@@ -1,4 +1,4 @@
-"""What the relay does every second: puts back what lost its worker, rings for what waits unheard, calls helpers."""
+"""The relay's work every second: put back jobs that lost their worker, repeat lost notifications, call helpers."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -16,16 +16,16 @@ from annotations.jobs.runner.helping import wants_help
 from annotations.jobs.services.doorbell import RedisError, idle_workers, ring, waiting
 from annotations.models import Job, Share
 
-# A job rung for this long ago and still waiting may have been lost with Redis: look whether it still lies there.
+# A job that is still waiting this long after its push may have been lost by Redis, so its queue is checked.
 UNHEARD = timedelta(seconds=5)
 AT_ONCE = 500
-# After the last attempt a worker only takes back what was written; if that too kills it this often, the job ends here.
+# After the last attempt a worker only undoes what was written. If that fails this often too, the relay ends the job.
 UNDO_ATTEMPTS = 3
 
 
 @dataclass
 class Swept:
-    """Job ids by what happened to them; `called`: others were rung to help. `redis_away` when nothing could be rung."""
+    """Job ids by what was done. `called`: helpers were notified. `redis_away`: Redis did not respond."""
 
     rung: list[int] = field(default_factory=list)
     put_back: list[int] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Swept:
 
 
 def sweep() -> Swept:
-    """One round. Safe beside other relays: every change is conditional. Raises DatabaseError only."""
+    """Do one round. Several relays may run at once, since every change is conditional. Raises only DatabaseError."""
     swept = Swept()
     for job in _expired():
         state = _recover(job)
@@ -61,12 +61,12 @@ def _expired() -> list[Job]:
 
 
 def _recover(job: Job) -> str | None:
-    """Put a job back whose lease ran out, or end it when it took down too many workers. None: somebody was faster."""
+    """Put back a job whose lease expired, or end it where it lost too many workers. None where the job has changed."""
     with transaction.atomic():
         mine = Job.objects.filter(
             pk=job.pk, state=Job.State.RUNNING, lease_token=job.lease_token, lease_until__lt=Now()
         )
-        # Skipped while its row is locked: a worker frozen inside a transaction must not hold up the relay.
+        # A locked row is skipped, so that a worker frozen inside a transaction does not block the relay.
         if not mine.select_for_update(skip_locked=True).values_list("pk").first():
             return None
         values: dict[str, Any] = {"state": Job.State.QUEUED, "pushed_at": None}
@@ -81,13 +81,13 @@ def _recover(job: Job) -> str | None:
 
 
 def _attempts_of(kind: str) -> int:
-    """How often a job is handed out: a kind with something to take back gets more, for that alone."""
+    """Return how many times a job is started; a kind with `undo` gets further attempts, only for undoing."""
     known = JOBS.get(kind)
     return MAX_ATTEMPTS + UNDO_ATTEMPTS if known and known.undo else MAX_ATTEMPTS
 
 
 def _unheard() -> dict[str, list[Job]]:
-    """Waiting jobs by queue: not rung for yet (no `pushed_at`), or rung for a while ago."""
+    """Return waiting jobs by queue that were not pushed yet (no `pushed_at`), or a while ago."""
     rows = (
         Job.objects.filter(state=Job.State.QUEUED)
         .filter(Q(pushed_at=None) | Q(pushed_at__lt=Now() - UNHEARD))
@@ -101,7 +101,7 @@ def _unheard() -> dict[str, list[Job]]:
 
 
 def _ring_missing(queue: str, jobs: list[Job]) -> list[int]:
-    """Ring for those that don't lie on the queue; those that do are only slow. Raises RedisError."""
+    """Push the jobs that are not on the queue in Redis; the others only have to wait. Raises RedisError."""
     there = waiting(queue)
     missing = [job.pk for job in jobs if job.pk not in there]
     ring(queue, missing)
@@ -112,9 +112,9 @@ def _ring_missing(queue: str, jobs: list[Job]) -> list[int]:
 
 
 def _call_helpers() -> list[int]:
-    """Ring the idle workers of a queue for its jobs that want more hands. Raises RedisError.
+    """Notify the idle workers of a queue of its jobs that need helpers. Raises RedisError.
 
-    Not while an earlier ring still lies there. Whether a worker that comes is of use is for the runner to say.
+    A job that is still on the queue is not pushed again. The runner decides whether a worker may join.
     """
     shared = [name for name, kind in JOBS.items() if kind.shared]
     running = Job.objects.filter(state=Job.State.RUNNING, kind__in=shared).defer("params", "result").order_by("id")

@@ -1,11 +1,12 @@
-"""The worker: RQ's forking one, made to outlive its Redis and to give work back when it is told to end.
+"""The worker: RQ's forking worker, changed to survive outages of Redis and to put its job back when told to end.
 
-RQ's parent process only fetches and forks; the database is touched in the child alone (annotations.jobs.runner).
-What a child runs is fixed: a job's number is all that comes from Redis. No name of a function, callback, webhook,
-serializer or dependency is ever read there, since whoever writes to Redis could make a worker run it.
+RQ's parent process only fetches and forks; only the child uses the database (annotations.jobs.runner). Redis gives only
+a job's id; what a child runs is fixed. No name of a function, callback, webhook, serializer or dependency is read from
+Redis, since somebody who can write to Redis could make a worker run it.
 """
 
 import ctypes
+import gc
 import logging
 import os
 import signal
@@ -27,14 +28,15 @@ from rq.worker import DequeueStrategy, WorkerStatus
 
 from annotations.jobs import hooks
 from annotations.jobs.performing import perform
+from annotations.jobs.registry import JOBS, load
 from annotations.jobs.runner import stop_soon
 from annotations.jobs.runner.helping import serve
 from annotations.jobs.services.doorbell import Bell
 
 logger = logging.getLogger("deidreview.worker")
-# The parent shows itself this often, idle or busy, and counts as gone after three (seconds).
+# The parent sends a heartbeat this often (seconds), and counts as lost after three missed ones.
 BEAT = 5
-# What a job in hand gets, after the worker was told to end, before it is killed; its lease brings it back.
+# Seconds that a running job gets after the worker was told to end. Then it is killed, and its lease expires.
 GRACE = 8
 LONGEST_WAIT = 5.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -42,7 +44,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class DurableWorker(Worker):
-    """What differs from RQ's worker, and why, stands at each method."""
+    """RQ's worker with changes; each section gives the reason."""
 
     log_result_lifespan = False
     max_connection_wait_time = LONGEST_WAIT
@@ -52,7 +54,7 @@ class DurableWorker(Worker):
         self.stopped = False
         self._kill_at = float("inf")
 
-    # ── Shown alive: a heartbeat of seconds rather than minutes, and registered anew after a FLUSHALL ────────────────
+    # ── Heartbeats every few seconds, not minutes, and a new registration after FLUSHALL ─────────────────────────────
     @property
     def dequeue_timeout(self) -> int:
         return BEAT
@@ -66,10 +68,10 @@ class DurableWorker(Worker):
         self.set_state(self.get_state(), registering)
 
     def register_birth(self) -> None:
-        super().register_birth()  # type: ignore[no-untyped-call]  # rq has no types there
+        super().register_birth()  # type: ignore[no-untyped-call]  # rq has no types here
         self.heartbeat()
 
-    # ── No remote commands: no thread in a process that forks, and nobody stops a job through Redis ──────────────────
+    # ── No remote commands: they need a thread in a process that forks, and let Redis stop jobs ──────────────────────
     def subscribe(self) -> None:
         return
 
@@ -80,12 +82,12 @@ class DurableWorker(Worker):
         return
 
     def _set_ip_address(self, connection: Any) -> None:
-        """Asked for by nobody; our own Redis refuses the commands that tell it."""
+        """Not needed; the project's own Redis refuses the commands that return it."""
         self.ip_address = "unknown"
 
-    # ── What comes from Redis: a number ──────────────────────────────────────────────────────────────────────────────
+    # ── Only a job's id comes from Redis ─────────────────────────────────────────────────────────────────────────────
     def dequeue_job_and_maintain_ttl(self, timeout: int | None, max_idle_time: int | None = None) -> Any:
-        """The next bell and its queue. Waits for one; Redis may be away in the meantime."""
+        """Wait for the next entry and return it with its queue. Redis may be unavailable in the meantime."""
         self.set_state(WorkerStatus.IDLE)
         wait = 1.0
         while True:
@@ -95,7 +97,7 @@ class DurableWorker(Worker):
                     self.run_maintenance_tasks()
                 taken = self._take()
             except RedisGone as error:
-                logger.warning("Redis is away (%s); trying on", type(error).__name__)
+                logger.warning("Redis is unavailable (%s); trying again", type(error).__name__)
                 time.sleep(wait)
                 wait = min(wait * 2, LONGEST_WAIT)
                 continue
@@ -104,7 +106,7 @@ class DurableWorker(Worker):
                 return taken
 
     def _take(self) -> tuple[Bell, Queue] | None:
-        """One bell; None where none came in time, or where what came was not one."""
+        """Take one entry; None where none came in time, or where it was not valid."""
         found: Any = self.connection.blpop([queue.key for queue in self._ordered_queues], self.dequeue_timeout)
         if found is None:
             return None
@@ -113,20 +115,20 @@ class DurableWorker(Worker):
         self.reorder_queues(reference_queue=queue)
         bell = Bell.read(name)
         if bell is None:
-            # Not quoted: whoever wrote it must not write into our log.
-            logger.warning("dropped an entry of the queue %s that deidreview did not put there", queue.name)
+            # The entry is not quoted, so that whoever wrote it can't write into the log.
+            logger.warning("Dropped an entry of the queue %s that deidreview did not write", queue.name)
             return None
         return bell, queue
 
     def run_maintenance_tasks(self) -> None:
-        """Dead workers leave the list. RQ's own maintenance would run the callbacks that rows in Redis name."""
+        """Remove dead workers from the list. RQ's own maintenance would run callbacks that are named in Redis."""
         for queue in self.queues:
             worker_registration.clean_worker_registry(queue)
         self.last_cleaned_at: Any = now()
 
     # ── Ending ───────────────────────────────────────────────────────────────────────────────────────────────────────
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
-        """The first signal asks the job in hand to give its lease back; later ones change nothing."""
+        """Ask the running job to go back to the queue at the first signal; ignore later ones."""
         if self.stopped:
             return
         self.stopped = self._stop_requested = True
@@ -142,32 +144,32 @@ class DurableWorker(Worker):
 
     # ── The child ────────────────────────────────────────────────────────────────────────────────────────────────────
     def fork_work_horse(self, job: Any, queue: Queue) -> None:
-        """Fork with signals held back, so that none arrives between the fork and the child's own handlers."""
-        # A connection that lived through a fork would be used by two processes.
+        """Fork with signals blocked, so that none arrives before the child has set its own handlers."""
+        # A connection that is open during a fork would be used by two processes.
         connections.close_all()
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         child = os.fork()
         if child == 0:
             os.setpgrp()
-            self.main_work_horse(job, queue)  # never returns
+            self.main_work_horse(job, queue)  # This call never returns.
         with suppress(OSError):
-            # In the parent too: kill_horse signals the child's group, which must not be ours.
+            # Also in the parent: kill_horse signals the child's group, which must not be the parent's.
             os.setpgid(child, child)
         self._horse_pid = child
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def setup_work_horse_signals(self) -> None:
-        """SIGTERM asks the job to stop; it also comes when the parent dies, however it dies."""
+        """Make SIGTERM stop the job. The child also gets SIGTERM when its parent dies for any reason."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda signum, frame: stop_soon())
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != self.pid:  # it died before that
+        if os.getppid() != self.pid:  # the parent died before the call
             stop_soon()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def monitor_work_horse(self, job: Any, queue: Queue) -> None:
-        """Wait for the child. Unlike RQ's, a Redis that is away in the meantime doesn't take the parent down."""
+        """Wait for the child. Unlike in RQ, an outage of Redis in the meantime does not end the parent."""
         status = None
         while True:
             try:
@@ -181,8 +183,8 @@ class DurableWorker(Worker):
                     self.heartbeat()
         self._horse_pid = 0
         if status != os.EX_OK:
-            # The job's row goes back to the queue when its lease runs out.
-            logger.warning("a work process ended with status %s (job %s)", status, job.job_id)
+            # The job goes back to the queue when its lease expires.
+            logger.warning("A work process ended with status %s (job %s)", status, job.job_id)
 
     def _patience(self) -> int:
         if self.stopped:
@@ -197,18 +199,19 @@ class DurableWorker(Worker):
             self.set_state(WorkerStatus.IDLE)
 
     def perform_job(self, job: Any, queue: Queue) -> bool:
-        """In the child. RQ keeps a traceback with its message; we name the type."""
+        """Run the job in the child. Log only the type of an error; RQ would log its message, which may quote a note."""
         try:
             perform(job.job_id)
         except Exception as error:
-            logger.error("job %d raised %s in the work process", job.job_id, type(error).__name__)
+            logger.error("Job %d raised %s in the work process", job.job_id, type(error).__name__)
             return False
         return True
 
 
 def work(queues: list[str]) -> None:
-    """Work on the queues, each in its turn, until SIGTERM or SIGINT. Redis may be away at the start or at any time."""
+    """Work on the queues in turn until SIGTERM or SIGINT. Redis may be unavailable at the start or at any time."""
     serve(queues)
+    _load_handlers()
     wait = 0.25
     with suppress(StopRequested):
         while True:
@@ -218,17 +221,29 @@ def work(queues: list[str]) -> None:
                 if _worked(queues):
                     return
             except RedisError as error:
-                logger.warning("Redis is away (%s); trying on", type(error).__name__)
-            # It ended by itself: Redis restarted, or was not there yet.
+                logger.warning("Redis is unavailable (%s); trying again", type(error).__name__)
+            # The worker ended by itself because Redis restarted or was not available yet.
             wait = 0.25 if time.monotonic() - began > LONGEST_WAIT else min(wait * 2, LONGEST_WAIT)
             _stop_on_signals()
             time.sleep(wait)
 
 
+def _load_handlers() -> None:
+    """Import the code of every handler once, so that no child has to import it for its job.
+
+    Frozen objects are skipped by the garbage collector, so the memory stays shared with the children. Handlers load
+    large libraries themselves.
+    """
+    for kind in JOBS.values():
+        load(kind.handler)
+    gc.collect()
+    gc.freeze()
+
+
 def _worked(queues: list[str]) -> bool:
-    """One life of an RQ worker. True when it ended because it was told to."""
+    """Run one RQ worker until it ends. True when it ended because it was told to."""
     worker: Any = django_rq.get_worker(*queues, worker_class=DurableWorker, serializer=JSONSerializer)
-    # RQ's own way empties the first queue first: jobs on the others might wait for ever.
+    # By default RQ empties the first queue first, so that jobs on the others might wait forever.
     worker.work(logging_level="WARNING", with_scheduler=False, dequeue_strategy=DequeueStrategy.ROUND_ROBIN)
     return bool(worker.stopped)
 

@@ -1,4 +1,4 @@
-"""Places of notes shown in their sentences: what one side says there, and what the other does."""
+"""Locations of notes in their sentences, with the spans of two annotation sets."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from annotations.core.labels import UNDERLINES
 from annotations.domain.sentences import around
 from annotations.models import Document, Label, Project
-from annotations.notes.selectors.readings import line_at
+from annotations.notes.selectors.annotation_sets import line_at
 from annotations.projects.selectors.label_maps import shipped_set
 
 HUES = 12
@@ -24,12 +24,12 @@ class LabelLook:
 
 
 def label_looks(project: Project, into: str = "") -> dict[str, LabelLook]:
-    """The labels that figures name, by code, in their order: the project's (merged ones last), or another set's."""
+    """Looks of the project's labels by code, merged labels last; or of the labels of the shipped set `into`."""
     if into:
         found: dict[str, LabelLook] = {}
         categories = shipped_set(into).categories
-        for place, category in enumerate(categories):
-            hue, underline = place * HUES // len(categories), place % UNDERLINES
+        for position, category in enumerate(categories):
+            hue, underline = position * HUES // len(categories), position % UNDERLINES
             found[category.code] = LabelLook(category.code, category.name, hue, underline)
             found.update({one.code: LabelLook(one.code, one.name, hue, underline) for one in category.labels})
         return found
@@ -42,8 +42,8 @@ def label_looks(project: Project, into: str = "") -> dict[str, LabelLook]:
 
 
 @dataclass(frozen=True)
-class Said:
-    """What one side has at a place: its label and the words that it marks."""
+class LabeledText:
+    """A span for display: its label and its text."""
 
     look: LabelLook
     quote: str
@@ -51,7 +51,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Entry:
-    """A place in its sentence. `first` and `second` are the two sides; None where that side has nothing there."""
+    """A location in its sentence. `first` and `second` are the spans of the two sets; None where a set has no span."""
 
     note: int
     name: str
@@ -63,12 +63,15 @@ class Entry:
     after: str
     cut_before: bool
     cut_after: bool
-    first: Said | None
-    second: Said | None
+    first: LabeledText | None
+    second: LabeledText | None
 
 
 def entries(rows: Sequence[Sequence[Any]], looks: dict[str, LabelLook]) -> list[Entry]:
-    """Rows are [note, kind, first or null, second or null], a side is [start, end, code]. Erased notes are gone."""
+    """Entries of rows [note id, kind, first span or null, second span or null] with spans [start, end, code].
+
+    Rows of erased notes are left out.
+    """
     notes = {
         pk: (name, language, text)
         for pk, name, language, text in Document.objects.filter(pk__in={row[0] for row in rows}).values_list(
@@ -80,8 +83,8 @@ def entries(rows: Sequence[Sequence[Any]], looks: dict[str, LabelLook]) -> list[
 
 def _entry(row: Sequence[Any], name: str, language: str, text: str, looks: dict[str, LabelLook]) -> Entry:
     note, kind, first, second = row
-    sides = [side for side in (first, second) if side]
-    start, end = min(side[0] for side in sides), max(side[1] for side in sides)
+    spans = [span for span in (first, second) if span]
+    start, end = min(span[0] for span in spans), max(span[1] for span in spans)
     low, high = around(text, start, end)
     return Entry(
         note=note,
@@ -94,16 +97,16 @@ def _entry(row: Sequence[Any], name: str, language: str, text: str, looks: dict[
         after=text[end:high],
         cut_before=low > 0 and text[low - 1] not in "\r\n",
         cut_after=high < len(text) and text[high] not in "\r\n",
-        first=_said(first, text, looks),
-        second=_said(second, text, looks),
+        first=_labeled(first, text, looks),
+        second=_labeled(second, text, looks),
     )
 
 
-def _said(side: Sequence[Any] | None, text: str, looks: dict[str, LabelLook]) -> Said | None:
-    if not side:
+def _labeled(span: Sequence[Any] | None, text: str, looks: dict[str, LabelLook]) -> LabeledText | None:
+    if not span:
         return None
-    start, end, code = side
-    return Said(looks.get(code) or LabelLook(code, code), text[start:end])
+    start, end, code = span
+    return LabeledText(looks.get(code) or LabelLook(code, code), text[start:end])
 
 
 def note_names(notes: Iterable[int]) -> dict[int, str]:

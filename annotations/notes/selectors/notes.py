@@ -1,4 +1,4 @@
-"""The list of notes, by keyset: a page is a few short walks along an index, and never reads a note's text."""
+"""The list of notes in keyset pages. A page takes a few short index scans and never loads a note's text."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -13,29 +13,29 @@ from django.utils.translation import ngettext
 from annotations.core.access import Access, Can, notes_for
 from annotations.models import AnnotationSet, Assignment, Author, Document
 from annotations.models.prepared import PreparedRead
-from annotations.notes.selectors.flags import flag_words, open_flag_rows, open_flags
+from annotations.notes.selectors.flags import flag_labels, open_flag_rows, open_flags
 
 PAGE = 50
-# Where no index holds the answer (notes without gold), this many notes are looked at for one page.
+# For filters without an index, such as notes without gold, a page looks at this many notes at most.
 WINDOW = 20_000
-# Most often a page is full after these.
+# A first attempt looks at this many notes, which mostly fill the page.
 NEAR = 1_000
-# Names of readers that a row spells out.
+# Names of authors that a row lists.
 NAMES = 4
 
 Fetch = Callable[[int | None, int | None, int], "Found"]
 
 
 class Show(TextChoices):
-    """Which notes the list shows. The words are in URLs; none holds text."""
+    """Filters of the list. Their values are used in URLs."""
 
     ALL = "all", _("All")
-    TODO = "todo", _("Mine to do")
-    DONE = "done", _("Mine done")
+    TODO = "todo", _("My open notes")
+    DONE = "done", _("My submitted notes")
     GOLD = "gold", _("Gold")
     NO_GOLD = "no-gold", _("No gold")
-    READ = "read", _("Fully read")
-    UNREAD = "unread", _("Still being read")
+    READ = "read", _("Fully annotated")
+    UNREAD = "unread", _("Being annotated")
     FLAGGED = "flagged", _("Flagged")
 
 
@@ -44,7 +44,7 @@ MINE = (Show.ALL, Show.TODO, Show.DONE, Show.FLAGGED)
 
 @dataclass(frozen=True)
 class Found:
-    """Ids in their order. `stopped` is the last id looked at where the window ended before the page was full."""
+    """Ids in order. `stopped` is the last id looked at, if the window ended before the page was full."""
 
     ids: list[int]
     stopped: int | None = None
@@ -52,8 +52,10 @@ class Found:
 
 @dataclass(frozen=True)
 class NoteRow:
-    """A line of the list. `own` is open, begun or done, or empty where the note isn't this person's to read; `flag`
-    says why it is flagged, as far as this person may know."""
+    """A row of the list. `own` is open, begun or done; empty if the note is not assigned to the user.
+
+    `flag` is the reason of its flags, as far as the user may know.
+    """
 
     pk: int
     name: str
@@ -70,7 +72,7 @@ class NoteRow:
 
 @dataclass(frozen=True)
 class NotePage:
-    """A page, and the ids before and after which the next ones begin. `beyond`: a place was asked for that has none."""
+    """A page and the ids that the neighboring pages start from. `beyond` is set if the requested page has no notes."""
 
     rows: list[NoteRow]
     previous: int | None
@@ -79,12 +81,12 @@ class NotePage:
     beyond: bool = False
 
 
-# What an annotator's own filters are called: all of their notes are theirs.
+# Shorter titles of filters for annotators, who see only their own notes.
 ANNOTATORS_WORDS = {Show.TODO: _("To do"), Show.DONE: _("Done")}
 
 
 def choices(access: Access) -> list[Show]:
-    """The filters that mean something to this person."""
+    """The filters for this user."""
     if not access.can(Can.READ_NOTES):
         return list(MINE)
     mine = Assignment.objects.filter(project_id=access.project.pk, user_id=access.user.pk)
@@ -101,7 +103,7 @@ def note_page(
     before: int | None = None,
     size: int = PAGE,
 ) -> NotePage:
-    """One page of notes after (or before) a note's id; by name where `name` is searched, else by id."""
+    """A page of notes after or before a note's id, ordered by name if `name` is searched, else by id."""
     fetch = _by_name(access, name) if name else source(access, show)
     found = fetch(after, before, size + 1)
     more = len(found.ids) > size
@@ -117,15 +119,15 @@ def note_page(
     )
 
 
-def neighbours(access: Access, show: Show, pk: int) -> tuple[int | None, int | None]:
-    """The notes before and after one in a filtered list."""
+def neighbors(access: Access, show: Show, pk: int) -> tuple[int | None, int | None]:
+    """Ids of the notes before and after a note in a filtered list."""
     fetch = source(access, show)
     before, after = fetch(None, pk, 1).ids, fetch(pk, None, 1).ids
     return (before[0] if before else None), (after[0] if after else None)
 
 
 def source(access: Access, show: Show) -> Fetch:
-    """Where the ids of a filtered list come from."""
+    """Function that fetches the ids of a filtered list."""
     project = access.project.pk
     if show == Show.TODO:
         return _assigned(access, Assignment.State.OPEN)
@@ -141,15 +143,15 @@ def source(access: Access, show: Show) -> Fetch:
         return _walk(project, ~Exists(_gold(access).filter(document_id=OuterRef("pk"))))
     if show in (Show.READ, Show.UNREAD):
         here = Assignment.objects.filter(document_id=OuterRef("pk"))
-        being_read = Exists(here.filter(state=Assignment.State.OPEN))
+        being_annotated = Exists(here.filter(state=Assignment.State.OPEN))
         if show == Show.UNREAD:
-            return _walk(project, being_read)
-        return _walk(project, Exists(here.filter(state=Assignment.State.DONE)) & ~being_read)
+            return _walk(project, being_annotated)
+        return _walk(project, Exists(here.filter(state=Assignment.State.DONE)) & ~being_annotated)
     return _along(Document.objects.filter(project_id=project), "pk")
 
 
 def _gold(access: Access) -> QuerySet[AnnotationSet]:
-    # The author's id rather than a join: the index of annotation sets begins with it.
+    # Filter by the author's id, not by a join, since the index of annotation sets starts with it.
     authors = Author.objects.filter(project_id=access.project.pk, kind=Author.Kind.GOLD)
     author = authors.values_list("pk", flat=True).first() or 0
     return AnnotationSet.objects.filter(author_id=author, state=AnnotationSet.State.SUBMITTED)
@@ -161,7 +163,7 @@ def _assigned(access: Access, state: str) -> Fetch:
 
 
 def _flagged(access: Access) -> Fetch:
-    """Open flags have an index of their own, by note (`flag_open_once`); two people may have flagged one note."""
+    """Notes with open flags, along the index `flag_open_once`. Several people may have flagged one note."""
     flags = open_flags(access)
     if access.blind:
         flags = flags.filter(document__in=notes_for(access))
@@ -176,7 +178,7 @@ def _flagged(access: Access) -> Fetch:
 
 
 def _along(rows: QuerySet[Any], key: str) -> Fetch:
-    """Ids along an index that holds them in order."""
+    """Ids along an index that has them in order."""
 
     def fetch(after: int | None, before: int | None, limit: int) -> Found:
         if before is not None:
@@ -197,7 +199,7 @@ def _merged(*sources: Fetch) -> Fetch:
 
 
 def _walk(project: int, matches: Any) -> Fetch:
-    """Ids that pass a test (Exists, or a combination) which has no index of its own; in WINDOW notes at most."""
+    """Ids that match a condition without an index, among at most WINDOW notes."""
     notes = Document.objects.filter(project_id=project)
 
     def fetch(after: int | None, before: int | None, limit: int) -> Found:
@@ -216,7 +218,7 @@ def _walk(project: int, matches: Any) -> Fetch:
 
 
 def _by_name(access: Access, text: str) -> Fetch:
-    """Notes whose name holds `text`, in the order of their names: the index over names is walked, not the notes."""
+    """Notes whose names contain `text`, along the index over names."""
     notes = notes_for(access)
 
     def fetch(after: int | None, before: int | None, limit: int) -> Found:
@@ -233,8 +235,10 @@ def _by_name(access: Access, text: str) -> Fetch:
 
 
 class _OfPage:
-    """A prepared read about the notes of one page: `rows(ids)` is a queryset. Full pages and shorter ones are alike,
-    since the last id may stand in the list more than once."""
+    """A prepared read for the notes of one page. `rows(ids)` returns a queryset.
+
+    Shorter pages repeat their last id, so that all pages use the same statement.
+    """
 
     def __init__(self, rows: Callable[..., QuerySet[Any, Any]], *kinds: type) -> None:
         count = len(kinds)
@@ -273,7 +277,7 @@ _BEGUN = _OfPage(
     ),
     int,
 )
-_READERS = _OfPage(
+_SETS = _OfPage(
     lambda ids: (
         AnnotationSet.objects.filter(document_id__in=ids)
         .exclude(state=AnnotationSet.State.WITHDRAWN)
@@ -305,15 +309,15 @@ _ADJUDICATED = _OfPage(
 def _rows(access: Access, ids: list[int]) -> list[NoteRow]:
     notes = {pk: (name, language, length) for pk, name, language, length in _NOTES(ids)}
     own = _own_states(access, ids)
-    flags = flag_words(access, _FLAGS(ids))
+    flags = flag_labels(access, _FLAGS(ids))
     if not access.can(Can.READ_NOTES):
-        told = _outcomes(access, ids)
+        outcomes = _outcomes(access, ids)
         return [
-            NoteRow(pk, *notes[pk], own=own.get(pk, ""), flag=flags.get(pk, ""), outcome=pk in told)
+            NoteRow(pk, *notes[pk], own=own.get(pk, ""), flag=flags.get(pk, ""), outcome=pk in outcomes)
             for pk in ids
             if pk in notes
         ]
-    submitted, drafts, gold = _readers(ids, unnamed=access.unnamed)
+    submitted, drafts, gold = _authors(ids, unnamed=access.unnamed)
     open_ = _open(ids)
     return [
         NoteRow(
@@ -332,7 +336,7 @@ def _rows(access: Access, ids: list[int]) -> list[NoteRow]:
 
 
 def _outcomes(access: Access, ids: list[int]) -> set[int]:
-    """Notes that are adjudicated, where annotators may see what became of their spans."""
+    """Adjudicated notes whose outcome annotators may see."""
     if not access.project.show_outcome:
         return set()
     return {pk for (pk,) in _ADJUDICATED(ids, Author.Kind.ADJUDICATED.value, AnnotationSet.State.SUBMITTED.value)}
@@ -350,12 +354,12 @@ def _own_states(access: Access, ids: list[int]) -> dict[int, str]:
     return states
 
 
-def _readers(ids: list[int], *, unnamed: bool) -> tuple[dict[int, list[str]], dict[int, list[str]], set[int]]:
-    """Who has submitted each note, who has begun it, and which have gold; `unnamed` annotators have empty names."""
+def _authors(ids: list[int], *, unnamed: bool) -> tuple[dict[int, list[str]], dict[int, list[str]], set[int]]:
+    """Authors of submitted sets and of drafts by note, and the notes with gold. `unnamed` empties annotators' names."""
     submitted: dict[int, list[str]] = defaultdict(list)
     drafts: dict[int, list[str]] = defaultdict(list)
     gold: set[int] = set()
-    for pk, state, kind, name in _READERS(ids):
+    for pk, state, kind, name in _SETS(ids):
         if kind == Author.Kind.GOLD:
             gold.add(pk)
         else:

@@ -1,4 +1,4 @@
-"""What annotators may see of a note once it is adjudicated."""
+"""What annotators may see of a note after its adjudication."""
 
 from annotations.models import (
     AnnotationSet,
@@ -15,7 +15,7 @@ def adjudicated_set(document_id: int) -> AnnotationSet | None:
 
 
 def outcome_set(project: Project, document_id: int) -> AnnotationSet | None:
-    """What annotators may see of a note once its adjudication is closed; None before, or where the project keeps it."""
+    """The adjudicated set, if annotators may see it: after adjudication, unless the project hides it."""
     if not project.show_outcome:
         return None
     found = adjudicated_set(document_id)
@@ -23,5 +23,5 @@ def outcome_set(project: Project, document_id: int) -> AnnotationSet | None:
 
 
 def has_seen_outcome(document_id: int, user: User) -> bool:
-    """Whether this person has opened the outcome of the note: what they hand in after that is not blind."""
+    """Whether the user has opened the outcome of the note. Annotations that they submit later are not blind."""
     return Event.objects.filter(document_id=document_id, actor=user, verb=Verb.NOTE_READ, data__what="outcome").exists()

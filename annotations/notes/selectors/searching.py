@@ -1,4 +1,4 @@
-"""Searching the notes that a person may open: original text, exact offsets, in steps on large projects."""
+"""Search in the original texts of the notes that a user may open, in steps on large projects."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -12,12 +12,13 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotations.core.access import Access, Can, notes_for
-from annotations.domain.finding import Covered, Place, Sought, around, find, finder
+from annotations.domain.finding import Covered, Sought, around, find, finder
+from annotations.domain.spans import Bounds
 from annotations.models import AnnotationSet, Assignment, Author, Document, Search, Span
 
-# How long what was sought is kept.
+# Searches are deleted after this time.
 KEPT = timedelta(days=1)
-# One page: so many notes with hits, so many hits of a note spelt out, so many characters looked through.
+# Limits of one page: notes with hits, hits listed per note, characters searched.
 NOTES = 25
 HITS = 10
 CHARACTERS = 12_000_000
@@ -28,14 +29,14 @@ Where = Literal["all", "unlabelled", "label"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a text is sought. `reading`: in whose spans `where` looks, one's own or gold; `label` with where=label."""
+    """Options of a search. `annotation_set` is the set that `where` refers to; `label` is used with where=label."""
 
     case: bool = False
     accents: bool = True
     word: bool = False
     where: Where = "all"
     label: int | None = None
-    reading: Literal["own", "gold"] = "own"
+    annotation_set: Literal["own", "gold"] = "own"
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> "Options":
@@ -44,7 +45,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A place (code points, end-exclusive) with what stands before, in and after it; `line` counts from 1."""
+    """A match (code points, end-exclusive) with the text before, in and after it. `line` counts from 1."""
 
     start: int
     end: int
@@ -56,7 +57,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class NoteHits:
-    """A note with its first hits; `annotate`: this person's page for it is the workbench."""
+    """A note with its first hits. `annotate` is set if the user opens the note on the annotate page."""
 
     pk: int
     name: str
@@ -71,8 +72,10 @@ class NoteHits:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """One page. `next`: the id of the last note looked at, where there may be more after it; `stopped`: the page ended
-    because much was looked through, not because it is full."""
+    """A page of results. `next` is the id of the last note searched, if there may be more hits after it.
+
+    `stopped` is set if the page ended after CHARACTERS, before it was full.
+    """
 
     notes: list[NoteHits]
     looked: int
@@ -85,7 +88,7 @@ class Results:
 
 
 def search_of(access: Access, pk: UUID) -> Search | None:
-    """A person's own search in this project, unless it is too old."""
+    """The user's own search in this project; None if it expired."""
     return _kept(access, Search.Kind.TEXT).filter(pk=pk).first()
 
 
@@ -93,8 +96,8 @@ def recent_searches(access: Access, most: int = 8) -> list[Search]:
     return list(_kept(access, Search.Kind.TEXT).order_by("-created_at")[:most])
 
 
-def name_sought(access: Access, token: str) -> str:
-    """What a person sought in the names of notes, by the token in the list's address; empty where it isn't kept."""
+def searched_name(access: Access, token: str) -> str:
+    """Text of the user's search in note names, by the token in the list's URL; empty if it expired."""
     try:
         pk = UUID(token)
     except ValueError:
@@ -107,27 +110,27 @@ def _kept(access: Access, kind: Search.Kind) -> QuerySet[Search]:
     return rows.filter(created_at__gt=timezone.now() - KEPT)
 
 
-def sought(search: Search) -> Sought:
+def query_of(search: Search) -> Sought:
     options = Options.of(search.options)
     return Sought(search.text, case=options.case, accents=options.accents, word=options.word)
 
 
 def results(access: Access, search: Search, *, after: int = 0) -> Results:
-    """The hits in the notes after one, by note id. Raises ValueError where there is nothing to look for."""
-    options, wanted = Options.of(search.options), sought(search)
+    """Hits in the notes after the id `after`. Raises ValueError if the search text has nothing to search for."""
+    options, wanted = Options.of(search.options), query_of(search)
     pattern = finder(wanted)
     found: list[NoteHits] = []
     state = _State()
     for batch in _batches(_notes(access, options, after)):
-        places = {pk: list(find(text, pattern, word=wanted.word)) for pk, _, text in batch}
-        hit = [pk for pk, there in places.items() if there]
-        places |= _narrowed(access, options, {pk: places[pk] for pk in hit})
+        matches = {pk: list(find(text, pattern, word=wanted.word)) for pk, _, text in batch}
+        hit = [pk for pk, there in matches.items() if there]
+        matches |= _narrowed(access, options, {pk: matches[pk] for pk in hit})
         own = _own(access, hit) if hit else set()
         for pk, name, text in batch:
             state.saw(pk, text)
-            if places[pk]:
-                hits = _hits(text, places[pk][:HITS])
-                found.append(NoteHits(pk, name, hits, len(places[pk]), access.blind or pk in own))
+            if matches[pk]:
+                hits = _hits(text, matches[pk][:HITS])
+                found.append(NoteHits(pk, name, hits, len(matches[pk]), access.blind or pk in own))
             if len(found) == NOTES or state.characters > CHARACTERS:
                 return Results(found, state.notes, state.last, stopped=len(found) < NOTES)
     return Results(found, state.notes, None, stopped=False)
@@ -135,7 +138,7 @@ def results(access: Access, search: Search, *, after: int = 0) -> Results:
 
 @dataclass
 class _State:
-    """How far a search is."""
+    """Progress of a search."""
 
     notes: int = 0
     characters: int = 0
@@ -148,57 +151,57 @@ class _State:
 
 
 def _notes(access: Access, options: Options, after: int) -> QuerySet[Document, Any]:
-    """Where labels matter, only notes that have that reading: all of an unread note is unlabelled."""
+    """Notes to search. If labels matter, only notes that have the annotation set."""
     notes = notes_for(access).filter(pk__gt=after)
     if options.where != "all":
-        notes = notes.filter(pk__in=_readings(access, options).values("document_id"))
+        notes = notes.filter(pk__in=_annotation_sets(access, options).values("document_id"))
     return notes.order_by("pk").values_list("pk", "name", "text")
 
 
-def _readings(access: Access, options: Options) -> QuerySet[AnnotationSet]:
+def _annotation_sets(access: Access, options: Options) -> QuerySet[AnnotationSet]:
     authors = Author.objects.filter(project_id=access.project.pk)
-    if options.reading == "gold" and access.can(Can.READ_NOTES):
+    if options.annotation_set == "gold" and access.can(Can.READ_NOTES):
         authors = authors.filter(kind=Author.Kind.GOLD)
         return AnnotationSet.objects.filter(author__in=authors, state=AnnotationSet.State.SUBMITTED)
     return AnnotationSet.objects.filter(author__in=authors.filter(kind=Author.Kind.ANNOTATOR, user=access.user))
 
 
 def _batches(rows: "QuerySet[Document, Any]") -> Iterator[list[tuple[int, str, str]]]:
-    """Some notes at a time: their spans are then read at once."""
+    """Notes in batches, so that their spans need one query per batch."""
     stream = iter(rows.iterator(chunk_size=BATCH))
     while batch := list(islice(stream, BATCH)):
         yield batch
 
 
-def _narrowed(access: Access, options: Options, places: dict[int, list[Place]]) -> dict[int, list[Place]]:
-    """Of the places in each note those that lie as `where` says."""
-    if options.where == "all" or not places:
-        return places
-    spans = Span.objects.filter(annotation_set__in=_readings(access, options).filter(document_id__in=places))
+def _narrowed(access: Access, options: Options, matches: dict[int, list[Bounds]]) -> dict[int, list[Bounds]]:
+    """Matches in each note that lie as `where` says."""
+    if options.where == "all" or not matches:
+        return matches
+    spans = Span.objects.filter(annotation_set__in=_annotation_sets(access, options).filter(document_id__in=matches))
     if options.where == "label":
         spans = spans.filter(label_id=options.label or 0)
-    marked: dict[int, list[Place]] = defaultdict(list)
+    marked: dict[int, list[Bounds]] = defaultdict(list)
     for note, start, end in spans.order_by().values_list("annotation_set__document_id", "start", "end"):
         marked[note].append((start, end))
     narrowed = {}
-    for note, there in places.items():
+    for note, there in matches.items():
         covered = Covered(marked[note])
-        unlabelled = options.where == "unlabelled"
-        narrowed[note] = [p for p in there if (not covered.wholly(*p) if unlabelled else covered.partly(*p))]
+        unlabeled = options.where == "unlabelled"
+        narrowed[note] = [p for p in there if (not covered.wholly(*p) if unlabeled else covered.partly(*p))]
     return narrowed
 
 
 def _own(access: Access, notes: Iterable[int]) -> set[int]:
-    """Which of the notes a person who may read all of them has to annotate."""
+    """Notes that are assigned to the user, for users who may see all notes."""
     if access.blind or not access.can(Can.ANNOTATE):
         return set()
     mine = Assignment.objects.filter(user_id=access.user.pk, document_id__in=notes)
     return set(mine.exclude(state=Assignment.State.RELEASED).values_list("document_id", flat=True))
 
 
-def _hits(text: str, places: list[tuple[int, int]]) -> list[Hit]:
+def _hits(text: str, matches: list[tuple[int, int]]) -> list[Hit]:
     found, line, at = [], 1, 0
-    for start, end in places:
+    for start, end in matches:
         line += _breaks(text, at, start)
         at = start
         before, middle, after = around(text, (start, end))
@@ -207,6 +210,6 @@ def _hits(text: str, places: list[tuple[int, int]]) -> list[Hit]:
 
 
 def _breaks(text: str, start: int, end: int) -> int:
-    """How many lines end between two offsets; CR LF counts where its LF lies."""
+    """Number of line ends between two offsets. CR LF counts at its LF."""
     lone = sum(1 for at in range(start, end) if text[at] == "\r" and text[at + 1 : at + 2] != "\n")
     return text.count("\n", start, end) + lone

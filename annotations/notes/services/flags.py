@@ -1,4 +1,4 @@
-"""Flagging a note that somebody should look at, and clearing the flag. The words of a reason are in no event."""
+"""Flag notes that need attention, and remove flags. Events never hold the text of a reason."""
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
 from annotations.core.changes import Refused
+from annotations.core.event_data import FlagVerb
 from annotations.core.events import record
 from annotations.domain.wording import WordingError, worded
 from annotations.models import Document, Flag, Verb
@@ -15,18 +16,18 @@ LONGEST = 500
 
 
 def raise_flag(*, access: Access, document: Document, reason: object, text: object = "") -> Flag:
-    """Flag a note, or change the reason of one's open flag on it. The same again changes nothing. Raises Refused."""
+    """Flag a note, or change the reason of one's own open flag. The same reason changes nothing. Raises Refused."""
     if not access.can(Can.ANNOTATE):
-        raise Refused("forbidden", _("You may read this project, but not flag notes in it."), status=403)
-    kind, words = _reason(reason), _words(text)
-    if kind == Flag.Reason.OTHER and not words:
-        raise Refused("text", _("Not saved: say in a few words what is the matter."))
+        raise Refused("forbidden", _("You don't have permission to flag notes in this project."), status=403)
+    kind, cleaned = _reason(reason), _cleaned(text)
+    if kind == Flag.Reason.OTHER and not cleaned:
+        raise Refused("text", _("Not saved: describe the problem in a few words."))
     try:
         with transaction.atomic():
-            return _raise(access, document, kind, words)
-    except IntegrityError:  # two clicks at once: the second finds what the first made
+            return _raise(access, document, kind, cleaned)
+    except IntegrityError:  # after a double click, the second call finds the flag of the first
         with transaction.atomic():
-            return _raise(access, document, kind, words)
+            return _raise(access, document, kind, cleaned)
 
 
 def _raise(access: Access, document: Document, reason: Flag.Reason, text: str) -> Flag:
@@ -46,13 +47,13 @@ def _raise(access: Access, document: Document, reason: Flag.Reason, text: str) -
 
 
 def clear_flag(*, access: Access, document: Document, flag: int) -> None:
-    """Take a flag down; one that is down already stays so. Raises Refused (404) for one that isn't theirs to see."""
+    """Remove a flag. A removed flag stays removed. Raises Refused (404) if the user may not see the flag."""
     with transaction.atomic():
         row = Flag.objects.select_for_update().filter(pk=flag, document_id=document.pk).first()
         if row is None or (access.blind and row.user_id != access.user.pk):
-            raise Refused("gone", _("That flag is not there (any more)."), status=404)
+            raise Refused("gone", _("This flag does not exist. Reload the page."), status=404)
         if not may_clear(access, row):
-            raise Refused("author", _("Only who raised a flag or a reviewer can clear it."), status=403)
+            raise Refused("author", _("Only a reviewer or the person who raised this flag can remove it."), status=403)
         if row.cleared_at is not None:
             return
         row.cleared_at, row.cleared_by = timezone.now(), access.user
@@ -65,18 +66,18 @@ def _reason(value: object) -> Flag.Reason:
         return Flag.Reason(str(value))
     except ValueError:
         raise Refused(
-            "reason", _("The reason must be one of %(choices)s.") % {"choices": ", ".join(Flag.Reason.values)}
+            "reason", _("The reason must be one of: %(choices)s.") % {"choices": ", ".join(Flag.Reason.values)}
         ) from None
 
 
-def _words(text: object) -> str:
+def _cleaned(text: object) -> str:
     try:
         return worded(text, LONGEST, what="reason", blank=True)
     except WordingError as error:
-        raise Refused("text", _("Not saved: %(error)s.") % {"error": error}) from None
+        raise Refused("text", _("Not saved. %(error)s") % {"error": error}) from None
 
 
-def _record(verb: Verb, access: Access, flag: Flag) -> None:
+def _record(verb: FlagVerb, access: Access, flag: Flag) -> None:
     record(
         verb=verb,
         actor=access.user,

@@ -1,4 +1,4 @@
-"""Searches of a project's notes, and of their names: what was sought is kept for a day, for its page, nowhere else."""
+"""Searches in a project's notes and in their names. The search text is stored only for its page, for a day."""
 
 from dataclasses import asdict
 
@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
 from annotations.core.errors import ServiceError
+from annotations.core.event_data import NotesSearched
 from annotations.core.events import record
 from annotations.domain.finding import Sought, finder
 from annotations.domain.wording import WordingError, worded
@@ -15,26 +16,28 @@ from annotations.models import Project, Search, Verb
 from annotations.notes.selectors.searching import KEPT, Options, Results
 
 LONGEST = 200
-# Searches by name that are kept for one person in one project.
+# Searches by name that are stored for one user in one project.
 NAMES = 20
 
 
 def begin_search(*, access: Access, text: str, options: Options) -> Search:
-    """Keep what is sought, for the page that shows the results. Raises ServiceError (`text`)."""
+    """Store a search for the page of its results. Raises ServiceError with the code `text`."""
     try:
-        words = worded(text, LONGEST, what="text to look for")
-        finder(Sought(words))
+        cleaned = worded(text, LONGEST, what="text to look for")
+        finder(Sought(cleaned))
     except WordingError as error:
         raise ServiceError(str(error), code="text") from None
     except ValueError:
-        raise ServiceError(_("there is nothing to look for"), code="text") from None
+        raise ServiceError(
+            _("The search text has no letters or digits. Enter a text to search for."), code="text"
+        ) from None
     with transaction.atomic():
         purge_searches()
-        return Search.objects.create(project=access.project, user=access.user, text=words, options=asdict(options))
+        return Search.objects.create(project=access.project, user=access.user, text=cleaned, options=asdict(options))
 
 
 def begin_name_search(*, access: Access, name: str) -> Search:
-    """Keep a part of notes' names that is sought, for the list that it narrows down; of older ones the last NAMES."""
+    """Store a search by name for the list of notes, and keep only the latest NAMES of them."""
     with transaction.atomic():
         purge_searches()
         own = Search.objects.filter(project=access.project, user=access.user, kind=Search.Kind.NAME)
@@ -43,27 +46,35 @@ def begin_name_search(*, access: Access, name: str) -> Search:
 
 
 def record_search(*, access: Access, search: Search, found: Results, after: int) -> None:
-    """A page of results was looked at: an event with counts and options, without what was sought."""
-    options = {key: value for key, value in search.options.items() if value not in (None, False)}
+    """Record that a page of results was opened: counts and options, without the search text."""
+    data = _event_data(Options.of(search.options)) | {"after": after, "looked": found.looked, "hits": found.hits}
     record(
         verb=Verb.NOTES_SEARCHED,
         actor=access.user,
         project_id=access.project.pk,
-        data={
-            "after": after,
-            "looked": found.looked,
-            "notes": [n.pk for n in found.notes],
-            "hits": found.hits,
-            **options,
-        },
+        data=data | {"notes": [n.pk for n in found.notes]},
     )
 
 
+def _event_data(options: Options) -> NotesSearched:
+    """Event data: the options of the search."""
+    data: NotesSearched = {"where": options.where, "reading": options.annotation_set}
+    if options.case:
+        data["case"] = True
+    if options.accents:
+        data["accents"] = True
+    if options.word:
+        data["word"] = True
+    if options.label is not None:
+        data["label"] = options.label
+    return data
+
+
 def purge_searches() -> int:
-    """Forget searches that are older than a day. Returns how many."""
+    """Delete searches that are older than KEPT. Return their number."""
     return Search.objects.filter(created_at__lte=timezone.now() - KEPT).delete()[0]
 
 
 def forget_searches(*, project: Project) -> int:
-    """Forget all of a project's: any of them may hold a name that is being erased."""
+    """Delete all searches of a project, since any of them may hold a name that is being erased. Return their number."""
     return Search.objects.filter(project=project).delete()[0]

@@ -1,4 +1,4 @@
-"""The lines of the list of notes."""
+"""Table rows of the list of notes."""
 
 from collections.abc import Iterable
 
@@ -15,13 +15,13 @@ register = template.Library()
 
 @register.simple_tag
 def note_rows(rows: Iterable[NoteRow], url: str, blind: bool, query: str = "") -> SafeString:
-    """Lines of the list of notes at `url`, below which each note lies by its id; `query` goes along to its page."""
-    line = _AnnotatorsLine(url) if blind else _ReadersLine(url, query)
+    """Table rows of the list of notes at `url`. `query` is appended to the links of the notes."""
+    line = _BlindLine(url) if blind else _FullLine(url, query)
     return SafeString("\n".join(fill("<tr>{}</tr>", line.cells(row)) for row in rows))
 
 
 class _Line:
-    """Cells that everyone sees; the words are translated once for all rows."""
+    """Cells for everyone. Texts are translated once for all rows."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -39,7 +39,7 @@ class _Line:
         )
 
     def flag(self, row: NoteRow) -> SafeString:
-        """The word for everyone, the reason beside it."""
+        """Mark of a flagged note, with the reason."""
         if not row.flag:
             return EMPTY
         tag = ' <span class="tag warn flag">{} {}</span> <span class="small mute flag-why">{}</span>'
@@ -52,15 +52,15 @@ class _Line:
         raise NotImplementedError
 
 
-class _AnnotatorsLine(_Line):
-    """Blind: one's own state and nothing of others."""
+class _BlindLine(_Line):
+    """Cells for annotators: their own state, nothing about others."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        self.state, self.outcome = _("State"), _("what became of it")
+        self.state, self.outcome = _("State"), _("outcome")
         self.tags = {
             "done": fill('<span class="tag ok">{}</span>', _("done")),
-            "begun": fill('<span class="tag accent">{}</span>', _("begun")),
+            "begun": fill('<span class="tag accent">{}</span>', _("started")),
             "open": fill('<span class="tag">{}</span>', _("to do")),
         }
 
@@ -75,15 +75,15 @@ class _AnnotatorsLine(_Line):
         return cell(self.state, state)
 
 
-class _ReadersLine(_Line):
-    """Who read the note, and whether it has gold."""
+class _FullLine(_Line):
+    """Cells for members who may see all notes: who annotated the note, and whether it has gold."""
 
     def __init__(self, url: str, query: str) -> None:
         super().__init__(url)
         self.query = query
         self.submitted, self.drafts, self.open, self.gold = _("Submitted"), _("Drafts"), _("To do"), _("Gold")
         self.tag = fill('<span class="tag ok">{}</span>', _("gold"))
-        self.own = {"done": _("your reading"), "begun": _("annotate"), "open": _("annotate")}
+        self.own = {"done": _("your annotations"), "begun": _("annotate"), "open": _("annotate")}
 
     def links(self, row: NoteRow) -> SafeString:
         link = fill('<a href="{}{}/{}">{}</a>', self.url, str(row.pk), self.query, row.name)

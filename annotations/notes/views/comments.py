@@ -1,4 +1,4 @@
-"""Comments: what a POST can do with them."""
+"""POST requests about comments."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,13 +21,16 @@ Data = Mapping[str, Any]
 @require_POST
 @json_refusals
 def comments(request: Request, slug: str, pk: int) -> HttpResponse:
-    """`act` is add, answer, edit, delete, settle or open. A script sends `change_id` with what is new."""
+    """Do what `act` says: add, answer, edit, delete, resolve (`settle`) or reopen (`open`).
+
+    Scripts send `change_id` with new comments.
+    """
     return do(request, slug, pk, ACTS, anchor="#comments")
 
 
 def _add(access: Access, note: Document, data: Data) -> int:
     about = About(
-        reader=_reader(access, note, data),
+        annotator=_annotator(access, note, data),
         span=id_in(data, "span"),
         start=offset_in(data, "start"),
         end=offset_in(data, "end"),
@@ -36,8 +39,11 @@ def _add(access: Access, note: Document, data: Data) -> int:
     return made.pk
 
 
-def _reader(access: Access, note: Document, data: Data) -> int | None:
-    """Whose reading it is about: of the workbench always one's own, of a note's page the one that it shows (`set`)."""
+def _annotator(access: Access, note: Document, data: Data) -> int | None:
+    """Id of the annotator whose annotations are commented on.
+
+    That is the user on the annotate page, and the author of `set` elsewhere.
+    """
     if access.blind or "set" not in data:
         return access.user.pk
     if access.unnamed:

@@ -1,4 +1,4 @@
-"""Flagging a note, and clearing a flag."""
+"""POST requests about flags."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ from annotations.notes.views.talk import Act, do, json_refusals, needed_id
 @require_POST
 @json_refusals
 def flag(request: Request, slug: str, pk: int) -> HttpResponse:
-    """`act` is raise (with `reason`, `text`) or clear (with `flag`)."""
+    """Raise (with `reason`, `text`) or clear (with `flag`) a flag, as `act` says."""
     return do(request, slug, pk, ACTS, anchor="#flags")
 
 

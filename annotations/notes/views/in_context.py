@@ -1,4 +1,4 @@
-"""Places of notes on a page, in their sentences: whoever is shown them has read something of the note."""
+"""Spans of notes in their sentences, on pages. Showing them counts as reading the note."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,9 +12,9 @@ from annotations.notes.selectors.in_context import Entry, LabelLook, entries, la
 def shown_in_context(
     access: Access, rows: Sequence[Any], what: str, looks: dict[str, LabelLook] | None = None
 ) -> list[Entry]:
-    """The rows (selectors.in_context.entries) as a page shows them. Each of their notes is recorded as read.
+    """Entries of the rows (see `selectors.in_context.entries`). Records each of their notes as read.
 
-    `what` is the kind of page, for the record; `looks`: of the labels, where they aren't the project's own.
+    `what` is the kind of page, for the event. `looks` replaces the looks of the project's labels.
     """
     shown = entries(rows, label_looks(access.project) if looks is None else looks)
     for note in {entry.note for entry in shown}:

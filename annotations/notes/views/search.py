@@ -1,4 +1,4 @@
-"""Searching a project's notes: a form by POST, and a page of results whose address is a random id."""
+"""Pages to search a project's notes: the form, and the results at an address with a random id."""
 
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from annotations.notes.services.searching import begin_search, record_search
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def search(request: Request, slug: str) -> HttpResponse:
-    """The form; a POST begins a search and leads to its results."""
+    """The search form. A POST stores the search and redirects to its results."""
     access = enter(request.user, slug)
     form = SearchForm(request.POST if request.method == "POST" else None, access=access)
     if request.method == "POST" and form.is_valid():
@@ -36,11 +36,11 @@ def search(request: Request, slug: str) -> HttpResponse:
 
 @require_safe
 def search_results(request: Request, slug: str, search: UUID) -> HttpResponse:
-    """The notes with hits after ?after=ID. Nobody else's searches are there, nor those of yesterday."""
+    """Notes with hits, after ?after=ID. 404 for searches of others and for expired ones."""
     access = enter(request.user, slug)
     found = search_of(access, search)
     if found is None:
-        raise Http404("no such search")
+        raise Http404("This search does not exist or has expired.")
     after = number(request.GET, "after") or 0
     page = results(access, found, after=after)
     record_search(access=access, search=found, found=page, after=after)

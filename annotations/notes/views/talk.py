@@ -1,4 +1,4 @@
-"""What the pages that talk (comments, flags) have in common: JSON for the workbench's script, forms for other pages."""
+"""Shared views of comments and flags: JSON for the annotate page's script, forms for other pages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from annotations.core.access import Access, Can, enter, notes_for
-from annotations.core.answers import View, json_answers
+from annotations.core.answers import MAY_NOT_ANNOTATE, View, json_answers
 from annotations.core.changes import Refused
 from annotations.core.events import record
 from annotations.core.requests import Request, body_of, is_json, number, whole_of
@@ -23,12 +23,12 @@ from annotations.notes.selectors.flags import flags_of
 from annotations.notes.selectors.outcome import has_seen_outcome
 
 Act = Callable[[Access, Document, Mapping[str, Any]], int | None]
-"""Does what a POST asks; of comments it returns the id of the thread that was changed."""
+"""Handles one kind of POST. For comments, returns the id of the changed thread."""
 
 
 def json_refusals(view: View) -> View:
-    """Refusals of a script's requests as JSON; those of pages as pages."""
-    as_json = json_answers(view)
+    """Decorator: answer errors of scripts' requests with JSON, errors of forms with pages."""
+    as_json = json_answers(MAY_NOT_ANNOTATE)(view)
 
     @wraps(view)
     def wrapped(request: Request, **kwargs: Any) -> HttpResponse:
@@ -45,20 +45,20 @@ def short_note(access: Access, pk: int) -> Document:
     """The note without its text. Raises Http404."""
     note = notes_for(access).only("id", "project_id", "length").filter(pk=pk).first()
     if note is None:
-        raise Http404("no such note")
+        raise Http404("This note does not exist.")
     return note
 
 
 @require_GET
 @json_refusals
 def talk(request: Request, slug: str, pk: int) -> HttpResponse:
-    """What is said about a note, as far as this person may know, and its open flags: the newest threads.
+    """The newest threads and the open flags of a note, as far as the user may see them.
 
-    `earlier` is what to send as ?before= for those before them.
+    `earlier` is the value of ?before= for earlier threads.
     """
     access = enter(request.user, slug)
     note = short_note(access, pk)
-    # The workbench shows one's own reading, and so what is said about that one and about the note.
+    # The annotate page shows the user's own annotations, so it gets the threads about those and about the note.
     page = page_of(access, note, own=True, before=number(request.GET, "before"))
     return _talk_answer(request, access, note, {"threads": page.threads, "earlier": page.earlier}, shown=page.threads)
 
@@ -66,25 +66,30 @@ def talk(request: Request, slug: str, pk: int) -> HttpResponse:
 def _talk_answer(
     request: Request, access: Access, note: Document, said: Mapping[str, Any], *, shown: Sequence[ThreadItem]
 ) -> HttpResponse:
-    """`said` goes out with the flags; `shown` are the threads in it."""
+    """JSON with `said` and the flags. `shown` are the threads in `said`."""
     if access.blind and not all(thread["mine"] for thread in shown):
-        _record_told(access, note)
+        _record_outcome_seen(access, note)
     about = {"flags": flags_of(access, note), "may_comment": may_comment(access)}
     return JsonResponse({**said, **about, "person": access.user.pk, "csrf": get_token(request)})
 
 
-def _record_told(access: Access, note: Document) -> None:
-    """What adjudicators say of the note tells its outcome: what this person hands in after that is not blind."""
+def _record_outcome_seen(access: Access, note: Document) -> None:
+    """Record that the user saw the outcome through adjudicators' comments, so later annotations are not blind."""
     if not has_seen_outcome(note.pk, access.user):
-        data = {"what": "outcome"}
-        record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk, data=data)
+        record(
+            verb=Verb.NOTE_READ,
+            actor=access.user,
+            project_id=note.project_id,
+            document_id=note.pk,
+            data={"what": "outcome"},
+        )
 
 
 def do(request: Request, slug: str, pk: int, acts: Mapping[str, Act], *, anchor: str) -> HttpResponse:
-    """Do what a POST names in `act`. A form leads back to its page.
+    """Do what a POST names in `act`. A form redirects back to its page.
 
-    A script gets the flags as they then are and, where a comment was changed, the thread `root` as it then is
-    (`thread`, null where it is gone): what others have said, it has already.
+    A script gets the current flags and, if a comment was changed, the id of its thread (`root`) and the current thread
+    (`thread`, null if deleted).
     """
     access = enter(request.user, slug, Can.ANNOTATE)
     note = short_note(access, pk)
@@ -103,7 +108,7 @@ def do(request: Request, slug: str, pk: int, acts: Mapping[str, Act], *, anchor:
 def _act(access: Access, note: Document, data: Mapping[str, Any], acts: Mapping[str, Act]) -> int | None:
     act = acts.get(str(data.get("act")))
     if act is None:
-        raise Refused("malformed", f"The field 'act' must be one of {', '.join(acts)}.")
+        raise Refused("malformed", f"The field “act” must be one of: {', '.join(acts)}.")
     return act(access, note, data)
 
 
@@ -115,7 +120,7 @@ def _back(request: Request, access: Access, pk: int) -> str:
 
 
 def id_in(data: Mapping[str, Any], field: str, most: int = MAX_ID) -> int | None:
-    """A whole number from JSON or a form; None where there is none. Raises Refused (`malformed`), naming the field."""
+    """A whole number from JSON or a form; None if the field is missing. Raises Refused (`malformed`)."""
     value = data.get(field)
     if value is None or value == "":
         return None
@@ -125,7 +130,7 @@ def id_in(data: Mapping[str, Any], field: str, most: int = MAX_ID) -> int | None
 def needed_id(data: Mapping[str, Any], field: str) -> int:
     value = id_in(data, field)
     if value is None:
-        raise Refused("malformed", f"The field {field!r} is missing.")
+        raise Refused("malformed", f"The field “{field}” is missing.")
     return value
 
 

@@ -1,8 +1,8 @@
-"""Backup and restore of the whole database, in one compressed file that says what it holds.
+"""Backup and restore of the whole database, in one compressed file with a manifest.
 
 The file is a zip of `manifest.json` and the data: for SQLite a copy made by the online backup API, for PostgreSQL a
-dump in pg_dump's custom format. Everything the product keeps is in the database (uploaded and exported files too);
-the secret key is not part of a backup.
+dump in pg_dump's custom format. deidreview keeps everything in the database, also uploaded and exported files. The
+secret key is not part of a backup.
 """
 
 import contextlib
@@ -31,17 +31,17 @@ from annotations.ops.services.schema import applied_migrations, compare
 FORMAT = 1
 MANIFEST = "manifest.json"
 DATA = "database"
-# What a zip with flipped bits raises, by where they are.
+# The errors that reading a damaged zip raises, depending on where the damage is.
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 BLOCK = 1024 * 1024
-# The file in the data folder that deidreview.run locks while the product runs.
+# The file in the data folder that deidreview.run locks while it runs.
 RUN_LOCK = "lock"
-# Counted on both sides, so that a restore can show that it is whole.
+# These rows are counted in the backup and after a restore, to prove that the restore is complete.
 COUNTED = (Project, User, Document, AnnotationSet, Span, Comment, GoldVersion, Event)
 
 
 class Manifest(NamedTuple):
-    """What a backup says of itself. `sha256` and `bytes` are those of the data inside, unpacked."""
+    """The manifest of a backup. `sha256` and `bytes` refer to the unpacked data."""
 
     version: str
     engine: str
@@ -53,14 +53,17 @@ class Manifest(NamedTuple):
 
 
 def write_backup(*, file: Path) -> dict[str, Any]:
-    """Write a backup of the database as it is at this moment; the product may run meanwhile.
+    """Write a backup of the database in its current state; deidreview may keep running meanwhile.
 
     The file is complete or absent, readable by its owner only, and never replaces another. Raises ServiceError.
     """
     if file.exists():
-        raise ServiceError(f"{file} exists; name a file that does not", code="exists")
+        raise _exists(file)
     engine = backup_engines.current()
-    with _in_place(file) as (beside, work):
+    # The time is taken before the data is read. A patient who is erased during the backup may still be in it, so the
+    # backup must count as older than that erasure.
+    created = timezone.now().isoformat(timespec="seconds")
+    with _finished_file(file) as (unfinished, work):
         data = work / DATA
         counts = engine.dump(data, _tables())
         manifest = {
@@ -68,29 +71,31 @@ def write_backup(*, file: Path) -> dict[str, Any]:
             "product": "deidreview",
             "version": settings.VERSION,
             "engine": engine.name,
-            "created": timezone.now().isoformat(timespec="seconds"),
+            "created": created,
             "migrations": sorted(map(list, applied_migrations())),
             "sha256": _sha256(data),
             "bytes": data.stat().st_size,
             "counts": counts,
         }
-        with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED if engine.compress else zipfile.ZIP_STORED) as archive:
+        compression = zipfile.ZIP_DEFLATED if engine.compress else zipfile.ZIP_STORED
+        with zipfile.ZipFile(unfinished, "w", compression) as archive:
             archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
             archive.write(data, DATA)
     return {"file": str(file), "bytes": file.stat().st_size, "engine": engine.name, "counts": counts}
 
 
 def restore_backup(*, file: Path, force: bool = False) -> dict[str, Any]:
-    """Put a backup in the place of the database. All or nothing: on any failure the database is as it was.
+    """Replace the database by a backup. On any failure the database stays unchanged.
 
-    Refused: a damaged file, another engine's, a newer version's, and a database that holds data unless `force` is
-    given; then that data is backed up first. An older backup is migrated. Raises ServiceError.
+    A backup of an older version is migrated. If the database contains data and `force` is set, it is backed up first.
+    Raises ServiceError for a damaged file, a file from another database engine or a newer version, and a database that
+    contains data while `force` is not set.
     """
     engine = backup_engines.current()
     with _product_stopped(), tempfile.TemporaryDirectory(prefix=".restore-", dir=_work_folder()) as folder:
         manifest = _unpack(file, Path(folder) / DATA)
         state = _check_fits(file, manifest, engine)
-        safety = _safety_backup(file) if _holds_data(force) else None
+        safety = _safety_backup() if _may_replace(force) else None
         engine.load(Path(folder) / DATA, _tables(), expected=manifest.counts, migrate=bool(state.pending))
     return {
         "file": str(file),
@@ -103,13 +108,13 @@ def restore_backup(*, file: Path, force: bool = False) -> dict[str, Any]:
 
 
 def read_manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
-    """Raises ServiceError when the file is not one of ours."""
+    """Read the manifest. Raises ServiceError when the file is not a backup made by deidreview."""
     try:
         raw = json.loads(archive.read(MANIFEST))
         if raw["product"] != "deidreview":
             raise KeyError("product")
         if raw["format"] > FORMAT:
-            raise ServiceError(f"{file} was made by a newer version of deidreview ({raw['version']})", code="newer")
+            raise _newer(file, raw["version"])
         return Manifest(
             version=str(raw["version"]),
             engine=str(raw["engine"]),
@@ -120,7 +125,25 @@ def read_manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
             counts={str(name): int(count) for name, count in raw["counts"].items()},
         )
     except (KeyError, ValueError, TypeError, AttributeError, *DAMAGE) as error:
-        raise ServiceError(f"{file} is not a backup made by deidreview, or it is damaged", code="damaged") from error
+        raise _unreadable(file) from error
+
+
+def _exists(file: Path) -> ServiceError:
+    return ServiceError(f"{file} already exists. Choose a new file name.", code="exists")
+
+
+def _newer(file: Path, version: object) -> ServiceError:
+    return ServiceError(
+        f"{file} was made by a newer version of deidreview ({version}; this is {settings.VERSION}). "
+        "Restore it with that version.",
+        code="newer",
+    )
+
+
+def _unreadable(file: Path) -> ServiceError:
+    return ServiceError(
+        f"{file} is damaged or is not a deidreview backup. Nothing was restored. Use another file.", code="damaged"
+    )
 
 
 def _tables() -> dict[str, str]:
@@ -133,28 +156,30 @@ def _sha256(file: Path) -> str:
 
 
 def _work_folder() -> Path:
-    """Beside the data, where there is room for it and nobody else looks; never the shared temporary folder."""
+    """Return the data folder: it has enough room and is private, unlike the shared temporary folder."""
     settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Path(settings.DATA_DIR)
 
 
 @contextlib.contextmanager
-def _in_place(file: Path) -> Iterator[tuple[Path, Path]]:
-    """A name beside `file` and a work folder; the first becomes `file`, safely on disk, when the block ends well."""
+def _finished_file(file: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield an unfinished file and a work folder. The unfinished file becomes `file` if the block raises nothing."""
     try:
         with tempfile.TemporaryDirectory(prefix=".backup-", dir=file.parent) as folder:
-            beside = Path(folder) / "backup"
-            beside.touch(mode=0o600)
-            yield beside, Path(folder)
-            with beside.open("rb") as stream:
+            unfinished = Path(folder) / "backup"
+            unfinished.touch(mode=0o600)
+            yield unfinished, Path(folder)
+            with unfinished.open("rb") as stream:
                 os.fsync(stream.fileno())
-            # A link, not a rename: it fails where the name has come to exist meanwhile.
-            file.hardlink_to(beside)
+            # A hard link, not a rename: a rename would replace a file that somebody has created meanwhile.
+            file.hardlink_to(unfinished)
             _sync_folder(file.parent)
     except FileExistsError as error:
-        raise ServiceError(f"{file} exists; name a file that does not", code="exists") from error
+        raise _exists(file) from error
     except OSError as error:
-        raise ServiceError(f"{file} cannot be written ({error.strerror})", code="unwritable") from error
+        raise ServiceError(
+            f"{file} can't be written ({error.strerror}). Choose another folder.", code="unwritable"
+        ) from error
 
 
 def _sync_folder(folder: Path) -> None:
@@ -167,42 +192,47 @@ def _sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _product_stopped() -> Iterator[None]:
-    """Hold the lock that the run command holds: a restore and a running product keep each other out."""
+    """Hold the lock of deidreview.run, so that a restore and a running deidreview exclude each other."""
     lock = os.open(_work_folder() / RUN_LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError as error:
-        raise ServiceError(f"deidreview runs on {settings.DATA_DIR}; stop it first", code="running") from error
+        raise ServiceError(
+            f"deidreview is running with the data folder {settings.DATA_DIR}. Stop it first.", code="running"
+        ) from error
     finally:
         os.close(lock)
 
 
 def _unpack(file: Path, target: Path) -> Manifest:
-    """Take the data out and check it against the manifest before anything is touched."""
+    """Unpack the data and check it against the manifest, before the database is changed."""
     try:
         with zipfile.ZipFile(file) as archive:
             manifest = read_manifest(archive, file)
             with archive.open(DATA) as packed, target.open("xb") as out:
                 digest = _copy(packed, out, limit=manifest.bytes)
     except FileNotFoundError as error:
-        raise ServiceError(f"there is no file {file}", code="missing") from error
+        raise ServiceError(f"The file {file} does not exist.", code="missing") from error
     except OSError as error:
-        raise ServiceError(f"{file} cannot be read ({error.strerror})", code="unreadable") from error
+        raise ServiceError(f"{file} can't be read ({error.strerror}).", code="unreadable") from error
     except (KeyError, ValueError, *DAMAGE) as error:
-        raise ServiceError(f"{file} is not a backup made by deidreview, or it is damaged", code="damaged") from error
+        raise _unreadable(file) from error
     if digest != manifest.sha256:
-        raise ServiceError(f"{file} is damaged: its content does not match its checksum", code="damaged")
+        raise ServiceError(
+            f"{file} is damaged: its content does not match its checksum. Nothing was restored. Use another file.",
+            code="damaged",
+        )
     return manifest
 
 
 def _copy(packed: Any, out: BinaryIO, *, limit: int) -> str:
     digest = hashlib.sha256()
-    taken = 0
+    copied = 0
     while block := packed.read(BLOCK):
-        taken += len(block)
-        if taken > limit:
-            raise ValueError("more data than the manifest says")
+        copied += len(block)
+        if copied > limit:
+            raise ValueError("The backup has more data than its manifest says.")
         digest.update(block)
         out.write(block)
     return digest.hexdigest()
@@ -212,32 +242,30 @@ def _check_fits(file: Path, manifest: Manifest, engine: Engine) -> Any:
     if manifest.engine != engine.name:
         names = backup_engines.NAMES
         raise ServiceError(
-            f"{file} is a backup of a {names.get(manifest.engine, manifest.engine)} database and this one is "
-            f"{names[engine.name]}; restore it where DATABASE_URL names that kind",
+            f"{file} is a backup of a {names.get(manifest.engine, manifest.engine)} database, but DATABASE_URL names "
+            f"a {names[engine.name]} database. Restore the backup to a database of the same kind.",
             code="engine",
         )
     state = compare(manifest.migrations)
     if state.newer:
-        raise ServiceError(
-            f"{file} was made by a newer version of deidreview ({manifest.version}; this is {settings.VERSION})",
-            code="newer",
-        )
+        raise _newer(file, manifest.version)
     return state
 
 
-def _holds_data(force: bool) -> bool:
-    """Raises ServiceError when there is data and nobody said that it may go."""
+def _may_replace(force: bool) -> bool:
+    """Return whether the database contains data. Raises ServiceError if it does and `force` is not set."""
     present = set(connection.introspection.table_names())
     if not any(model._meta.db_table in present and model._default_manager.exists() for model in (Project, User)):
         return False
     if not force:
         raise ServiceError(
-            "the database holds data; with --force it is replaced (and backed up first)", code="not-empty"
+            "The database contains data. Add --force to replace the database; it is backed up first.",
+            code="not-empty",
         )
     return True
 
 
-def _safety_backup(file: Path) -> Path:
+def _safety_backup() -> Path:
     folder = _work_folder() / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)
     safety = folder / f"{timezone.now():%Y%m%d-%H%M%S-%f}-before-restore.deidreview"

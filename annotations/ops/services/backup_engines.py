@@ -1,4 +1,4 @@
-"""How each database is copied out and put back, whole. Used by services.backup only."""
+"""How to dump and load a whole database, for SQLite and PostgreSQL. Used by services.backup only."""
 
 import contextlib
 import os
@@ -7,39 +7,49 @@ import sqlite3
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import psycopg.conninfo
+from django.apps import apps
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from annotations.core.errors import ServiceError
 
-# Objects belong to whoever restores them.
+if TYPE_CHECKING:
+    import psycopg
+
+# The restoring user becomes the owner of all objects.
 PLAIN = ("--no-owner", "--no-privileges")
 NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 
 
 class Engine(Protocol):
-    """One kind of database. `tables` maps a counted thing's name to its table."""
+    """One kind of database. `tables` maps the name of each counted model to its table."""
 
     name: str
-    compress: bool  # whether the copy is worth packing
+    compress: bool  # whether compressing the dump makes it smaller
 
     def dump(self, target: Path, tables: Mapping[str, str]) -> dict[str, int]:
-        """Copy the database as of one moment to `target`. Gives the counts at that moment."""
+        """Copy a consistent snapshot of the database to `target`. Return its row counts by name."""
 
     def load(self, source: Path, tables: Mapping[str, str], *, expected: Mapping[str, int], migrate: bool) -> None:
-        """Put the copy in the database's place, or leave everything as it was and raise ServiceError."""
+        """Replace the database by the dump. Raises ServiceError and changes nothing if that fails."""
 
 
 def current() -> Engine:
-    """The engine of the default database."""
+    """Return the engine of the default database."""
     return PostgreSQL() if connection.vendor == "postgresql" else SQLite()
 
 
-def _differs(found: Mapping[str, int], expected: Mapping[str, int]) -> str:
+def _own_prefixes() -> tuple[str, ...]:
+    """Return the prefixes of the tables of our applications, in every version."""
+    configs = apps.get_app_configs()
+    return tuple(f"{each.label}_" for each in configs if (settings.BASE_DIR / each.name.partition(".")[0]).is_dir())
+
+
+def _differences(found: Mapping[str, int], expected: Mapping[str, int]) -> str:
     return ", ".join(
         f"{name}: {found.get(name)} of {count}" for name, count in expected.items() if found.get(name) != count
     )
@@ -52,24 +62,28 @@ class SQLite:
     def dump(self, target: Path, tables: Mapping[str, str]) -> dict[str, int]:
         connection.ensure_connection()
         with contextlib.closing(sqlite3.connect(target)) as copy:
-            # One step: a single moment of the source, without keeping writers away.
+            # The backup is made in one step: a consistent snapshot that does not block writers.
             connection.connection.backup(copy)
-            # A file of its own, without a write-ahead log beside it.
+            # The copy must be a single file, without a write-ahead log beside it.
             copy.execute("PRAGMA journal_mode=DELETE")
             return self._counts(copy, tables)
 
     def load(self, source: Path, tables: Mapping[str, str], *, expected: Mapping[str, int], migrate: bool) -> None:
-        """All that can go wrong is done on the copy; then SQLite takes it over in one transaction of its own."""
+        """Check and migrate the copy first; then SQLite loads it in one transaction."""
         with contextlib.closing(sqlite3.connect(source)) as copy:
             try:
                 sound = copy.execute("PRAGMA quick_check").fetchone()[0] == "ok"
             except sqlite3.DatabaseError:
                 sound = False
             if not sound:
-                raise ServiceError("the database inside the backup is damaged", code="damaged")
-            different = _differs(self._counts(copy, tables), expected)
+                raise ServiceError(
+                    "The database inside the backup is damaged. Nothing was restored. Use another file.", code="damaged"
+                )
+            different = _differences(self._counts(copy, tables), expected)
             if different:
-                raise ServiceError(f"the backup does not hold what it says ({different})", code="damaged")
+                raise ServiceError(
+                    f"The backup is incomplete ({different}). Nothing was restored. Use another file.", code="damaged"
+                )
         if migrate:
             self._migrate(source)
         connection.ensure_connection()
@@ -77,11 +91,11 @@ class SQLite:
             try:
                 copy.backup(connection.connection)
             except sqlite3.OperationalError as error:
-                raise ServiceError(f"the database is in use ({error}); stop deidreview first", code="busy") from error
+                raise ServiceError(f"The database is in use ({error}). Stop deidreview first.", code="busy") from error
 
     def _migrate(self, file: Path) -> None:
-        """On the copy. As the default database, since a data migration may not say which one it means."""
-        place = connection.settings_dict["NAME"]
+        """Migrate the copy as the default database, because a data migration may not name its database."""
+        name = connection.settings_dict["NAME"]
         connection.close()
         connection.settings_dict["NAME"] = str(file)
         try:
@@ -90,11 +104,11 @@ class SQLite:
                 cursor.execute("PRAGMA journal_mode=DELETE")
         finally:
             connection.close()
-            connection.settings_dict["NAME"] = place
+            connection.settings_dict["NAME"] = name
 
     def _counts(self, copy: sqlite3.Connection, tables: Mapping[str, str]) -> dict[str, int]:
         present = {row[0] for row in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        # Table names come from our own models.
+        # The SQL is safe: the table names come from our own models.
         return {
             name: copy.execute(f'SELECT COUNT(*) FROM "{table}"').fetchone()[0]  # noqa: S608
             for name, table in tables.items()
@@ -107,11 +121,11 @@ class PostgreSQL:
     compress = False  # pg_dump's own format is compressed
 
     def dump(self, target: Path, tables: Mapping[str, str]) -> dict[str, int]:
-        """The counts are read in the snapshot that pg_dump copies."""
+        """Dump with pg_dump. The rows are counted in the snapshot that pg_dump copies."""
         dumper = _program("pg_dump")
         with self._own_connection() as own, own.transaction():
             own.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            snapshot = own.execute("SELECT pg_export_snapshot()").fetchone()[0]
+            (snapshot,) = next(iter(own.execute("SELECT pg_export_snapshot()")))
             counts = self._counts(own, tables)
             self._run(
                 [
@@ -125,7 +139,7 @@ class PostgreSQL:
         return counts
 
     def load(self, source: Path, tables: Mapping[str, str], *, expected: Mapping[str, int], migrate: bool) -> None:
-        """One transaction drops what is there, loads the copy, counts it; only then it is made to last."""
+        """Drop the old tables, load the dump and check its counts in one transaction."""
         if not migrate:
             self._replace(source, self._checks(tables, expected))
             return
@@ -148,9 +162,13 @@ class PostgreSQL:
         self._run([_program("psql"), "--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", *files])
 
     def _drops(self) -> str:
-        """Only what is ours goes: the tables of our applications, and functions named deidreview_*."""
+        """Return SQL that drops the tables of our applications and the functions named deidreview_*, nothing else."""
         with connection.cursor() as cursor:
-            tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
+            tables = set(connection.introspection.django_table_names(only_existing=True, include_views=False))
+            # Tables of other versions are dropped too: a renamed table owns a sequence whose name the dump may use.
+            tables |= {
+                name for name in connection.introspection.table_names(cursor) if name.startswith(_own_prefixes())
+            }
             cursor.execute(
                 "SELECT oid::regprocedure::text FROM pg_proc "
                 "WHERE pronamespace = current_schema()::regnamespace AND starts_with(proname, 'deidreview_')"
@@ -163,7 +181,7 @@ class PostgreSQL:
                 "SET lock_timeout = '10s';",
                 *(
                     f"DROP TABLE IF EXISTS {connection.ops.quote_name(table)} CASCADE;"
-                    for table in [*tables, MigrationRecorder.Migration._meta.db_table]
+                    for table in [*sorted(tables), MigrationRecorder.Migration._meta.db_table]
                 ),
                 *(f"DROP FUNCTION IF EXISTS {function} CASCADE;" for function in functions),
                 "",
@@ -171,14 +189,17 @@ class PostgreSQL:
         )
 
     def _checks(self, tables: Mapping[str, str], expected: Mapping[str, int]) -> str:
-        """Fails the transaction when a count differs. pg_restore's script empties the search path."""
+        """Return SQL that fails the transaction when a count differs.
+
+        It sets the search path, because the script of pg_restore empties it.
+        """
         lines = ["SET search_path = public;", "DO $$ BEGIN"]
         for name, count in expected.items():
             if name in tables:
                 table = connection.ops.quote_name(tables[name])
                 lines.append(
                     f"IF (SELECT COUNT(*) FROM {table}) <> {int(count)} "  # noqa: S608 - names of our own models
-                    f"THEN RAISE EXCEPTION 'the backup does not hold what it says ({name})'; END IF;"
+                    f"THEN RAISE EXCEPTION 'The backup is incomplete ({name}).'; END IF;"
                 )
         return "\n".join([*lines, "END $$;", ""])
 
@@ -191,16 +212,20 @@ class PostgreSQL:
         }
 
     @contextlib.contextmanager
-    def _own_connection(self) -> Iterator[Any]:
-        """A plain connection beside Django's, for a transaction of its own."""
+    def _own_connection(self) -> "Iterator[psycopg.Connection[Any]]":
+        """Open a psycopg connection, for a transaction separate from Django's."""
+        import psycopg  # imported here, so that processes on SQLite don't load it
+
         with psycopg.connect(self._conninfo(), password=connection.settings_dict["PASSWORD"] or None) as own:
             yield own
 
     def _conninfo(self) -> str:
-        """libpq's words for the database, without the password: a command line can be seen by others."""
+        """Return libpq's connection string without the password, because other users can see command lines."""
+        from psycopg.conninfo import make_conninfo
+
         ours = {"cursor_factory", "context", "prepare_threshold", "password", "client_encoding"}
         parameters = connection.get_connection_params()
-        return psycopg.conninfo.make_conninfo(**{k: v for k, v in parameters.items() if k not in ours})
+        return make_conninfo(**{k: v for k, v in parameters.items() if k not in ours})
 
     def _run(self, command: list[str]) -> None:
         password = connection.settings_dict["PASSWORD"]
@@ -209,17 +234,19 @@ class PostgreSQL:
             command = [*command, f"--dbname={self._conninfo()}"]
         done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
-            raise ServiceError(f"{Path(command[0]).name} failed: {_first_error(done.stderr)}", code="engine-failed")
+            raise ServiceError(
+                f"{Path(command[0]).name} failed. It said: “{_first_error(done.stderr)}”.", code="engine-failed"
+            )
 
 
 def _first_error(stderr: str) -> str:
-    """The first line that names an error. DETAIL and CONTEXT lines stay out: they quote rows, so perhaps a note."""
+    """Return the first line that names an error. DETAIL and CONTEXT lines may quote note text, so they are left out."""
     lines = [line.strip() for line in stderr.splitlines() if "error" in line.lower() or "fatal" in line.lower()]
     return lines[0] if lines else "no reason given"
 
 
 def _program(name: str) -> str:
-    """PostgreSQL's client program from the PATH or from Debian's versioned folder (the newest)."""
+    """Return the path of a PostgreSQL client program: on the PATH, else the newest in Debian's versioned folders."""
     found = shutil.which(name)
     if found:
         return found
@@ -229,6 +256,7 @@ def _program(name: str) -> str:
     if versions:
         return str(versions[-1])
     raise ServiceError(
-        f"{name} is missing, so a PostgreSQL database cannot be copied; on Debian: apt-get install postgresql-client",
+        f"The program {name} is not installed, so a PostgreSQL database can't be copied. "
+        "On Debian, run “apt-get install postgresql-client”.",
         code="tool-missing",
     )

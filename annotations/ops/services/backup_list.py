@@ -1,4 +1,4 @@
-"""Backups in the data folder: which of them were made before a patient was erased, and so still hold the notes."""
+"""Backups in the data folder that were made before a patient was erased, and so still contain the notes."""
 
 import zipfile
 from datetime import UTC, datetime
@@ -15,9 +15,9 @@ FOLDER = "backups"
 
 
 def backups_before_erasing(project: Project) -> list[dict[str, Any]]:
-    """The files in DATA_DIR/backups from before the project's last erasure, each with its name and time, oldest first.
+    """Return name and time of each file in DATA_DIR/backups from before the project's last erasure, oldest first.
 
-    Backups that somebody keeps elsewhere are not known here.
+    Backups in other folders are not listed.
     """
     erased = Event.objects.filter(project_id=project.pk, verb=Verb.PATIENT_ERASED).order_by("-pk").first()
     folder = Path(settings.DATA_DIR) / FOLDER
@@ -28,7 +28,7 @@ def backups_before_erasing(project: Project) -> list[dict[str, Any]]:
 
 
 def _made_at(file: Path) -> datetime:
-    """What the backup says; of a file that can't be read as one, when it was last changed."""
+    """Return the time in the manifest, or the modification time of a file that is not a readable backup."""
     try:
         with zipfile.ZipFile(file) as archive:
             at = datetime.fromisoformat(read_manifest(archive, file).created)

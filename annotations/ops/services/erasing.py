@@ -1,17 +1,18 @@
-"""Erasing one patient's notes (GDPR, article 17): text, readings, gold and stored copies."""
+"""Erase one patient's notes (GDPR, article 17): text, annotation sets, gold and stored copies."""
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from django.db import IntegrityError, OperationalError, connection, transaction
-from django.db.models import F, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from annotations.core.erasures import begin_erasure
 from annotations.core.errors import ServiceError
+from annotations.core.event_data import Erasure
 from annotations.core.events import record
 from annotations.core.hooks import patient_erased, patient_gone
-from annotations.core.proposed_strings import remove_strings, tally_of
+from annotations.core.suggested_strings import remove_strings, tally_of
 from annotations.models import (
     AnnotationSet,
     BulkAct,
@@ -28,99 +29,105 @@ from annotations.models import (
     Verb,
 )
 
-# Somebody may be saving on one of the notes in this very moment: then the erasure begins again.
+# An erasure starts again if somebody saves on one of the notes at the same moment.
 TRIES = 5
-# In the place of the number that stood for a string (annotations.domain.strings), which is never negative.
+# Replaces the number of a forgotten string; real numbers are never negative (annotations.domain.strings).
 NO_STRING = -1
 
 
-def erasure_preview(*, project: Project, patient_id: str) -> dict[str, Any]:
-    """What would go, in counts, before anything goes."""
+def erasure_preview(*, project: Project, patient_id: str) -> Erasure:
+    """Count what an erasure would delete. Raises ServiceError `none` if no note has this patient id."""
     notes = Document.objects.filter(project=project, patient_id=patient_id)
     if not patient_id or not notes.exists():
-        raise ServiceError(_("no note in this project carries that patient id; nothing was erased"), code="none")
+        raise ServiceError(_("No note in this project has this patient ID. Nothing was erased."), code="none")
     return {
         "notes": notes.count(),
         "annotation_sets": notes.filter(annotation_sets__isnull=False).values("annotation_sets").count(),
         "gold_versions": GoldVersionNote.objects.filter(document__in=notes).values("version").distinct().count(),
-        "stored_files": _passing_files(project).count(),
-        # Their weights may know the patient's name by heart: a manager retires them and trains anew.
+        "stored_files": _deletable_files(project).count(),
+        # Trained weights may contain the patient's name. They are counted, so that a manager can retire the models.
         "models": StoredFile.objects.filter(project=project, kind=StoredFile.Kind.MODEL).count(),
     }
 
 
-def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> dict[str, Any]:
-    """Delete the notes and everything made of them; frozen versions say how many notes they lost. Returns the counts.
+def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> Erasure:
+    """Delete the notes and everything derived from them. Return the counts.
 
-    Long work that has read the notes stores nothing of them afterwards (annotations.core.erasures). The events that
-    remain hold ids, offsets and labels, never text. What people wrote in their own words stays, to be looked through
-    (selectors.free_texts), and so do backups made earlier (services.backup_list).
+    Frozen versions record how many notes they lost. Long work that has read the notes stores no results from them
+    afterwards (annotations.core.erasures). The remaining events contain ids, offsets and labels, never text. Free
+    texts (selectors.free_texts) and earlier backups (services.backup_list) stay; a person must check them.
     """
-    for left in reversed(range(TRIES)):
+    for tries_left in reversed(range(TRIES)):
         try:
             return _erase(project, patient_id, actor)
         except (IntegrityError, OperationalError):
-            if not left or connection.in_atomic_block:
+            if not tries_left or connection.in_atomic_block:
                 raise
-    raise AssertionError("the last try returns or raises")
+    raise AssertionError("The last try returns or raises.")
 
 
-def _erase(project: Project, patient_id: str, actor: User | None) -> dict[str, Any]:
+def _erase(project: Project, patient_id: str, actor: User | None) -> Erasure:
     with transaction.atomic():
         begin_erasure(project.pk)
         Project.objects.select_for_update().get(pk=project.pk)
         running = Import.objects.select_for_update().filter(project=project, state=Import.State.RUNNING)
         if running.exists():
             raise ServiceError(
-                _("an import is under way and could bring this patient's notes back: wait for its end, or cancel it"),
+                _("An import is running and could restore this patient's notes. Wait until it finishes, or cancel it."),
                 code="import",
             )
         preview = erasure_preview(project=project, patient_id=patient_id)
         notes = Document.objects.filter(project=project, patient_id=patient_id)
-        ids = list(notes.select_for_update().values_list("pk", flat=True))
-        # Whoever has a reading in hand ends first; nobody begins another one.
-        list(AnnotationSet.objects.select_for_update().filter(document__in=ids).values_list("pk"))
-        for version in GoldVersion.objects.filter(notes__document__in=ids).distinct():
-            held = GoldVersionNote.objects.filter(version=version, document__in=ids).count()
-            GoldVersion.objects.filter(pk=version.pk).update(erased_count=F("erased_count") + held)
+        ids = list(notes.select_for_update().order_by("pk").values_list("pk", flat=True))
+        # Locking the sets waits for changes under way; the locked notes keep new sets from being made.
+        locked_sets = AnnotationSet.objects.select_for_update().filter(document__in=ids).order_by("document_id", "pk")
+        list(locked_sets.values_list("pk"))
+        _count_in_versions(ids)
         _clear_reports(project)
-        _passing_files(project).delete()
+        _deletable_files(project).delete()
         Figures.objects.filter(project=project).delete()
-        # Comments and flags go with their notes; what lies elsewhere each feature erases itself.
+        # Comments and flags are deleted with their notes. Each feature erases its other data itself.
         patient_erased(project=project)
         spans = Span.objects.filter(annotation_set__document__in=ids)
-        gone = tally_of(spans)
+        tally = tally_of(spans)
         strings = set(spans.order_by().values_list("string_key", flat=True))
         Document.objects.filter(pk__in=ids).delete()
-        remove_strings(gone)
+        remove_strings(tally)
         _forget_strings(project, strings)
-        # The deletion of a submitted reading asks for a new comparison of its note.
+        # A database trigger marked the notes as stale when their submitted sets were deleted.
         Stale.objects.filter(document_id__in=ids).delete()
-        record(verb=Verb.PATIENT_ERASED, actor=actor, project_id=project.pk, data=preview | {"documents": ids})
+        record(verb=Verb.PATIENT_ERASED, actor=actor, project_id=project.pk, data={**preview, "documents": ids})
         transaction.on_commit(_empty_write_ahead_log)
         transaction.on_commit(partial(patient_gone, project=project))
     return preview
 
 
-def _passing_files(project: Project) -> "QuerySet[StoredFile]":
+def _deletable_files(project: Project) -> "QuerySet[StoredFile]":
+    """Uploads and exports, but not the weights of trained models."""
     return StoredFile.objects.filter(project=project).exclude(kind=StoredFile.Kind.MODEL)
 
 
 def _empty_write_ahead_log() -> None:
-    """On SQLite the text stands in the log, and in the pages behind it, until the log is written back and cut off.
+    """Truncate SQLite's write-ahead log, because it and the pages that it replaces still contain the erased text.
 
-    Best effort: where a long read is in the way, a later erasure or the product's next stop does it.
+    If a long read prevents this, a later erasure or the next stop of deidreview truncates the log.
     """
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _clear_reports(project: Project) -> None:
-    """Import reports name files that were refused, and nobody knows which of them are the patient's: all lines go.
+def _count_in_versions(documents: Sequence[int]) -> None:
+    """Record in every frozen version how many of its notes are erased."""
+    held = GoldVersionNote.objects.filter(version=OuterRef("pk"), document__in=documents).order_by()
+    counted = held.values("version").annotate(number=Count("pk")).values("number")
+    versions = GoldVersion.objects.filter(Exists(held))
+    versions.update(erased_count=F("erased_count") + Subquery(counted))
 
-    The counts stay.
-    """
+
+def _clear_reports(project: Project) -> None:
+    """Replace all lines of all import reports by counts, because a line may name a file of the patient."""
+    cleared = []
     for done in Import.objects.filter(project=project):
         lines = {key: len(done.report.get(key, [])) for key in ("refused", "warnings")}
         if any(lines.values()):
@@ -128,15 +135,23 @@ def _clear_reports(project: Project) -> None:
                 done.report[key] = []
                 done.report[f"{key}_more"] = done.report.get(f"{key}_more", 0) + count
             done.report["cleared"] = True
-            done.save(update_fields=["report"])
+            cleared.append(done)
+    Import.objects.bulk_update(cleared, ["report"])
 
 
 def _forget_strings(project: Project, strings: set[int | None]) -> None:
-    """The number that stands for a string could be guessed from names: acts on strings that are nowhere any more lose
-    it."""
-    for act in BulkAct.objects.filter(project=project, rule__kind="string"):
-        string = act.rule.get("string")
-        left = Span.objects.filter(annotation_set__document__project=project, string_key=string)
-        if string in strings and not left.exists():
-            act.rule["string"] = NO_STRING
-            act.save(update_fields=["rule"])
+    """Remove the numbers of strings that no note contains any more from bulk acts.
+
+    A string's number is a hash, so a person who knows a name could test whether a bulk act was about that name.
+    """
+    by_string = BulkAct.objects.filter(project=project, rule__kind="string")
+    acts = [act for act in by_string if act.rule.get("string") in strings]
+    if not acts:
+        return
+    named = {act.rule["string"] for act in acts}
+    spans = Span.objects.filter(annotation_set__document__project=project, string_key__in=named).order_by()
+    present = set(spans.values_list("string_key", flat=True).distinct())
+    forgotten = [act for act in acts if act.rule["string"] not in present]
+    for act in forgotten:
+        act.rule["string"] = NO_STRING
+    BulkAct.objects.bulk_update(forgotten, ["rule"])

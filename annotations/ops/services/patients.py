@@ -1,4 +1,4 @@
-"""Whose note a note is. Patient ids come with an import or are set later; they are what erasure goes by."""
+"""Set the patient ids of notes. An erasure finds a patient's notes by this id."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,10 +12,10 @@ BATCH = 500
 
 
 def set_patient_ids(*, project: Project, mapping: Mapping[str, str], actor: User | None) -> dict[str, Any]:
-    """Set patient ids by note name. Returns counts, and the names that are no note of this project.
+    """Set patient ids by note name. Return counts, and the names that match no note of this project.
 
-    A name without an id is passed over: an empty cell must not quietly take a note out of reach of an erasure. The
-    event holds counts only.
+    A name without an id is ignored: an empty cell must not put a note out of reach of an erasure. The event contains
+    counts only.
     """
     given = {name: patient for name, patient in mapping.items() if name and patient}
     names = list(given)
@@ -28,11 +28,11 @@ def set_patient_ids(*, project: Project, mapping: Mapping[str, str], actor: User
                 )
             )
             known |= {note.name for note in notes}
-            moved = [note for note in notes if note.patient_id != given[note.name]]
-            for note in moved:
+            to_change = [note for note in notes if note.patient_id != given[note.name]]
+            for note in to_change:
                 note.patient_id = given[note.name]
-            Document.objects.bulk_update(moved, ["patient_id"], batch_size=BATCH)
-            changed += len(moved)
+            Document.objects.bulk_update(to_change, ["patient_id"], batch_size=BATCH)
+            changed += len(to_change)
         if changed:
             record(verb=Verb.PATIENTS_SET, actor=actor, project_id=project.pk, data={"notes": changed})
     return {

@@ -1,4 +1,4 @@
-"""Whether a database and this code fit: read from the applied migrations, before anything else touches the data."""
+"""Whether the schema of a database fits this code, judged by the applied migrations."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ Migration = tuple[str, str]
 
 
 class SchemaState(NamedTuple):
-    """`unknown`: applied migrations that this code does not have; `pending`: those it has and the database lacks."""
+    """Applied migrations; those of them that this code does not have (`unknown`); those not yet applied (`pending`)."""
 
     applied: frozenset[Migration]
     unknown: list[Migration]
@@ -30,7 +30,7 @@ class SchemaState(NamedTuple):
 
 
 def schema_state(using: str = "default") -> SchemaState:
-    """How the database stands to this code."""
+    """Compare the database's migrations with this code's."""
     return compare(applied_migrations(using), using)
 
 
@@ -39,13 +39,13 @@ def applied_migrations(using: str = "default") -> frozenset[Migration]:
 
 
 def compare(applied: frozenset[Migration], using: str = "default") -> SchemaState:
-    """The same for a list of migrations from elsewhere, such as a backup's manifest.
+    """Compare a list of applied migrations, such as that of a backup's manifest, with this code's.
 
-    Migrations of applications that are no longer installed do not count: their tables are only left over.
+    Migrations of applications that are no longer installed are ignored: nothing uses their tables any more.
     """
     loader = MigrationLoader(connections[using])
     known = set(loader.disk_migrations)
     unknown = sorted(key for key in applied if key[0] in loader.migrated_apps and key not in known)
-    # Asked of the leaves of the graph, where a squashed migration already stands for those it replaces.
+    # The leaves of the graph know a squashed migration instead of those that it replaces.
     wanted = {key for leaf in loader.graph.leaf_nodes() for key in loader.graph.forwards_plan(leaf)}
     return SchemaState(applied, unknown, sorted(wanted - applied))

@@ -1,4 +1,4 @@
-"""Labels: one to change, one to add, one to merge into another."""
+"""Forms to edit, add and merge labels."""
 
 from typing import Any
 
@@ -9,7 +9,6 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.offering import offer_rows
-from annotations.core.refusals import sentence
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
 from annotations.models import Category, Label, LabelSet
 from annotations.projects.services.labels import check_hotkey
@@ -18,21 +17,21 @@ KEYS = " ".join(sorted(RESERVED_HOTKEYS))
 
 
 class _LabelForm(forms.Form):
-    """What both forms ask. Conflicts name the label that is in the way."""
+    """Fields of both label forms. Errors about duplicates name the other label."""
 
     name = forms.CharField(label=_("Name"), max_length=80, widget=forms.TextInput(attrs={"autocomplete": "off"}))
     hotkey = forms.CharField(
         label=_("Key"),
         max_length=1,
         required=False,
-        help_text=format_lazy(_("One letter a-z or digit. Taken by the program: {keys}"), keys=KEYS),
+        help_text=format_lazy(_("One letter (a–z) or digit. Reserved by the program: {keys}"), keys=KEYS),
         widget=forms.TextInput(attrs={"autocomplete": "off", "class": "key"}),
     )
     description = forms.CharField(
         label=_("Description"),
         max_length=2000,
         required=False,
-        help_text=_("What belongs to it and what does not; annotators see it."),
+        help_text=_("What the label covers and what not. Annotators see this text."),
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 
@@ -47,17 +46,20 @@ class _LabelForm(forms.Form):
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"])
         if other := self._others().filter(name__iexact=name).first():
-            raise ValidationError(_("There is a label %(name)s already.") % {"name": other.name})
+            raise ValidationError(_("The label “%(name)s” already exists. Choose another name.") % {"name": other.name})
         return name
 
     def clean_hotkey(self) -> str:
         try:
             key = check_hotkey(self.cleaned_data["hotkey"])
         except ServiceError as error:
-            raise ValidationError(sentence(error)) from error
+            raise ValidationError(str(error)) from error
         if key and (other := self._others().filter(hotkey=key).first()):
             raise ValidationError(
-                _("The key %(key)s belongs to %(name)s. Choose another, or take it from %(name)s first.")
+                _(
+                    "The key “%(key)s” belongs to the label %(name)s. Choose another key, or remove "
+                    "it from %(name)s first."
+                )
                 % {"key": key, "name": other.name}
             )
         return key
@@ -70,7 +72,7 @@ class EditLabelForm(_LabelForm):
     placeholder = forms.CharField(
         label=_("Placeholder"),
         max_length=60,
-        help_text=_("Stands for the span in redacted text."),
+        help_text=_("Replaces the span in redacted text."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "class": "mono"}),
     )
     field_order = ("name", "hotkey", "placeholder", "description")
@@ -89,25 +91,25 @@ class AddLabelForm(_LabelForm):
         try:
             code = ascii_code(name)
         except ValueError as error:
-            raise ValidationError(_("A name needs at least one letter or digit.")) from error
+            raise ValidationError(_("The name must contain at least one letter or digit.")) from error
         if len(code) > 60:
-            raise ValidationError(_("This name gives a code of more than 60 characters. Choose a shorter one."))
+            raise ValidationError(_("The code made from this name has more than 60 characters. Choose a shorter name."))
         if other := Label.objects.filter(label_set=self.label_set, code__iexact=code).first():
             raise ValidationError(
-                _("Files would call it %(code)s, as they call %(name)s. Choose another name.")
+                _("In files, this label would have the code “%(code)s”, like the label %(name)s. Choose another name.")
                 % {"code": code, "name": other.name}
             )
         return name
 
 
 class MergeForm(forms.Form):
-    """What a label becomes."""
+    """Choice of the label to merge into."""
 
     into = forms.ModelChoiceField(
         label=_("Merge into"),
         queryset=Label.objects.none(),
         empty_label=_("Choose a label"),
-        error_messages={"invalid_choice": _("That label is not there (any more). Choose another.")},
+        error_messages={"invalid_choice": _("This label no longer exists. Choose another.")},
     )
 
     def __init__(self, *args: Any, source: Label, **kwargs: Any) -> None:

@@ -9,12 +9,12 @@ from annotations.domain.labels import LabelSetDef
 
 LANGUAGE = RegexValidator(
     r"\A[A-Za-z]{2,3}(-[A-Za-z0-9]{2,4})?\Z",
-    _("Give a language as two or three letters, such as it, es, en; or leave it empty."),
+    _("Enter a language code of two or three letters, such as it, es or en, or leave the field empty."),
 )
 
 
 class ProjectForm(forms.Form):
-    """A new project: the three things that can't be guessed."""
+    """Form for a new project."""
 
     name = forms.CharField(label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "off"}))
     label_set = forms.ChoiceField(label=_("Label set"), widget=forms.RadioSelect)
@@ -23,7 +23,7 @@ class ProjectForm(forms.Form):
         max_length=8,
         required=False,
         validators=[LANGUAGE],
-        help_text=_("Two letters, such as it, es or en. Leave it empty where notes differ: each can name its own."),
+        help_text=_("A code such as it, es or en. Leave the field empty if notes have different languages."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "list": "languages", "class": "short"}),
     )
 

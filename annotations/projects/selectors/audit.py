@@ -1,4 +1,4 @@
-"""The audit trail of a project, the newest event first, by keyset. Offsets, labels and counts; never note text."""
+"""The audit trail of a project, newest event first, in keyset pages. It holds no note text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from django.utils.translation import gettext as _
 from annotations.models import AnnotationSet, Author, Document, Event, Label, Membership, Project, Verb
 
 PAGE = 50
-# Filters have no index of their own: so many events are looked at for one page.
+# Filters have no index, so a page looks at this many events at most.
 WINDOW = 50_000
-# A value longer than this (a description of a label, a list of ids) is cut.
+# Longer values, such as descriptions of labels or lists of ids, are cut.
 LONGEST = 120
-# PostgreSQL keeps the keys of JSON in an order of its own: these come first, the others by name.
+# PostgreSQL does not keep the order of JSON keys. These keys come first, then the others by name.
 FIRST = ("set", "from_set", "user", "role", "label", "before", "after", "version", "import", "format", "as")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One event in words. `note` is the id of a note that is still there, `note_name` what to call it."""
+    """One event as text. `note` is None if the note was erased; `note_name` then says so."""
 
     pk: int
     at: datetime
@@ -34,7 +34,10 @@ class Line:
 
 @dataclass(frozen=True)
 class AuditPage:
-    """Lines, and the ids to go on from. `stopped`: the last id looked at, where the window ended before the page."""
+    """Lines of a page and the ids that the next pages start from.
+
+    `stopped` is the last id looked at, if the search stopped after WINDOW events before the page was full.
+    """
 
     lines: list[Line]
     newer: int | None
@@ -44,7 +47,7 @@ class AuditPage:
 
 @dataclass(frozen=True)
 class Filter:
-    """Which events: of one verb, of one person (0: the command line)."""
+    """Filter by verb and by person (0 for the command line)."""
 
     verb: str = ""
     person: int | None = None
@@ -54,7 +57,7 @@ class Filter:
 
 
 def people(project: Project) -> list[tuple[int, str]]:
-    """Everyone who is or was a member."""
+    """Id and name of all current and former members."""
     members = Membership.objects.filter(project=project).order_by("user__username")
     return list(members.values_list("user_id", "user__username"))
 
@@ -67,7 +70,7 @@ def audit_page(
     newer_than: int | None = None,
     size: int = PAGE,
 ) -> AuditPage:
-    """Events before (or after) an event's id."""
+    """Page of events older or newer than the given event id."""
     rows, stopped = _within(Event.objects.filter(project_id=project.pk), wanted, older_than, newer_than)
     found = list(rows.select_related("actor").order_by("pk" if newer_than is not None else "-pk")[: size + 1])
     more = len(found) > size
@@ -85,7 +88,7 @@ def audit_page(
 def _within(
     rows: QuerySet[Event], wanted: Filter, older_than: int | None, newer_than: int | None
 ) -> tuple[QuerySet[Event], int | None]:
-    """The rows on that side that pass the filter; and the last one looked at going back, if that isn't the first."""
+    """Matching rows in that direction, and the last id looked at if the window ends before the oldest event."""
     if newer_than is not None:
         rows = rows.filter(pk__gt=newer_than)
         edge = rows.order_by("pk")
@@ -129,7 +132,7 @@ def _lines(project: Project, events: list[Event]) -> list[Line]:
 
 
 def _with_names(data: Mapping[str, Any], people: Mapping[int, str]) -> Mapping[str, Any]:
-    """An author, kept by id, by the name of today."""
+    """Replace an author's id by the author's current name."""
     author = data.get("author")
     return {**data, "author": people.get(author, author)} if isinstance(author, int) else data
 
@@ -143,26 +146,26 @@ def _sets(events: list[Event]) -> set[int]:
 
 
 def details(data: Mapping[str, Any], labels: Mapping[int, str], authors: Mapping[int, str]) -> str:
-    """What an event holds, in words: spans as offsets and label, readings by their author, long values cut."""
+    """Data of an event as text: spans as offsets and label, annotation sets by their author, long values cut."""
     parts = []
     before, after = data.get("before"), data.get("after")
-    if _is_place(before) or _is_place(after):
-        spans = [_place(span, labels) for span in (before, after) if span is not None and _is_place(span)]
+    if _is_span(before) or _is_span(after):
+        spans = [_span_text(span, labels) for span in (before, after) if span is not None and _is_span(span)]
         kind = data.get("kind")
         return f"{' → '.join(spans)}{f' ({kind})' if kind in ('undo', 'redo') else ''}"
     for key in sorted(data, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name)):
         value = data[key]
         if key in ("set", "from_set") and isinstance(value, int):
-            parts.append(_reading(value, authors))
+            parts.append(_annotation_set(value, authors))
         elif value not in (None, "", [], {}) and key not in ("kind", "span"):
             parts.append(f"{key.replace('_', ' ')}: {_value(value)}")
     return ", ".join(parts)
 
 
-def _reading(pk: int, authors: Mapping[int, str]) -> str:
+def _annotation_set(pk: int, authors: Mapping[int, str]) -> str:
     if pk in authors:
-        return _("reading by %(name)s") % {"name": authors[pk]}
-    return _("reading %(pk)s, gone") % {"pk": pk}
+        return _("annotations of %(name)s") % {"name": authors[pk]}
+    return _("deleted annotation set %(pk)s") % {"pk": pk}
 
 
 def _value(value: object) -> str:
@@ -183,9 +186,9 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _is_place(value: object) -> bool:
+def _is_span(value: object) -> bool:
     return isinstance(value, list) and len(value) == 3 and all(isinstance(one, int) for one in value)
 
 
-def _place(span: list[int], labels: Mapping[int, str]) -> str:
+def _span_text(span: list[int], labels: Mapping[int, str]) -> str:
     return f"{span[0]}–{span[1]} {labels.get(span[2], '?')}"

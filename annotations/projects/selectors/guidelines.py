@@ -1,17 +1,17 @@
-"""The guidelines as they stand: text, version, when they changed, and the rules that were added since."""
+"""The current guidelines: text, version, time of the last change, and added rules."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 from annotations.models import Amendment, Event, Project, Verb
 
-# So many of a project's last events are looked at for the day of a change; the day of an older one isn't said.
+# The time of a change is looked up in this many of the latest events. Of an older change, no time is shown.
 WINDOW = 20_000
 
 
 @dataclass(frozen=True)
 class Guide:
-    """`changed`: when the text or its rules last changed, where the log still says so within reach."""
+    """Guidelines of a project. `changed` is the time of the last change to text or rules; None if not found."""
 
     text: str
     version: int
@@ -29,7 +29,7 @@ def guide_of(project: Project) -> Guide:
 
 
 def _changed(project: Project) -> datetime | None:
-    """Of a version that is there: 0 was never changed."""
+    """Time of the last change of the text, if found. Version 0 was never changed."""
     if not project.guidelines_version:
         return None
     events = Event.objects.filter(project_id=project.pk).order_by("-id")

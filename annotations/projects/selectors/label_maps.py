@@ -1,4 +1,4 @@
-"""What the shipped label sets become in each other's words, for scoring a project in another set's labels."""
+"""Mappings between the shipped label sets, for scoring a project in the labels of another set."""
 
 import json
 from functools import cache
@@ -22,11 +22,11 @@ def mappings() -> dict[tuple[str, str], LabelMapping]:
 
 @cache
 def shipped_set(key: str) -> LabelSetDef:
-    """The label set as it is shipped. Raises FileNotFoundError for one that isn't."""
+    """A shipped label set. Raises FileNotFoundError if no set has this key."""
     file = Path(settings.FIXTURES_DIR, "label_sets", f"{key}.json")
     return parse_label_set(json.loads(file.read_text(encoding="utf-8")))
 
 
 def mapped_sets(key: str) -> list[LabelSetDef]:
-    """The label sets that a set begun from `key` has a mapping into."""
+    """The label sets that the shipped set `key` can be mapped into."""
     return [shipped_set(target) for source, target in mappings() if source == key]

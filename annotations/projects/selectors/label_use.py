@@ -1,4 +1,4 @@
-"""The label set with how much each label is used, as the labels page shows it."""
+"""Labels with their number of spans, for the labels page."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class LabelLine:
 
 @dataclass(frozen=True)
 class CategoryLines:
-    """A category with its labels; `underline` is its style, so that colour never stands alone."""
+    """A category with its labels. Its underline style distinguishes it without color."""
 
     category: Category
     underline: int
@@ -25,7 +25,7 @@ class CategoryLines:
 
 
 def used_labels(project: Project) -> list[CategoryLines]:
-    """Categories in their order, each with its labels and the spans that carry them, counted up to a limit."""
+    """Categories in order, each with its labels and their number of spans, counted up to CAP."""
     lines: dict[int, list[LabelLine]] = {}
     labels = Label.objects.filter(label_set__project=project, merged_into__isnull=True)
     for label in labels.annotate(spans_counted=CappedCount(Span.objects.filter(label=OuterRef("pk")))):
@@ -38,7 +38,7 @@ def used_labels(project: Project) -> list[CategoryLines]:
 
 
 def merged_labels(project: Project) -> list[Label]:
-    """Labels that were merged away, with what they became."""
+    """Labels that were merged into others, with their targets."""
     return list(
         Label.objects.filter(label_set__project=project, merged_into__isnull=False)
         .select_related("merged_into", "category")
@@ -47,5 +47,5 @@ def merged_labels(project: Project) -> list[Label]:
 
 
 def frozen_versions(project: Project) -> int:
-    """How many gold versions were frozen: a merge leaves them as they are."""
+    """Number of frozen gold versions, which a merge of labels doesn't change."""
     return GoldVersion.objects.filter(project=project).count()

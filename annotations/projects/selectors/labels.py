@@ -1,18 +1,18 @@
-"""Labels as files and pages need them."""
+"""Labels for files and pages."""
 
 from annotations.models import Label, Project
 
 
 def labels_of(project: Project) -> list[Label]:
-    """The labels in use for new spans, in the project's order, with their categories."""
+    """Labels that are not merged, in the project's order, with their categories."""
     labels = Label.objects.filter(label_set__project=project, merged_into__isnull=True)
     return list(labels.select_related("category").order_by("position", "id"))
 
 
 def accepted_labels(project: Project) -> tuple[dict[str, str], dict[str, int]]:
-    """Names and codes that a file may use, to the code they mean; and the row of each code.
+    """Label codes by the names and codes that a file may use, and label ids by code.
 
-    A merged label's code still reads, as the label it was merged into.
+    The name and code of a merged label stand for the label that it was merged into.
     """
     rows = list(Label.objects.filter(label_set__project=project).select_related("merged_into"))
     accepted: dict[str, str] = {}

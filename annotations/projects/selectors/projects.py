@@ -1,4 +1,4 @@
-"""Projects as their pages show them: counts come from indexes, and no page walks a million rows to be drawn."""
+"""Projects for their pages. Counts come from indexes, so that a page stays fast with a million notes."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ from annotations.core.gold_sets import gold_sets
 from annotations.models import AnnotationSet, Assignment, Author, Document, GoldVersion, Membership, Project, Role, User
 from annotations.models.prepared import PreparedRead
 
-# Counted no further on pages that are drawn at once; above it they say "more than".
+# Counts on pages stop here; above it, the pages say "more than".
 CAP = 10_000
-# Notes whose language is looked at: languages have no index.
+# Languages have no index, so they are counted among this many notes.
 LANGUAGE_SAMPLE = 2_000
 
 
@@ -24,13 +24,13 @@ class CappedCount(Subquery):
     template = "(SELECT COUNT(*) FROM (%(subquery)s) counted)"
 
     def __init__(self, rows: QuerySet[Any]) -> None:
-        # No column is named, so that an index alone can answer.
+        # Selecting a constant lets the database answer from an index alone.
         super().__init__(rows.order_by().values(one=Value(1))[: CAP + 1], output_field=IntegerField())
 
 
 @dataclass(frozen=True)
 class Amount:
-    """A count that may have stopped at CAP: then `more` is true and `n` is CAP."""
+    """A count up to CAP. Above it, `n` is CAP and `more` is true."""
 
     n: int
     more: bool = False
@@ -40,18 +40,18 @@ class Amount:
         return cls(min(counted, CAP), counted > CAP)
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         return _("more than %(n)s") % {"n": f"{self.n:,}"} if self.more else f"{self.n:,}"
 
 
 def amount(rows: QuerySet[Any]) -> Amount:
-    """How many rows there are, counted up to CAP."""
+    """Number of rows, counted up to CAP."""
     return Amount.of(rows.order_by()[: CAP + 1].count())
 
 
 @dataclass(frozen=True)
 class ProjectLine:
-    """One of a person's projects: their own notes there, and how far the gold set is."""
+    """One project of a user, with their own notes and the progress of gold."""
 
     name: str
     slug: str
@@ -63,8 +63,8 @@ class ProjectLine:
     done: Amount
 
     @property
-    def is_reader(self) -> bool:
-        """Whether notes were given to this person."""
+    def has_assignments(self) -> bool:
+        """Whether notes were assigned to this user."""
         return bool(self.todo.n or self.done.n)
 
     @property
@@ -73,7 +73,7 @@ class ProjectLine:
 
 
 def my_projects(user: User) -> list[ProjectLine]:
-    """The projects this person is in, by name, in one query."""
+    """Projects of a user, ordered by name, in one query."""
     project = OuterRef("project_id")
     mine = Assignment.objects.filter(project=project, user_id=user.pk)
     gold = AnnotationSet.objects.filter(
@@ -98,7 +98,7 @@ def my_projects(user: User) -> list[ProjectLine]:
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to do before a gold standard stands. `url` names the page where it is done."""
+    """One step on the way to a frozen gold version. `url` is the name of the page for it."""
 
     title: str
     text: str
@@ -108,18 +108,24 @@ class Step:
 
 
 def steps(project: Project, found: "Tally | None" = None) -> list[Step]:
-    """What is still to do until the first gold version, in its order. What was counted already isn't asked again."""
+    """Steps to the first gold version, in order. Uses `found` instead of new queries where possible."""
     annotators = Membership.objects.filter(project=project, role=Role.ANNOTATOR, active=True).exists()
     if found is not None:
         has_notes, gold, frozen = found.notes > 0, found.gold > 0, found.versions > 0
     else:
-        # In order, so that an index is walked: looking for any one may read the whole table first.
+        # The order makes the database walk an index. Without it, it may read the whole table.
         has_notes = bool(Document.objects.filter(project=project).order_by("pk").values_list("pk")[:1])
         frozen = GoldVersion.objects.filter(project=project).exists()
         gold = bool(gold_sets(project).order_by("document_id").values_list("document_id")[:1])
     return [
-        Step(_("Import notes"), _("Drop the files in: text, brat or CoNLL."), "import", _("Import notes"), has_notes),
-        Step(_("Invite people"), _("Annotators get their notes at once."), "people", _("Invite people"), annotators),
+        Step(_("Import notes"), _("Upload text, brat or CoNLL files."), "import", _("Import notes"), has_notes),
+        Step(
+            _("Invite people"),
+            _("New annotators are assigned notes automatically."),
+            "people",
+            _("Invite people"),
+            annotators,
+        ),
         Step(
             _("Write the guidelines"),
             _("Annotators see them beside the note."),
@@ -128,15 +134,15 @@ def steps(project: Project, found: "Tally | None" = None) -> list[Step]:
             bool(project.guidelines.strip()),
         ),
         Step(
-            _("Make readings gold"),
-            _("Once annotators have handed in, choose whose reading becomes gold."),
+            _("Make gold"),
+            _("When annotators have submitted, choose whose annotations become gold."),
             "gold",
-            _("Go to gold"),
+            _("Make gold"),
             gold,
         ),
         Step(
             _("Freeze a version"),
-            _("A frozen version never changes; exports name it."),
+            _("A frozen version never changes. Exports state their version."),
             "gold",
             _("Freeze gold"),
             frozen,
@@ -145,8 +151,8 @@ def steps(project: Project, found: "Tally | None" = None) -> list[Step]:
 
 
 @dataclass
-class Reader:
-    """How far one author is: readings handed in and begun, notes still open."""
+class AuthorProgress:
+    """Progress of one author: submitted annotation sets, drafts, open notes, assigned notes."""
 
     name: str
     kind: str
@@ -154,32 +160,32 @@ class Reader:
     submitted: int = 0
     drafts: int = 0
     open: int = 0
-    given: int = 0
+    assigned: int = 0
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Where a project stands, counted exactly. On a very large one this takes a second, so it is fetched apart."""
+    """Exact counts of a project. They take a second for a very large project, so its page loads them later."""
 
     notes: int
     gold: int
     versions: int
-    readers: list[Reader] = field(default_factory=list)
+    authors: list[AuthorProgress] = field(default_factory=list)
     languages: list[tuple[str, int]] = field(default_factory=list)
     languages_of: int = 0
 
     @property
     def submitted(self) -> int:
-        return sum(reader.submitted for reader in self.readers)
+        return sum(author.submitted for author in self.authors)
 
 
 def is_large(project: Project) -> bool:
-    """Whether exact counts are too slow to draw a page with."""
+    """Whether exact counts would make a page too slow."""
     return amount(Document.objects.filter(project=project)).more
 
 
 def tally(project: Project) -> Tally:
-    """Exact counts of notes, readings, gold and versions. Spans are never counted here."""
+    """Exact counts of notes, annotation sets, gold and versions. Spans are not counted."""
     authors = {author.pk: author for author in Author.objects.filter(project=project).select_related("user")}
     states = Counter(
         {
@@ -195,21 +201,21 @@ def tally(project: Project) -> Tally:
         notes=Document.objects.filter(project=project).count(),
         gold=sum(states[pk, AnnotationSet.State.SUBMITTED] for pk, a in authors.items() if a.kind == Author.Kind.GOLD),
         versions=GoldVersion.objects.filter(project=project).count(),
-        readers=_readers(project, authors, states),
+        authors=_progress(project, authors, states),
         languages=languages,
         languages_of=sum(count for _, count in languages),
     )
 
 
-def _readers(project: Project, authors: dict[int, Author], states: Counter[tuple[int, str]]) -> list[Reader]:
-    """Annotators first (those without a reading too), then models; gold is the goal and no reader."""
+def _progress(project: Project, authors: dict[int, Author], states: Counter[tuple[int, str]]) -> list[AuthorProgress]:
+    """Progress of annotators (also without annotation sets), then of models. Gold is left out."""
     work = _work(project)
     members = dict(
         Membership.objects.filter(project=project, role=Role.ANNOTATOR, active=True).values_list(
             "user_id", "user__username"
         )
     )
-    readers: list[Reader] = []
+    found: list[AuthorProgress] = []
     seen: set[int] = set()
     for pk, author in authors.items():
         if author.kind == Author.Kind.GOLD:
@@ -220,8 +226,8 @@ def _readers(project: Project, authors: dict[int, Author], states: Counter[tuple
             continue
         seen.add(user)
         still_open, done = work[user, Assignment.State.OPEN], work[user, Assignment.State.DONE]
-        readers.append(
-            Reader(
+        found.append(
+            AuthorProgress(
                 author.name, author.kind, author.get_kind_display(), submitted, drafts, still_open, still_open + done
             )
         )
@@ -229,8 +235,8 @@ def _readers(project: Project, authors: dict[int, Author], states: Counter[tuple
         if user not in seen:
             still_open, done = work[user, Assignment.State.OPEN], work[user, Assignment.State.DONE]
             kind = Author.Kind.ANNOTATOR
-            readers.append(Reader(name, kind, str(kind.label), 0, 0, still_open, still_open + done))
-    return sorted(readers, key=lambda reader: (reader.kind != Author.Kind.ANNOTATOR, reader.kind, reader.name))
+            found.append(AuthorProgress(name, kind, str(kind.label), 0, 0, still_open, still_open + done))
+    return sorted(found, key=lambda author: (author.kind != Author.Kind.ANNOTATOR, author.kind, author.name))
 
 
 def _work(project: Project) -> Counter[tuple[int, str]]:
@@ -245,7 +251,7 @@ def _languages(project: Project) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class OwnWork:
-    """A person's own notes in a project."""
+    """Notes in a project that are assigned to the user."""
 
     todo: Amount
     done: Amount
@@ -262,9 +268,11 @@ def _own_counts(project: int, user: int, membership: int) -> QuerySet[Membership
     )
 
 
+# Opening a note needs it: as a plain query it takes 17 % of the processor time of opening (docs/performance.md).
 _OWN_COUNTS = PreparedRead(_own_counts, int, int, int)
 
 
 def own_work(access: Access) -> OwnWork:
+    """Open and done notes of the user, counted up to CAP in one query."""
     todo, done = _OWN_COUNTS.first(access.project.pk, access.user.pk, access.membership.pk) or (0, 0)
     return OwnWork(Amount.of(todo), Amount.of(done))

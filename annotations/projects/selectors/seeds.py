@@ -1,4 +1,4 @@
-"""What readings of a project can begin from."""
+"""Model runs that annotation can start from."""
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -6,7 +6,7 @@ from annotations.models import AnnotationSet, Author, Project
 
 
 def runs_with_notes(project: Project) -> QuerySet[Author]:
-    """The runs that have finished at least one note, and the one that is chosen now."""
+    """The runs with at least one finished note, and the run that is currently chosen."""
     finished = AnnotationSet.objects.filter(author=OuterRef("pk"), state=AnnotationSet.State.SUBMITTED)
     runs = Author.objects.filter(project=project, kind__in=Author.MODELS)
     return runs.filter(Q(pk=project.seed_from_id) | Exists(finished)).order_by("name", "pk")

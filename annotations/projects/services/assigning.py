@@ -1,4 +1,4 @@
-"""Who reads which note. Rows are made when notes or people come in; nothing done is ever taken away."""
+"""Assignment of notes to annotators, when notes are imported and when people join."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,41 +13,41 @@ from annotations.models import AnnotationSet, Assignment, Document, Membership, 
 BATCH = 2000
 
 
-def annotators(project: Project) -> list[User]:
-    """Active annotators in the order they joined."""
+def annotators_of(project: Project) -> list[User]:
+    """Active annotators of a project, in the order they joined."""
     members = Membership.objects.select_related("user").filter(project=project, role=Role.ANNOTATOR, active=True)
     return [member.user for member in members.order_by("id")]
 
 
 def assign_new_notes(*, project: Project, documents: Sequence[Document]) -> int:
-    """Hand new notes out by the project's rule; returns the rows made."""
-    readers = annotators(project)
-    if not readers or project.distribution == Project.Distribution.LIST:
+    """Assign new notes by the project's rule. Return the number of assignments."""
+    annotators = annotators_of(project)
+    if not annotators or project.distribution == Project.Distribution.LIST:
         return 0
     if project.distribution == Project.Distribution.SOME:
-        pairs = _least_loaded(project, documents, readers, project.readers_per_note)
+        pairs = _least_loaded(project, documents, annotators, project.annotators_per_note)
     else:
-        pairs = [(document, reader) for document in documents for reader in readers]
+        pairs = [(document, annotator) for document in documents for annotator in annotators]
     return _create(project, pairs)
 
 
 def _least_loaded(
-    project: Project, documents: Sequence[Document], readers: Sequence[User], wanted: int
+    project: Project, documents: Sequence[Document], annotators: Sequence[User], wanted: int
 ) -> list[tuple[Document, User]]:
-    """Each note to the `wanted` readers with the fewest open notes, so that the load stays even."""
+    """Assign each note to the `wanted` annotators with the fewest open notes at that point."""
     counts = dict(
         Assignment.objects.filter(project=project, state=Assignment.State.OPEN)
         .values_list("user")
         .annotate(open=Count("id"))
     )
-    load = {reader.pk: counts.get(reader.pk, 0) for reader in readers}
-    order = {reader.pk: place for place, reader in enumerate(readers)}
+    load = {annotator.pk: counts.get(annotator.pk, 0) for annotator in annotators}
+    order = {annotator.pk: position for position, annotator in enumerate(annotators)}
     pairs = []
     for document in documents:
-        chosen = sorted(readers, key=lambda reader: (load[reader.pk], order[reader.pk]))[:wanted]
-        for reader in chosen:
-            load[reader.pk] += 1
-            pairs.append((document, reader))
+        chosen = sorted(annotators, key=lambda annotator: (load[annotator.pk], order[annotator.pk]))[:wanted]
+        for annotator in chosen:
+            load[annotator.pk] += 1
+            pairs.append((document, annotator))
     return pairs
 
 
@@ -59,7 +59,10 @@ def _create(project: Project, pairs: Iterable[tuple[Document, User]]) -> int:
 
 
 def assign_new_member(*, project: Project, user: User) -> int:
-    """Give a new annotator their notes: all of them, or what still lacks readers. A returning one gets theirs back."""
+    """Assign notes to a new annotator by the project's rule. Returning annotators also get their earlier notes back.
+
+    Returns the number of new assignments.
+    """
     Assignment.objects.filter(project=project, user=user, state=Assignment.State.RELEASED).update(
         state=Assignment.State.OPEN
     )
@@ -69,7 +72,7 @@ def assign_new_member(*, project: Project, user: User) -> int:
     notes = Document.objects.filter(project=project).exclude(assignments__user=user).only("id").order_by("id")
     if project.distribution == Project.Distribution.SOME:
         live = Count("assignments", filter=~Q(assignments__state=Assignment.State.RELEASED))
-        notes = notes.annotate(readers=live).filter(readers__lt=project.readers_per_note)
+        notes = notes.annotate(live=live).filter(live__lt=project.annotators_per_note)
     made = 0
     batch: list[Document] = []
     for note in notes.iterator(chunk_size=BATCH):
@@ -81,7 +84,7 @@ def assign_new_member(*, project: Project, user: User) -> int:
 
 
 def restore_sets(*, project: Project, user: User) -> int:
-    """Bring back the readings that were withdrawn when the person left; submitted ones count again as such."""
+    """Restore the annotation sets that were withdrawn when the person left. Return the number of restored sets."""
     withdrawn = AnnotationSet.objects.filter(
         author__project=project, author__user=user, state=AnnotationSet.State.WITHDRAWN
     )
@@ -94,13 +97,19 @@ def restore_sets(*, project: Project, user: User) -> int:
 
 
 def assign_list(*, project: Project, user: User, names: Sequence[str], actor: User | None) -> int:
-    """Give one person the notes of these names. Refused whole when a name is unknown."""
+    """Assign notes to one person by name. Return the number of assignments made or requested again.
+
+    Raises ServiceError, and assigns nothing, if a name is unknown.
+    """
     if not Membership.objects.filter(project=project, user=user, active=True).exists():
-        raise ServiceError(_("%(username)s is no member of this project") % {"username": user.username}, code="member")
+        raise ServiceError(
+            _("%(username)s is not a member of this project.") % {"username": user.username}, code="member"
+        )
     notes = {note.name: note for note in Document.objects.filter(project=project, name__in=names).only("id", "name")}
     if missing := [name for name in names if name not in notes]:
         raise ServiceError(
-            _("no such note: %(choices)s; nothing was assigned") % {"choices": ", ".join(missing[:10])}, code="note"
+            _("These notes don't exist: %(choices)s. Nothing was assigned.") % {"choices": ", ".join(missing[:10])},
+            code="note",
         )
     with transaction.atomic():
         made = _create(project, ((notes[name], user) for name in names))

@@ -1,4 +1,4 @@
-"""Giving notes that are there already the readers that the project's rule asks for."""
+"""Assignment of existing notes by the project's rule."""
 
 from django.db import transaction
 from django.db.models import Count, Q
@@ -7,64 +7,66 @@ from django.utils.translation import gettext
 from annotations.core.errors import ServiceError
 from annotations.core.events import record
 from annotations.models import Assignment, Document, Project, User, Verb
-from annotations.projects.services.assigning import BATCH, annotators
+from annotations.projects.services.assigning import BATCH, annotators_of
 
 
 def fill_up(*, project: Project, actor: User | None) -> int:
-    """Hand out what the rule asks for and nobody has; returns the assignments made. Nothing is taken from anybody.
+    """Add the assignments that are missing by the project's rule. Return their number. No assignment is removed.
 
-    A reader who had a note and was released from it doesn't get it again. Harmless to repeat.
+    An annotator who was released from a note doesn't get it again. Repeating the call does no harm.
     """
     if project.distribution == Project.Distribution.LIST:
         raise ServiceError(
-            gettext("in this project notes are handed out by name only; nothing was handed out"), code="list"
+            gettext("In this project, notes are assigned by name only. Nothing was assigned."), code="list"
         )
-    readers = annotators(project)
-    if not readers:
-        raise ServiceError(gettext("there is no annotator yet; nothing was handed out"), code="nobody")
-    wanted = len(readers)
+    annotators = annotators_of(project)
+    if not annotators:
+        raise ServiceError(
+            gettext("This project has no annotators yet. Add annotators first. Nothing was assigned."), code="nobody"
+        )
+    wanted = len(annotators)
     if project.distribution == Project.Distribution.SOME:
-        wanted = min(wanted, project.readers_per_note)
+        wanted = min(wanted, project.annotators_per_note)
     with transaction.atomic():
-        # Two at once would each see the same gaps; the second waits and finds them filled.
+        # The lock keeps two calls at once from filling the same gaps.
         Project.objects.select_for_update().get(pk=project.pk)
-        made = _fill(project, readers, wanted)
+        made = _fill(project, annotators, wanted)
         if made:
             record(verb=Verb.NOTES_ASSIGNED, actor=actor, project_id=project.pk, data={"rule": True, "notes": made})
     return made
 
 
-def _fill(project: Project, readers: list[User], wanted: int) -> int:
-    load = _open_notes(project, readers)
+def _fill(project: Project, annotators: list[User], wanted: int) -> int:
+    load = _open_notes(project, annotators)
     live = Count("assignments", filter=~Q(assignments__state=Assignment.State.RELEASED))
     lacking = Document.objects.filter(project=project).annotate(live=live).filter(live__lt=wanted).order_by("id")
     made, last = 0, 0
     while batch := list(lacking.filter(pk__gt=last).values_list("pk", "live")[:BATCH]):
         last = batch[-1][0]
-        taken = _readers_of([pk for pk, _ in batch])
+        assigned = _ever_assigned([pk for pk, _ in batch])
         rows = []
         for pk, count in batch:
-            free = [reader for reader in readers if reader.pk not in taken.get(pk, ())]
-            for reader in sorted(free, key=lambda person: load[person.pk])[: wanted - count]:
-                load[reader.pk] += 1
-                rows.append(Assignment(project=project, document_id=pk, user=reader))
+            free = [annotator for annotator in annotators if annotator.pk not in assigned.get(pk, ())]
+            for annotator in sorted(free, key=lambda person: load[person.pk])[: wanted - count]:
+                load[annotator.pk] += 1
+                rows.append(Assignment(project=project, document_id=pk, user=annotator))
         Assignment.objects.bulk_create(rows)
         made += len(rows)
     return made
 
 
-def _open_notes(project: Project, readers: list[User]) -> dict[int, int]:
+def _open_notes(project: Project, annotators: list[User]) -> dict[int, int]:
     counts = dict(
         Assignment.objects.filter(project=project, state=Assignment.State.OPEN)
         .values_list("user")
         .annotate(open=Count("id"))
         .order_by()
     )
-    return {reader.pk: counts.get(reader.pk, 0) for reader in readers}
+    return {annotator.pk: counts.get(annotator.pk, 0) for annotator in annotators}
 
 
-def _readers_of(notes: list[int]) -> dict[int, set[int]]:
-    """Who was ever given which of these notes."""
+def _ever_assigned(notes: list[int]) -> dict[int, set[int]]:
+    """Ids of all users that each note was ever assigned to, by note id."""
     found: dict[int, set[int]] = {}
     for note, user in Assignment.objects.filter(document__in=notes).values_list("document", "user"):
         found.setdefault(note, set()).add(user)

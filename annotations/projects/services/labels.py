@@ -1,20 +1,19 @@
-"""Labels of a project: adding, renaming and merging them while they are in use."""
-
-from typing import Any
+"""Add, change and merge labels of a project while they are in use."""
 
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.core.event_data import LabelChanged, LabelMerged
 from annotations.core.events import record
 from annotations.core.label_lock import change_labels
 from annotations.core.names import good_name
-from annotations.core.proposed_notes import relabel_notes
-from annotations.core.proposed_strings import relabel_strings, remove_strings, tally_of
+from annotations.core.suggested_notes import relabel_notes
+from annotations.core.suggested_strings import relabel_strings, remove_strings, tally_of
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
 from annotations.models import AnnotationSet, Category, Decision, Label, LabelSet, PersonalKey, Span, User, Verb
-from annotations.projects.services.relabelling import expect_relabelling
+from annotations.projects.services.relabeling import expect_relabeling
 
 EDITABLE = ("name", "hotkey", "description", "placeholder")
 
@@ -23,20 +22,22 @@ def check_hotkey(hotkey: str) -> str:
     hotkey = hotkey.strip().lower()
     if hotkey and (len(hotkey) != 1 or not hotkey.isascii() or not hotkey.isalnum()):
         raise ServiceError(
-            _("the key %(hotkey)s is not one letter a-z or digit") % {"hotkey": repr(hotkey)}, code="hotkey"
+            _("The key must be one letter (a–z) or digit, not “%(hotkey)s”.") % {"hotkey": hotkey}, code="hotkey"
         )
     if hotkey in RESERVED_HOTKEYS:
         raise ServiceError(
-            _("the key %(hotkey)s already moves about the page; choose another") % {"hotkey": repr(hotkey)},
+            _("The key “%(hotkey)s” is reserved by the program. Choose another key.") % {"hotkey": hotkey},
             code="hotkey",
         )
     return hotkey
 
 
 def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
-    """Change name, hotkey, description or placeholder. The code stays: files and frozen gold name it."""
+    """Change name, hotkey, description or placeholder. The code stays, since files and frozen gold use it."""
     if unknown := set(changes) - set(EDITABLE):
-        raise ServiceError(_("a label has no editable %(choices)s") % {"choices": ", ".join(sorted(unknown))})
+        raise ServiceError(
+            _("Labels don't have these editable fields: %(choices)s.") % {"choices": ", ".join(sorted(unknown))}
+        )
     if "hotkey" in changes:
         changes["hotkey"] = check_hotkey(changes["hotkey"])
     for field in ("name", "placeholder"):
@@ -44,7 +45,8 @@ def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
             changes[field] = good_name(changes[field], code=field)
         if field in changes and not changes[field]:
             raise ServiceError(
-                _("a label needs a name") if field == "name" else _("a label needs a placeholder"), code=field
+                _("Enter a name for the label.") if field == "name" else _("Enter a placeholder for the label."),
+                code=field,
             )
     before = {field: getattr(label, field) for field in changes if getattr(label, field) != changes[field]}
     if not before:
@@ -58,37 +60,39 @@ def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
                 verb=Verb.LABEL_CHANGED,
                 actor=actor,
                 project_id=label.label_set.project_id,
-                data=_told(label, before),
+                data=_change(label, before),
             )
     except IntegrityError as error:
         label.refresh_from_db()
         raise ServiceError(
-            _("another label has this name or key already; nothing was changed"), code="taken"
+            _("Another label already has this name or key. Choose another. Nothing was changed."), code="taken"
         ) from error
     return label
 
 
-def _told(label: Label, before: dict[str, str]) -> dict[str, Any]:
-    """For the log: names and keys before and after. Of a description, which is free text, only that it changed."""
-    words = {field: value for field, value in before.items() if field != "description"}
-    told: dict[str, Any] = {"label": label.code, "fields": sorted(before)}
-    return told | ({"before": words, "after": {field: getattr(label, field) for field in words}} if words else {})
+def _change(label: Label, before: dict[str, str]) -> LabelChanged:
+    """Event data: names and keys before and after. A description is free text, so only its change is recorded."""
+    recorded = {field: value for field, value in before.items() if field != "description"}
+    change: LabelChanged = {"label": label.code, "fields": sorted(before)}
+    if recorded:
+        change |= {"before": recorded, "after": {field: getattr(label, field) for field in recorded}}
+    return change
 
 
 def add_label(
     *, label_set: LabelSet, category: Category, name: str, actor: User | None, hotkey: str = "", description: str = ""
 ) -> Label:
-    """A new label at the end of the list; its ASCII code is made from the name."""
+    """Add a label at the end of the list. Its ASCII code is made from the name."""
     name = good_name(name)
     if not name:
-        raise ServiceError(_("a label needs a name"), code="name")
+        raise ServiceError(_("Enter a name for the label."), code="name")
     if category.label_set_id != label_set.pk:
-        raise ServiceError(_("that category belongs to another project"), code="category")
+        raise ServiceError(_("This category belongs to another project."), code="category")
     try:
         code = ascii_code(name)
     except ValueError as error:
         raise ServiceError(
-            _("no code can be made of the name %(name)s: %(error)s") % {"name": repr(name), "error": error}, code="name"
+            _("The name “%(name)s” must contain at least one letter or digit.") % {"name": name}, code="name"
         ) from error
     try:
         with transaction.atomic():
@@ -105,23 +109,23 @@ def add_label(
             record(verb=Verb.LABEL_ADDED, actor=actor, project_id=label_set.project_id, data={"label": code})
     except IntegrityError as error:
         raise ServiceError(
-            _("a label with the name %(name)s, the code %(code)s or this key exists")
-            % {"name": repr(name), "code": repr(code)},
+            _("A label with the name “%(name)s”, the code “%(code)s” or the same key already exists.")
+            % {"name": name, "code": code},
             code="taken",
         ) from error
     return label
 
 
-def _twins(source: Label, target: Label) -> "QuerySet[Span]":
-    """Spans of `source` that `target` already marks in the same set at the same place: the merge drops them."""
-    same_place = Span.objects.filter(
+def _duplicates(source: Label, target: Label) -> "QuerySet[Span]":
+    """Spans of `source` whose set has a span of `target` with the same offsets. A merge deletes them."""
+    same_bounds = Span.objects.filter(
         annotation_set=OuterRef("annotation_set"), start=OuterRef("start"), end=OuterRef("end"), label=target
     )
-    return Span.objects.filter(label=source).filter(Exists(same_place))
+    return Span.objects.filter(label=source).filter(Exists(same_bounds))
 
 
-def merge_preview(*, source: Label, target: Label) -> dict[str, Any]:
-    """What a merge would do, in counts; frozen gold versions keep the old label in any case."""
+def merge_preview(*, source: Label, target: Label) -> LabelMerged:
+    """Counts of what a merge would change. Frozen gold versions keep the old label."""
     _check_merge(source, target)
     spans = Span.objects.filter(label=source)
     return {
@@ -129,32 +133,32 @@ def merge_preview(*, source: Label, target: Label) -> dict[str, Any]:
         "target": target.code,
         "spans": spans.count(),
         "notes": spans.values("annotation_set__document").distinct().count(),
-        "already_there": _twins(source, target).count(),
+        "already_there": _duplicates(source, target).count(),
     }
 
 
 def _check_merge(source: Label, target: Label) -> None:
     if source.pk == target.pk:
-        raise ServiceError(_("a label can't be merged into itself"), code="same")
+        raise ServiceError(_("A label can't be merged into itself."), code="same")
     if source.label_set_id != target.label_set_id:
-        raise ServiceError(_("labels of two projects can't be merged"), code="label-set")
+        raise ServiceError(_("Labels of different projects can't be merged."), code="label-set")
     if source.merged_into_id or target.merged_into_id:
-        raise ServiceError(_("that label was merged already"), code="merged")
+        raise ServiceError(_("This label was already merged."), code="merged")
 
 
-def merge_labels(*, source: Label, target: Label, actor: User | None) -> dict[str, Any]:
-    """Every span of `source` becomes one of `target`; the name and key of `source` are free again."""
+def merge_labels(*, source: Label, target: Label, actor: User | None) -> LabelMerged:
+    """Give every span of `source` the label `target`, and free the name and key of `source`. Return the counts."""
     with transaction.atomic():
         change_labels(source.label_set.project_id)
         list(Label.objects.select_for_update().filter(pk__in=[source.pk, target.pk]))
         source.refresh_from_db()
         target.refresh_from_db()
         preview = merge_preview(source=source, target=target)
-        expect_relabelling(source)
+        expect_relabeling(source)
         AnnotationSet.objects.filter(spans__label=source).update(version=F("version") + 1)
-        twins = list(_twins(source, target).values_list("pk", flat=True))
-        for at in range(0, len(twins), 500):
-            spans = Span.objects.filter(pk__in=twins[at : at + 500])
+        duplicates = list(_duplicates(source, target).values_list("pk", flat=True))
+        for at in range(0, len(duplicates), 500):
+            spans = Span.objects.filter(pk__in=duplicates[at : at + 500])
             gone = tally_of(spans)
             spans.delete()
             remove_strings(gone)
@@ -163,7 +167,7 @@ def merge_labels(*, source: Label, target: Label, actor: User | None) -> dict[st
         relabel_notes(source.pk, target.pk)
         Decision.objects.filter(label_id=source.pk).update(label_id=target.pk)
         Label.objects.filter(merged_into=source).update(merged_into=target)
-        # Each person keeps the key that they use for the target.
+        # Each user keeps their own key for the target label.
         PersonalKey.objects.filter(label=source).delete()
         source.merged_into, source.hotkey = target, ""
         source.save(update_fields=["merged_into", "hotkey"])

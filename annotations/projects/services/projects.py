@@ -1,4 +1,4 @@
-"""Projects: making one, its settings and guidelines."""
+"""Create projects, and change their settings and guidelines."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ HUES = 12
 
 
 def shipped_label_sets() -> dict[str, LabelSetDef]:
-    """Every label set in fixtures/label_sets by key, the default (i2b2-2014) first."""
+    """All label sets in fixtures/label_sets by key, the default (i2b2-2014) first."""
     found = {}
     for file in sorted(Path(settings.FIXTURES_DIR, "label_sets").glob("*.json")):
         if file.name != "mappings.json":
@@ -37,15 +37,14 @@ def create_project(
     slug: str | None = None,
     actor: User | None = None,
 ) -> Project:
-    """A project with its own copy of a shipped label set; `manager` becomes its first member."""
+    """Create a project with its own copy of a shipped label set. `manager` becomes its first member."""
     name = good_name(name)
     if not name:
-        raise ServiceError(_("a project needs a name"), code="name")
+        raise ServiceError(_("Enter a name for the project."), code="name")
     chosen = slugify(slug or name)[:60].strip("-")
     if not chosen:
         raise ServiceError(
-            _("no short name can be made of %(name)s; give one of letters a-z, digits and hyphens")
-            % {"name": repr(name)},
+            _("No short name can be made from “%(name)s”. Choose a name with letters a–z or digits.") % {"name": name},
             code="slug",
         )
     definition = _shipped(label_set_key)
@@ -65,7 +64,8 @@ def create_project(
                 Membership.objects.create(project=project, user=manager, role=Role.MANAGER)
     except IntegrityError as error:
         raise ServiceError(
-            _("a project with the short name %(chosen)s exists already") % {"chosen": repr(chosen)}, code="exists"
+            _("A project with the short name “%(chosen)s” already exists. Choose another name.") % {"chosen": chosen},
+            code="exists",
         ) from error
     return project
 
@@ -74,22 +74,22 @@ def _shipped(key: str) -> LabelSetDef:
     sets = shipped_label_sets()
     if key not in sets:
         raise ServiceError(
-            _("unknown label set %(key)s; there are: %(choices)s") % {"key": repr(key), "choices": ", ".join(sets)},
+            _("“%(key)s” is not a label set. Choose one of: %(choices)s.") % {"key": key, "choices": ", ".join(sets)},
             code="label-set",
         )
     return sets[key]
 
 
 def copy_label_set(project: Project, definition: LabelSetDef) -> LabelSet:
-    """The project's own rows of a label set; categories get evenly spaced hues in their order."""
+    """Copy a label set into the project. Categories get evenly spaced hues in order."""
     label_set = LabelSet.objects.create(
         project=project, key=definition.key, name=definition.name, source=definition.source
     )
     step = HUES / max(len(definition.categories), 1)
     position = 0
-    for place, group in enumerate(definition.categories):
+    for order, group in enumerate(definition.categories):
         category = Category.objects.create(
-            label_set=label_set, code=group.code, name=group.name, hue=int(place * step) % HUES, position=place
+            label_set=label_set, code=group.code, name=group.name, hue=int(order * step) % HUES, position=order
         )
         for label in group.labels:
             Label.objects.create(
@@ -110,7 +110,7 @@ SETTINGS = {
     "name",
     "language",
     "distribution",
-    "readers_per_note",
+    "annotators_per_note",
     "seed_from",
     "unanimous_passes",
     "anonymous_adjudication",
@@ -121,16 +121,18 @@ SETTINGS = {
 
 
 def update_project(*, project: Project, actor: User | None, **changes: object) -> Project:
-    """Change some of SETTINGS; the event names the fields. Raises ServiceError."""
+    """Change some of SETTINGS. The event names the changed fields."""
     if unknown := set(changes) - SETTINGS:
-        raise ServiceError(_("a project has no setting %(choices)s") % {"choices": ", ".join(sorted(unknown))})
+        raise ServiceError(
+            _("Projects don't have these settings: %(choices)s.") % {"choices": ", ".join(sorted(unknown))}
+        )
     seed = changes.get("seed_from")
     if isinstance(seed, Author) and (seed.project_id != project.pk or seed.kind not in Author.MODELS):
-        raise ServiceError(_("annotators can begin from a model run of this project only"), code="seed_from")
+        raise ServiceError(_("Annotators can start only from a model run of this project."), code="seed_from")
     if changes.get("planted_share", PlantedShare.OFF) not in PlantedShare.values:
         shares = ", ".join(map(str, PlantedShare.values))
         raise ServiceError(
-            _("leaks are planted in one of these shares of the notes, in percent: %(shares)s") % {"shares": shares},
+            _("The share of notes with planted leaks must be one of: %(shares)s (percent).") % {"shares": shares},
             code="share",
         )
     if "name" in changes:
@@ -147,12 +149,12 @@ def update_project(*, project: Project, actor: User | None, **changes: object) -
 
 
 def set_guidelines(*, project: Project, text: str, actor: User | None, seen_version: int | None = None) -> Project:
-    """New guidelines in Markdown. Refused when somebody else saved since `seen_version`."""
+    """Save guidelines in Markdown. Raises ServiceError if somebody saved another version after `seen_version`."""
     with transaction.atomic():
         fresh = Project.objects.select_for_update().get(pk=project.pk)
         if seen_version is not None and seen_version != fresh.guidelines_version:
             raise ServiceError(
-                _("somebody saved other guidelines meanwhile; yours are kept in the form, theirs in the project"),
+                _("Someone else saved the guidelines meanwhile. Your text was not saved. It is still in the form."),
                 code="stale",
             )
         if text != fresh.guidelines:

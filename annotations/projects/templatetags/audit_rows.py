@@ -1,4 +1,4 @@
-"""The lines of the audit log."""
+"""Table rows of the audit log."""
 
 from collections.abc import Iterable
 
@@ -16,8 +16,8 @@ register = template.Library()
 
 @register.simple_tag
 def audit_rows(lines: Iterable[Line], notes_url: str) -> SafeString:
-    """Lines of the audit log; notes that are still there are links below `notes_url`."""
-    labels = [_("Who"), _("What"), _("Note"), _("Details")]
+    """Table rows of the audit log. Existing notes are links below `notes_url`."""
+    labels = [_("Person"), _("Action"), _("Note"), _("Details")]
     when = _("When")
     row = '<tr><td data-label="{}" class="nowrap"><time datetime="{}">{}</time></td>{}{}{}{}</tr>'
     return SafeString(

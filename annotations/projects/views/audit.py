@@ -1,4 +1,4 @@
-"""Who did or read what, and when."""
+"""Page of the audit trail."""
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -12,7 +12,7 @@ from annotations.projects.selectors.audit import Filter, audit_page, people
 
 @require_safe
 def audit(request: Request, slug: str) -> HttpResponse:
-    """The newest events first; filters and places are in the URL, which holds ids and verbs only."""
+    """Events, newest first. The URL holds the filters and the page's position as ids and verbs only."""
     access = enter(request.user, slug, Can.SEE_AUDIT)
     verb = request.GET.get("verb", "")
     wanted = Filter(verb=verb if verb in Verb.values else "", person=number(request.GET, "person"))

@@ -1,4 +1,4 @@
-"""The annotation guidelines: read by every member, written by managers."""
+"""Pages of the annotation guidelines, which every member reads and managers edit."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def guidelines(request: Request, slug: str) -> HttpResponse:
 
 @require_safe
 def guidelines_beside(request: Request, slug: str) -> HttpResponse:
-    """The guidelines as a part of another page: the panel beside the text."""
+    """Fragment with the guidelines, for the panel beside a note."""
     access = enter(request.user, slug)
     context = {"access": access, "guide": guide_of(access.project)}
     return render(request, "projects/guidelines_beside.html", context)
@@ -33,7 +33,10 @@ def guidelines_beside(request: Request, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def guidelines_edit(request: Request, slug: str) -> HttpResponse:
-    """Write (`do`: preview or save). Nobody's text is overwritten unseen: a stale save shows what stands now."""
+    """Edit, preview or save the guidelines (`do`: preview or save).
+
+    If somebody else saved in the meantime, nothing is saved and the page shows both versions.
+    """
     access = enter(request.user, slug, Can.MANAGE)
     project = access.project
     now = {"text": project.guidelines, "seen_version": project.guidelines_version}
@@ -52,14 +55,14 @@ def guidelines_edit(request: Request, slug: str) -> HttpResponse:
             except ServiceError as error:
                 project.refresh_from_db()
                 if project.guidelines == text:
-                    # The same text is there: the second of two clicks.
+                    # The same text is already saved, as after a double click.
                     return redirect("guidelines", slug)
                 refuse(form, error)
                 context |= {"stale": error.code == "stale", "theirs": project.guidelines}
-    # What a save would replace. After a stale one that is the version now shown beside the text.
+    # The version that saving replaces. After a conflict, that is the version shown next to the text.
     fresh_view = not form.is_bound or context.get("stale")
     context["seen"] = project.guidelines_version if fresh_view else form["seen_version"].value()
-    # The preview asked in place says itself what is wrong.
+    # htmx shows only answers with status 200, and the preview shows its own errors.
     return render(
         request, "projects/guidelines_edit.html", context, status=422 if form.errors and not request.htmx else 200
     )

@@ -1,4 +1,4 @@
-"""The label set: what there is and how much it is used; changing, adding and merging labels."""
+"""Pages of the label set: list, add, edit and merge labels."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from annotations.projects.services.labels import EDITABLE, add_label, merge_labe
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def labels(request: Request, slug: str) -> HttpResponse:
-    """All labels by category; a POST adds one."""
+    """All labels by category. A POST adds a label."""
     access = enter(request.user, slug, Can.MANAGE)
     label_set = get_object_or_404(LabelSet, project=access.project)
     form = AddLabelForm(request.POST if request.method == "POST" else None, label_set=label_set)
@@ -48,7 +48,7 @@ def _add(access: Access, label_set: LabelSet, form: AddLabelForm) -> bool:
 
 
 def _sent_twice(form: AddLabelForm) -> bool:
-    """Whether this very label is there: the second click on "Add" is no error."""
+    """Whether exactly this label exists already, so that a double click on "Add" is no error."""
     wanted = {field: str(form.data.get(field, "")).strip() for field in ("name", "hotkey", "description", "category")}
     there = Label.objects.filter(label_set=form.label_set, merged_into__isnull=True, name=wanted["name"]).first()
     return there is not None and (
@@ -65,7 +65,7 @@ def _label(access: Access, pk: int) -> Label:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
-    """Name, key, placeholder and description of one label; its code stays."""
+    """Edit name, key, placeholder and description of a label."""
     access = enter(request.user, slug, Can.MANAGE)
     label = _label(access, pk)
     if label.merged_into_id:
@@ -79,7 +79,7 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             update_label(label=label, actor=access.user, **form.cleaned_data)
-            messages.success(request, _("%(name)s is saved.") % {"name": label.name})
+            messages.success(request, _("The label %(name)s was saved.") % {"name": label.name})
             return redirect("labels", slug)
         except ServiceError as error:
             refuse(form, error)
@@ -89,12 +89,12 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def label_merge(request: Request, slug: str, pk: int) -> HttpResponse:
-    """Choose what a label becomes (`into`), see the counts, then do it by POST."""
+    """Choose the target (`into`) and preview the merge by GET; merge by POST."""
     access = enter(request.user, slug, Can.MANAGE)
     source = _label(access, pk)
     data = request.POST if request.method == "POST" else request.GET
     if source.merged_into and str(source.merged_into_id) == data.get("into"):
-        # The second of two clicks, or the way back in the browser's history.
+        # The label is already merged, as after a double click or going back in the browser.
         return redirect("labels", slug)
     form = MergeForm(data if "into" in data or request.method == "POST" else None, source=source)
     context: dict[str, Any] = {"access": access, "label": source, "form": form}
@@ -113,9 +113,9 @@ def label_merge(request: Request, slug: str, pk: int) -> HttpResponse:
 
 
 def _merged(source: Label, target: Label, spans: int) -> str:
-    words = ngettext(
-        "%(source)s is now %(target)s: %(count)d span changed.",
-        "%(source)s is now %(target)s: %(count)d spans changed.",
+    message = ngettext(
+        "%(source)s was merged into %(target)s: %(count)d span changed.",
+        "%(source)s was merged into %(target)s: %(count)d spans changed.",
         spans,
     )
-    return words % {"source": source.name, "target": target.name, "count": spans}
+    return message % {"source": source.name, "target": target.name, "count": spans}

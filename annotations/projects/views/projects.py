@@ -1,4 +1,4 @@
-"""My projects, a new one, and the overview of one."""
+"""List of the user's projects, new project, and overview of a project."""
 
 from datetime import timedelta
 
@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Can, enter, may_create_projects
 from annotations.core.errors import ServiceError
+from annotations.core.refusals import refuse
 from annotations.core.requests import Request
 from annotations.models import Project
 from annotations.projects.forms.projects import ProjectForm
@@ -19,7 +20,7 @@ from annotations.projects.selectors.projects import Step, Tally, is_large, my_pr
 from annotations.projects.services.projects import create_project, shipped_label_sets
 
 DEFAULT_LABEL_SET = "i2b2-2014"
-# A second click on "Create" within this time is the same wish.
+# A second click on "Create" within this time counts as a double click.
 DOUBLE_CLICK = timedelta(minutes=1)
 
 
@@ -32,7 +33,7 @@ def projects(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_new(request: Request) -> HttpResponse:
     if not may_create_projects(request.user):
-        raise PermissionDenied("only administrators and managers make projects")
+        raise PermissionDenied("Only administrators and managers can create projects.")
     label_sets = shipped_label_sets()
     form = ProjectForm(request.POST or None, label_sets=label_sets, initial={"label_set": DEFAULT_LABEL_SET})
     if request.method == "POST" and form.is_valid():
@@ -45,7 +46,7 @@ def project_new(request: Request) -> HttpResponse:
 
 
 def _create(request: Request, form: ProjectForm) -> Project | None:
-    """The project asked for; None with an error in the form where the service refuses."""
+    """Create the project. Returns None and adds an error to the form if the service raises ServiceError."""
     wanted = form.cleaned_data
     try:
         made = create_project(
@@ -58,14 +59,14 @@ def _create(request: Request, form: ProjectForm) -> Project | None:
     except ServiceError as error:
         if error.code == "exists" and (twin := _just_made(request, wanted)):
             return twin
-        form.add_error("name", _("%(error)s. Nothing was made; choose another name.") % {"error": error})
+        refuse(form, error, {"exists": "name", "slug": "name", "label-set": "label_set"})
         return None
-    messages.success(request, _("The project is there, and you manage it."))
+    messages.success(request, _("The project was created. You are its manager."))
     return made
 
 
 def _just_made(request: Request, wanted: dict[str, str]) -> Project | None:
-    """The project that the first of two clicks made."""
+    """The project that the first click of a double click has created."""
     since = timezone.now() - DOUBLE_CLICK
     return Project.objects.filter(
         created_by=request.user,
@@ -78,7 +79,7 @@ def _just_made(request: Request, wanted: dict[str, str]) -> Project | None:
 
 @require_safe
 def project(request: Request, slug: str) -> HttpResponse:
-    """The overview. Annotators see their own work only; the exact counts of a large project come as a fragment."""
+    """Overview of a project. Annotators see only their own work. A large project loads its counts as a fragment."""
     access = enter(request.user, slug)
     sees_all = access.can(Can.READ_NOTES)
     if request.htmx:
@@ -97,6 +98,6 @@ def project(request: Request, slug: str) -> HttpResponse:
 
 
 def _open_steps(project: Project, counted: Tally | None) -> list[Step]:
-    """The check list, as long as something on it is open."""
+    """Steps of the check list; empty when all are done."""
     found = steps(project, counted)
     return [] if all(step.done for step in found) else found

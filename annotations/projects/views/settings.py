@@ -1,4 +1,4 @@
-"""Settings of a project, and who reads which note."""
+"""Page of a project's settings and assignments."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -9,13 +9,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import refuse, sentence
+from annotations.core.refusals import refuse
 from annotations.core.requests import Request
 from annotations.models import Document, Project
 from annotations.projects.forms.settings import AssignForm, SettingsForm
 from annotations.projects.selectors.second_reviews import waiting_in
 from annotations.projects.selectors.seeds import runs_with_notes
-from annotations.projects.services.assigning import annotators, assign_list
+from annotations.projects.services.assigning import annotators_of, assign_list
 from annotations.projects.services.filling import fill_up
 from annotations.projects.services.projects import update_project
 
@@ -23,7 +23,7 @@ FIELDS = (
     "name",
     "language",
     "distribution",
-    "readers_per_note",
+    "annotators_per_note",
     "seed_from",
     "unanimous_passes",
     "anonymous_adjudication",
@@ -41,7 +41,7 @@ def project_settings(request: Request, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             update_project(project=access.project, actor=access.user, **form.cleaned_data)
-            messages.success(request, _("The settings are saved."))
+            messages.success(request, _("The settings were saved."))
             return redirect("project_settings", slug)
         except ServiceError as error:
             refuse(form, error)
@@ -56,14 +56,14 @@ def _page(
     request: Request, access: Access, form: SettingsForm | None = None, assigning: AssignForm | None = None
 ) -> HttpResponse:
     project = Project.objects.get(pk=access.project.pk)
-    readers = annotators(project)
+    annotators = annotators_of(project)
     context = {
         "access": access,
         "form": form or SettingsForm(initial=_now(project), runs=runs_with_notes(project)),
-        "assigning": assigning or AssignForm(readers=readers),
+        "assigning": assigning or AssignForm(annotators=annotators),
         "by_list": project.distribution == Project.Distribution.LIST,
-        "readers": readers,
-        "too_few": project.distribution == Project.Distribution.SOME and len(readers) < project.readers_per_note,
+        "annotators": annotators,
+        "too_few": project.distribution == Project.Distribution.SOME and len(annotators) < project.annotators_per_note,
         "waiting": waiting_in(project),
         "notes": Document.objects.filter(project=project).count(),
     }
@@ -73,36 +73,34 @@ def _page(
 
 @require_POST
 def assign_notes(request: Request, slug: str) -> HttpResponse:
-    """Give one annotator the notes of these names; refused whole where a name is unknown."""
+    """Assign notes to one annotator by name. Assigns nothing if a name is unknown."""
     access = enter(request.user, slug, Can.MANAGE)
-    form = AssignForm(request.POST, readers=annotators(access.project))
+    form = AssignForm(request.POST, annotators=annotators_of(access.project))
     if form.is_valid():
-        reader, names = form.cleaned_data["reader"], form.cleaned_data["names"]
+        annotator, names = form.cleaned_data["annotator"], form.cleaned_data["names"]
         try:
-            assign_list(project=access.project, user=reader, names=names, actor=access.user)
-            words = ngettext(
-                "%(name)s has %(count)d note to read from this list.",
-                "%(name)s has the %(count)d notes of this list to read.",
+            assign_list(project=access.project, user=annotator, names=names, actor=access.user)
+            message = ngettext(
+                "%(count)d note from the list is assigned to %(name)s.",
+                "%(count)d notes from the list are assigned to %(name)s.",
                 len(names),
             )
-            messages.success(request, words % {"name": reader.username, "count": len(names)})
+            messages.success(request, message % {"name": annotator.username, "count": len(names)})
             return redirect("project_settings", slug)
         except ServiceError as error:
-            refuse(form, error, {"note": "names", "member": "reader"})
+            refuse(form, error, {"note": "names", "member": "annotator"})
     return _page(request, access, assigning=form)
 
 
 @require_POST
 def fill_notes(request: Request, slug: str) -> HttpResponse:
-    """Give the notes that are here already the readers that the rule asks for."""
+    """Add missing assignments of existing notes by the project's rule."""
     access = enter(request.user, slug, Can.MANAGE)
     try:
         made = fill_up(project=access.project, actor=access.user)
     except ServiceError as error:
-        messages.error(request, sentence(error))
+        messages.error(request, str(error))
         return redirect("project_settings", slug)
-    words = ngettext(
-        "%(count)d note more to read was handed out.", "%(count)d notes more to read were handed out.", made
-    )
-    messages.success(request, words % {"count": made} if made else _("Every note has its readers already."))
+    message = ngettext("%(count)d assignment was made.", "%(count)d assignments were made.", made)
+    messages.success(request, message % {"count": made} if made else _("All notes already have enough annotators."))
     return redirect("project_settings", slug)

@@ -1,12 +1,12 @@
-"""What a bulk act is about: the rule as it is stored, and the open proposals that it names.
+"""The rule of a bulk act as it is stored, and the open suggestions that match the rule.
 
 Kinds of rule, all of them over `runs` (author ids):
     string     one string under one label: `string` (its key), `label`, and `but`, the ids of the exceptions
-    agreed     the same place and label proposed by at least `agree` of the runs; `label` or None for any
-    merged     the same, of merged lists: at least `agree` of a list's runs, and more than are for any rival of it
+    agreed     the same bounds and label suggested by at least `agree` of the runs; `label` or None for any
+    merged     in merged lists: suggested by at least `agree` runs, and by more runs than any conflicting suggestion
     threshold  confidence of at least `least`; `label` and `source`, or None for any
-`to` is the label to accept with, None for the one proposed.
-`with_gold`: notes that already have gold are not skipped (selectors.settled).
+`to` is the label to accept with; None accepts with the suggested label.
+`with_gold` includes notes that already have finished gold (selectors.settled), which are skipped otherwise.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from annotations.models import AnnotationSet, Author, Handover, PlantedLeak, Project, Review, Span, User
-from annotations.review.selectors.handovers import handed_on
+from annotations.review.selectors.handovers import handed_over_by
 from annotations.review.selectors.planted import not_for_bulk, without_hidden
 from annotations.review.selectors.settled import settled_at, settled_sets
 
@@ -26,7 +26,7 @@ Kind = Literal["string", "agreed", "merged", "threshold"]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """See the module."""
+    """The rule of a bulk act; the module's docstring describes the fields."""
 
     kind: Kind
     runs: Sequence[int]
@@ -47,8 +47,8 @@ def rule_of(stored: dict[str, Any]) -> Rule:
     return Rule(**{key: value for key, value in stored.items() if key in Rule.__dataclass_fields__})
 
 
-def proposals_of(rule: Rule) -> "QuerySet[Span]":
-    """What the rule names, decided or not."""
+def suggestions_of(rule: Rule) -> "QuerySet[Span]":
+    """Every suggestion that matches the rule, open or decided."""
     spans = Span.objects.filter(
         annotation_set__author__in=rule.runs, annotation_set__state=AnnotationSet.State.SUBMITTED
     ).order_by()
@@ -59,67 +59,73 @@ def proposals_of(rule: Rule) -> "QuerySet[Span]":
     if rule.kind == "merged":
         return spans.filter(provenance__clear__gte=rule.agree)
     if rule.kind == "agreed":
-        return spans.alias(runs=_runs_alike(rule.runs)).filter(runs__gte=rule.agree)
+        return spans.alias(runs=_equal_runs(rule.runs)).filter(runs__gte=rule.agree)
     if rule.source is not None:
         spans = spans.filter(source=rule.source)
     return spans.filter(confidence__gte=rule.least)
 
 
-def _runs_alike(runs: Sequence[int]) -> Coalesce:
-    """How many of the runs propose exactly this place and label, without what is hidden: the count would tell."""
+def _equal_runs(runs: Sequence[int]) -> Coalesce:
+    """The number of these runs that suggest exactly the same bounds and label.
+
+    Hidden planted leaks are not counted, because the count would reveal them.
+    """
     spans = Span.objects.filter(
         annotation_set__document=OuterRef("annotation_set__document"),
         annotation_set__author__in=runs,
-        # A merged list only says what its runs say.
+        # A merged list only repeats what its runs suggest.
         annotation_set__author__merged_from__isnull=True,
         annotation_set__state=AnnotationSet.State.SUBMITTED,
         start=OuterRef("start"),
         end=OuterRef("end"),
         label=OuterRef("label"),
     )
-    alike = (
+    same = (
         without_hidden(spans).order_by().values("start").annotate(runs=Count("annotation_set__author", distinct=True))
     )
-    return Coalesce(Subquery(alike.values("runs")), 0)
+    return Coalesce(Subquery(same.values("runs")), 0)
 
 
 def open_of(rule: Rule, project: Project, user: User | None) -> "QuerySet[Span]":
-    """What this person's bulk act by the rule decides, but for conflicts: no decision on it, not in gold as it is, its
-    note's review neither closed nor handed on by them, its note without settled gold unless the rule includes those."""
-    spans = only_open(proposals_of(rule), project, user)
+    """The suggestions that a bulk act of this person decides by the rule, including those that conflict with gold.
+
+    Each has no decision and is not in gold exactly as suggested. The review of its note is neither finished nor handed
+    over by this person. Its note has no finished gold, unless the rule includes such notes.
+    """
+    spans = only_open(suggestions_of(rule), project, user)
     return spans if rule.with_gold else spans.filter(~Exists(settled_at(project, "annotation_set__document")))
 
 
 def skipped_of(rule: Rule, project: Project, user: User | None) -> tuple[int, int]:
-    """How many open proposals the rule names that its act skips, and in how many notes: those have gold already."""
+    """The number of open suggestions that the bulk act skips because their notes have gold, and of these notes."""
     if rule.with_gold or not settled_sets(project).exists():
         return 0, 0
-    spans = only_open(proposals_of(rule), project, user)
+    spans = only_open(suggestions_of(rule), project, user)
     inside = spans.filter(Exists(settled_at(project, "annotation_set__document")))
-    found = inside.aggregate(proposals=Count("pk"), notes=Count("annotation_set__document", distinct=True))
-    return found["proposals"], found["notes"]
+    found = inside.aggregate(suggestions=Count("pk"), notes=Count("annotation_set__document", distinct=True))
+    return found["suggestions"], found["notes"]
 
 
 def only_open(spans: "QuerySet[Span]", project: Project, user: User | None) -> "QuerySet[Span]":
-    """Of these proposals those that wait for a decision, by this person where two have to decide.
+    """Of these suggestions, those that wait for a decision; for a second decision, only what this person may decide.
 
-    Without planted leaks: what is hidden must not be counted, and what was missed is decided one by one.
+    Planted leaks are left out: hidden ones must not be counted, and missed ones must be decided one by one.
     """
-    held = handed_on(user, document="annotation_set__document", author="annotation_set__author")
-    closed = Review.objects.filter(
+    handed_over = handed_over_by(user, document="annotation_set__document", author="annotation_set__author")
+    finished = Review.objects.filter(
         document=OuterRef("annotation_set__document"), author=OuterRef("annotation_set__author"),
         closed_at__isnull=False,
     )  # fmt: skip
     gold = Span.objects.filter(
-        # The author's id rather than a join: the constraint of one set per author begins with the note.
+        # A filter by author id instead of a join uses the index of the unique constraint, which begins with the note.
         annotation_set__author__in=Author.objects.filter(project=project, kind=Author.Kind.GOLD),
         annotation_set__document=OuterRef("annotation_set__document"),
         start=OuterRef("start"),
         end=OuterRef("end"),
         label=OuterRef("label"),
     )
-    spans = spans.filter(decision__isnull=True).filter(~Exists(closed)).filter(~Exists(gold))
-    # Asked for where such a rule is, or was: it costs each proposal a look.
+    spans = spans.filter(decision__isnull=True).filter(~Exists(finished)).filter(~Exists(gold))
+    # This condition costs one look-up per suggestion, so it is added only if there is any handover.
     if Handover.objects.exists():
-        spans = spans.filter(~Exists(held))
+        spans = spans.filter(~Exists(handed_over))
     return spans.filter(~Exists(not_for_bulk())) if PlantedLeak.objects.exists() else spans

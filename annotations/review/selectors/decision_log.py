@@ -1,12 +1,17 @@
-"""The log of review decisions, for export: who decided what on which proposal, when, by which act. Never note text.
+"""The log of review decisions, for export: who decided on which suggestion, when, and with what outcome.
 
-A row is one event: a decision, or the taking back of one (`reverts` is the number of the event that it takes back), so
-that the rows read from the first to the last give every state there was. What was decided in the same act follows it
-under the same event, as `beside`: the rivals of a proposal that was accepted out of several runs' merged list. `pass`
-says whether it was the first review of the note, a second person's, or the settling of what the two differ in. A
-planted leak is in the log once it was shown: a row `reveal` says in `planted` what the reading made of it (found,
-partly, missed, elsewhere) and in `planted_reader` whose reading that was; what was found is decided by a row after it.
-A proposal has the same number in all its rows; it is no id, since a gap between ids would tell what is hidden.
+The log holds no note text. A row is one event: a decision, or the undo of a decision (`reverts` is the number of the
+event that was undone). Reading the rows from first to last gives every state of the review.
+
+* `beside` rows follow the event that they belong to: accepting a suggestion of a merged list also rejects the
+  suggestions that conflict with it.
+* `pass` is `first` for the first review of a note, `second` for the review by a second person, and `settling` while
+  the second person resolves differences.
+* A planted leak appears in the log once it was shown to the reviewer. The `reveal` row gives the outcome in `planted`
+  (found, partly, missed, elsewhere) and the reviewer in `planted_reviewer`. If the reviewer found the planted leak, the
+  decision follows in a later row.
+* `suggestion` is the same number in all rows of a suggestion. The number is not the suggestion's id, because a gap
+  between ids would reveal hidden planted leaks.
 """
 
 import json
@@ -18,11 +23,11 @@ from annotations.models import Author, Document, Event, Label, Project, Span, Us
 from annotations.review.selectors.planted import aliases
 
 COLUMNS = (
-    "event", "at", "reviewer", "act", "pass", "reverts", "bulk", "over", "note", "note_id", "run", "proposal",
-    "proposed_start", "proposed_end", "proposed_label", "confidence", "source",
-    "before", "after", "start", "end", "label", "gold_made", "gold_gone", "planted", "planted_reader",
+    "event", "at", "reviewer", "act", "pass", "reverts", "bulk", "over", "note", "note_id", "run", "suggestion",
+    "suggested_start", "suggested_end", "suggested_label", "confidence", "source",
+    "before", "after", "start", "end", "label", "gold_made", "gold_gone", "planted", "planted_reviewer",
 )  # fmt: skip
-# Between two reviewers a note is handed on (what a blind second must not see is then set aside) and compared.
+# The exported names of the acts with which two reviewers share a note.
 BETWEEN = {Verb.REVIEW_HANDED: "hand on", Verb.REVIEW_TAKEN_BACK: "take back", Verb.REVIEW_COMPARED: "compare"}
 ACTS = BETWEEN | {Verb.REVIEW_REVEALED: "reveal"}
 VERBS = (Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE, *ACTS)
@@ -31,7 +36,7 @@ Row = dict[str, Any]
 
 
 def decisions(project: Project) -> Iterator[Row]:
-    """Every row, the oldest first; read in batches. Offsets are code points, end-exclusive; labels are codes."""
+    """Every row, oldest first, read in batches. Offsets are code points, end-exclusive; labels are codes."""
     labels = dict(Label.objects.filter(label_set__project=project).values_list("pk", "code"))
     runs = dict(Author.objects.filter(project=project, kind__in=Author.MODELS).values_list("pk", "name"))
     last = 0
@@ -49,8 +54,8 @@ def _rows(
 ) -> Iterator[Row]:
     names = dict(Document.objects.filter(pk__in={e.document_id for e in events}).values_list("pk", "name"))
     beside = [row[0] for event in events for row in event.data.get("beside", [])]
-    spans = Span.objects.in_bulk([*beside, *(e.data["proposal"] for e in events if e.data.get("proposal"))])
-    people = {e.data[name] for e in events for name in ("over", "reader") if e.data.get(name)}
+    spans = Span.objects.in_bulk([*beside, *(e.data["suggestion"] for e in events if e.data.get("suggestion"))])
+    people = {e.data[name] for e in events for name in ("over", "reviewer") if e.data.get(name)}
     names_of = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
     for event in events:
         data = event.data
@@ -67,38 +72,43 @@ def _rows(
             "note_id": event.document_id,
             "run": runs.get(data["run"]),
         }
-        made, gone = (_places(data.get(rows, []), labels) for rows in ("made", "gone"))
+        made, gone = (_labeled_bounds(data.get(rows, []), labels) for rows in ("made", "gone"))
         gold = {"gold_made": made, "gold_gone": gone}
-        known |= {"planted": data.get("planted"), "planted_reader": names_of.get(data.get("reader") or 0)}
-        yield known | _decided(data.get("proposal"), data.get("before"), data.get("after"), spans, labels, named) | gold
-        for proposal, before, after in data.get("beside", []):
-            told: Row = {"act": "beside", "over": None, "gold_made": [], "gold_gone": []}
-            yield known | _decided(proposal, before, after, spans, labels, named) | told
+        known |= {"planted": data.get("planted"), "planted_reviewer": names_of.get(data.get("reviewer") or 0)}
+        yield (
+            known | _decided(data.get("suggestion"), data.get("before"), data.get("after"), spans, labels, named) | gold
+        )
+        for suggestion, before, after in data.get("beside", []):
+            row: Row = {"act": "beside", "over": None, "gold_made": [], "gold_gone": []}
+            yield known | _decided(suggestion, before, after, spans, labels, named) | row
 
 
 def _decided(
-    proposal: int | None, before: Row | None, after: Row | None, spans: dict[int, Span], labels: dict[int, str],
+    suggestion: int | None, before: Row | None, after: Row | None, spans: dict[int, Span], labels: dict[int, str],
     named: Callable[[int], int],
 ) -> Row:  # fmt: skip
-    """One proposal (none for an act on the text): as it was proposed, its state before and after."""
-    span = spans.get(proposal or 0)
-    start, end, label = (after or {}).get("place") or (None, None, None)
+    """The columns of one suggestion: as suggested, and its state before and after.
+
+    `suggestion` is None for an act that added or removed a span without a suggestion.
+    """
+    span = spans.get(suggestion or 0)
+    start, end, label = (after or {}).get("bounds") or (None, None, None)
     return {
-        "proposal": named(proposal) if proposal else None,
-        "proposed_start": span.start if span else None,
-        "proposed_end": span.end if span else None,
-        "proposed_label": labels.get(span.label_id) if span else None,
+        "suggestion": named(suggestion) if suggestion else None,
+        "suggested_start": span.start if span else None,
+        "suggested_end": span.end if span else None,
+        "suggested_label": labels.get(span.label_id) if span else None,
         "confidence": span.confidence if span else None,
         "source": span.source if span else None,
-        "before": (before or {}).get("verdict") or ("open" if proposal else None),
-        "after": (after or {}).get("verdict") or ("open" if proposal else None),
+        "before": (before or {}).get("verdict") or ("open" if suggestion else None),
+        "after": (after or {}).get("verdict") or ("open" if suggestion else None),
         "start": start,
         "end": end,
         "label": labels.get(label or 0),
     }
 
 
-def _places(rows: Sequence[Sequence[Any]], labels: dict[int, str]) -> list[list[Any]]:
+def _labeled_bounds(rows: Sequence[Sequence[Any]], labels: dict[int, str]) -> list[list[Any]]:
     return [[start, end, labels.get(label)] for start, end, label, *_ in rows]
 
 
@@ -108,7 +118,7 @@ def as_jsonl(project: Project) -> Iterator[str]:
 
 
 def as_csv(project: Project) -> Iterator[str]:
-    """RFC 4180, with a head. Places in gold are JSON."""
+    """CSV by RFC 4180 with a header row. Gold spans are JSON arrays of start, end and label."""
     yield csv_line(COLUMNS)
     for row in decisions(project):
         yield csv_line(row[column] for column in COLUMNS)
@@ -118,7 +128,10 @@ FORMATS: dict[str, Callable[[Project], Iterator[str]]] = {"csv": as_csv, "jsonl"
 
 
 def overruled(project: Project) -> list[tuple[str, str, int, int]]:
-    """Decisions of one reviewer over those of another: who, whose, how many, how many with another outcome."""
+    """Decisions that replaced another reviewer's decision, most frequent first.
+
+    Each row is: the reviewer, the earlier reviewer, the number of decisions, the number with a different outcome.
+    """
     counts: dict[tuple[int, int], list[int]] = {}
     rows = Event.objects.filter(project_id=project.pk, verb=Verb.REVIEW_DECIDED, data__has_key="over")
     for actor, data in rows.values_list("actor_id", "data").iterator(chunk_size=BATCH):
@@ -127,5 +140,5 @@ def overruled(project: Project) -> list[tuple[str, str, int, int]]:
         found[1] += (data["before"] or {}).get("verdict") != (data["after"] or {}).get("verdict")
     people = {pk for pair in counts for pk in pair}
     names = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
-    listed = [(names.get(by, "?"), names.get(whose, "?"), n, other) for (by, whose), (n, other) in counts.items()]
+    listed = [(names.get(by, "?"), names.get(over, "?"), n, other) for (by, over), (n, other) in counts.items()]
     return sorted(listed, key=lambda row: (-row[2], row))

@@ -1,4 +1,4 @@
-"""What the notes that were drawn by chance say of a run: how often it is right, and how much of gold it found."""
+"""Precision and recall of a run, estimated on the notes that were drawn at random."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """`right` of what it proposed, `found` of what is in gold, in the notes drawn by chance and read to their end."""
+    """Precision (`right`) and recall (`found`) of a run on notes drawn at random whose review is finished."""
 
     run: Author
     right: Estimate
@@ -24,29 +24,30 @@ class Drawn:
 
 
 def drawn_of(runs: Iterable[Author]) -> list[Drawn]:
-    """Only the runs of which notes were drawn and closed."""
+    """The estimates of each run that has at least one finished note in its random sample."""
     return [drawn for run in runs if (drawn := _drawn(run)).notes]
 
 
 def _drawn(run: Author) -> Drawn:
-    closed = Review.objects.filter(author=run, drawn=Review.Drawn.CHANCE, closed_at__isnull=False)
-    documents = list(closed.order_by("document").values_list("document_id", flat=True))
+    finished = Review.objects.filter(author=run, drawn=Review.Drawn.CHANCE, closed_at__isnull=False)
+    documents = list(finished.order_by("document").values_list("document_id", flat=True))
     right, found = [], []
     for at in range(0, len(documents), BATCH):
         batch = documents[at : at + BATCH]
         sets = AnnotationSet.objects.filter(author=run, document__in=batch, state=AnnotationSet.State.SUBMITTED)
-        proposed = _places(list(sets.values_list("pk", flat=True)))
-        gold = _places(list(gold_sets(run.project).filter(document__in=batch).values_list("pk", flat=True)))
+        suggested = _spans_of(list(sets.values_list("pk", flat=True)))
+        gold = _spans_of(list(gold_sets(run.project).filter(document__in=batch).values_list("pk", flat=True)))
         for document in batch:
-            ours, theirs = proposed.get(document, set()), gold.get(document, set())
-            right.append((len(ours & theirs), len(ours)))
-            found.append((len(ours & theirs), len(theirs)))
+            in_run, in_gold = suggested.get(document, set()), gold.get(document, set())
+            right.append((len(in_run & in_gold), len(in_run)))
+            found.append((len(in_run & in_gold), len(in_gold)))
     return Drawn(run, by_notes(right), by_notes(found))
 
 
-def _places(sets: list[int]) -> dict[int, set[tuple[int, int, int]]]:
-    places: dict[int, set[tuple[int, int, int]]] = {}
+def _spans_of(sets: list[int]) -> dict[int, set[tuple[int, int, int]]]:
+    """The spans of these annotation sets by note: start, end, label id."""
+    spans: dict[int, set[tuple[int, int, int]]] = {}
     rows = Span.objects.filter(annotation_set__in=sets).order_by()
     for document, start, end, label in rows.values_list("annotation_set__document_id", "start", "end", "label_id"):
-        places.setdefault(document, set()).add((start, end, label))
-    return places
+        spans.setdefault(document, set()).add((start, end, label))
+    return spans

@@ -1,20 +1,20 @@
-"""The two-person rule, as it stands: which notes wait for whom, and how far two reviewers agree."""
+"""Handovers between two reviewers: which notes wait for whom, and how often two reviewers agree."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
 from annotations.domain.precision import Rate
 from annotations.models import Author, Handover, Project, User
-from annotations.models.prepared import PreparedRead
 from annotations.projects.selectors.second_reviews import ACTIVE
 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A note between two reviewers, as one person meets it: `own` is whether they had a hand in the first review."""
+    """A handover from the perspective of one person. `own`: this person took part in the first review."""
 
     pk: int
     state: str
@@ -24,67 +24,70 @@ class Between:
 
     @property
     def stage(self) -> str:
-        """waiting (for another person), second (review), or settling (what the two differ in)."""
+        """The stage: waiting (for another person), second (review), or settling (resolving differences)."""
         if self.own:
             return "waiting"
         return "settling" if self.state == Handover.State.SETTLING else "second"
 
     @property
     def shows_first(self) -> bool:
-        """Whether the first's decisions may be seen beside one's own."""
+        """Whether this person may see the decisions of the first reviewer."""
         return not self.own and (not self.blind or self.state == Handover.State.SETTLING)
 
 
-_BETWEEN = PreparedRead(
-    lambda review, user, waiting, settling: (
-        Handover.objects.filter(review_id=review, state__in=[waiting, settling])
-        .annotate(own=Exists(Handover.people.through.objects.filter(handover=OuterRef("pk"), user_id=user)))
-        .values_list("pk", "state", "blind", "first__username", "own")[:1]
-    ),
-    int,
-    int,
-    str,
-    str,
-)
+@cache
+def _active() -> "QuerySet[Handover, Any]":
+    """The active handovers. Cached, because every decision runs this query."""
+    rows = Handover.objects.filter(state__in=ACTIVE).order_by()
+    return rows.values_list("review_id", "pk", "state", "blind", "first__username")
+
+
+def between_in(reviews: Iterable[int], user: User | None) -> dict[int, Between]:
+    """The active handover of each review, for this person. Reviews without an active handover are missing."""
+    rows = list(_active().filter(review__in=list(reviews)))
+    if not rows:
+        return {}
+    people = Handover.people.through.objects.filter(handover__in=[row[1] for row in rows], user=user)
+    own = set(people.values_list("handover_id", flat=True)) if user else set()
+    return {review: Between(pk, state, blind, first, pk in own) for review, pk, state, blind, first in rows}
 
 
 def between(review: int, user: User | None) -> Between | None:
-    """The handover that the review is in, for this person; None where it is in none."""
-    row = _BETWEEN.first(review, user.pk if user else 0, *ACTIVE) if review else None
-    return Between(row[0], row[1], bool(row[2]), row[3], bool(row[4])) if row else None
+    """The active handover of the review, for this person, or None."""
+    return between_in([review], user).get(review)
 
 
-def handed_on(user: User | None, *, document: str, author: str) -> "QuerySet[Handover]":
-    """Notes that this person handed on, and that wait for another. For Exists, with the names of the outer columns."""
+def handed_over_by(user: User | None, *, document: str, author: str) -> "QuerySet[Handover]":
+    """Active handovers made by this person, for Exists(); `document` and `author` name columns of the outer query."""
     rows = Handover.objects.filter(
         review__document=OuterRef(document), review__author=OuterRef(author), state__in=ACTIVE
     )
     return rows.filter(people=user) if user is not None else rows.none()
 
 
-def handed_on_by(user: User | None, author: Author) -> "QuerySet[Handover, int]":
-    """The notes of a run that this person handed on, by id."""
+def notes_handed_over_by(user: User | None, author: Author) -> "QuerySet[Handover, int]":
+    """Ids of the notes of a run that this person handed over to a second reviewer."""
     rows = Handover.objects.filter(review__author=author, state__in=ACTIVE)
     rows = rows.filter(people=user) if user is not None else rows.none()
     return rows.values_list("review__document_id", flat=True)
 
 
-def held_pairs(user: User, documents: Iterable[int]) -> set[tuple[int, int]]:
-    """Of these notes, those that this person handed on: (note, author of the run)."""
+def handed_over_pairs(user: User, documents: Iterable[int]) -> set[tuple[int, int]]:
+    """Of these notes, the reviews that this person handed over, as (note id, author id of the run)."""
     rows = Handover.objects.filter(review__document__in=list(documents), state__in=ACTIVE, people=user)
     return set(rows.values_list("review__document_id", "review__author_id"))
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Notes of a run between two reviewers: those that wait for this person, and those that wait for somebody else."""
+    """Numbers of handed-over notes of a run that wait for this person, and for another person."""
 
     yours: int = 0
     others: int = 0
 
 
 def waiting_of(authors: Iterable[int], user: User) -> dict[int, Waiting]:
-    """By the run's author."""
+    """The numbers of waiting notes by author id of the run."""
     own = Exists(Handover.people.through.objects.filter(handover=OuterRef("pk"), user_id=user.pk))
     rows = Handover.objects.filter(review__author__in=list(authors), state__in=ACTIVE).order_by()
     counted = rows.annotate(own=own).values_list("review__author").annotate(
@@ -95,7 +98,7 @@ def waiting_of(authors: Iterable[int], user: User) -> dict[int, Waiting]:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two reviewers' own reviews of the same notes, before anything was settled between them."""
+    """Agreement of two reviewers on the same notes, before they resolved differences."""
 
     first: str
     second: str
@@ -105,12 +108,12 @@ class Pair:
 
     @property
     def differ(self) -> int:
-        """How much the two decided otherwise."""
+        """The number of items on which the two reviewers decided differently."""
         return self.rate.decided - self.rate.right
 
 
 def pairs(project: Project, runs: Iterable[Author] = ()) -> list[Pair]:
-    """Who agreed with whom, blind apart from not; the most compared first."""
+    """Agreement of each pair of reviewers, blind and not blind apart; most compared first."""
     rows = Handover.objects.filter(
         review__document__project=project, state__in=[Handover.State.SETTLING, Handover.State.DONE]
     )
@@ -120,10 +123,10 @@ def pairs(project: Project, runs: Iterable[Author] = ()) -> list[Pair]:
     counted: Any = (
         rows.order_by()
         .values_list("first__username", "second__username", "blind")
-        .annotate(notes=Count("pk"), alike=Sum("alike"), compared=Sum("compared"))
+        .annotate(notes=Count("pk"), equal=Sum("equal"), compared=Sum("compared"))
     )
     found = [
-        Pair(first, second, blind, notes, Rate(alike, compared))
-        for first, second, blind, notes, alike, compared in counted
+        Pair(first, second, blind, notes, Rate(equal, compared))
+        for first, second, blind, notes, equal, compared in counted
     ]
     return sorted(found, key=lambda pair: (-pair.rate.decided, pair.first, pair.second))

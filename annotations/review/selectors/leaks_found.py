@@ -1,4 +1,4 @@
-"""What reading found of the planted leaks, by reviewer and altogether, and what that says of what nobody proposed."""
+"""How many planted leaks reviewers found and missed, and what that implies for identifiers that no run suggested."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ Result = PlantedLeak.Result
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Planted leaks of a reviewer, or of all (`reviewer` empty).
+    """Planted leaks of one reviewer, or of all reviewers (`reviewer` is empty).
 
-    `none`: no identifiers after all, a person decided, so they are not among the missed; `waiting` for a decision;
-    `elsewhere`: in gold by other means. None of these is in the rate.
+    Not part of the rate: `none` (a person decided that they are no identifiers), `waiting` (undecided) and `elsewhere`
+    (added to gold by other means).
     """
 
     reviewer: str
@@ -30,19 +30,22 @@ class Measured:
 
 
 def measured_by(project: Project, runs: Iterable[int] = ()) -> list[Measured]:
-    """By reviewer: whoever marked it, or closed the note without. Only what was revealed; the most first."""
-    rejected = Q(proposal__decision__verdict=Decision.Verdict.REJECTED)
-    accepted = Q(proposal__decision__verdict=Decision.Verdict.ACCEPTED)
-    undecided = Q(proposal__decision__isnull=True)
+    """Revealed planted leaks by reviewer, most first.
+
+    The reviewer is the person who marked the planted leak, or else who finished the note without marking it.
+    """
+    rejected = Q(suggestion__decision__verdict=Decision.Verdict.REJECTED)
+    accepted = Q(suggestion__decision__verdict=Decision.Verdict.ACCEPTED)
+    undecided = Q(suggestion__decision__isnull=True)
     was_found, in_part, was_missed = (Q(result=each) for each in (Result.FOUND, Result.PARTLY, Result.MISSED))
     counted = (
         _revealed(project, runs)
         .order_by()
-        .values("reader_id", "reader__username")
+        .values("reviewer_id", "reviewer__username")
         .annotate(
-            # A blind second reader's pass sets the first one's decisions aside: what was found stays found.
+            # A blind second review removes the first decisions from the tables, but a found leak stays found.
             found=Count("pk", filter=was_found & (accepted | undecided)),
-            # Whoever rejects it says that what the reader had marked of it is all there is.
+            # A rejection says that the part that the reviewer marked is the whole identifier.
             partly=Count("pk", filter=in_part & (accepted | rejected)),
             missed=Count("pk", filter=was_missed & accepted),
             none=Count("pk", filter=(was_found | was_missed) & rejected),
@@ -52,8 +55,8 @@ def measured_by(project: Project, runs: Iterable[int] = ()) -> list[Measured]:
     )
     found = [
         Measured(
-            row["reader__username"] or "", row["reader_id"] or 0, Missed(row["found"], row["partly"], row["missed"]),
-            row["none"], row["waiting"], row["elsewhere"],
+            row["reviewer__username"] or "", row["reviewer_id"] or 0,
+            Missed(row["found"], row["partly"], row["missed"]), row["none"], row["waiting"], row["elsewhere"],
         )
         for row in counted
     ]  # fmt: skip
@@ -61,7 +64,7 @@ def measured_by(project: Project, runs: Iterable[int] = ()) -> list[Measured]:
 
 
 def together(measured: Iterable[Measured]) -> Measured:
-    """All reviewers as one."""
+    """The sum over all reviewers."""
     each = list(measured)
     missed = Missed(
         sum(one.missed.found for one in each), sum(one.missed.partly for one in each),
@@ -80,28 +83,31 @@ def _revealed(project: Project, runs: Iterable[int]) -> "QuerySet[PlantedLeak]":
 
 
 @dataclass(frozen=True, slots=True)
-class Unproposed:
-    """In `notes` closed while leaks were planted: `by_hand` identifiers that reading alone found; what is `left`."""
+class Unsuggested:
+    """Identifiers that no run suggested: `by_hand` found by reviewers in `notes` finished notes, and what is `left`.
+
+    Only notes that were part of the measurement with planted leaks count.
+    """
 
     notes: int
     by_hand: int
     left: Left | None
 
 
-def unproposed(project: Project, missed: Missed, runs: Iterable[int] = ()) -> Unproposed:
-    """What reading found beside the proposals, without the planted ones that it found, and how much that leaves."""
-    closed = Review.objects.filter(document__project=project, planted_share__gt=0, closed_at__isnull=False)
+def unsuggested(project: Project, missed: Missed, runs: Iterable[int] = ()) -> Unsuggested:
+    """Identifiers that reviewers added by hand, without found planted leaks, and an estimate of how many are left."""
+    finished = Review.objects.filter(document__project=project, planted_share__gt=0, closed_at__isnull=False)
     if chosen := list(runs):
-        closed = closed.filter(author__in=chosen)
-    notes = closed.order_by().values("document").distinct()
+        finished = finished.filter(author__in=chosen)
+    notes = finished.order_by().values("document").distinct()
     gold = gold_sets(project).filter(document__in=notes)
     added = Span.objects.filter(annotation_set__in=gold.values("pk"), provenance__changed=["added"])
-    planted = PlantedLeak.objects.filter(review__in=closed.values("pk"))
-    # Those that reading found stand in gold as the reader marked them; of those found in part the reader's span does.
-    twins = planted.filter(
+    planted = PlantedLeak.objects.filter(review__in=finished.values("pk"))
+    # A found planted leak is in gold as the reviewer marked it, so its span must not count as found by hand as well.
+    found = planted.filter(
         result=Result.FOUND, review__document=OuterRef("annotation_set__document"),
-        proposal__decision__start=OuterRef("start"), proposal__decision__end=OuterRef("end"),
-        proposal__decision__label_id=OuterRef("label_id"),
+        suggestion__decision__start=OuterRef("start"), suggestion__decision__end=OuterRef("end"),
+        suggestion__decision__label_id=OuterRef("label_id"),
     )  # fmt: skip
-    by_hand = added.exclude(Exists(twins)).count() - planted.filter(result=Result.PARTLY).count()
-    return Unproposed(notes.count(), max(0, by_hand), left_over(max(0, by_hand), missed.rate))
+    by_hand = added.exclude(Exists(found)).count() - planted.filter(result=Result.PARTLY).count()
+    return Unsuggested(notes.count(), max(0, by_hand), left_over(max(0, by_hand), missed.rate))

@@ -1,4 +1,4 @@
-"""The notes of a run around the one under review, each with how far its review is."""
+"""The list of notes beside the note under review, each with the stage of its review."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from annotations.models import AnnotationSet, Author, Handover, Review, User
 from annotations.projects.selectors.second_reviews import ACTIVE
 
-# Notes shown to either side of the one that is open. More would be scrolled past, and cost every page.
-BESIDE: Final = 60
+# Notes shown before and after the open note. More would slow down every page and be scrolled past.
+MOST_NEIGHBORS: Final = 60
 
 
 class Stage(StrEnum):
-    """How far the review of a note is, as one person meets it."""
+    """The stage of a note's review, from the perspective of one person."""
 
     OPEN = "open"
     BEGUN = "begun"
-    SECOND = "second"  # waits for this person as the second reviewer
-    WAITING = "waiting"  # for another person
+    SECOND = "second"  # waiting for this person as second reviewer
+    WAITING = "waiting"  # waiting for another person
     DONE = "done"
 
 
 @dataclass(frozen=True, slots=True)
 class ListedNote:
-    """A line of the list."""
+    """One row of the list."""
 
     pk: int
     name: str
@@ -35,7 +35,10 @@ class ListedNote:
 
 @dataclass(frozen=True, slots=True)
 class ReviewList:
-    """Some notes of a run in their order, the open one among them; the next note beyond either end, by id."""
+    """Some notes of a run, ordered by id, including the `current` one.
+
+    `earlier` and `later` are the ids of the next notes beyond either end, or None.
+    """
 
     notes: list[ListedNote]
     current: int
@@ -44,23 +47,23 @@ class ReviewList:
 
     @property
     def before(self) -> int | None:
-        """The note before the open one, by id."""
+        """The id of the note before the current one, or None."""
         return max((note.pk for note in self.notes if note.pk < self.current), default=None)
 
     @property
     def after(self) -> int | None:
-        """The note after the open one, by id."""
+        """The id of the note after the current one, or None."""
         return min((note.pk for note in self.notes if note.pk > self.current), default=None)
 
 
 def review_list(author: Author, pk: int, user: User) -> ReviewList:
-    """The notes around note `pk`, at most BESIDE to either side, by id."""
-    read = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)
-    rows = read.values_list("document_id", "document__name")
-    before = [*rows.filter(document_id__lt=pk).order_by("-document_id")[: BESIDE + 1]]
-    following = [*rows.filter(document_id__gte=pk).order_by("document_id")[: BESIDE + 2]]
-    earlier = before.pop()[0] if len(before) > BESIDE else None
-    later = following.pop()[0] if len(following) > BESIDE + 1 else None
+    """The notes around note `pk`, at most MOST_NEIGHBORS before and after it, ordered by id."""
+    sets = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)
+    rows = sets.values_list("document_id", "document__name")
+    before = [*rows.filter(document_id__lt=pk).order_by("-document_id")[: MOST_NEIGHBORS + 1]]
+    following = [*rows.filter(document_id__gte=pk).order_by("document_id")[: MOST_NEIGHBORS + 2]]
+    earlier = before.pop()[0] if len(before) > MOST_NEIGHBORS else None
+    later = following.pop()[0] if len(following) > MOST_NEIGHBORS + 1 else None
     found = [*reversed(before), *following]
     stages = _stages(author, [note for note, _ in found], user)
     return ReviewList(
@@ -69,17 +72,17 @@ def review_list(author: Author, pk: int, user: User) -> ReviewList:
 
 
 def _stages(author: Author, notes: Iterable[int], user: User) -> dict[int, Stage]:
-    """Of the notes whose review was begun."""
+    """The stages of those notes whose review has begun."""
     between: QuerySet[Handover] = Handover.objects.filter(review=OuterRef("pk"), state__in=ACTIVE)
-    rows = Review.objects.filter(author=author, document__in=list(notes)).order_by()
+    rows = Review.objects.filter(author=author, document__in=list(notes), ahead__isnull=True).order_by()
     rows = rows.annotate(between=Exists(between), own=Exists(between.filter(people=user)))
     found = rows.values_list("document_id", "closed_at", F("between"), F("own"))
-    return {note: _stage(closed is not None, handed, own) for note, closed, handed, own in found}
+    return {note: _stage(closed_at is not None, handed_over, own) for note, closed_at, handed_over, own in found}
 
 
-def _stage(closed: bool, handed: bool, own: bool) -> Stage:
-    if closed:
+def _stage(finished: bool, handed_over: bool, own: bool) -> Stage:
+    if finished:
         return Stage.DONE
-    if handed:
+    if handed_over:
         return Stage.WAITING if own else Stage.SECOND
     return Stage.BEGUN

@@ -1,7 +1,7 @@
-"""What may have been missed in a note: spans that other runs propose where the run under review proposes nothing.
+"""Possible missed identifiers: spans that other runs suggest where the run under review suggests nothing.
 
-The rules' patterns and gazetteers are such a run. Strings that stand elsewhere in the same note are found by the page
-itself, as it goes.
+A rule backend with patterns and gazetteers is one such run. The page's script itself looks for further occurrences of
+gold strings in the same note (static/js/review/hints.js).
 """
 
 from typing import Any
@@ -15,12 +15,12 @@ MOST = 200
 
 
 def hints_of(document: Document, author: Author) -> list[dict[str, Any]]:
-    """Places in code points, end-exclusive, with who found them; the same place and label once. The most sure first.
+    """Spans with the runs that suggest them, each span and label once; most runs first.
 
-    A planted leak that is hidden is no hint: other runs would find what is known nearly always, and what nobody
-    proposes they don't, so that the share that is missed would look smaller than it is.
+    Offsets are code points, end-exclusive. Hidden planted leaks are left out: other runs nearly always suggest a known
+    identifier, so hints would make reviewers find more planted leaks than they find of other missed identifiers.
     """
-    # A merged list only says what its runs say.
+    # A merged list only repeats what its runs suggest.
     others = Author.objects.filter(project=author.project_id, kind__in=Author.MODELS, merged_from__isnull=True)
     spans = Span.objects.filter(
         ~Exists(hidden_there(document, author)),

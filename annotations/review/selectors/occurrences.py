@@ -1,4 +1,4 @@
-"""Proposals in their context, from any note of the project, with how each stands."""
+"""Suggestions in their context, from any note of the project, with the state of each."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,18 +8,20 @@ from django.db.models import QuerySet
 
 from annotations.domain.finding import around
 from annotations.models import Author, Decision, Document, Review, Span, User
-from annotations.review.selectors.handovers import held_pairs
+from annotations.review.selectors.handovers import handed_over_pairs
 from annotations.review.selectors.planted import aliases, left_for_one
 from annotations.review.selectors.settled import settled_among
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A proposal where it stands (code points, end-exclusive). `alias` stands for its id on pages.
+    """A suggestion with its context. Offsets are code points, end-exclusive; pages show `alias` instead of the id.
 
-    `state`: open, accepted, rejected, gold or closed; `by` is who decided. Gold: it is there already; closed: open, in
-    a note whose review is closed, or handed on by the person who looks and now for a second one, or just shown to the
-    first reader, who decides on it there. `settled`: its note has gold that bulk acts skip.
+    `state` is open, accepted, rejected, gold or closed; `by` is the user name of the person who decided.
+    gold: the suggestion has no decision, but gold already has the same span. closed: the suggestion has no decision and
+    can't get one here, because the review of its note is finished or was handed over by the person who looks, or
+    because the suggestion is a planted leak that the first reviewer must decide on in the note.
+    `settled`: the note has finished gold, so bulk acts skip it.
     """
 
     pk: int
@@ -47,12 +49,12 @@ class Occurrence:
 
 
 def occurrences(spans: "QuerySet[Span]", project_id: int, user: User) -> list[Occurrence]:
-    """These proposals, in the order of the query, as they are for this person. Each note's text is read once.
+    """These suggestions in the order of the query, with their state for this person.
 
-    The query leaves out what is hidden (planted leaks).
+    The query must leave out hidden planted leaks. The text of each note is read once.
     """
     rows = list(spans.select_related("annotation_set__author", "decision__reviewer"))
-    alone = left_for_one(row.pk for row in rows)
+    one_by_one = left_for_one(row.pk for row in rows)
     documents = {row.annotation_set.document_id for row in rows}
     notes = {
         pk: (name, language, text)
@@ -60,12 +62,12 @@ def occurrences(spans: "QuerySet[Span]", project_id: int, user: User) -> list[Oc
             "pk", "name", "language", "text"
         )
     }
-    gold, closed = _gold(documents, project_id), _closed(rows) | held_pairs(user, documents)
+    gold, closed = _gold(documents, project_id), _finished(rows) | handed_over_pairs(user, documents)
     settled, alias = settled_among(project_id, documents), aliases(project_id).of
     return [
         _occurrence(
-            row, *notes[row.annotation_set.document_id], gold, closed, alone=row.pk in alone, named=alias(row.pk),
-            settled=row.annotation_set.document_id in settled,
+            row, *notes[row.annotation_set.document_id], gold, closed, one_by_one=row.pk in one_by_one,
+            named=alias(row.pk), settled=row.annotation_set.document_id in settled,
         )
         for row in rows
     ]  # fmt: skip
@@ -77,7 +79,8 @@ def _gold(documents: Iterable[int], project_id: int) -> set[tuple[Any, ...]]:
     return set(rows.values_list("annotation_set__document_id", "start", "end", "label_id"))
 
 
-def _closed(rows: Sequence[Span]) -> set[tuple[int, int]]:
+def _finished(rows: Sequence[Span]) -> set[tuple[int, int]]:
+    """The finished reviews of these suggestions' notes, as (note id, author id of the run)."""
     reviews = Review.objects.filter(
         document__in={row.annotation_set.document_id for row in rows},
         author__in={row.annotation_set.author_id for row in rows},
@@ -88,19 +91,20 @@ def _closed(rows: Sequence[Span]) -> set[tuple[int, int]]:
 
 def _occurrence(
     row: Span, name: str, language: str, text: str, gold: set[tuple[Any, ...]], closed: set[tuple[int, int]],
-    *, alone: bool, named: int, settled: bool,
+    *, one_by_one: bool, named: int, settled: bool,
 ) -> Occurrence:  # fmt: skip
-    reading = row.annotation_set
+    annotation_set = row.annotation_set
     before, marked, after = around(text, (row.start, row.end))
     decision: Decision | None = getattr(row, "decision", None)
     state, by = "open", ""
     if decision is not None:
         state, by = decision.verdict, decision.reviewer.username
-    elif (reading.document_id, row.start, row.end, row.label_id) in gold:
+    elif (annotation_set.document_id, row.start, row.end, row.label_id) in gold:
         state = "gold"
-    elif alone or (reading.document_id, reading.author_id) in closed:
+    elif one_by_one or (annotation_set.document_id, annotation_set.author_id) in closed:
         state = "closed"
     return Occurrence(
-        row.pk, named, reading.document_id, name, language, reading.author.name, reading.author_id, row.label_id,
-        row.start, row.end, before, marked, after, row.confidence, row.source, state, by, settled,
+        row.pk, named, annotation_set.document_id, name, language, annotation_set.author.name,
+        annotation_set.author_id, row.label_id, row.start, row.end, before, marked, after, row.confidence, row.source,
+        state, by, settled,
     )  # fmt: skip

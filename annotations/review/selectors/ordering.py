@@ -1,4 +1,4 @@
-"""In which order a run's notes are reviewed: by note, or by the open proposal that comes first by another order."""
+"""The order in which the notes of a run are reviewed: by note id, or by the first open suggestion in another order."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -12,16 +12,16 @@ Order = Literal["note", "uncertainty", "false", "label", "informative"]
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """How the notes follow each other; with a label, only notes where a proposal of it is open."""
+    """The order of the notes. With a label, only notes that have an open suggestion with that label."""
 
     order: Order = "note"
     label: int | None = None
 
     @classmethod
     def of(cls, data: QueryDict) -> "Queue":
-        """From an address; nonsense is the plain order."""
+        """Read the order from a query string. An unknown order becomes the order by note."""
         order = data.get("order", "")
-        return cls(order if order in get_args(Order) else "note", whole(data.get("label", "")))  # type: ignore[arg-type]  # just looked at
+        return cls(order if order in get_args(Order) else "note", whole(data.get("label", "")))  # type: ignore[arg-type]  # checked here
 
     @property
     def plain(self) -> bool:

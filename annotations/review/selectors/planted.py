@@ -1,26 +1,26 @@
-"""Planted leaks as they stand: which proposals the pages of review don't show, and what they call the others."""
+"""Planted leaks: which suggestions are hidden now, and the aliases by which review pages name suggestions."""
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext_lazy
 
 from annotations.domain.aliases import Aliases
 from annotations.models import Author, Document, Handover, PlantedLeak, Project, Review, Span
-from annotations.models.prepared import PreparedRead
 from annotations.projects.selectors.second_reviews import ACTIVE
 
 HIDDEN = ""
-
-_OF_REVIEW = PreparedRead(
-    lambda review: PlantedLeak.objects.filter(review_id=review).values_list("proposal_id", "result"), int
+WITHHELD = gettext_lazy(
+    "This project measures missed identifiers. Until the review of every note is finished, only a manager can "
+    "read, export, score or compare all suggestions of a run."
 )
 
 
 def planted_in(review: int) -> dict[int, str]:
-    """By proposal what became of it; empty while it is hidden."""
-    return dict(_OF_REVIEW.all(review))
+    """The outcome of each planted leak of the review, by suggestion id; empty while the leak is hidden."""
+    return dict(PlantedLeak.objects.filter(review_id=review).values_list("suggestion_id", "result"))
 
 
 def hidden_in(review: Review) -> "QuerySet[PlantedLeak]":
@@ -28,58 +28,74 @@ def hidden_in(review: Review) -> "QuerySet[PlantedLeak]":
 
 
 def without_hidden(spans: "QuerySet[Span]") -> "QuerySet[Span]":
-    """These proposals as people may see them now."""
-    hidden = PlantedLeak.objects.filter(result=HIDDEN, proposal=OuterRef("pk"))
+    """These suggestions without hidden planted leaks."""
+    hidden = PlantedLeak.objects.filter(result=HIDDEN, suggestion=OuterRef("pk"))
     return spans.exclude(Exists(hidden)) if PlantedLeak.objects.filter(result=HIDDEN).exists() else spans
 
 
+def withheld(project: Project) -> str:
+    """Why whole annotation sets of runs are withheld; empty if no planted leak is, or may still be, hidden.
+
+    Comparing all suggestions of a run with the page of a note would reveal what is hidden. The answer depends only on
+    which reviews are finished and never on what was drawn, so that the answer itself reveals nothing.
+    """
+    # The filter by author fits the index of reviews, in which the unfinished reviews of an author are adjacent.
+    runs = list(Author.objects.filter(project=project, kind__in=Author.MODELS).values_list("pk", flat=True))
+    drawn = Review.objects.filter(author__in=runs, planted_share__gt=0, closed_at__isnull=True)
+    return str(WITHHELD) if drawn.exists() else ""
+
+
 def not_for_bulk() -> "QuerySet[PlantedLeak]":
-    """Of OuterRef("pk"): hidden, or just shown to the first reader, who has to decide on it one by one."""
+    """Planted leaks of the outer query's suggestion that bulk acts must leave alone.
+
+    A planted leak is left alone while it is hidden, and while the first reviewer has to decide on it by itself.
+    """
     second = Handover.objects.filter(review=OuterRef("review"), state__in=ACTIVE)
-    rows = PlantedLeak.objects.filter(proposal=OuterRef("pk"))
+    rows = PlantedLeak.objects.filter(suggestion=OuterRef("pk"))
     return rows.filter(Q(result=HIDDEN) | ~Exists(second))
 
 
-def left_for_one(proposals: Iterable[int]) -> set[int]:
-    """Of these proposals those that `not_for_bulk` is about."""
-    spans = Span.objects.filter(Exists(not_for_bulk()), pk__in=list(proposals), decision__isnull=True)
+def left_for_one(suggestions: Iterable[int]) -> set[int]:
+    """Of these suggestions, the undecided ones that bulk acts must leave alone (`not_for_bulk`)."""
+    spans = Span.objects.filter(Exists(not_for_bulk()), pk__in=list(suggestions), decision__isnull=True)
     return set(spans.order_by().values_list("pk", flat=True))
 
 
 def hidden_there(document: Document, author: Author) -> "QuerySet[PlantedLeak]":
-    """What is hidden of this run's proposals for the note where the outer span lies."""
+    """Hidden planted leaks of this run and note that overlap the span of the outer query."""
     return PlantedLeak.objects.filter(
-        result=HIDDEN, review__document=document, review__author=author, proposal__start__lt=OuterRef("end"),
-        proposal__end__gt=OuterRef("start"),
+        result=HIDDEN, review__document=document, review__author=author, suggestion__start__lt=OuterRef("end"),
+        suggestion__end__gt=OuterRef("start"),
     )  # fmt: skip
 
 
-def hidden_in_set(reading: int) -> set[int]:
-    """Of an annotation set the proposals that are hidden now, by their ids."""
-    rows = PlantedLeak.objects.filter(result=HIDDEN, proposal__annotation_set=reading)
-    return set(rows.values_list("proposal_id", flat=True))
+def hidden_in_set(annotation_set: int) -> set[int]:
+    """Ids of the suggestions of an annotation set that are hidden now."""
+    rows = PlantedLeak.objects.filter(result=HIDDEN, suggestion__annotation_set=annotation_set)
+    return set(rows.values_list("suggestion_id", flat=True))
 
 
 def hidden_at(author: Author, document: Document) -> list[int]:
-    """The planted leaks of the note that are hidden now, by their own ids."""
+    """Ids of the planted leaks (not of the suggestions) that are hidden now in the note."""
     rows = PlantedLeak.objects.filter(review__document=document, review__author=author, result=HIDDEN)
     return list(rows.values_list("pk", flat=True))
 
 
 def found_of(planted: Iterable[int]) -> int:
-    """How many of these planted leaks the reading has found by now."""
+    """How many of these planted leaks the reviewer has found."""
     return PlantedLeak.objects.filter(pk__in=list(planted), result=PlantedLeak.Result.FOUND).count()
 
 
 def aliases(project: Project | int) -> Aliases:
-    """What the pages of review call proposals where one may be missing among them."""
+    """The numbers that stand for suggestion ids on review pages, where a gap between ids would reveal a hidden one."""
     return _aliases(project if isinstance(project, int) else project.pk)
 
 
-def proposal_named(project: Project, author: Author, document: Document) -> Callable[[int], int]:
-    """The id of a proposal by what a page of review calls it; 0 for an id itself where something may be hidden.
+def suggestion_named(project: Project, author: Author, document: Document) -> Callable[[int], int]:
+    """A function that returns the suggestion id for the number that a review page sent.
 
-    Ids are taken of a page from before the option was on. On a note that was drawn, trying them would find the gaps.
+    A page from before planted leaks were turned on still sends ids, which are accepted. In a note with planted leaks,
+    an id gives 0, because trying ids would find the gaps.
     """
     back = aliases(project).back
     if not Review.objects.filter(document=document, author=author, planted_share__gt=0).exists():
@@ -92,6 +108,6 @@ def _aliases(project: int) -> Aliases:
     return Aliases(salted_hmac("annotations.planted.aliases", str(project), algorithm="sha256").digest())
 
 
-def drawing_key(project: Project) -> bytes:
-    """Nobody who sees pages can tell from it what is drawn; the same project always draws the same."""
-    return salted_hmac("annotations.planted.drawing", str(project.pk), algorithm="sha256").digest()
+def drawing_key(project: int) -> bytes:
+    """The secret key of the draw, so that pages can't reveal what is drawn. A project always draws the same."""
+    return salted_hmac("annotations.planted.drawing", str(project), algorithm="sha256").digest()

@@ -1,6 +1,7 @@
-"""How many proposals were right among those that people decided one by one: the figures that bulk acts are weighed by.
+"""Precision of suggestions that people decided one by one. The previews of bulk acts show these figures.
 
-Right is what was accepted exactly as proposed. Decisions of bulk acts don't count: nobody looked at these proposals.
+A suggestion is right if it was accepted exactly as suggested. Decisions of bulk acts don't count, because nobody looked
+at each of these suggestions.
 """
 
 from collections.abc import Sequence
@@ -11,15 +12,20 @@ from django.db.models import Case, Count, F, Q, QuerySet, Value, When
 
 from annotations.domain.precision import BANDS, Rate
 from annotations.models import Author, Decision, Project, Span, User
-from annotations.review.selectors.bulk_rules import Rule, open_of, proposals_of
+from annotations.review.selectors.bulk_rules import Rule, open_of, suggestions_of
 
 _DECIDED = Q(decision__isnull=False, decision__cause__isnull=True)
 _ACCEPTED = Q(decision__verdict=Decision.Verdict.ACCEPTED, decision__start=F("start"), decision__end=F("end"))
 RIGHT = _ACCEPTED & Q(decision__label_id=F("label_id"))
+# The same condition for a query over decisions.
+RIGHT_DECISION = Q(
+    verdict=Decision.Verdict.ACCEPTED, start=F("suggestion__start"), end=F("suggestion__end"),
+    label_id=F("suggestion__label_id"),
+)  # fmt: skip
 
 
 def rates_by(spans: "QuerySet[Span]", *columns: str, right: Q = RIGHT) -> dict[tuple[Any, ...], Rate]:
-    """The rate of these proposals for every combination of the columns; with no columns under ()."""
+    """The rate of these suggestions for every combination of the columns; without columns, one rate under ()."""
     counted = spans.filter(_DECIDED).order_by()
     figures = {"right": Count("pk", filter=right), "decided": Count("pk")}
     if not columns:
@@ -29,23 +35,19 @@ def rates_by(spans: "QuerySet[Span]", *columns: str, right: Q = RIGHT) -> dict[t
 
 
 def rates_of(author: Author) -> dict[tuple[Any, ...], Rate]:
-    """What was right among a run's decided proposals, by label id and source.
+    """The rate of a run's decided suggestions, by label id and source.
 
-    From the decisions: there are far fewer of them than proposals.
+    The query starts from the decisions, because there are far fewer decisions than suggestions.
     """
     counted = Decision.objects.filter(review__author=author, cause__isnull=True).order_by()
-    right = Q(
-        verdict=Decision.Verdict.ACCEPTED, start=F("proposal__start"), end=F("proposal__end"),
-        label_id=F("proposal__label_id"),
-    )  # fmt: skip
-    rows: Any = counted.values_list("proposal__label_id", "proposal__source")
-    counts = rows.annotate(right=Count("pk", filter=right), decided=Count("pk"))
+    rows: Any = counted.values_list("suggestion__label_id", "suggestion__source")
+    counts = rows.annotate(right=Count("pk", filter=RIGHT_DECISION), decided=Count("pk"))
     return {(label, source): Rate(right, decided) for label, source, right, decided in counts}
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Of a bulk act's proposals under one label: how many there are, and the rate of what was decided by the rule."""
+    """A bulk act's open suggestions with one label: their number, and the rate of decided suggestions by this rule."""
 
     label: int
     count: int
@@ -53,15 +55,15 @@ class Expected:
 
 
 def expected_of(rule: Rule, project: Project, user: User) -> list[Expected]:
-    """By label, the most first. The rate is of what the rule names and people have decided one by one."""
+    """Number and precision by label, most first. The rate covers matching suggestions that were decided one by one."""
     right = RIGHT if rule.to is None else _ACCEPTED & Q(decision__label_id=rule.to)
-    rates = rates_by(proposals_of(rule), "label_id", right=right)
+    rates = rates_by(suggestions_of(rule), "label_id", right=right)
     counts = open_of(rule, project, user).values("label_id").annotate(count=Count("pk")).order_by("-count", "label_id")
     return [Expected(row["label_id"], row["count"], rates.get((row["label_id"],), Rate(0, 0))) for row in counts]
 
 
 def together(expected: Sequence[Expected]) -> Rate:
-    """All labels as one."""
+    """The rate over all labels."""
     return Rate(sum(each.rate.right for each in expected), sum(each.rate.decided for each in expected))
 
 
@@ -70,7 +72,7 @@ def together(expected: Sequence[Expected]) -> Rate:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Decisions of one kind of proposals: as proposed, corrected, rejected; how many of them came of bulk acts."""
+    """Decisions on one group of suggestions: accepted as suggested, corrected, rejected, and decided by bulk acts."""
 
     key: tuple[Any, ...]
     rate: Rate
@@ -82,8 +84,8 @@ class Accepted:
         return self.rate.decided - self.rate.right - self.corrected
 
 
-def proposals_by(project: Project, runs: Sequence[int] = ()) -> "QuerySet[Span]":
-    """The proposals of the project's runs (of these, where some are named)."""
+def suggestions_by(project: Project, runs: Sequence[int] = ()) -> "QuerySet[Span]":
+    """The suggestions of these runs, or of all runs of the project if none is given."""
     authors = Author.objects.filter(project=project, kind__in=Author.MODELS)
     if runs:
         authors = authors.filter(pk__in=runs)
@@ -91,7 +93,10 @@ def proposals_by(project: Project, runs: Sequence[int] = ()) -> "QuerySet[Span]"
 
 
 def acceptance_by(spans: "QuerySet[Span]", *columns: str) -> list[Accepted]:
-    """By the columns, most decided first. `band` is the band of confidence, as its place in BANDS; -1 is none."""
+    """Decisions by the columns, most decided first.
+
+    The column `band` is the index of the confidence band in BANDS, or -1 for suggestions without confidence.
+    """
     rows = (
         spans.filter(decision__isnull=False)
         .annotate(band=_band())

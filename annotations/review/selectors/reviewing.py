@@ -1,4 +1,4 @@
-"""Which notes of a run wait for review."""
+"""The runs and notes that can be reviewed, and the notes of a run that wait for review."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Project, Review, User
-from annotations.models.prepared import PreparedRead, columns_of, object_of
 from annotations.projects.selectors.second_reviews import ACTIVE
-from annotations.review.selectors.handovers import Waiting, handed_on, waiting_of
+from annotations.review.selectors.handovers import Waiting, handed_over_by, waiting_of
 
 
 @dataclass(frozen=True)
 class ReviewProgress:
-    """Notes of a run: reviewed to the end, and all; between two reviewers, those for this person and for another."""
+    """Numbers of notes of a run: `done`, `total`, and handed-over notes that wait for this person or for `others`."""
 
     done: int
     total: int
@@ -25,43 +24,20 @@ class ReviewProgress:
         return self.total - self.done - self.others
 
 
-# Every decision begins with these two.
-_AUTHOR_COLUMNS = columns_of(Author, without=["created_at", "merged_from"])
-_RUN_AUTHOR = PreparedRead(
-    lambda pk, project, run, refined: Author.objects.filter(
-        pk=pk, project_id=project, kind__in=[run, refined]
-    ).values_list(*_AUTHOR_COLUMNS),
-    int,
-    int,
-    str,
-    str,
-)
-_NOTE_COLUMNS = columns_of(Document, without=["text", "created_at"])
-_NOTE = PreparedRead(
-    lambda pk, author, state: Document.objects.filter(
-        pk=pk, annotation_sets__author_id=author, annotation_sets__state=state
-    ).values_list(*_NOTE_COLUMNS),
-    int,
-    int,
-    str,
-)
-
-
 def run_author(project: Project, pk: int) -> Author | None:
     """The author of a run of this project."""
-    row = _RUN_AUTHOR.first(pk, project.pk, Author.Kind.RUN.value, Author.Kind.REFINED.value)
-    return object_of(Author, _AUTHOR_COLUMNS, row) if row else None
+    return Author.objects.filter(pk=pk, project=project, kind__in=Author.MODELS).first()
 
 
 def run_authors(project: Project) -> list[Author]:
-    """Everybody whose proposals can be reviewed: the project's runs, and those that were imported; newest first."""
+    """The authors whose suggestions can be reviewed (the project's runs and imported runs), newest first."""
     return list(Author.objects.filter(project=project, kind__in=Author.MODELS).order_by("-pk"))
 
 
 def chosen_runs(project: Project, wanted: Iterable[str], *, merged: bool = False) -> list[Author]:
-    """The runs that an address names (`?run=1&run=2`), by id; all of the project's where it names none.
+    """The runs named in a query string (`?run=1&run=2`), by id; without names, all runs of the project.
 
-    Merged lists say again what their runs say: unless they are named, they are left out (`merged`: they are not).
+    Merged lists repeat what their runs suggest, so they are left out unless they are named or `merged` is set.
     """
     known = {str(author.pk): author for author in run_authors(project)}
     named = {known[each].pk: known[each] for each in wanted if each in known}
@@ -69,24 +45,24 @@ def chosen_runs(project: Project, wanted: Iterable[str], *, merged: bool = False
     return [named[pk] for pk in sorted(named)] or [one for one in every if merged or one.merged_from is None]
 
 
-def _read_by(author: Author) -> "QuerySet[AnnotationSet]":
+def _sets_of(author: Author) -> "QuerySet[AnnotationSet]":
     return AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)
 
 
 def next_to_review(author: Author, after: int = 0, user: User | None = None) -> int | None:
-    """The id of the next note whose review is not closed, going round after the last.
+    """The id of the next note whose review is not finished, starting over after the last note.
 
-    Notes that wait for this person as the second reviewer come first, then those without gold; what this person handed
-    on to a second is for others.
+    Notes that wait for this person as second reviewer come first, then notes without gold, then the others. Notes that
+    this person handed over are left out.
     """
-    closed = Review.objects.filter(document=OuterRef("document"), author=author, closed_at__isnull=False)
-    # The author's id rather than a join: the index of annotation sets begins with it.
+    finished = Review.objects.filter(document=OuterRef("document"), author=author, closed_at__isnull=False)
+    # A filter by author id instead of a join uses the index of annotation sets, which begins with the author.
     golden = Author.objects.filter(project_id=author.project_id, kind=Author.Kind.GOLD).values_list("pk", flat=True)
     gold = AnnotationSet.objects.filter(
         document=OuterRef("document"), author_id=golden.first() or 0, state=AnnotationSet.State.SUBMITTED
     )
-    held = handed_on(user, document="document", author="author")
-    left = _read_by(author).filter(~Exists(closed), ~Exists(held)).order_by("document_id")
+    handed_over = handed_over_by(user, document="document", author="author")
+    left = _sets_of(author).filter(~Exists(finished), ~Exists(handed_over)).order_by("document_id")
     waiting = left.values_list("document_id", flat=True)
     second = Handover.objects.filter(review__document=OuterRef("document"), review__author=author, state__in=ACTIVE)
     for notes in (waiting.filter(Exists(second)), waiting.filter(~Exists(gold)), waiting):
@@ -97,20 +73,22 @@ def next_to_review(author: Author, after: int = 0, user: User | None = None) -> 
 
 
 def review_progress(author: Author, user: User | None = None) -> ReviewProgress:
-    """Without a person every note that is not closed is left."""
+    """The progress for a person. Without a person, every note that is not finished counts as left."""
     done = Review.objects.filter(author=author, closed_at__isnull=False).count()
     between = waiting_of([author.pk], user).get(author.pk, Waiting()) if user else Waiting()
-    return ReviewProgress(done, _read_by(author).count(), between.yours, between.others)
+    return ReviewProgress(done, _sets_of(author).count(), between.yours, between.others)
 
 
-def proposed_note(author: Author, pk: int) -> Document | None:
-    """The note, if the run has read it; without its text, which is read when somebody asks for it."""
-    row = _NOTE.first(pk, author.pk, AnnotationSet.State.SUBMITTED.value)
-    return object_of(Document, _NOTE_COLUMNS, row) if row else None
+def suggested_note(author: Author, pk: int) -> Document | None:
+    """The note, if the run has processed it. The text is deferred until it is needed."""
+    notes = Document.objects.filter(
+        annotation_sets__author=author, annotation_sets__state=AnnotationSet.State.SUBMITTED
+    )
+    return notes.defer("text").filter(pk=pk).first()
 
 
 def last_decided(author: Author, user: User, besides: Document, most: int = 5) -> list[Decision]:
-    """The notes in which this person last decided on the run's proposals one by one; a note once, the last first."""
+    """This person's last single decision in each note of the run, newest first, without the note `besides`."""
     rows = Decision.objects.filter(reviewer=user, cause__isnull=True, review__author=author)
     rows = rows.exclude(review__document=besides).select_related("review__document").order_by("-pk")
     last = {row.review_id: row for row in reversed(rows.defer("review__document__text")[: 10 * most])}

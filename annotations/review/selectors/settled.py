@@ -1,8 +1,8 @@
-"""Settled gold: gold that a person has finished, by adjudication, from annotations, by an import or by a review.
+"""Finished gold: gold that a person has finished by adjudication, from annotations, by an import or by a review.
 
-No act that decides on many suggestions touches such a note unless the person asks for it. Gold of a review that was
-never finished is not settled. Gold that stopped counting afterwards, because a second person must confirm a change,
-is.
+An act that decides on many suggestions skips notes with finished gold unless the person includes them. Gold of a
+review that was never finished is not finished. Gold that was finished once stays finished while a second person must
+confirm a change.
 """
 
 from collections.abc import Iterable
@@ -17,37 +17,40 @@ _FINISHED = Q(state=SUBMITTED) | Q(submitted_at__isnull=False)
 
 
 def is_settled(state: str, submitted_at: datetime | str | None) -> bool:
-    """`submitted_at` may come as the database writes it."""
+    """Whether a gold set with these columns is finished. `submitted_at` may be the database's own text form."""
     return state == SUBMITTED or submitted_at is not None
 
 
 def settled_sets(project: Project | int) -> "QuerySet[AnnotationSet]":
-    """By the author's id rather than a join: the constraint of one set per author serves each note with one look."""
+    """The finished gold sets of a project.
+
+    The filter by author id instead of a join lets each note be looked up in the index of the unique constraint.
+    """
     authors = Author.objects.filter(project=project, kind=Author.Kind.GOLD).values_list("pk", flat=True)
     return AnnotationSet.objects.filter(_FINISHED, author_id=authors.first() or 0)
 
 
 def settled_at(project: Project, document: str) -> "QuerySet[AnnotationSet]":
-    """For Exists, with the name of the outer query's column of the note."""
+    """The finished gold of a note, for Exists(); `document` names the note's column in the outer query."""
     return settled_sets(project).filter(document=OuterRef(document))
 
 
 def settled_among(project: Project | int, documents: Iterable[int]) -> set[int]:
-    """Of these notes, those with settled gold."""
+    """The ids of those of these notes that have finished gold."""
     rows = settled_sets(project).filter(document__in=list(documents))
     return set(rows.values_list("document_id", flat=True))
 
 
 def finished_by(golds: Iterable[int]) -> dict[int, Event]:
-    """By gold set the act that finished it last; none for gold that was imported."""
+    """The event that last finished each gold set, by the set's id. Imported gold has none."""
     rows = Event.objects.filter(annotation_set_id__in=list(golds), verb__in=[Verb.GOLD_MADE, Verb.REVIEW_CLOSED])
     return {event.annotation_set_id: event for event in rows.order_by("pk") if event.annotation_set_id}
 
 
 def origin_of(document: Document) -> str | None:
-    """How the note's settled gold came about: the kind of author it was made from, "review" or "import".
+    """The origin of the note's finished gold: the kind of author that it was made from, "review" or "import".
 
-    None where the note has no settled gold.
+    None if the note has no finished gold.
     """
     gold = settled_sets(document.project).filter(document=document).values_list("pk", flat=True).first()
     if gold is None:

@@ -1,128 +1,152 @@
-"""A review as it stands."""
+"""The current state of a review."""
 
-import json
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple, NotRequired, TypedDict
 
 from django.db.models import Exists, OuterRef
 
+from annotations.domain.conflicts import LabeledBounds
+from annotations.domain.provenance import Provenance, RunSays
 from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Review, Span, User
-from annotations.models.prepared import PreparedRead
 from annotations.projects.selectors.second_reviews import ACTIVE
 from annotations.review.selectors.handovers import Between, between
+from annotations.review.selectors.merged_lists import backing_of, conflicting_among
 from annotations.review.selectors.planted import HIDDEN, planted_in
-from annotations.review.selectors.rivals import backing_of, rivals_among
 from annotations.review.selectors.settled import is_settled
+from annotations.review.selectors.suggestions import Standing
 
-Place = tuple[int, int, int]
-"""Start, end (code points, end-exclusive) and label id."""
-Seen = tuple[str, Place | None]
-"""What a page shows of a proposal: open, accepted or rejected; and of an accepted one, where it stands in gold."""
+Seen = tuple[str, LabeledBounds | None]
+"""What a page shows of a suggestion: open, accepted or rejected; if accepted, also its bounds and label in gold."""
 
-# Every decision is answered with the whole review.
-_GOLD_SET = PreparedRead(
-    lambda document, kind: (
-        AnnotationSet.objects.filter(document_id=document, author__kind=kind)
-        .order_by("id")
-        .values_list("id", "version", "state", "submitted_at")[:1]
-    ),
-    int,
-    str,
+
+class Shown(TypedDict):
+    """A suggestion as a page shows it: its bounds as suggested, its state, and who decided on it and when."""
+
+    id: int
+    start: int
+    end: int
+    label: int
+    confidence: float | None
+    source: str
+    state: str
+    bounds: LabeledBounds | None
+    by: str | None
+    at: str | None
+    # In a merged list: the runs that suggest it, the number of runs merged, and the ids of conflicting suggestions.
+    runs: NotRequired[list[RunSays]]
+    of: NotRequired[int]
+    conflicting: NotRequired[list[int]]
+    # The outcome of a planted leak.
+    planted: NotRequired[str]
+
+
+GoldShown = TypedDict(
+    "GoldShown", {"start": int, "end": int, "label": int, "from": str, "by": str | None, "at": str | None}
 )
-_GOLD = PreparedRead(
-    lambda gold: (
-        Span.objects.filter(annotation_set_id=gold)
-        .order_by("start", "end", "id")
-        .values_list("start", "end", "label_id", "provenance")
-    ),
-    int,
-)
-_PROPOSALS = PreparedRead(
-    lambda document, author: (
-        Span.objects.filter(annotation_set__document_id=document, annotation_set__author_id=author)
-        .order_by("start", "end", "id")
-        .values_list("id", "start", "end", "label_id", "confidence", "source", "provenance")
-    ),
-    int,
-    int,
-)
-_REVIEW = PreparedRead(
-    lambda document, author, waiting, settling: (
-        Review.objects.filter(document_id=document, author_id=author)
-        .annotate(handed_on=Exists(Handover.objects.filter(review=OuterRef("pk"), state__in=[waiting, settling])))
-        .values_list("id", "closed_by_id", "handed_on", "planted_share")[:1]
-    ),
-    int,
-    int,
-    str,
-    str,
-)
+"""A gold span with its provenance: the annotation set that it is from, who decided, and when."""
 
 
-def review_state(*, document: Document, author: Author, user: User | None = None) -> dict[str, Any]:
-    """Proposals with what was decided on them and by whom, gold as it stands, and how many are open.
+class OutcomeShown(TypedDict):
+    """The first reviewer's decisions.
 
-    `stage` is closed, first, or, between two reviewers, what the note is for `user`: waiting (for another person, so
-    closed to this one), second or settling. `between` is then who was first, whether the second is blind, and what the
-    first said where that may be seen.
-
-    A planted leak is not there until the note was closed once; from then on `planted` says what became of it, except to
-    a second reviewer who is not to know what the first did.
-
-    A proposal that gold holds already, span for span, counts as accepted: there is nothing left to decide.
-    One whose accepted span somebody took out of gold since by other means is open again.
+    `suggestions`: [start, end, label id] by suggestion id, or null if rejected. `others`: added spans.
     """
-    gold, version, *how = _GOLD_SET.first(document.pk, Author.Kind.GOLD.value) or (0, 0, "", None)
-    review, closed_by, handed_on, share = _REVIEW.first(document.pk, author.pk, *ACTIVE) or (0, None, False, None)
-    spans = _GOLD.all(gold) if gold else []
+
+    suggestions: dict[str, list[int] | None]
+    others: list[list[int]]
+
+
+class BetweenShown(TypedDict):
+    """The first reviewer, whether the second review is blind, and the first decisions if they may be seen."""
+
+    first: str
+    blind: bool
+    outcome: OutcomeShown | None
+
+
+class ReviewState(TypedDict):
+    version: int
+    closed: bool
+    stage: str
+    between: BetweenShown | None
+    # The project's percentage of notes with planted leaks when this note's draw was made, 0 if none was made. It does
+    # not reveal the result of the draw. The view removes it from what scripts get.
+    planting: NotRequired[int]
+    # Whether the note has finished gold (selectors.settled), which decisions of this review change.
+    settled: bool
+    open: int
+    suggestions: list[Shown]
+    gold: list[GoldShown]
+
+
+def review_state(*, document: Document, author: Author, user: User | None = None) -> ReviewState:
+    """The suggestions with the decisions on them, the gold spans, and the number of open suggestions.
+
+    `stage` is closed (the review is finished) or first. While two reviewers share the note, `stage` depends on `user`:
+    waiting (for another person, so this person can't decide), second, or settling (resolving differences). `between`
+    then describes the first review.
+
+    A planted leak is left out until the first reviewer finishes the note. After that, `planted` gives its outcome,
+    except in the stage second, where it would tell what the first reviewer did.
+
+    A suggestion whose exact span is in gold counts as accepted, because nothing is left to decide. An accepted
+    suggestion whose span was removed from gold by other means is open again.
+    """
+    gold = AnnotationSet.objects.filter(document=document, author__kind=Author.Kind.GOLD).order_by("id").first()
+    handovers = Handover.objects.filter(review=OuterRef("pk"), state__in=ACTIVE)
+    reviews = Review.objects.filter(document=document, author=author)
+    review = reviews.annotate(handed_on=Exists(handovers)).first()
+    gold_spans = Span.objects.filter(annotation_set=gold) if gold else Span.objects.none()
+    columns = ("start", "end", "label_id", "provenance")
+    spans = list(gold_spans.order_by("start", "end", "id").values_list(*columns))
     present = {(start, end, label) for start, end, label, _ in spans}
-    decisions = _decisions(review) if review else {}
-    planted = planted_in(review) if share else {}
-    rows = [row for row in _PROPOSALS.all(document.pk, author.pk) if planted.get(row[0]) != HIDDEN]
-    proposals = [
-        _proposal(*shown_state(present, place, decisions.get(pk)), decisions.get(pk))
-        | {"id": pk, "start": place[0], "end": place[1], "label": place[2], "confidence": confidence, "source": source}
-        for pk, *place, confidence, source, _ in rows
+    decisions = _decisions(review.pk) if review else {}
+    planted = planted_in(review.pk) if review and review.planted_share else {}
+    suggested = Span.objects.filter(annotation_set__document=document, annotation_set__author=author)
+    found = suggested.order_by("start", "end", "id").values_list("id", *columns, "confidence", "source")
+    rows = [row for row in found if planted.get(row[0]) != HIDDEN]
+    suggestions = [
+        _suggestion(pk, (start, end, label), confidence, source, present, decisions.get(pk))
+        for pk, start, end, label, _, confidence, source in rows
     ]
-    merged = [(row[0], row[1], row[2], backing) for row in rows if (backing := backing_of(row[6]))]
+    merged = [(row[0], row[1], row[2], backing) for row in rows if (backing := backing_of(row[4]))]
     if merged:
-        against, by_id = rivals_among(merged), {proposal["id"]: proposal for proposal in proposals}
+        conflicting, by_id = conflicting_among(merged), {suggestion["id"]: suggestion for suggestion in suggestions}
         for pk, _, _, backing in merged:
-            by_id[pk] |= {"runs": backing["runs"], "of": backing["of"], "rivals": against[pk]}
-    meets = between(review, user) if handed_on and closed_by is None else None
-    stage = meets.stage if meets else "first" if closed_by is None else "closed"
+            by_id[pk] |= {"runs": backing["runs"], "of": backing["of"], "conflicting": conflicting[pk]}
+    closed = review is not None and review.closed_by_id is not None
+    meets = between(review.pk, user) if review and review.handed_on and not closed else None
+    stage = meets.stage if meets else "closed" if closed else "first"
     if stage != "second":
-        for proposal in proposals:
-            if proposal["id"] in planted:
-                proposal["planted"] = planted[proposal["id"]]
+        for suggestion in suggestions:
+            if suggestion["id"] in planted:
+                suggestion["planted"] = planted[suggestion["id"]]
     return {
-        "version": version,
+        "version": gold.version if gold else 0,
         "closed": stage in ("closed", "waiting"),
         "stage": stage,
         "between": _between(meets) if meets else None,
-        # Whether the note was drawn for planted leaks: it says nothing of what was drawn.
-        "planting": bool(share),
-        # Whether the note has gold that a person has finished, so that decisions change it (selectors.settled).
-        "settled": is_settled(*how),
-        "open": sum(proposal["state"] == "open" for proposal in proposals),
-        "proposals": proposals,
-        "gold": [{"start": s, "end": e, "label": label} | _history(how) for s, e, label, how in spans],
+        "planting": (review and review.planted_share) or 0,
+        "settled": gold is not None and is_settled(gold.state, gold.submitted_at),
+        "open": sum(suggestion["state"] == "open" for suggestion in suggestions),
+        "suggestions": suggestions,
+        "gold": [_gold(start, end, label, how) for start, end, label, how in spans],
     }
 
 
-def _between(meets: Between) -> dict[str, Any]:
-    known: dict[str, Any] = {"first": meets.first, "blind": meets.blind, "outcome": None}
+def _between(meets: Between) -> BetweenShown:
+    known: BetweenShown = {"first": meets.first, "blind": meets.blind, "outcome": None}
     if meets.shows_first:
         outcome = Handover.objects.values_list("outcome", flat=True).get(pk=meets.pk)
-        known["outcome"] = {"proposals": outcome["proposals"], "others": outcome["others"]}
+        known["outcome"] = {"suggestions": outcome["suggestions"], "others": outcome["others"]}
     return known
 
 
-class Said(NamedTuple):
-    """A decision as far as it is shown: a model object for each of many would take most of an answer's time."""
+class ShownDecision(NamedTuple):
+    """The columns of a decision that pages show. Model objects would take most of the time of an answer."""
 
-    proposal_id: int
+    suggestion_id: int
     verdict: str
     start: int | None
     end: int | None
@@ -131,33 +155,55 @@ class Said(NamedTuple):
     by: str
 
 
-def _decisions(review: int) -> dict[int, Said]:
+def _decisions(review: int) -> dict[int, ShownDecision]:
     made = Decision.objects.filter(review_id=review).order_by()
-    rows = made.values_list("proposal_id", "verdict", "start", "end", "label_id", "at", "reviewer__username")
-    return {row[0]: Said(*row) for row in rows}
+    rows = made.values_list("suggestion_id", "verdict", "start", "end", "label_id", "at", "reviewer__username")
+    return {row[0]: ShownDecision(*row) for row in rows}
 
 
-def shown_state(present: Iterable[Place], proposed: Iterable[int], decision: Said | Decision | None) -> Seen:
-    """How a proposal stands, with `present` being the spans in gold."""
+def shown_state(
+    present: Iterable[LabeledBounds], suggested: Iterable[int], decision: ShownDecision | Standing | None
+) -> Seen:
+    """The state of a suggestion. `present` are the spans in gold; all bounds are start, end and label id."""
     if decision is not None and decision.verdict == Decision.Verdict.REJECTED:
         return "rejected", None
-    start, end, label = proposed
+    start, end, label = suggested
     if decision is not None and decision.start is not None and decision.end is not None and decision.label_id:
         start, end, label = decision.start, decision.end, decision.label_id
-    place = start, end, label
-    return ("accepted", place) if place in present else ("open", None)
+    bounds = start, end, label
+    return ("accepted", bounds) if bounds in present else ("open", None)
 
 
-def _proposal(state: str, place: Place | None, decision: Said | None) -> dict[str, Any]:
+def _suggestion(
+    pk: int,
+    suggested: LabeledBounds,
+    confidence: float | None,
+    source: str,
+    present: Iterable[LabeledBounds],
+    decision: ShownDecision | None,
+) -> Shown:
+    state, bounds = shown_state(present, suggested, decision)
     return {
         "state": state,
-        "place": place,
+        "bounds": bounds,
         "by": decision.by if decision else None,
         "at": decision.at.isoformat() if decision else None,
+        "id": pk,
+        "start": suggested[0],
+        "end": suggested[1],
+        "label": suggested[2],
+        "confidence": confidence,
+        "source": source,
     }
 
 
-def _history(provenance: Any) -> dict[str, Any]:
-    """How a gold span came about: from whose reading, decided by whom, when."""
-    known = (json.loads(provenance) if isinstance(provenance, str) else provenance) or {}
-    return {"from": known.get("from", ""), "by": known.get("by"), "at": known.get("at")}
+def _gold(start: int, end: int, label: int, provenance: Provenance | None) -> GoldShown:
+    known: Provenance = provenance or {}
+    return {
+        "start": start,
+        "end": end,
+        "label": label,
+        "from": known.get("from", ""),
+        "by": known.get("by"),
+        "at": known.get("at"),
+    }

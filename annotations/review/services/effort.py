@@ -1,8 +1,8 @@
-"""What review cost between two moments: acts, notes, spans, seconds. From the log of events alone.
+"""The effort of review between two events (acts, notes, spans, seconds), computed from the event log alone.
 
-An act is what the log has of it (DOMAIN, section 10): a decision, an addition, a step back, a note closed or reopened
-is one; a bulk act is one, however many proposals it decided. Going from place to place and selecting words leave
-nothing in the log, so that the figure is the least that it can have been.
+One act is a decision, an added span, an undo, or the finishing or reopening of a review. A bulk act is one act, however
+many suggestions it decided. Moving between suggestions and selecting text are not logged, so the number of acts is a
+lower bound of the effort.
 """
 
 from collections.abc import Iterable
@@ -11,10 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from annotations.annotate.selectors.pace import IDLE
-from annotations.core.kept import keep, kept, key_of
+from annotations.core.kept import Kind, keep, kept, key_of
 from annotations.models import Event, Project, Verb
 
 REVISION = 1
+EFFORT: Kind[dict[str, Any]] = Kind("effort")
 CHUNK = 5_000
 ACTS = frozenset(
     {
@@ -23,16 +24,19 @@ ACTS = frozenset(
     }
 )  # fmt: skip
 BULK = frozenset({Verb.REVIEW_BULK_DONE, Verb.REVIEW_BULK_UNDONE})
-# The time before an act is the act's; looking at a note and at strings is part of it.
+# The time before an act counts for the act, so opening a note or looking at strings starts the clock.
 LOOKED_AT = frozenset({*ACTS, Verb.NOTE_READ, Verb.NOTES_SEARCHED})
 
-Seen = tuple[int | None, int | None, str, dict[str, Any], datetime]
-"""Who, which note, what, the event's data, when."""
+LoggedEvent = tuple[int | None, int | None, str, dict[str, Any], datetime]
+"""Actor id, document id, verb, data and time of an event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """`notes` were closed, with `spans` gold spans in them; `bulk` of the `acts` were bulk acts; breaks don't count."""
+    """Effort in `acts`, of which `bulk` were bulk acts, and `seconds` without breaks.
+
+    `notes` were finished and hold `spans` gold spans.
+    """
 
     acts: int = 0
     bulk: int = 0
@@ -49,11 +53,11 @@ class Effort:
         return self.seconds / self.notes if self.notes else None
 
 
-def effort_of(events: Iterable[Seen]) -> Effort:
-    """Of events in order. The time from a person's event to their next act counts, unless it was a break."""
+def effort_of(events: Iterable[LoggedEvent]) -> Effort:
+    """The effort of ordered events. The time from a person's event to their next act counts, unless it was a break."""
     acts = bulk = 0
     seconds = 0.0
-    closed: dict[int | None, int] = {}
+    finished: dict[int | None, int] = {}
     last: dict[int | None, datetime] = {}
     for actor, document, verb, data, at in events:
         if verb in ACTS:
@@ -62,30 +66,31 @@ def effort_of(events: Iterable[Seen]) -> Effort:
             if actor in last and at - last[actor] <= IDLE:
                 seconds += (at - last[actor]).total_seconds()
         if verb == Verb.REVIEW_CLOSED:
-            closed[document] = int(data.get("spans", 0))
+            finished[document] = int(data.get("spans", 0))
         elif verb == Verb.REVIEW_REOPENED:
-            closed.pop(document, None)
+            finished.pop(document, None)
         last[actor] = at
-    return Effort(acts, bulk, len(closed), sum(closed.values()), round(seconds, 1))
+    return Effort(acts, bulk, len(finished), sum(finished.values()), round(seconds, 1))
 
 
 def effort_between(project: Project, after: int, upto: int | None) -> Effort:
-    """Of the project's events after one and up to another, by their ids; None: up to now.
+    """The effort of the project's events with ids after `after` and up to `upto` (None: up to now).
 
-    What is over doesn't change any more, and is kept.
+    The result for a past stretch of events no longer changes, so it is stored.
     """
     key = key_of(REVISION, after, upto)
-    found = kept(project, "effort", key) if upto is not None else None
+    found = kept(project, EFFORT, key) if upto is not None else None
     if found is not None:
         return Effort(**found)
     events = Event.objects.filter(project_id=project.pk, pk__gt=after, verb__in=LOOKED_AT)
     if upto is not None:
         events = events.filter(pk__lte=upto)
-    # What a bulk act decided is told by the act's own event; what was accepted by closing a note, and a comparison of
-    # two reviewers that ended it, by that. A planted leak that was found cost what marking it did.
+    # These events are part of another act: decisions of a bulk act (`cause`), decisions made by finishing a note
+    # (`rest`), a comparison that ended the review (`ended`), and decisions on planted leaks, where marking them was the
+    # act (`planted`).
     rows = events.exclude(data__has_any_keys=["cause", "rest", "ended", "planted"]).order_by("pk")
     columns = ("actor_id", "document_id", "verb", "data", "at")
     effort = effort_of(rows.values_list(*columns).iterator(chunk_size=CHUNK))
     if upto is not None:
-        keep(project, "effort", key, asdict(effort))
+        keep(project, EFFORT, key, asdict(effort))
     return effort

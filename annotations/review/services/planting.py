@@ -1,24 +1,24 @@
-"""Planted leaks: known identifiers hidden from a note's proposals, and shown when its first reader closes the note.
+"""Planted leaks: known identifiers hidden from a note's suggestions until the first reviewer finishes the note.
 
-A note is drawn when it is first opened for review while the project has the option on; what was begun before is left
-alone. Nothing is recorded in the log until the reading is over, since the log could be looked at meanwhile. What the
-reading did not mark then is an open proposal that a person decides on alone: it is neither gold by itself nor lost.
+Notes are drawn when a run's suggestions for them are stored, if the project has turned planted leaks on. Suggestions
+stored earlier may have been seen, so nothing is planted among them. The log records a planted leak only when it is
+revealed, because people can read the log during the review. A missed planted leak then becomes an open suggestion that
+a person must decide on by itself, so it is neither added to gold unseen nor lost.
 """
 
+from collections.abc import Collection, Sequence
 from uuid import uuid4
 
-from django.db import transaction
 from django.utils import timezone
 
+from annotations.core.bulk import insert_objects
 from annotations.core.events import record
-from annotations.core.proposed_strings import add_strings, tally_of, uncount_strings
-from annotations.domain.planting import Candidate, Found, Marked, choose, eligible, nearest, outcome
+from annotations.core.suggested_strings import Key, Tally, add_strings, tally_of, uncount_strings
+from annotations.domain.planting import Candidate, Found, Marked, Page, choose, is_drawn, nearest, outcome
 from annotations.models import (
     AnnotationSet,
     Author,
     Document,
-    Event,
-    Handover,
     PlantedLeak,
     Project,
     Review,
@@ -26,130 +26,115 @@ from annotations.models import (
     User,
     Verb,
 )
-from annotations.review.selectors.known import known_among
-from annotations.review.selectors.planted import HIDDEN, drawing_key, hidden_in
+from annotations.review.selectors.known import known_among, suggested_in
+from annotations.review.selectors.planted import drawing_key, hidden_in
 from annotations.review.services.deciding import Request, decide_locked
-from annotations.review.services.locking import locked
 from annotations.review.services.log import Act
 
-SHOWN = ["result", "reader", "revealed_at"]
+SHOWN = ["result", "reviewer", "revealed_at"]
 
 
-def draw_leaks(*, document: Document, author: Author, project: Project) -> None:
-    """Before a note is shown for review: decide, once and for all, what of its proposals is hidden.
+def draw_leaks(author: Author, notes: Collection[int]) -> None:
+    """Choose the suggestions to hide among those that a run has just stored for these notes.
 
-    The same is done for every note, whether something is planted in it or not.
+    Call this in the transaction that stores and counts the suggestions (core.hiding.stored), so that no page, list or
+    file ever shows a hidden one. Every note gets a review row with the share, whether or not a leak is planted in it.
     """
-    if not project.planted_share:
+    share = Project.objects.values_list("planted_share", flat=True).get(pk=author.project_id)
+    if not share:
         return
-    drawn = Review.objects.filter(document=document, author=author).values_list("planted_share", flat=True).first()
-    if drawn is not None:
-        return
-    with transaction.atomic():
-        there = AnnotationSet.objects.filter(document=document, author__kind=Author.Kind.GOLD).exists()
-        review, gold = locked(document, author)
-        if review.planted_share is not None:
-            return
-        review.planted_share = 0 if _begun(review, author, document) else project.planted_share
-        review.save(update_fields=["planted_share"])
-        if review.planted_share:
-            _plant(review, gold, document, author, project)
-        if not there and gold.version == 0 and not gold.spans.exists():
-            # Made for its lock alone: nobody has decided anything on the note.
-            gold.delete()
+    key = drawing_key(author.project_id)
+    seen = set(Review.objects.filter(author=author, document__in=notes).values_list("document_id", flat=True))
+    new = sorted(set(notes) - seen)
+    insert_objects(Review, (Review(document_id=note, author=author, planted_share=share, ahead=True) for note in new))
+    drawn = [note for note in new if is_drawn(key, author.pk, note, share)]
+    if drawn:
+        _plant(author, key, drawn)
 
 
-def _begun(review: Review, author: Author, document: Document) -> bool:
-    """Whether somebody has seen the note's proposals on its page, or decided on one of them alone."""
-    # What came of a bulk act is told by the act, and nobody has looked at this note for it.
-    acts = Event.objects.filter(document_id=document.pk, data__run=author.pk).exclude(data__has_key="cause")
-    seen = acts.filter(verb__in=[Verb.NOTE_READ, Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE, Verb.REVIEW_CLOSED])
-    return review.closed_at is not None or Handover.objects.filter(review=review).exists() or seen.exists()
-
-
-def _plant(review: Review, gold: AnnotationSet, document: Document, author: Author, project: Project) -> None:
-    spans = list(
-        Span.objects.filter(
-            annotation_set__document=document, annotation_set__author=author,
-            annotation_set__state=AnnotationSet.State.SUBMITTED,
-        ).order_by("start", "end", "pk")
-    )  # fmt: skip
-    decided = set(review.decisions.values_list("proposal_id", flat=True))
-    known = known_among([span for span in spans if span.pk not in decided], document)
-    proposals = [Candidate(span.pk, span.start, span.end, known.get(span.pk, "")) for span in spans]
-    candidates = eligible(document.text, proposals, [Marked(span.start, span.end) for span in gold.spans.all()])
-    chosen = choose(drawing_key(project), author.pk, document.pk, project.planted_share, candidates)
-    if not chosen:
-        return
-    hidden = tally_of(Span.objects.filter(pk__in=[one.pk for one in chosen]))
-    PlantedLeak.objects.bulk_create(PlantedLeak(review=review, proposal_id=one.pk, known=one.known) for one in chosen)
+def _plant(run: Author, key: bytes, notes: Sequence[int]) -> None:
+    suggested = suggested_in(run, notes)
+    known = known_among(run, suggested)
+    golds: dict[int, list[Marked]] = {note: [] for note in notes}
+    rows = Span.objects.filter(annotation_set__author__kind=Author.Kind.GOLD, annotation_set__document__in=notes)
+    for note, start, end in rows.order_by().values_list("annotation_set__document_id", "start", "end"):
+        golds[note].append(Marked(start, end))
+    texts = dict(Document.objects.filter(pk__in=notes).values_list("pk", "text"))
+    reviews = dict(Review.objects.filter(author=run, document__in=notes).values_list("document_id", "pk"))
+    planted = []
+    hidden: dict[Key, Tally] = {}
+    for note, here in suggested.items():
+        shown = [Candidate(one.pk, one.start, one.end, known.get(one.pk, "")) for one in here]
+        page = Page(texts[note], shown, golds[note])
+        candidates = [one for one in shown if one.known]
+        chosen = {one.pk: one for one in choose(key, run.pk, note, candidates, page.hides)}
+        planted += [
+            PlantedLeak(review_id=reviews[note], suggestion_id=pk, known=one.known) for pk, one in chosen.items()
+        ]
+        for one in here:
+            if one.pk in chosen and one.string is not None:
+                hidden.setdefault((run.pk, one.string, one.label), Tally()).add(one.confidence, one.pk)
+    insert_objects(PlantedLeak, planted)
     uncount_strings(hidden)
 
 
-# ── Shown ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Revealing ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def reveal_leaks(*, review: Review, gold: AnnotationSet, document: Document, author: Author, user: User) -> None:
-    """The first reader closes the note: show what was hidden, with what the reading made of it. Once and for all.
+    """Reveal the planted leaks of a note, with their outcomes, when the first reviewer finishes it.
 
-    In the caller's transaction, which holds the note. What the reader marked wholly is decided by that: the proposal
-    counts as corrected to what they marked. All else is open.
+    Call this in a transaction that has locked the note. A planted leak that the reviewer marked completely counts as
+    accepted, with the marked bounds and label. The others become open suggestions.
     """
     planted = list(hidden_in(review).select_for_update().order_by("pk"))
     if not planted:
         return
-    spans = Span.objects.in_bulk([one.proposal_id for one in planted])
+    spans = Span.objects.in_bulk([one.suggestion_id for one in planted])
     marked = [_marked(span, author) for span in gold.spans.all()]
     people = {each.username: each for each in User.objects.filter(username__in={one.by for one in marked})}
-    settled: list[tuple[Span, Marked, Found]] = []
+    marked_completely: list[tuple[Span, Marked, Found]] = []
     for one in planted:
-        span = spans.get(one.proposal_id)
+        span = spans.get(one.suggestion_id)
         result, whole = outcome(document.text, span, marked) if span else (Found.ELSEWHERE, False)
         near = nearest(span, marked) if span else None
         finder = people.get(near.by) if near and result in (Found.FOUND, Found.PARTLY) else None
-        one.result, one.reader, one.revealed_at = str(result), finder or user, timezone.now()
+        one.result, one.reviewer, one.revealed_at = str(result), finder or user, timezone.now()
         if span and near and whole:
-            settled.append((span, near, result))
+            marked_completely.append((span, near, result))
     PlantedLeak.objects.bulk_update(planted, SHOWN)
     add_strings(tally_of(Span.objects.filter(pk__in=spans)))
     gold.version += 1
     gold.save(update_fields=["version", "updated_at"])
     for one in planted:
         _record(one, document, author.pk, user, gold)
-    for span, near, result in settled:
-        _settle(span, near, result, review, gold, document, author, user)
+    for span, near, result in marked_completely:
+        _accept_as_marked(span, near, result, review, gold, document, author, user)
 
 
 def _marked(span: Span, author: Author) -> Marked:
-    """A gold span, and whether it is there by the reading of this run's proposals."""
+    """A gold span, and whether it was added by the review of this run's suggestions.
+
+    A span in gold that was made from the run's whole annotation set names no suggestion.
+    """
     how = span.provenance or {}
-    own = how.get("from") == f"{author.kind}:{author.name}" or "added" in how.get("changed", ())
+    accepted = how.get("from") == f"{author.kind}:{author.name}" and "suggestion" in how
+    own = accepted or "added" in how.get("changed", ())
     return Marked(span.start, span.end, span.label_id, own, how.get("by") or "")
 
 
-def _settle(
+def _accept_as_marked(
     span: Span, near: Marked, result: Found, review: Review, gold: AnnotationSet, document: Document, author: Author,
     user: User,
 ) -> None:  # fmt: skip
-    """Gold stays as it is: the decision only says that this proposal stands for what was marked."""
-    place = near.start, near.end, near.label
-    as_proposed = place == (span.start, span.end, span.label_id)
+    """Accept the planted leak with the bounds and label that the reviewer marked. Gold does not change."""
+    bounds = near.start, near.end, near.label
+    as_suggested = bounds == (span.start, span.end, span.label_id)
     request = Request(
-        change_id=uuid4(), act=Act.ACCEPT if as_proposed else Act.CORRECT, proposal=span.pk, place=place,
+        change_id=uuid4(), act=Act.ACCEPT if as_suggested else Act.CORRECT, suggestion=span.pk, bounds=bounds,
         quote=document.text[near.start : near.end],
     )  # fmt: skip
     decide_locked(document, author, user, review, gold, request, planted=str(result))
-
-
-def give_up_leaks(*, document: Document, source: AnnotationSet, actor: User | None) -> None:
-    """A run's whole reading of the note becomes gold by another act: what is hidden of it then measures nothing."""
-    rows = PlantedLeak.objects.filter(review__document=document, review__author=source.author_id, result=HIDDEN)
-    planted = list(rows.select_for_update(of=("self",)).order_by("pk"))
-    for one in planted:
-        one.result, one.reader, one.revealed_at = Found.ELSEWHERE, actor, timezone.now()
-        _record(one, document, source.author_id, actor)
-    PlantedLeak.objects.bulk_update(planted, SHOWN)
-    add_strings(tally_of(Span.objects.filter(pk__in=[one.proposal_id for one in planted])))
 
 
 def _record(
@@ -163,10 +148,10 @@ def _record(
         annotation_set_id=gold.pk if gold else None,
         data={
             "run": run,
-            "proposal": one.proposal_id,
+            "suggestion": one.suggestion_id,
             "planted": str(one.result),
             "known": one.known,
-            "reader": one.reader_id,
+            "reviewer": one.reviewer_id,
             "drawn": one.drawn_at.isoformat(timespec="seconds"),
         },
     )

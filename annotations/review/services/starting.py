@@ -1,4 +1,4 @@
-"""Bulk acts of review: small ones in the request, large ones as a job; taking back alike."""
+"""Start and undo bulk acts of review: small ones in the request, large ones as a job."""
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -11,9 +11,9 @@ from annotations.review.services.bulk import AT_ONCE, at_once, begin_bulk, begin
 
 
 def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False) -> Job | None:
-    """Carry the act out, or have a job do it: that job. Twice is once. Raises ServiceError `user`.
+    """Run the act, or start a job for it and return the job. A second call does nothing more.
 
-    `with_gold`: notes that already have gold are included.
+    `with_gold`: include notes that already have gold. Raises ServiceError `user`.
     """
     with transaction.atomic():
         begun = begin_bulk(bulk=bulk, user=actor, with_gold=with_gold)
@@ -26,11 +26,13 @@ def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False) -> Job | 
 
 
 def start_undo(*, bulk: BulkAct, actor: User) -> Job | None:
-    """Take the act back, or have a job do it. Raises ServiceError `live` while its job is at work."""
+    """Undo the act, or start a job for that and return the job. Raises ServiceError `live` while the act's job runs."""
     with transaction.atomic():
         BulkAct.objects.select_for_update().get(pk=bulk.pk)
         if job_of(bulk, "bulk", live=True):
-            raise ServiceError(_("its job is still at work; cancel that first, then take it back"), code="live")
+            raise ServiceError(
+                _("The job of this bulk act is still running. Cancel the job first, then undo the act."), code="live"
+            )
         begun = begin_undo(bulk=bulk)
         if bulk.decided > AT_ONCE:
             key = f"bulk-undo-{bulk.pk}"

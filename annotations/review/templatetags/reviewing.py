@@ -1,4 +1,4 @@
-"""Pages of review: addresses that name runs, and rates with their interval in words."""
+"""Template tags of the review pages: query strings that name runs, the list of notes, and rates with intervals."""
 
 from collections.abc import Sequence
 from urllib.parse import urlencode
@@ -23,7 +23,7 @@ register = template.Library()
 
 @register.simple_tag
 def review_query(chosen: Sequence[Author], first: Author | None = None, **more: object) -> str:
-    """`?run=1&run=2`; of a page that begins with one run's address, the others alone."""
+    """The query string `?run=1&run=2`. `first` is left out, for a URL that already names this run in its path."""
     pairs: list[tuple[str, object]] = [("run", run.pk) for run in chosen if run != first]
     pairs += [(name, value) for name, value in more.items() if value]
     return f"?{urlencode(pairs)}" if pairs else ""
@@ -31,12 +31,12 @@ def review_query(chosen: Sequence[Author], first: Author | None = None, **more: 
 
 @register.simple_tag
 def reviewed_items(notes: ReviewList, slug: str, run: int, kept: str) -> SafeString:
-    """The notes as links to their review, each with how far it is; `kept` goes along in the address."""
+    """The notes as links to their review, each with its stage. `kept` is the query string added to each link."""
     marks = {
         Stage.OPEN: DOT,
-        Stage.BEGUN: _mark(DOT, _("begun:")),
-        Stage.SECOND: _mark(DOT, _("waits for you as the second:")),
-        Stage.WAITING: _mark(DOT, _("waits for somebody else:")),
+        Stage.BEGUN: _mark(DOT, _("started:")),
+        Stage.SECOND: _mark(DOT, _("waiting for your second review:")),
+        Stage.WAITING: _mark(DOT, _("waiting for another reviewer:")),
         Stage.DONE: _mark(icon("check"), _("reviewed:")),
     }
     before, after = reverse("review", args=[slug, run, 0]).rsplit("/0/", 1)
@@ -58,20 +58,23 @@ def _mark(sign: SafeString, said: str) -> SafeString:
 
 @register.simple_tag
 def one_in(share: int) -> int:
-    """A share in percent as one of so many."""
+    """The n in “1 in n” for a share in percent."""
     return round(100 / share)
 
 
 @register.simple_tag
 def rate(figure: Rate, decisions: bool = True) -> SafeString:
-    """The share with its interval and its number of decisions; few are said to be few. `decisions`: call them so."""
+    """A share with its 95 % interval, its number of decisions, and a tag if these are too few.
+
+    Without `decisions`, the number is shown as “of n”, for counts that are no decisions.
+    """
     if figure.interval is None or figure.share is None:
-        return format_html('<span class="mute">{}</span>', _("nothing decided yet"))
+        return format_html('<span class="mute">{}</span>', _("no decisions yet"))
     low, high = figure.interval
     counted = _("of %(n)d") % {"n": figure.decided}
     if decisions:
         counted = ngettext("%(n)d decision", "%(n)d decisions", figure.decided) % {"n": figure.decided}
-    few = format_html(" <span class='tag'>{}</span>", _("too few to tell")) if figure.few else ""
+    few = format_html(" <span class='tag'>{}</span>", _("too few decisions")) if figure.few else ""
     return format_html(
         '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span> '
         '<span class="mute small">{}</span>{}</span>',
@@ -81,10 +84,10 @@ def rate(figure: Rate, decisions: bool = True) -> SafeString:
 
 @register.simple_tag
 def estimate(figure: Estimate) -> SafeString:
-    """A share over whole notes with its interval; few notes are said to be few."""
+    """A share estimated over whole notes with its 95 % interval, and a tag if the notes are too few."""
     if figure.share is None:
-        return format_html('<span class="mute">{}</span>', _("nothing to count"))
-    few = format_html(" <span class='tag'>{}</span>", _("too few notes to tell")) if figure.few else ""
+        return format_html('<span class="mute">{}</span>', _("no data"))
+    few = format_html(" <span class='tag'>{}</span>", _("too few notes")) if figure.few else ""
     return format_html(
         '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span>{}</span>',
         percent(figure.share), _("95 % interval"), percent(figure.low), percent(figure.high), few,

@@ -1,4 +1,4 @@
-"""What became of proposals: acceptance by label, source and confidence; reviewers over each other; the log to keep."""
+"""The acceptance page (precision of suggestions, agreement between reviewers) and the export of the decision log."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,8 +19,8 @@ from annotations.models import Span, Verb
 from annotations.review.selectors.decision_log import FORMATS, overruled
 from annotations.review.selectors.drawn import drawn_of
 from annotations.review.selectors.handovers import pairs
-from annotations.review.selectors.leaks_found import measured_by, together, unproposed
-from annotations.review.selectors.precision import Accepted, acceptance_by, proposals_by, rates_by
+from annotations.review.selectors.leaks_found import measured_by, together, unsuggested
+from annotations.review.selectors.precision import Accepted, acceptance_by, rates_by, suggestions_by
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
 from annotations.review.services.offering import ONE_IN
 
@@ -29,17 +29,17 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson; chars
 
 @require_safe
 def acceptance(request: Request, slug: str) -> HttpResponse:
-    """?run=ID… narrows it to some runs."""
+    """The acceptance page. Query string: ?run=ID… limits the figures to some runs."""
     access = enter(request.user, slug, Can.READ_NOTES)
     chosen = chosen_runs(access.project, request.GET.getlist("run"), merged=True)
-    spans = proposals_by(access.project, [run.pk for run in chosen])
+    spans = suggestions_by(access.project, [run.pk for run in chosen])
     context = {
         "access": access,
         "runs": run_authors(access.project),
         "chosen": chosen,
         "tables": _tables(access, spans),
         "overruled": overruled(access.project),
-        "drawn": [(each, rates_by(proposals_by(access.project, [each.run.pk]))[()]) for each in drawn_of(chosen)],
+        "drawn": [(each, rates_by(suggestions_by(access.project, [each.run.pk]))[()]) for each in drawn_of(chosen)],
         "one_in": ONE_IN,
         "pairs": pairs(access.project, chosen),
         "planting": _planting(access, [run.pk for run in chosen]),
@@ -48,7 +48,7 @@ def acceptance(request: Request, slug: str) -> HttpResponse:
 
 
 def _planting(access: Access, runs: Sequence[int]) -> dict[str, Any]:
-    """What reading missed: of everybody for managers; for others all as one, and their own."""
+    """Missed planted leaks: managers see the figures of all reviewers, others the total and their own figures."""
     measured = measured_by(access.project, runs)
     whole = together(measured)
     rows = measured if access.can(Can.MANAGE) else [one for one in measured if one.reviewer_id == access.user.pk]
@@ -57,7 +57,7 @@ def _planting(access: Access, runs: Sequence[int]) -> dict[str, Any]:
         "rows": rows,
         "whole": whole,
         "others": len(measured) - len(rows),
-        "unproposed": unproposed(access.project, whole.missed, runs) if measured else None,
+        "unsuggested": unsuggested(access.project, whole.missed, runs) if measured else None,
     }
 
 
@@ -76,19 +76,19 @@ def _source(run: str, source: str) -> str:
     return f"{run}: {source}" if source else run
 
 
-def _band(at: int) -> str:
-    if at < 0:
-        return _("none given")
-    low, high = BANDS[at]
+def _band(index: int) -> str:
+    if index < 0:
+        return _("no confidence")
+    low, high = BANDS[index]
     return _("%(low)d to %(high)d %%") % {"low": round(100 * low), "high": round(100 * high)}
 
 
 @require_safe
 def decisions_export(request: Request, slug: str, format: str) -> HttpResponse | StreamingHttpResponse:
-    """The log of decisions as CSV or JSONL. Getting it is an event."""
+    """The decision log as CSV or JSONL. The download is recorded as an event."""
     access = enter(request.user, slug, Can.EXPORT)
     if format not in FORMATS:
-        raise Http404("no such format")
+        raise Http404("Unknown format.")
     record(
         verb=Verb.FILE_DOWNLOADED, actor=access.user, project_id=access.project.pk, data={"decisions": format}
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Reviewing many proposals at once, by rule and by string. A plan comes first: its count, and what to expect of it."""
+"""Review many suggestions at once, by rule or by string. A preview with counts and precision comes first."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,27 +15,27 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.events import record
 from annotations.core.labels import labels_of
-from annotations.core.refusals import refuse, sentence
+from annotations.core.refusals import refuse
 from annotations.core.requests import Request, number, numbers
 from annotations.domain.precision import Rate
-from annotations.models import Author, BulkAct, Label, ProposedString, Verb
+from annotations.models import Author, BulkAct, Label, SuggestedString, Verb
 from annotations.review.forms import BulkForm
+from annotations.review.selectors.bulk_preview import preview, with_gold
 from annotations.review.selectors.bulk_rules import Rule, open_of, rule_of, skipped_of
-from annotations.review.selectors.foreseen import foresee, with_gold
 from annotations.review.selectors.occurrences import Occurrence, occurrences
 from annotations.review.selectors.planted import aliases
 from annotations.review.selectors.precision import expected_of, rates_by, together
-from annotations.review.selectors.proposed_strings import Order, spans_of, strings
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
+from annotations.review.selectors.suggested_strings import Order, spans_of, strings
 from annotations.review.services.bulk import AT_ONCE, plan_bulk
 
-# Examples beside a plan; acts in the list; occurrences of a string on one page.
+# Examples in a preview; acts in the list of recent ones; occurrences of a string per page.
 EXAMPLES, RECENT, SHOWN = 8, 20, 200
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def review_bulk_new(request: Request, slug: str) -> HttpResponse:
-    """The form; a POST plans an act and leads to it. Nothing is decided here."""
+    """The form of a bulk act. A POST plans the act and redirects to its preview, without deciding anything."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     runs = run_authors(access.project)
     chosen = chosen_runs(access.project, request.GET.getlist("run"))
@@ -62,22 +62,22 @@ def _may_agree(runs: Sequence[Author]) -> bool:
 
 @require_safe
 def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
-    """One act: what it would decide and what to expect, or what it did; to be begun or taken back from here."""
+    """One bulk act: its preview with the button to start it, or its result with the button to undo it."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     row = get_object_or_404(BulkAct.objects.select_related("user", "project"), project=access.project, pk=bulk)
     rule = rule_of(row.rule)
     planned = row.state == BulkAct.State.PLANNED
     expected = expected_of(rule, access.project, access.user) if planned else []
-    found = foresee(rule, row.act, access.project, access.user) if planned else None
+    found = preview(rule, row.act, access.project, access.user) if planned else None
     wider = with_gold(rule, row.act, access.project, access.user) if found and found.skipped else None
     examples = _examples(access, rule) if planned else []
-    labels = _looks(access)
+    labels = _labels_by_id(access)
     context = {
         "access": access,
         "bulk": row,
         "rule": rule,
         "runs": _names(access, rule.runs),
-        "beside": _rejects_rivals(access, row, rule),
+        "beside": _rejects_conflicting(access, row, rule),
         "label": labels.get(rule.label),
         "to": labels.get(rule.to),
         "text": examples[0].marked if rule.kind == "string" and examples else "",
@@ -109,14 +109,14 @@ def _examples(access: Access, rule: Rule) -> list[Occurrence]:
 
 @require_safe
 def review_strings(request: Request, slug: str) -> HttpResponse:
-    """The strings of the chosen runs: ?run=ID…, ?label=ID, ?order=open|uncertainty, ?page=N."""
+    """The strings of the chosen runs. Query string: ?run=ID…, ?label=ID, ?order=open|uncertainty, ?page=N."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     chosen = chosen_runs(access.project, request.GET.getlist("run"))
     label = number(request.GET, "label")
     order: Order = "uncertainty" if request.GET.get("order") == "uncertainty" else "open"
-    at = min(max(number(request.GET, "page") or 1, 1), 100_000)
-    page = strings([run.pk for run in chosen], label=label, order=order, number=at)
-    labels = _looks(access)
+    page_number = min(max(number(request.GET, "page") or 1, 1), 100_000)
+    page = strings([run.pk for run in chosen], label=label, order=order, number=page_number)
+    labels = _labels_by_id(access)
     context = {
         "access": access,
         "runs": run_authors(access.project),
@@ -126,16 +126,17 @@ def review_strings(request: Request, slug: str) -> HttpResponse:
         "labels": labels_of(access.project.pk),
         "label": label,
         "order": order,
-        "narrowed": label is not None or at > 1,
+        "narrowed": label is not None or page_number > 1,
     }
     return render(request, "review/strings.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
-    """Every occurrence of one string, ticked; a POST plans what is ticked and open, and leads to that plan.
+    """All occurrences of one string, selected. A POST plans a bulk act on the selected ones and redirects to it.
 
-    POST `act` (accept, reject), `to` (a label's id, to accept with), `shown` and `tick` (proposals).
+    POST fields: `act` (accept, reject), `to` (id of the label to accept with), `shown` and `tick` (aliases of the shown
+    and of the selected suggestions).
     """
     access = enter(request.user, slug, Can.MAKE_GOLD)
     string = _string(access, pk)
@@ -145,15 +146,15 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
         try:
             return _to(slug, _plan_string(request, access, string, runs))
         except ServiceError as error:
-            messages.error(request, sentence(error))
+            messages.error(request, str(error))
             return HttpResponseRedirect(request.get_full_path(), status=303)
     spans = spans_of(string, runs)
-    after = min(max(number(request.GET, "page") or 1, 1), 100_000)
-    rows = occurrences(spans[(after - 1) * SHOWN : after * SHOWN + 1], access.project.pk, access.user)
+    page = min(max(number(request.GET, "page") or 1, 1), 100_000)
+    rows = occurrences(spans[(page - 1) * SHOWN : page * SHOWN + 1], access.project.pk, access.user)
     _record_look(access, rows[:SHOWN])
     rule = Rule("string", runs, string=string.string_key, label=string.label_id)
     skipped, notes = skipped_of(rule, access.project, access.user)
-    labels = _looks(access)
+    labels = _labels_by_id(access)
     context = {
         "access": access,
         "string": string,
@@ -163,7 +164,7 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
         "looks": labels,
         "chosen": chosen,
         "rows": rows[:SHOWN],
-        "page": after,
+        "page": page,
         "more": len(rows) > SHOWN,
         "open": open_of(rule, access.project, access.user).count(),
         "skipped": skipped,
@@ -173,12 +174,12 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
     return render(request, "review/string.html", context)
 
 
-def _plan_string(request: Request, access: Access, string: ProposedString, runs: Sequence[int]) -> BulkAct:
-    """Exceptions are what was shown and not ticked; what stands on other pages is decided too."""
+def _plan_string(request: Request, access: Access, string: SuggestedString, runs: Sequence[int]) -> BulkAct:
+    """Plan the act. Suggestions that were shown but not selected are exceptions; other pages are decided too."""
     shown, ticked = (_ids(request.POST.getlist(name), access) for name in ("shown", "tick"))
     act = request.POST.get("act", "")
     if act not in BulkAct.Act.values:
-        raise ServiceError(_("choose what to do: accept or reject"), code="act")
+        raise ServiceError(_("Choose an action: “Accept” or “Reject”."), code="act")
     rule = Rule(
         "string", runs, string=string.string_key, label=string.label_id, but=sorted(shown - ticked),
         to=number(request.POST, "to") if act == BulkAct.Act.ACCEPT else None,
@@ -187,20 +188,20 @@ def _plan_string(request: Request, access: Access, string: ProposedString, runs:
 
 
 def _ids(values: Sequence[str], access: Access) -> set[int]:
-    """Proposals by what the page calls them. Raises ServiceError for ids: trying them would find what is hidden."""
+    """The suggestion ids for these aliases. Raises ServiceError for ids, because trying ids would find hidden leaks."""
     back = aliases(access.project).back
     named = {one: back(one) for one in numbers(values[:SHOWN])}
-    if any(name == pk for name, pk in named.items()):
+    if any(alias == pk for alias, pk in named.items()):
         raise ServiceError(_("This page is out of date. Nothing was changed. Reload the page."), code="page")
     return set(named.values())
 
 
-def _string(access: Access, pk: int) -> ProposedString:
-    return get_object_or_404(ProposedString, pk=pk, author__project=access.project)
+def _string(access: Access, pk: int) -> SuggestedString:
+    return get_object_or_404(SuggestedString, pk=pk, author__project=access.project)
 
 
-def _rate_of(string: ProposedString, runs: Sequence[int]) -> Rate:
-    """Of this very string what was decided one by one."""
+def _rate_of(string: SuggestedString, runs: Sequence[int]) -> Rate:
+    """The precision of this string's suggestions that were decided one by one."""
     return rates_by(spans_of(string, runs).order_by())[()]
 
 
@@ -211,14 +212,14 @@ def _to(slug: str, bulk: BulkAct) -> HttpResponse:
     return HttpResponseRedirect(reverse("review_bulk", args=[slug, bulk.pk]), status=303)
 
 
-def _looks(access: Access) -> dict[int | None, dict[str, Any]]:
-    """Labels by id, merged ones too: an old act may name one."""
+def _labels_by_id(access: Access) -> dict[int | None, dict[str, Any]]:
+    """Labels by id, including merged ones, which old acts may name."""
     rows = Label.objects.filter(label_set__project=access.project).select_related("category")
     return {label.pk: {"id": label.pk, "name": label.name, "hue": label.category.hue} for label in rows}
 
 
-def _rejects_rivals(access: Access, bulk: BulkAct, rule: Rule) -> bool:
-    """Whether an acceptance may reject what other runs say of the same places."""
+def _rejects_conflicting(access: Access, bulk: BulkAct, rule: Rule) -> bool:
+    """Whether accepting may reject conflicting suggestions, which only merged lists have."""
     merged = Author.objects.filter(project=access.project, pk__in=rule.runs, merged_from__isnull=False)
     return bulk.act == BulkAct.Act.ACCEPT and merged.exists()
 
@@ -229,7 +230,7 @@ def _names(access: Access, runs: Sequence[int]) -> list[str]:
 
 
 def _record_look(access: Access, rows: Sequence[Occurrence]) -> None:
-    """Text of these notes was seen: an event with the notes, without what was sought."""
+    """Record that text of these notes was shown. The event names the notes, not the string."""
     notes = sorted({row.note for row in rows})
     if notes:
         record(

@@ -1,4 +1,4 @@
-"""The buttons of a bulk act of review: carry it out, take it back. They lead to the job's page, or to the act's."""
+"""The buttons of a bulk act: start and undo. They redirect to the page of the job, or of the act if there is no job."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +11,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import sentence
 from annotations.core.requests import Request
 from annotations.models import BulkAct, Job
 from annotations.review.services.starting import job_of, start_bulk, start_undo
@@ -19,7 +18,7 @@ from annotations.review.services.starting import job_of, start_bulk, start_undo
 
 @require_POST
 def bulk_start(request: Request, slug: str, bulk: UUID) -> HttpResponse:
-    """POST `with_gold`: 1 where the person includes notes that already have gold."""
+    """Start the act. POST `with_gold`: 1 to include notes that already have gold."""
     return _begin(request, slug, bulk, partial(start_bulk, with_gold=request.POST.get("with_gold") == "1"))
 
 
@@ -30,12 +29,12 @@ def bulk_undo(request: Request, slug: str, bulk: UUID) -> HttpResponse:
 
 @require_safe
 def bulk_job(request: Request, slug: str, bulk: UUID) -> HttpResponse:
-    """Leads from an act to the job that is, or was, on it; 404 where it needed none."""
+    """Redirect from an act to its job; 404 if the act needed no job."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     row = get_object_or_404(BulkAct, project=access.project, pk=bulk)
     job = job_of(row, "bulk_undo") or job_of(row, "bulk")
     if job is None:
-        raise Http404("no such job")
+        raise Http404("No such job.")
     return redirect("job", slug, job.pk)
 
 
@@ -45,6 +44,6 @@ def _begin(request: Request, slug: str, bulk: UUID, begin: Callable[..., Job | N
     try:
         job = begin(bulk=row, actor=access.user)
     except ServiceError as error:
-        messages.error(request, sentence(error))
+        messages.error(request, str(error))
         job = None
     return redirect("job", slug, job.pk) if job else redirect("review_bulk", slug, row.pk)

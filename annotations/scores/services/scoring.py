@@ -1,20 +1,22 @@
-"""Scores of an author against gold: computed once for what they are made of, and kept under its hash."""
+"""Score an author against gold. Figures are stored under a hash of their input, so that they are computed only once."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
-from annotations.core.kept import forget, keep, kept, key_of
+from annotations.core.kept import Kind, forget, keep, kept, key_of
 from annotations.core.progress import Progress, silent
 from annotations.domain.masking import masked
 from annotations.domain.scoring import LabelMapping, MappingError, Scorer
-from annotations.domain.scoring.rewritten import RewrittenScore
+from annotations.domain.scoring.rewritten import RewrittenData, RewrittenScore
+from annotations.domain.scoring.table import TableData
 from annotations.domain.spans import Span
-from annotations.domain.splits import Side
+from annotations.domain.splits import Split
 from annotations.models import Author, GoldVersion, Project
 from annotations.projects.selectors.label_maps import mappings, shipped_set
 from annotations.scores.selectors import (
@@ -27,16 +29,16 @@ from annotations.scores.selectors import (
     scorable_authors,
 )
 
-# Raise it whenever a figure is computed in another way: what was kept before is not used any more.
-REVISION = 3
-TABLE, ERRORS = "score", "score-errors"
-# Places that are kept for looking at; of more, the first.
+# Increase this number when a figure is computed in another way or its key changes, so that stored figures are no
+# longer used.
+REVISION = 4
+# The maximum number of errors that are stored and shown; all errors are counted.
 MOST_ERRORS = 50_000
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is to be scored: whose readings, against which gold, of one split or all, in which set's labels."""
+class ScoreRequest:
+    """What to score: an author's submitted annotations against a gold, in one split or all, in which label set."""
 
     reference: Reference
     author: Author
@@ -45,7 +47,7 @@ class Asked:
 
     @property
     def params(self) -> dict[str, Any]:
-        """As a job's parameters: ids and choices only."""
+        """The request as parameters of a job: ids and choices only."""
         return {
             "version": self.reference.number,
             "author_id": self.author.pk,
@@ -54,34 +56,40 @@ class Asked:
         }
 
 
-def asked(
-    project: Project, *, version: int, author_id: int | None = None, author: str = "", split: str = "", into: str = ""
-) -> Asked:
-    """Check a wish. `version` 0 is the gold as it stands. Raises ServiceError with the choices."""
-    found = _author(project, author_id, author)
+def score_request(
+    project: Project, *, version: int, author_id: int | None = None, author: str = "", split: str = "", into: str = "",
+    among: QuerySet[Author] | None = None,
+) -> ScoreRequest:  # fmt: skip
+    """Check what a person or command asks to score. `version` 0 is the current gold.
+
+    `among` are the authors whom the person may see; by default all. Raises ServiceError `author`, `version`, `split`
+    or `into`, with the possible choices in its message.
+    """
+    found = _author(scorable_authors(project, among), author_id, author)
     reference = Reference(project, _version(project, version) if version else None)
     if split:
-        if split not in list(Side):
+        if split not in list(Split):
             raise ServiceError(
-                _("there is no split %(split)s; there are: %(choices)s")
-                % {"split": repr(split), "choices": ", ".join(Side)},
+                _("There is no split “%(split)s”. Choose one of: %(choices)s.")
+                % {"split": split, "choices": ", ".join(Split)},
                 code="split",
             )
         if reference.version is None or not reference.version.split_seed:
-            raise ServiceError(_("this gold has no train/dev/test split: split a frozen version first"), code="split")
+            raise ServiceError(
+                _("This gold is not split into train, dev and test. Split a frozen version first."), code="split"
+            )
     key = project.label_set.key
     if into and (key, into) not in mappings():
         choices = ", ".join(target for source, target in mappings() if source == key) or "none"
         raise ServiceError(
-            _("there is no mapping from %(key)s to %(into)s; from %(key)s there are: %(choices)s")
-            % {"key": key, "into": repr(into), "choices": choices},
+            _("There is no mapping from “%(key)s” to “%(into)s”. Available from “%(key)s”: %(choices)s.")
+            % {"key": key, "into": into, "choices": choices},
             code="into",
         )
-    return Asked(reference, found, split, into)
+    return ScoreRequest(reference, found, split, into)
 
 
-def _author(project: Project, pk: int | None, name: str) -> Author:
-    authors = scorable_authors(project)
+def _author(authors: QuerySet[Author], pk: int | None, name: str) -> Author:
     kind, colon, rest = name.partition(":")
     if pk is not None:
         found = list(authors.filter(pk=pk))
@@ -94,16 +102,18 @@ def _author(project: Project, pk: int | None, name: str) -> Author:
     if len(found) == 1:
         return found[0]
     if pk is not None:
-        # Pages ask by id, and not everybody who sees a page may know the annotators' names.
-        raise ServiceError(_("this project has no such author of readings; choose one of the list"), code="author")
+        # Pages request an author by id. The message lists no names, because not everybody may know the annotators.
+        raise ServiceError(
+            _("This author has no annotations in this project. Choose an author from the list."), code="author"
+        )
     known = ", ".join(f"{one.kind}:{one.name}" for one in authors) or "none yet"
     if found:
         raise ServiceError(
-            _("%(name)s is the name of several authors; say which: %(known)s") % {"name": repr(name), "known": known},
+            _("Several authors have the name “%(name)s”. Choose one of: %(known)s.") % {"name": name, "known": known},
             code="author",
         )
     raise ServiceError(
-        _("this project has no author %(value)s; there are: %(known)s") % {"value": repr(name), "known": known},
+        _("This project has no author “%(value)s”. Available: %(known)s.") % {"value": name, "known": known},
         code="author",
     )
 
@@ -114,40 +124,78 @@ def _version(project: Project, number: int) -> GoldVersion:
         numbers = project.gold_versions.order_by("number").values_list("number", flat=True)
         choices = ", ".join(map(str, numbers)) or "none yet"
         raise ServiceError(
-            _("there is no gold version %(number)s; frozen versions: %(choices)s")
+            _("There is no gold version %(number)s. Frozen versions: %(choices)s.")
             % {"number": number, "choices": choices},
             code="version",
         )
     return version
 
 
+class LeftOut(TypedDict):
+    """Number of notes that are not scored, by reason."""
+
+    drafts: int
+    unread: int
+    no_gold: int
+
+
+class About(TypedDict):
+    """What the figures refer to, and what they exclude."""
+
+    project: str
+    gold: str
+    content_hash: str | None
+    author: str
+    author_kind: str
+    split: str | None
+    labels_of: str | None
+    left_out: LeftOut
+    spans_without_label: dict[str, int]
+
+
+class ScoredTable(About, TableData):
+    rewritten: RewrittenData
+    errors: int
+    own_gold_spans: int
+
+
+LabeledBounds = tuple[int, int, str]
+"""Start, end (code points, end-exclusive), label code; a list of the same three values after it was stored as JSON."""
+Error = tuple[int, str, LabeledBounds | None, LabeledBounds | None]
+"""A difference between gold and prediction: note, kind, gold, predicted."""
+TABLE: Kind[ScoredTable] = Kind("score")
+ERRORS: Kind[list[Error]] = Kind("score-errors")
+
+
 @dataclass(frozen=True)
 class Score:
-    """The figures (`ScoreTable.as_dict` with what they are of) and the key that they are kept under."""
+    """The figures (`ScoreTable.as_dict` and `About`) and the key that they are stored under."""
 
-    table: dict[str, Any]
+    table: ScoredTable
     key: str
 
 
-def kept_score(wish: Asked) -> Score | None:
-    """The score, if it was computed of exactly what stands there now."""
-    key = _key(wish, compared(wish.reference, wish.author, split=wish.split), label_words(wish.reference.project))
-    table = kept(wish.reference.project, TABLE, key)
+def kept_score(wanted: ScoreRequest) -> Score | None:
+    """Return the stored score if its input has not changed since."""
+    project = wanted.reference.project
+    key = _key(wanted, compared(wanted.reference, wanted.author, split=wanted.split), label_words(project))
+    table = kept(project, TABLE, key)
     return Score(table, key) if table is not None else None
 
 
-def score(wish: Asked, *, progress: Progress = silent) -> Score:
-    """The score, kept or computed now. Raises ServiceError where a label has no place in the mapping, and
-    ErasedMeanwhile.
+def score(wanted: ScoreRequest, *, progress: Progress = silent) -> Score:
+    """Return the stored score, or compute it.
+
+    Raises ServiceError `mapping` if a label is missing from the mapping, and ErasedMeanwhile.
     """
-    project = wish.reference.project
+    project = wanted.reference.project
     begun = erasures_of(project.pk)
-    notes, words = compared(wish.reference, wish.author, split=wish.split), label_words(project)
-    key = _key(wish, notes, words)
+    notes, words = compared(wanted.reference, wanted.author, split=wanted.split), label_words(project)
+    key = _key(wanted, notes, words)
     table = kept(project, TABLE, key)
     if table is None:
         try:
-            table, errors = _computed(wish, notes, words, progress)
+            table, errors = _computed(wanted, notes, words, progress)
         except MappingError as error:
             raise ServiceError(str(error), code="mapping") from error
         with transaction.atomic():
@@ -157,61 +205,65 @@ def score(wish: Asked, *, progress: Progress = silent) -> Score:
     return Score(table, key)
 
 
-def score_errors(wish: Asked) -> list[list[Any]]:
-    """The places that aren't right: [note, kind, gold or null, predicted or null], at most MOST_ERRORS of them."""
-    found = score(wish)
-    errors = kept(wish.reference.project, ERRORS, found.key)
-    if errors is None:  # pruned between the two
-        forget(wish.reference.project, TABLE, found.key)
-        errors = kept(wish.reference.project, ERRORS, score(wish).key)
+def score_errors(wanted: ScoreRequest) -> list[Error]:
+    """List at most MOST_ERRORS errors as [note, kind, gold or null, predicted or null]."""
+    found = score(wanted)
+    errors = kept(wanted.reference.project, ERRORS, found.key)
+    if errors is None:  # The errors were deleted to save space, but the table was not.
+        forget(wanted.reference.project, TABLE, found.key)
+        errors = kept(wanted.reference.project, ERRORS, score(wanted).key)
     return list(errors or [])
 
 
-def _key(wish: Asked, notes: Compared, words: LabelWords) -> str:
-    """A hash of everything that the score depends on."""
-    target = shipped_set(wish.into) if wish.into else None
-    mapping = mappings()[wish.reference.project.label_set.key, wish.into] if wish.into else None
-    made_of = [REVISION, notes.key, words.key, wish.split, wish.author.pk, wish.reference.number, notes.drafts,
-               notes.unread, notes.no_gold, wish.author.name, repr(target), repr(mapping)]  # fmt: skip
+def _key(wanted: ScoreRequest, notes: Compared, words: LabelWords) -> str:
+    """Hash everything that the score depends on."""
+    target = shipped_set(wanted.into) if wanted.into else None
+    mapping = mappings()[wanted.reference.project.label_set.key, wanted.into] if wanted.into else None
+    made_of = [REVISION, notes.key, words.key, wanted.split, wanted.author.pk, wanted.reference.number, notes.drafts,
+               notes.unread, notes.no_gold, wanted.author.name, repr(target), repr(mapping)]  # fmt: skip
     return key_of(*made_of)
 
 
 def _computed(
-    wish: Asked, notes: Compared, words: LabelWords, progress: Progress
-) -> tuple[dict[str, Any], list[list[Any]]]:
-    words_of_scores = Words(wish, words)
-    scorer = Scorer(words_of_scores.order, words_of_scores.category_of, has_labels=words_of_scores.has_labels)
-    rewritten = RewrittenScore(words_of_scores.placeholder_of)
-    errors: list[list[Any]] = []
-    total, all_errors, own = len(notes.readings), 0, 0
+    wanted: ScoreRequest, notes: Compared, words: LabelWords, progress: Progress
+) -> tuple[ScoredTable, list[Error]]:
+    mapper = LabelMapper(wanted, words)
+    scorer = Scorer(mapper.order, mapper.category_of, has_labels=mapper.has_labels)
+    rewritten = RewrittenScore(mapper.placeholder_of)
+    errors: list[Error] = []
+    total, all_errors, own = len(notes.annotation_sets), 0, 0
     progress(0, total)
-    for done, pair in enumerate(note_pairs(wish.reference, wish.author, notes), start=1):
-        gold, predicted = words_of_scores(pair.gold), words_of_scores(pair.predicted)
+    for done, pair in enumerate(note_pairs(wanted.reference, wanted.author, notes), start=1):
+        gold, predicted = mapper(pair.gold), mapper(pair.predicted)
         found = scorer.add(pair.text, gold, predicted)
-        rewritten.add(pair.text, masked(pair.text, predicted, words_of_scores.placeholder_of), gold)
+        rewritten.add(pair.text, masked(pair.text, predicted, mapper.placeholder_of), gold)
         all_errors += len(found)
         own += pair.own
-        errors += [[pair.pk, str(e.kind), e.gold, e.predicted] for e in found[: max(0, MOST_ERRORS - len(errors))]]
+        errors += [(pair.pk, str(e.kind), e.gold, e.predicted) for e in found[: max(0, MOST_ERRORS - len(errors))]]
         if done % 250 == 0 or done == total:
             progress(done, total)
-    table = scorer.table().as_dict()
-    table |= {"rewritten": rewritten.as_dict(), "errors": all_errors, "own_gold_spans": own}
-    return _about(wish, notes, words_of_scores) | table, errors
+    return {
+        **_about(wanted, notes, mapper),
+        **scorer.table().as_dict(),
+        "rewritten": rewritten.as_dict(),
+        "errors": all_errors,
+        "own_gold_spans": own,
+    }, errors
 
 
-class Words:
-    """Spans in the words of the score: merged labels as what they became, then by the mapping that is asked for."""
+class LabelMapper:
+    """Mapping of spans to the labels of the score: merged labels first, then the other label set."""
 
-    def __init__(self, wish: Asked, words: LabelWords) -> None:
+    def __init__(self, wanted: ScoreRequest, words: LabelWords) -> None:
         self._merged = words.merged
         self._mapping: LabelMapping | None = None
         self.order, self.category_of, self.has_labels = words.order, words.category_of, True
         self.placeholder_of = words.placeholder_of
         self.without: dict[str, int] = {}
-        if wish.into:
-            self._mapping = mappings()[wish.reference.project.label_set.key, wish.into]
+        if wanted.into:
+            self._mapping = mappings()[wanted.reference.project.label_set.key, wanted.into]
             self._mapping.check(words.order)
-            target = shipped_set(wish.into)
+            target = shipped_set(wanted.into)
             if self._mapping.to_category:
                 self.order = [category.code for category in target.categories]
                 self.category_of = {code: code for code in self.order}
@@ -237,31 +289,30 @@ class Words:
         return mapped
 
 
-def _about(wish: Asked, notes: Compared, words: Words) -> dict[str, Any]:
-    """What the figures are of, and what they leave out."""
-    version = wish.reference.version
+def _about(wanted: ScoreRequest, notes: Compared, mapper: LabelMapper) -> About:
+    version = wanted.reference.version
     return {
-        "project": wish.reference.project.slug,
-        "gold": wish.reference.name,
+        "project": wanted.reference.project.slug,
+        "gold": wanted.reference.name,
         "content_hash": version.content_hash if version else None,
-        "author": wish.author.name,
-        "author_kind": wish.author.kind,
-        "split": wish.split or None,
-        "labels_of": wish.into or None,
+        "author": wanted.author.name,
+        "author_kind": wanted.author.kind,
+        "split": wanted.split or None,
+        "labels_of": wanted.into or None,
         "left_out": {"drafts": notes.drafts, "unread": notes.unread, "no_gold": notes.no_gold},
-        "spans_without_label": dict(sorted(words.without.items())),
+        "spans_without_label": dict(sorted(mapper.without.items())),
     }
 
 
 def run_score(*, project_id: int, params: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """A score as a job; returns what the job's page needs to lead on to it. Safe to repeat."""
+    """Score as a job. Return what the job's page shows and links to. Safe to repeat."""
     project = Project.objects.get(pk=project_id)
-    wish = asked(
+    wanted = score_request(
         project,
         version=int(params["version"]),
         author_id=int(params["author_id"]),
         split=str(params.get("split", "")),
         into=str(params.get("into", "")),
     )
-    table = score(wish, progress=progress).table
-    return wish.params | {"author": wish.author.name, "gold": wish.reference.name, "notes": table["notes"]}
+    table = score(wanted, progress=progress).table
+    return wanted.params | {"author": wanted.author.name, "gold": wanted.reference.name, "notes": table["notes"]}

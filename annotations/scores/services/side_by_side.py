@@ -1,31 +1,61 @@
-"""Several authors' readings side by side against gold, on the notes that all of them have read. Kept as scores are."""
+"""Compare several authors with gold, on the notes for which all of them submitted annotations.
+
+Figures are stored under a hash of their input, like scores.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.errors import ServiceError
-from annotations.core.kept import forget, keep, kept, key_of
+from annotations.core.kept import Kind, forget, keep, kept, key_of
 from annotations.core.progress import Progress, silent
-from annotations.domain.scoring.side_by_side import SideBySide
+from annotations.domain.scoring.side_by_side import AuthorTable, SideBySide
 from annotations.domain.spans import Span
 from annotations.models import Author, Project
 from annotations.scores.selectors import Compared, LabelWords, Reference, compared, label_words, note_pairs
-from annotations.scores.services.scoring import REVISION, Asked, Words, asked
+from annotations.scores.services.scoring import REVISION, LabeledBounds, LabelMapper, ScoreRequest, score_request
 
-TABLE, PLACES = "side-by-side", "side-by-side-places"
 FEWEST, MOST = 2, 6
-# Places of each kind that are kept for looking at; of more, the first.
-MOST_PLACES = 10_000
+# The maximum number of spans of each kind that are stored and shown; all are counted.
+MOST_SPANS = 10_000
+
+
+class AuthorFigures(TypedDict):
+    author: str
+    kind: str
+    author_id: int
+    table: AuthorTable
+    only: int
+
+
+class Table(TypedDict):
+    """The figures of several authors, side by side."""
+
+    project: str
+    gold: str
+    content_hash: str | None
+    split: str | None
+    notes: int
+    authors: list[AuthorFigures]
+    missed_by_all: int
+    untouched: int
+
+
+TellingSpan = tuple[int, str, LabeledBounds, LabeledBounds | None]
+"""A gold span that the authors found differently, or all missed: note, kind, gold, nearest predicted span."""
+TABLE: Kind[Table] = Kind("side-by-side")
+SPANS: Kind[dict[str, list[TellingSpan]]] = Kind("side-by-side-spans")
 
 
 @dataclass(frozen=True)
-class Together:
-    """Whose readings are to be compared, against which gold, of one split or all."""
+class ComparisonRequest:
+    """What to compare: several authors against a gold, in one split or all."""
 
     reference: Reference
     authors: tuple[Author, ...]
@@ -33,7 +63,7 @@ class Together:
 
     @property
     def params(self) -> dict[str, Any]:
-        """As a job's parameters: ids and choices only."""
+        """The request as parameters of a job: ids and choices only."""
         return {
             "version": self.reference.number,
             "authors": [author.pk for author in self.authors],
@@ -41,25 +71,35 @@ class Together:
         }
 
 
-def together(
-    project: Project, *, version: int, ids: Sequence[int] = (), names: Sequence[str] = (), split: str = ""
-) -> Together:
-    """Check a wish: authors by their ids, or by name as `score` takes them. Raises ServiceError with the choices."""
-    wishes = [asked(project, version=version, author_id=pk, split=split) for pk in dict.fromkeys(ids)]
-    wishes += [asked(project, version=version, author=name, split=split) for name in names]
-    authors = tuple({wish.author.pk: wish.author for wish in wishes}.values())
+def comparison_request(
+    project: Project, *, version: int, ids: Sequence[int] = (), names: Sequence[str] = (), split: str = "",
+    among: QuerySet[Author] | None = None,
+) -> ComparisonRequest:  # fmt: skip
+    """Check what a person or command asks to compare. Authors are given by id or by name.
+
+    `version`, names and `among` as for `score_request`, and the same errors; also `number` for too few or too many
+    authors.
+    """
+    requests = [
+        score_request(project, version=version, author_id=pk, split=split, among=among) for pk in dict.fromkeys(ids)
+    ]
+    requests += [score_request(project, version=version, author=name, split=split) for name in names]
+    authors = tuple({one.author.pk: one.author for one in requests}.values())
     if not FEWEST <= len(authors) <= MOST:
         raise ServiceError(
-            _("choose %(fewest)s to %(most)s readers to compare, not %(count)s")
+            _("Choose %(fewest)s to %(most)s authors to compare, not %(count)s.")
             % {"fewest": FEWEST, "most": MOST, "count": len(authors)},
             code="number",
         )
-    return Together(wishes[0].reference, authors, split)
+    return ComparisonRequest(requests[0].reference, authors, split)
 
 
 @dataclass(frozen=True)
-class Common:
-    """The notes that count for each author: those with gold that all have read. `key`: of all that is compared."""
+class CommonNotes:
+    """The notes that are compared: with gold, and with submitted annotations by all authors.
+
+    `of` lists them for each author. `key` is a hash of everything that the comparison depends on.
+    """
 
     of: tuple[Compared, ...]
     words: LabelWords
@@ -67,112 +107,129 @@ class Common:
 
     @property
     def notes(self) -> int:
-        return len(self.of[0].readings)
+        return len(self.of[0].annotation_sets)
 
 
-def common(wish: Together) -> Common:
-    each = [compared(wish.reference, author, split=wish.split) for author in wish.authors]
-    shared = set.intersection(*(set(one.readings) for one in each))
-    words = label_words(wish.reference.project)
+def common_notes(wanted: ComparisonRequest) -> CommonNotes:
+    each = [compared(wanted.reference, author, split=wanted.split) for author in wanted.authors]
+    shared = set.intersection(*(set(one.annotation_sets) for one in each))
+    words = label_words(wanted.reference.project)
     of = tuple(
         replace(
             one,
-            readings={note: pk for note, pk in one.readings.items() if note in shared},
+            annotation_sets={note: pk for note, pk in one.annotation_sets.items() if note in shared},
             golds={note: pk for note, pk in one.golds.items() if note in shared},
         )
         for one in each
     )
-    made_of = [REVISION, words.key, wish.split, wish.reference.number]
-    made_of += [[author.pk, author.name, one.key] for author, one in zip(wish.authors, each, strict=True)]
-    return Common(of, words, key_of(*made_of))
+    made_of = [REVISION, words.key, wanted.split, wanted.reference.number]
+    made_of += [[author.pk, author.name, one.key] for author, one in zip(wanted.authors, each, strict=True)]
+    return CommonNotes(of, words, key_of(*made_of))
 
 
-def kept_table(wish: Together, notes: Common) -> dict[str, Any] | None:
-    """The figures, if they were computed of exactly what stands there now."""
-    found: dict[str, Any] | None = kept(wish.reference.project, TABLE, notes.key)
-    return found
+def kept_table(wanted: ComparisonRequest, notes: CommonNotes) -> Table | None:
+    """Return the stored figures if their input has not changed since."""
+    return kept(wanted.reference.project, TABLE, notes.key)
 
 
-def side_by_side(wish: Together, *, notes: Common | None = None, progress: Progress = silent) -> dict[str, Any]:
-    """The figures, kept or computed now. Raises ServiceError where there is no note that all have read."""
-    project = wish.reference.project
+def side_by_side(wanted: ComparisonRequest, *, notes: CommonNotes | None = None, progress: Progress = silent) -> Table:
+    """Return the stored figures, or compute them.
+
+    Raises ServiceError `notes` if no note has annotations by all authors, and ErasedMeanwhile.
+    """
+    project = wanted.reference.project
     begun = erasures_of(project.pk)
-    notes = notes or common(wish)
+    notes = notes or common_notes(wanted)
     if not notes.notes:
-        raise ServiceError(_("there is no note with this gold that all of these have read"), code="notes")
-    table = kept_table(wish, notes)
+        raise ServiceError(_("No note with this gold has submitted annotations by all chosen authors."), code="notes")
+    table = kept_table(wanted, notes)
     if table is None:
-        table, places = _computed(wish, notes, progress)
+        table, spans = _computed(wanted, notes, progress)
         with transaction.atomic():
             unerased(project.pk, begun)
             keep(project, TABLE, notes.key, table)
-            keep(project, PLACES, notes.key, places)
+            keep(project, SPANS, notes.key, spans)
     return table
 
 
-def telling_places(wish: Together) -> dict[str, list[list[Any]]]:
-    """Gold spans by kind (domain.scoring.side_by_side): [note, kind, gold, nearest or null], MOST_PLACES of each."""
-    project, notes = wish.reference.project, common(wish)
-    side_by_side(wish, notes=notes)
-    places = kept(project, PLACES, notes.key)
-    if places is None:  # pruned between the two
+def telling_spans(wanted: ComparisonRequest) -> dict[str, list[TellingSpan]]:
+    """List gold spans by kind (domain.scoring.side_by_side), at most MOST_SPANS of each kind.
+
+    Each is [note, kind, gold, nearest or null].
+    """
+    project, notes = wanted.reference.project, common_notes(wanted)
+    side_by_side(wanted, notes=notes)
+    spans = kept(project, SPANS, notes.key)
+    if spans is None:  # The spans were deleted to save space, but the table was not.
         forget(project, TABLE, notes.key)
-        side_by_side(wish, notes=notes)
-        places = kept(project, PLACES, notes.key)
-    return dict(places or {})
+        side_by_side(wanted, notes=notes)
+        spans = kept(project, SPANS, notes.key)
+    return dict(spans or {})
 
 
 def run_side_by_side(*, project_id: int, params: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """The comparison as a job; returns what its page needs to lead on. Safe to repeat."""
-    wish = together(
+    """Compare as a job. Return what the job's page shows and links to. Safe to repeat."""
+    wanted = comparison_request(
         Project.objects.get(pk=project_id),
         version=int(params["version"]),
         ids=[int(pk) for pk in params["authors"]],
         split=str(params.get("split", "")),
     )
-    table = side_by_side(wish, progress=progress)
-    return wish.params | {"names": [author.name for author in wish.authors], "notes": table["notes"]}
+    table = side_by_side(wanted, progress=progress)
+    return wanted.params | {"names": [author.name for author in wanted.authors], "notes": table["notes"]}
 
 
-def _computed(wish: Together, notes: Common, progress: Progress) -> tuple[dict[str, Any], dict[str, list[list[Any]]]]:
-    counted = SideBySide([str(author.pk) for author in wish.authors], notes.words.order, notes.words.category_of)
-    places: dict[str, list[list[Any]]] = {}
+def _computed(
+    wanted: ComparisonRequest, notes: CommonNotes, progress: Progress
+) -> tuple[Table, dict[str, list[TellingSpan]]]:
+    counted = SideBySide([str(author.pk) for author in wanted.authors], notes.words.order, notes.words.category_of)
+    spans: dict[str, list[TellingSpan]] = {}
     progress(0, notes.notes)
-    for done, (note, text, gold, readings) in enumerate(_notes(wish, notes), start=1):
-        for one in counted.add(text, gold, readings):
-            listed = places.setdefault(one.kind, [])
-            if len(listed) < MOST_PLACES:
-                listed.append([note, one.kind, one.gold, one.near])
+    for done, (note, text, gold, annotation_sets) in enumerate(_notes(wanted, notes), start=1):
+        for one in counted.add(text, gold, annotation_sets):
+            listed = spans.setdefault(one.kind, [])
+            if len(listed) < MOST_SPANS:
+                listed.append((note, one.kind, one.gold, one.near))
         if done % 100 == 0 or done == notes.notes:
             progress(done, notes.notes)
     figures = counted.figures()
-    version = wish.reference.version
+    version = wanted.reference.version
     return {
-        "project": wish.reference.project.slug,
-        "gold": wish.reference.name,
+        "project": wanted.reference.project.slug,
+        "gold": wanted.reference.name,
         "content_hash": version.content_hash if version else None,
-        "split": wish.split or None,
+        "split": wanted.split or None,
         "notes": notes.notes,
-        "readers": [
-            {"author": author.name, "kind": author.kind, "author_id": author.pk}
-            | {"table": figures["readers"][str(author.pk)], "only": figures["only"][str(author.pk)]}
-            for author in wish.authors
+        "authors": [
+            {
+                "author": author.name,
+                "kind": author.kind,
+                "author_id": author.pk,
+                "table": figures["authors"][str(author.pk)],
+                "only": figures["only"][str(author.pk)],
+            }
+            for author in wanted.authors
         ],
         "missed_by_all": figures["missed_by_all"],
         "untouched": figures["untouched"],
-    }, places
+    }, spans
 
 
-Read = tuple[int, str, list[Span], dict[str, list[Span]]]
+ComparedNote = tuple[int, str, list[Span], dict[str, list[Span]]]
+"""Id, text, gold spans, and the spans of each author by their id."""
 
 
-def _notes(wish: Together, notes: Common) -> Iterator[Read]:
-    """Each note with gold and all the readings, in the project's labels of today."""
-    words = Words(Asked(wish.reference, wish.authors[0]), notes.words)
-    sides = [note_pairs(wish.reference, author, one) for author, one in zip(wish.authors, notes.of, strict=True)]
-    for pairs in zip(*sides, strict=False):
+def _notes(wanted: ComparisonRequest, notes: CommonNotes) -> Iterator[ComparedNote]:
+    """Yield each note with gold and all authors' spans, in the current labels of the project."""
+    mapper = LabelMapper(ScoreRequest(wanted.reference, wanted.authors[0]), notes.words)
+    by_author = [
+        note_pairs(wanted.reference, author, one) for author, one in zip(wanted.authors, notes.of, strict=True)
+    ]
+    for pairs in zip(*by_author, strict=False):
         first = pairs[0]
         if any(pair.pk != first.pk for pair in pairs):
             raise ErasedMeanwhile
-        readings = {str(author.pk): words(pair.predicted) for author, pair in zip(wish.authors, pairs, strict=True)}
-        yield first.pk, first.text, words(first.gold), readings
+        annotation_sets = {
+            str(author.pk): mapper(pair.predicted) for author, pair in zip(wanted.authors, pairs, strict=True)
+        }
+        yield first.pk, first.text, mapper(first.gold), annotation_sets

@@ -1,10 +1,10 @@
-"""Scores as jobs."""
+"""Start scores as jobs."""
 
 from annotations.jobs.services.starting import once
 from annotations.models import Job, User
-from annotations.scores.services.scoring import Asked
+from annotations.scores.services.scoring import ScoreRequest
 
 
-def start_score(*, wish: Asked, actor: User, token: str = "") -> Job:
-    """Start a score that takes long, or return the job that is on it. Who may see figures may have them computed."""
-    return once("score", wish.reference.project, wish.params, actor, token)
+def start_score(*, wanted: ScoreRequest, actor: User, token: str = "") -> Job:
+    """Start a long score, or return the job that computes it. Everybody who may see the figures may start the job."""
+    return once("score", wanted.reference.project, wanted.params, actor, token)

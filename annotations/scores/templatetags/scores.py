@@ -1,4 +1,4 @@
-"""Figures of scores as text and as plots; undefined is said, never 0 or 1."""
+"""Figures of scores as text and as plots. An undefined figure is shown as “undefined”, never as 0 or 1."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ BARS = (("precision", "plot-p"), ("recall", "plot-r"), ("f1", "plot-f"))
 
 @register.filter
 def fig(value: float | None) -> str | SafeString:
-    """Four digits, as papers give them."""
+    """Format a figure with four digits after the point, as publications do."""
     if value is None:
         return format_html('<span class="mute">{}</span>', _("undefined"))
     return f"{value:.4f}"
@@ -24,7 +24,7 @@ def fig(value: float | None) -> str | SafeString:
 
 @register.filter
 def share(value: float | None) -> str | SafeString:
-    """A share in percent with one digit."""
+    """Format a share in percent with one digit after the point."""
     if value is None:
         return format_html('<span class="mute">{}</span>', _("undefined"))
     return f"{value:.1%}".replace("%", " %")
@@ -32,21 +32,21 @@ def share(value: float | None) -> str | SafeString:
 
 @register.filter
 def get(values: Mapping[str, Any], key: str) -> Any:
-    """An item of a mapping by a key that a template has in a variable."""
+    """Return the item of a mapping whose key is in a template variable."""
     return values.get(key)
 
 
 @register.simple_tag
 def level_bars(levels: Sequence[Mapping[str, Any]], title: str) -> SafeString:
-    """Precision, recall and F1 of each level as bars, each with its number beside it."""
-    rows = [(at, level["name"], level["micro"]) for at, level in enumerate(levels)]
-    words = "; ".join(f"{name}: {_plain(micro)}" for _at, name, micro in rows)
+    """Draw precision, recall and F1 of each level as bars with their numbers."""
+    rows = [(index, level["name"], level["micro"]) for index, level in enumerate(levels)]
+    text = "; ".join(f"{name}: {_plain(micro)}" for _index, name, micro in rows)
     return format_html(
         '<svg class="plot" width="{}" height="{}" role="img" aria-label="{}">{}</svg>',
         WIDTH + VALUE,
         ROW * len(rows),
-        f"{title}. {words}",
-        format_html_join("", "{}", ((_level(at, name, micro),) for at, name, micro in rows)),
+        f"{title}. {text}",
+        format_html_join("", "{}", ((_level(index, name, micro),) for index, name, micro in rows)),
     )
 
 
@@ -56,19 +56,19 @@ def _plain(micro: Mapping[str, float | None]) -> str:
     return ", ".join(f"{name} {_('undefined') if value is None else f'{value:.4f}'}" for name, value in values)
 
 
-def _level(at: int, name: str, micro: Mapping[str, float | None]) -> SafeString:
-    top = at * ROW
+def _level(index: int, name: str, micro: Mapping[str, float | None]) -> SafeString:
+    top = index * ROW
     bars = format_html_join(
-        "", "{}", ((_bar(top + 24 + 16 * place, micro[key], css),) for place, (key, css) in enumerate(BARS))
+        "", "{}", ((_bar(top + 24 + 16 * row, micro[key], css),) for row, (key, css) in enumerate(BARS))
     )
     return format_html('<text x="0" y="{}">{}</text>{}', top + 16, name, bars)
 
 
 def _bar(y: int, value: float | None, css: str) -> SafeString:
     trough = format_html('<rect class="plot-trough" x="0" y="{}" width="{}" height="10" rx="2"/>', y, WIDTH)
-    words = _("undefined") if value is None else f"{value:.4f}"
+    text = _("undefined") if value is None else f"{value:.4f}"
     fill: SafeString = SafeString("")
     if value:
         width = round(WIDTH * value, 1)
         fill = format_html('<rect class="{}" x="0" y="{}" width="{}" height="10" rx="2"/>', css, y, width)
-    return format_html('{}{}<text class="plot-small" x="{}" y="{}">{}</text>', trough, fill, WIDTH + 8, y + 9, words)
+    return format_html('{}{}<text class="plot-small" x="{}" y="{}">{}</text>', trough, fill, WIDTH + 8, y + 9, text)

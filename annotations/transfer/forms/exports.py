@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from annotations.core.offering import offer
 from annotations.gold.services.sets import set_specs
@@ -15,7 +15,7 @@ from annotations.models import Author, GoldVersion, Project
 
 @dataclass(frozen=True)
 class SetChoice:
-    """Something that can be exported: its spec (gold.services.sets) and what people call it."""
+    """Annotation sets that can be exported: their spec (see `gold.services.sets`) and their name on the page."""
 
     spec: str
     name: str
@@ -24,48 +24,53 @@ class SetChoice:
 
 
 def set_choices(project: Project, *, without: Collection[str] = ()) -> list[SetChoice]:
-    """Gold and its versions first (the newest on top), then readings; none by authors of the kinds `without`."""
+    """Gold versions (newest first), gold, then annotation sets of authors, except authors of the kinds `without`."""
     frozen = {f"gold:{version.number}": version for version in GoldVersion.objects.filter(project=project)}
     found = [_choice(spec, frozen.get(spec)) for spec in set_specs(project, without=without)]
     newest = {spec: -version.number for spec, version in frozen.items()}
-    order = [_("Gold"), _("People"), _("Models and others")]
+    order = [_("Gold"), _("Annotators"), _("Models and others")]
     return sorted(found, key=lambda one: (order.index(one.group), newest.get(one.spec, 1), one.name))
 
 
 def _choice(spec: str, version: GoldVersion | None) -> SetChoice:
     if version is not None:
-        name = _("Gold version %(number)s (%(n)s notes, %(day)s)") % {
+        notes = version.note_count - version.erased_count
+        name = ngettext(
+            "Gold version %(number)s (%(notes)s note, %(day)s)",
+            "Gold version %(number)s (%(notes)s notes, %(day)s)",
+            notes,
+        ) % {
             "number": version.number,
-            "n": f"{version.note_count - version.erased_count:,}",
+            "notes": f"{notes:,}",
             "day": timezone.localtime(version.created_at).strftime("%Y-%m-%d"),
         }
         return SetChoice(spec, name, _("Gold"), bool(version.split_seed))
     kind, _colon, name = spec.partition(":")
     if kind == Author.Kind.GOLD:
-        return SetChoice(spec, _("Gold as it stands now"), _("Gold"))
+        return SetChoice(spec, _("Current gold standard"), _("Gold"))
     if kind == Author.Kind.ANNOTATOR:
-        return SetChoice(spec, name, _("People"))
+        return SetChoice(spec, name, _("Annotators"))
     return SetChoice(
         spec, f"{name or Author.Kind(kind).label} ({Author.Kind(kind).label.lower()})", _("Models and others")
     )
 
 
 class ExportForm(forms.Form):
-    """What to export and as what. `token` marks the form, so that sending it twice is one job."""
+    """Choice of annotation sets and format. Sending the same `token` twice starts one job."""
 
-    set = forms.ChoiceField(label=gettext_lazy("Which spans"))
+    set = forms.ChoiceField(label=gettext_lazy("Annotations"))
     format = forms.ChoiceField(label=gettext_lazy("Format"), widget=forms.RadioSelect)
     split = forms.ChoiceField(
-        label=gettext_lazy("Train, dev and test"),
+        label=gettext_lazy("Splits"),
         required=False,
         choices=[
             ("", gettext_lazy("All notes together")),
-            ("folders", gettext_lazy("A folder for each side")),
+            ("folders", gettext_lazy("One folder per split")),
             ("train", gettext_lazy("Only train")),
             ("dev", gettext_lazy("Only dev")),
             ("test", gettext_lazy("Only test")),
         ],
-        help_text=gettext_lazy("Of gold versions that are split. export.json names each note's side in any case."),
+        help_text=gettext_lazy("Only for gold versions with a split. export.json always names the split of each note."),
     )
     token = forms.UUIDField(widget=forms.HiddenInput)
 

@@ -1,4 +1,4 @@
-"""What is dropped, chosen or pasted to be imported."""
+"""Forms to upload or paste notes for import."""
 
 from typing import IO, Any
 
@@ -14,15 +14,15 @@ from annotations.projects.forms.projects import LANGUAGE
 from annotations.transfer.services.staged import pack
 
 FORMATS = [
-    ("text", _("Plain text: one .txt per note")),
-    ("brat", _("brat: .txt with .ann beside it")),
-    ("conll", _("CoNLL (BIO): .conll with the .txt beside it")),
+    ("text", _("Plain text: one .txt file per note")),
+    ("brat", _("brat: one .txt and one .ann file per note")),
+    ("conll", _("CoNLL (BIO): one .conll and one .txt file per note")),
 ]
 ANNOTATIONS = [
-    ("none", _("Nobody's: take the texts only")),
-    ("gold", _("The gold standard's")),
-    ("annotator", _("An annotator's")),
-    ("run", _("A model run's")),
+    ("none", _("None: import texts only")),
+    ("gold", _("Gold standard")),
+    ("annotator", _("An annotator")),
+    ("run", _("A model run")),
 ]
 
 
@@ -47,7 +47,7 @@ class FilesField(forms.FileField):
 
 def language_field() -> forms.CharField:
     return forms.CharField(
-        label=_("Language of these notes"),
+        label=_("Language of the notes"),
         max_length=8,
         required=False,
         validators=[LANGUAGE],
@@ -57,26 +57,26 @@ def language_field() -> forms.CharField:
 
 def duplicates_field() -> forms.BooleanField:
     return forms.BooleanField(
-        label=_("Also take a text that is here under another name"),
+        label=_("Import texts that the project has under another name"),
         required=False,
-        help_text=_("Otherwise such a note is refused, and the report says which note it equals."),
+        help_text=_("Otherwise these notes are refused, and the report names the note with the same text."),
     )
 
 
 class UploadForm(forms.Form):
-    """Files, and whose annotations they hold.
+    """Form for files and the author of their annotations.
 
     `paths` is a JSON list with the relative path of every file, since browsers send names without folders.
     """
 
-    # Django takes fields off the class, so that the form's own `files` stays what it is.
+    # Django removes fields from the class, so the attribute `files` of every form stays usable.
     files = FilesField(  # type: ignore[assignment]  # see above
         label=_("Files"), error_messages={"required": _("Choose at least one file, a folder, or a zip.")}
     )
     paths = forms.CharField(required=False, widget=forms.HiddenInput)
     format = forms.ChoiceField(label=_("Format"), choices=FORMATS, widget=forms.RadioSelect, initial="text")
     annotations = forms.ChoiceField(
-        label=_("Whose annotations they are"),
+        label=_("Author of the annotations"),
         choices=ANNOTATIONS,
         widget=forms.RadioSelect,
         initial="none",
@@ -86,14 +86,14 @@ class UploadForm(forms.Form):
         label=_("User name of the annotator"),
         max_length=150,
         required=False,
-        help_text=_("A member, or any name: somebody without an account is kept as an outside annotator."),
+        help_text=_("A member's user name, or any name for an annotator without an account."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "list": "annotators"}),
     )
     run = forms.CharField(
         label=_("Name of the run"),
         max_length=150,
         required=False,
-        help_text=_("For example the model and its version."),
+        help_text=_("For example, the model and its version."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     language = language_field()
@@ -109,29 +109,27 @@ class UploadForm(forms.Form):
             paths = None
         if isinstance(paths, list) and all(isinstance(path, str) for path in paths):
             return paths
-        return [""]  # fits no choice of files: said beside them, where it can be seen
+        return [""]  # matches no choice of files, so that the error appears beside the visible field
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         self._check_names(cleaned)
         whose = cleaned.get("annotations") or "none"
         if whose in ("annotator", "run") and not cleaned.get(whose) and whose not in self.errors:
-            self.add_error(whose, _("Say whose the annotations are."))
+            self.add_error(whose, _("Enter a name for the author of the annotations."))
         if whose != "none" and cleaned.get("format") == "text":
-            self.add_error("annotations", _("Plain text holds no annotations. Choose brat or CoNLL, or “Nobody's”."))
+            self.add_error("annotations", _("Plain text holds no annotations. Choose brat or CoNLL, or “None”."))
         return cleaned
 
     def _check_names(self, cleaned: dict[str, Any]) -> None:
         files, paths = cleaned.get("files") or [], cleaned.get("paths") or []
         if paths and files and (len(paths) != len(files) or not all(paths)):
-            self.add_error("files", _("The files and their names don't fit together. Choose the files again."))
+            self.add_error("files", _("The files and their names don't match. Choose the files again."))
             return
         seen: set[str] = set()
         for name in self.names():
             if name in seen:
-                self.add_error(
-                    "files", _("Two files are called %(name)s. Put them into a folder each.") % {"name": name}
-                )
+                self.add_error("files", _("Two files are named “%(name)s”. Rename one of them.") % {"name": name})
                 return
             seen.add(name)
 
@@ -147,17 +145,17 @@ class UploadForm(forms.Form):
         return whose if whose == "gold" else f"{whose}:{self.cleaned_data[whose]}"
 
     def content(self) -> tuple[str, IO[bytes]]:
-        """What is staged: a single zip as it is, anything else packed into one."""
+        """Name and content to stage: a single zip unchanged, other files packed into a zip."""
         files: list[UploadedFile[Any]] = self.cleaned_data["files"]
         names = self.names()
         if len(files) == 1 and names[0].lower().endswith(".zip"):
-            return names[0], files[0].file  # type: ignore[return-value]  # no wider than what reads it
+            return names[0], files[0].file  # type: ignore[return-value]  # the reader needs only the methods of a binary file
         packed = pack([(name, file.read()) for name, file in zip(names, files, strict=True)])
         return names[0] if len(files) == 1 else f"{len(files)} files", packed
 
 
 class PasteForm(forms.Form):
-    """One note, typed or pasted."""
+    """Form for one pasted note."""
 
     name = forms.CharField(
         label=_("Name of the note"), max_length=240, widget=forms.TextInput(attrs={"autocomplete": "off"})
@@ -166,10 +164,7 @@ class PasteForm(forms.Form):
         label=_("Text"),
         strip=False,
         widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "false", "dir": "auto"}),
-        help_text=_(
-            "Kept exactly, but a text box knows only one kind of line end (LF). Where CRLF or a byte order mark "
-            "matters, drop the file."
-        ),
+        help_text=_("Line ends are stored as LF. To keep CRLF or a byte order mark, upload the file."),
     )
     language = language_field()
     take_duplicates = duplicates_field()
@@ -181,16 +176,16 @@ class PasteForm(forms.Form):
         except NoteError as error:
             raise ValidationError(error.problems[0].message) from error
         if "/" in name:
-            raise ValidationError(_("A pasted note stands in no folder: leave the '/' out."))
+            raise ValidationError(_("The name can't contain “/”, since a pasted note has no folder."))
         if is_system_file(name) or any(part.startswith(".") for part in name.split("/")):
-            raise ValidationError(_("Names like this one are kept for files that are no notes. Choose another."))
+            raise ValidationError(_("This name is reserved for system files. Choose another name."))
         return name
 
     def clean_text(self) -> str:
-        # A text box holds LF alone; browsers send it as CRLF. This gives back what was in the box.
+        # Browsers send the line feeds of a text box as CRLF.
         text = str(self.cleaned_data["text"]).replace("\r\n", "\n")
         if not text.strip():
-            raise ValidationError(_("There is no text in it."))
+            raise ValidationError(_("The text is empty. Enter the text of the note."))
         return text
 
     def content(self) -> tuple[str, IO[bytes]]:

@@ -5,7 +5,7 @@ from annotations.transfer.services.exporting import run_export
 
 
 def run(claim: Claim) -> dict[str, Any]:
-    """Write an export into a stored file. Begins anew after a crash: a half-written file was never committed."""
+    """Write an export into a stored file. After a crash the job starts over: a partial file is never committed."""
     return run_export(
         project_id=claim.project_id,
         set_spec=str(claim.params["set"]),

@@ -4,17 +4,17 @@ from annotations.jobs.runner import Claim
 from annotations.models import Import
 from annotations.transfer.services.importing import run_import, undo_import
 
-COUNTS = ("notes", "spans", "sets", "already_there", "refused_notes")
+COUNTS = ("notes", "spans", "sets", "already_there", "refused_notes", "refused_files")
 
 
 def run(claim: Claim) -> dict[str, Any]:
-    """Bring in a staged import, batch by batch; a killed worker's successor goes on with the next batch."""
+    """Run a staged import, batch by batch. If a worker is killed, the next worker continues with the next batch."""
     import_id = int(claim.params["import_id"])
     return _result(import_id, run_import(import_id=import_id, progress=claim.progress, fence=claim.fence))
 
 
 def undo(params: dict[str, Any], state: str) -> dict[str, Any] | None:
-    """Take the notes back, unless the import was complete when its worker went away."""
+    """Remove the imported notes, unless the import was complete when its worker stopped."""
     import_id = int(params["import_id"])
     row = Import.objects.get(pk=import_id)
     if row.state == Import.State.DONE:
@@ -24,5 +24,5 @@ def undo(params: dict[str, Any], state: str) -> dict[str, Any] | None:
 
 
 def _result(import_id: int, report: dict[str, Any]) -> dict[str, Any]:
-    """The counts; the list of what was refused stays with the import."""
+    """Counts for the job's result. The list of refused notes and files stays with the import."""
     return {"import_id": import_id} | {name: report[name] for name in COUNTS if name in report}

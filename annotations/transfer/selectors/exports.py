@@ -1,4 +1,4 @@
-"""Files of exports that are ready."""
+"""Exported files that are ready to download."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,7 +10,7 @@ from annotations.models import Project, StoredFile
 
 
 def ready_files(project: Project, now: datetime | None = None, *, without: Iterable[str] = ()) -> list[StoredFile]:
-    """Exports that can still be fetched, the newest first; none of readings by authors of the kinds `without`."""
+    """Exports that have not expired, newest first, without annotation sets by authors of the kinds `without`."""
     files = StoredFile.objects.filter(
         project=project, kind=StoredFile.Kind.EXPORT, expires_at__gt=now or timezone.now()
     )

@@ -1,4 +1,4 @@
-"""Imports as pages show them."""
+"""Imports for pages and reports."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,8 +11,8 @@ FIRST_NOTES = 20
 
 
 def imports_of(project: Project) -> QuerySet[Import]:
-    """Newest first, with the counts of each report but not its lines."""
-    counts = {f"{name}_count": F(f"report__{name}") for name in ("notes", "spans", "refused_notes")}
+    """Imports of a project, newest first, with the counts of each report but not its lines."""
+    counts = {f"{name}_count": F(f"report__{name}") for name in ("notes", "spans", "refused_notes", "refused_files")}
     return (
         Import.objects.filter(project=project)
         .select_related("created_by", "stored_file")
@@ -28,11 +28,11 @@ def first_notes(row: Import) -> list[Document]:
 
 
 def report_lines(report: dict[str, Any]) -> Iterator[list[str]]:
-    """A report as rows of a table: what became of it, file, line, code, reason."""
+    """Rows of a report, with a header: outcome, file, line, code, reason."""
     yield ["outcome", "file", "line", "code", "reason"]
-    for outcome, key in (("refused", "refused"), ("taken with a warning", "warnings")):
+    for outcome, key in (("refused", "refused"), ("imported with a warning", "warnings")):
         for problem in report.get(key, []):
             line = "" if problem["line"] is None else str(problem["line"])
             yield [outcome, problem["file"], line, problem["code"], problem["message"]]
         if more := report.get(f"{key}_more", 0):
-            yield [outcome, "", "", "more", f"and {more} more that are not listed"]
+            yield [outcome, "", "", "more", f"{more} more problems are not listed."]

@@ -1,4 +1,4 @@
-"""What an export's format could not hold, as it is shown: notes by name, looked up at this moment."""
+"""Spans that an export's format could not hold, with the current names of their notes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from annotations.models import Document, Project
 
 
 def named_losses(project: Project, losses: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Losses, which name notes by id, with their names in `note` and their ids in `note_id`."""
+    """Copies of the losses, with the note's id moved from `note` to `note_id` and its name in `note`."""
     ids = {loss["note"] for loss in losses}
     rows = Document.objects.filter(project=project, pk__in=ids).order_by()
     names = dict(rows.values_list("pk", "name"))

@@ -1,25 +1,28 @@
-"""Taking annotation sets out: brat, CoNLL, text; with every loss named span by span."""
+"""Export of annotation sets as brat, CoNLL or text. Every span that the format can't hold is listed."""
 
 import json
+import os
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Final
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
+from annotations.core.event_data import NotesExported
 from annotations.core.events import record
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
+from annotations.domain.csv_lines import csv_line
 from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import Loss, OutNote
+from annotations.domain.formats.base import LOSSES, Loss, OutNote
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.spans import Span as DomainSpan
 from annotations.gold.services.sets import FOLDERS, Wanted, wanted_set
@@ -38,11 +41,22 @@ from annotations.models import (
 from annotations.transfer.selectors.losses import named_losses
 
 BATCH = 250
+# The report is stored with the job and lists at most this many losses. The file LOSSES of the export lists all.
+LISTED: Final = 1000
+# Above this many bytes, the list of losses moves from memory to disk.
+IN_MEMORY: Final = 1024 * 1024
+
+LOSS_COLUMNS: Final = ("note", "note_id", "start", "end", "label", "reason")
+
+Content = bytes | IO[bytes]
 
 
 @dataclass
 class ExportReport:
-    """What went out; `losses` says what the format could not hold, span by span: the note by its id, offsets, label."""
+    """Report of an export. `loss_count` spans could not be written in the format.
+
+    `losses` lists the first LISTED of these spans with note id, offsets, label and reason.
+    """
 
     set: str
     format: str
@@ -52,16 +66,23 @@ class ExportReport:
     gold_version: int | None = None
     content_hash: str | None = None
     split: dict[str, Any] | None = None
+    loss_count: int = 0
     losses: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, note: int, losses: list[Loss]) -> None:
+        """Add the spans of one note that the format can't hold."""
+        self.loss_count += len(losses)
+        room = max(0, LISTED - len(self.losses))
+        self.losses += [_loss(note, loss) for loss in losses[:room]]
 
     def as_dict(self) -> dict[str, Any]:
         return dict(vars(self))
 
 
 def label_definitions(project: Project, *, merged: bool = False) -> LabelSetDef:
-    """The project's label set as the formats want it; `merged` labels too where frozen gold may still name them."""
+    """Label set of the project, for format writers. With `merged`, includes merged labels that frozen gold may use."""
     categories = []
-    for category in Category.objects.filter(label_set__project=project):
+    for category in Category.objects.filter(label_set__project=project).prefetch_related("labels"):
         labels = tuple(
             LabelDef(
                 code=label.code,
@@ -70,7 +91,7 @@ def label_definitions(project: Project, *, merged: bool = False) -> LabelSetDef:
                 description=label.description,
                 placeholder=label.placeholder,
             )
-            for label in Label.objects.filter(category=category)
+            for label in category.labels.all()
             if merged or label.merged_into_id is None
         )
         categories.append(CategoryDef(code=category.code, name=category.name, labels=labels))
@@ -87,29 +108,48 @@ def label_definitions(project: Project, *, merged: bool = False) -> LabelSetDef:
 
 def export_files(
     project: Project, wanted: Wanted, format: str, report: ExportReport, progress: Progress = silent
+) -> Iterator[tuple[str, Content]]:
+    """Yield every file of an export as (relative name, content). `report` is complete after the last file.
+
+    Large content is an open file, which the caller must read before asking for the next file.
+    """
+    with tempfile.SpooledTemporaryFile(IN_MEMORY) as all_losses:
+        yield from _note_files(project, wanted, format, report, progress, all_losses)
+        if report.loss_count:
+            all_losses.seek(0)
+            yield LOSSES, all_losses
+
+
+def _note_files(
+    project: Project, wanted: Wanted, format: str, report: ExportReport, progress: Progress, all_losses: IO[bytes]
 ) -> Iterator[tuple[str, bytes]]:
-    """Every file of an export by relative name; `report` is complete once the last one was taken."""
     writer = FORMATS[format]
     codes = {label.code: label.code for label in Label.objects.filter(label_set__project=project)}
     notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
-    sides: dict[str, str] = {}
+    splits: dict[str, str] = {}
     total = _count(wanted)
     progress(0, total)
-    for pk, note, side in notes:
+    for pk, note, split in notes:
         files, losses = writer.write(note, codes)
-        folder = f"{side}/" if side and wanted.split == FOLDERS else ""
+        folder = f"{split}/" if split and wanted.split == FOLDERS else ""
         yield from ((folder + name, data) for name, data in files.items())
-        if side:
-            sides[note.name] = side
+        if split:
+            splits[note.name] = split
         report.notes += 1
         report.spans += len(list(note.spans))
-        report.losses += [_loss(pk, loss) for loss in losses]
+        if losses and not report.loss_count:
+            # Spreadsheet programs recognize UTF-8 in a CSV only with a byte order mark.
+            all_losses.write(("\ufeff" + csv_line(LOSS_COLUMNS)).encode())
+        for loss in losses:
+            span = loss.span
+            all_losses.write(csv_line([note.name, pk, span.start, span.end, span.label, loss.reason]).encode())
+        report.add(pk, losses)
         if report.notes % BATCH == 0 or report.notes == total:
             progress(report.notes, total)
     yield from writer.extra_files(label_definitions(project, merged=wanted.version is not None)).items()
     manifest = report.as_dict() | {"project": project.slug, "losses": named_losses(project, report.losses)}
     if report.split is not None:
-        manifest["split"] = report.split | {"notes": sides}
+        manifest["split"] = report.split | {"notes": splits}
     yield "export.json", json.dumps(manifest, indent=1, ensure_ascii=False).encode()
 
 
@@ -151,17 +191,17 @@ def _version_rows(wanted: Wanted) -> "QuerySet[GoldVersionNote]":
 
 
 def _version_notes(wanted: Wanted) -> Iterator[tuple[int, OutNote, str]]:
-    """The notes of a version, each with its side of the split (empty: none)."""
+    """Notes of a gold version as (note id, note, split). The split is empty if the version has none."""
     rows = _version_rows(wanted).values_list("document_id", "document__name", "document__text", "spans", "split")
-    for pk, name, text, spans, side in rows.iterator(chunk_size=BATCH):
-        yield pk, OutNote(name, text, [DomainSpan(start, end, code) for start, end, code, _ in spans]), side
+    for pk, name, text, spans, split in rows.iterator(chunk_size=BATCH):
+        yield pk, OutNote(name, text, [DomainSpan(start, end, code) for start, end, code, _ in spans]), split
 
 
 def _report(project: Project, wanted: Wanted, format: str) -> ExportReport:
     if format not in FORMATS:
         raise ServiceError(
-            gettext("unknown format %(format)s; there are: %(choices)s")
-            % {"format": repr(format), "choices": ", ".join(FORMATS)},
+            gettext("There is no format “%(format)s”. Choose one of: %(choices)s.")
+            % {"format": format, "choices": ", ".join(FORMATS)},
             code="format",
         )
     report = ExportReport(set=wanted.spec, format=format)
@@ -179,11 +219,7 @@ def _report(project: Project, wanted: Wanted, format: str) -> ExportReport:
         ).count()
     if not _count(wanted):
         raise ServiceError(
-            ngettext(
-                "%(spec)s: no submitted readings to export (%(drafts)s draft)",
-                "%(spec)s: no submitted readings to export (%(drafts)s drafts)",
-                report.drafts_left_out,
-            )
+            gettext("“%(spec)s” has no submitted annotation sets to export. Drafts: %(drafts)s.")
             % {"spec": wanted.spec, "drafts": report.drafts_left_out},
             code="empty",
         )
@@ -191,12 +227,22 @@ def _report(project: Project, wanted: Wanted, format: str) -> ExportReport:
 
 
 def _record(project: Project, wanted: Wanted, report: ExportReport, actor: User | None) -> None:
-    """The event names the annotation sets by the kind and the id of their author: a run's name is anybody's words."""
-    data = report.as_dict() | {"losses": len(report.losses), "set": wanted.spec}
+    """Record the export. The event holds the author's kind and id, since a run's name is free text."""
+    split = report.split
+    data: NotesExported = {
+        "set": wanted.spec,
+        "format": report.format,
+        "notes": report.notes,
+        "spans": report.spans,
+        "drafts_left_out": report.drafts_left_out,
+        "gold_version": report.gold_version,
+        "content_hash": report.content_hash,
+        # The seed of the split is free text, so the event doesn't hold it.
+        "split": {"shares": split["shares"], "layout": split["layout"]} if split else None,
+        "losses": report.loss_count,
+    }
     if wanted.author is not None:
         data |= {"set": wanted.author.kind, "author": wanted.author.pk}
-    if wanted.version is not None and report.split is not None:
-        data["split"] = {"shares": report.split["shares"], "layout": report.split["layout"]}
     record(verb=Verb.NOTES_EXPORTED, actor=actor, project_id=project.pk, data=data)
 
 
@@ -210,23 +256,26 @@ def export_to_path(
     actor: User | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Write an export to a new or empty folder, or to a .zip. Written beside first: nothing half-written stays.
+    """Write an export to a new or empty folder, or to a .zip, and return the report.
 
-    Raises ServiceError; ErasedMeanwhile where a patient was erased while the notes were read.
+    The files are written to a temporary folder first, so that no partial export remains.
+    Raises ServiceError; ErasedMeanwhile if a patient was erased while the notes were read.
     """
     begun = erasures_of(project.pk)
     wanted = wanted_set(project, set_spec, split)
     report = _report(project, wanted, format)
     if out.exists() and (out.suffix == ".zip" or not out.is_dir() or any(out.iterdir())):
         raise ServiceError(
-            gettext("%(out)s exists and is not an empty folder; nothing was written") % {"out": out}, code="out"
+            gettext("“%(out)s” exists and is not an empty folder. Nothing was written. Choose another path.")
+            % {"out": out},
+            code="out",
         )
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     except OSError as error:
         raise ServiceError(
-            gettext("%(out)s: can't write here (%(strerror)s); nothing was written")
+            gettext("Can't write to “%(out)s”: %(strerror)s. Nothing was written.")
             % {"out": out, "strerror": error.strerror},
             code="out",
         ) from error
@@ -246,46 +295,59 @@ def export_to_path(
             _record(project, wanted, report, actor)
     except OSError as error:
         raise ServiceError(
-            gettext("%(out)s: %(strerror)s; nothing was written") % {"out": out, "strerror": error.strerror}, code="out"
+            gettext("Can't write to “%(out)s”: %(strerror)s. Nothing was written.")
+            % {"out": out, "strerror": error.strerror},
+            code="out",
         ) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return report.as_dict()
 
 
-def _write_folder(folder: Path, files: Iterator[tuple[str, bytes]]) -> None:
+def _write_folder(folder: Path, files: Iterator[tuple[str, Content]]) -> None:
     made = {folder}
     for name, data in files:
         path = folder / name
         if path.parent not in made:
             path.parent.mkdir(parents=True, exist_ok=True)
             made.add(path.parent)
-        path.write_bytes(data)
+        if isinstance(data, bytes):
+            path.write_bytes(data)
+            continue
+        with path.open("wb") as target:
+            shutil.copyfileobj(data, target)
 
 
-def _write_zip(target: Any, files: Iterator[tuple[str, bytes]]) -> None:
+def _write_zip(target: Any, files: Iterator[tuple[str, Content]]) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files:
-            # A fixed date: the same set exports to the same bytes.
+            # With a fixed date, the same annotation sets export to the same bytes.
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, data)
+            if isinstance(data, bytes):
+                archive.writestr(entry, data)
+                continue
+            # The archive must know the size beforehand to allow more than 2 GiB.
+            entry.file_size = data.seek(0, os.SEEK_END)
+            data.seek(0)
+            with archive.open(entry, "w") as written:
+                shutil.copyfileobj(data, written)
 
 
 def run_export(
     *, project_id: int, set_spec: str, format: str, actor_id: int | None, progress: Progress, split: str = ""
 ) -> dict[str, Any]:
-    """An export as a job: a zip among the stored files. Returns the report with its `file_id`.
+    """Write an export as a stored zip file and return the report with its `file_id`.
 
-    Raises ServiceError; ErasedMeanwhile where a patient was erased while the notes were read.
+    Raises ServiceError; ErasedMeanwhile if a patient was erased while the notes were read.
     """
     begun = erasures_of(project_id)
     project = Project.objects.get(pk=project_id)
     actor = User.objects.filter(pk=actor_id).first() if actor_id else None
     wanted = wanted_set(project, set_spec, split)
     report = _report(project, wanted, format)
-    side = f"-{split}" if split else ""
-    name = f"{project.slug}-{set_spec.replace(':', '-')}{side}-{format}.zip"
+    suffix = f"-{split}" if split else ""
+    name = f"{project.slug}-{set_spec.replace(':', '-')}{suffix}-{format}.zip"
     with tempfile.TemporaryFile() as content:
         _write_zip(content, export_files(project, wanted, format, report, progress))
         content.seek(0)

@@ -1,6 +1,6 @@
-"""What an import would do with the notes of a source: new, another reading of a note that is there, the same, refused.
+"""Plan of an import: which notes of a source are new, get another annotation set, are already there, or are refused.
 
-A note is taken whole (text and spans) or refused whole, with every reason.
+A note is imported whole (text and spans) or refused whole, with every reason.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +11,8 @@ from django.utils.translation import gettext as _
 
 from annotations.core.authors import author_for_import, parse_written_as
 from annotations.core.errors import ServiceError
+from annotations.core.label_lock import keep_labels
+from annotations.core.labels import labels_of_today
 from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import NoteFiles
@@ -22,15 +24,16 @@ from annotations.transfer.services.sources import PATIENTS, Source, read_patient
 
 LISTED = 2000
 BATCH = 250
-# Long notes come in smaller batches: in memory a character takes up to four bytes, several times over.
+# Long notes make smaller batches, since memory holds several copies of a text, at up to four bytes per character.
 BATCH_CHARACTERS = 8 * 1024 * 1024
 
 
 @dataclass
 class Report:
-    """What an import did; `refused` and `warnings` list at most LISTED lines, the counts are complete.
+    """Report of an import. `refused` and `warnings` list at most LISTED lines; the counts are complete.
 
-    `cleared`: a patient was erased since, and the lines, which name files, went with that.
+    `refused_files` counts files that belong to no note: their names are not allowed, unknown to the format, or taken.
+    `cleared` is set when a patient was erased afterwards: the lines, which name files, were then deleted.
     """
 
     notes: int = 0
@@ -38,14 +41,24 @@ class Report:
     sets: int = 0
     already_there: int = 0
     refused_notes: int = 0
+    refused_files: int = 0
     refused: list[dict[str, Any]] = field(default_factory=list)
     refused_more: int = 0
     warnings: list[dict[str, Any]] = field(default_factory=list)
     warnings_more: int = 0
     cleared: bool = False
 
-    def refuse(self, problems: Sequence[Problem], *, notes: int = 1) -> None:
-        self.refused_notes += notes
+    def refuse(self, problems: Sequence[Problem]) -> None:
+        """Count one refused note and list all its problems."""
+        self.refused_notes += 1
+        self._list(problems)
+
+    def refuse_files(self, problems: Sequence[Problem]) -> None:
+        """Count refused files that belong to no note, one for each problem."""
+        self.refused_files += len(problems)
+        self._list(problems)
+
+    def _list(self, problems: Sequence[Problem]) -> None:
         room = max(0, LISTED - len(self.refused))
         self.refused += [asdict(problem) for problem in problems[:room]]
         self.refused_more += len(problems) - len(problems[:room])
@@ -57,8 +70,8 @@ class Report:
 
 
 @dataclass
-class Reading:
-    """One import while it runs: what it needs to know about the project, and its report so far."""
+class ImportContext:
+    """Everything one import needs while it runs, and its report so far."""
 
     project: Project
     source: Source
@@ -77,24 +90,27 @@ class Reading:
 def check_choices(format: str, written_as: str) -> None:
     if format not in FORMATS:
         raise ServiceError(
-            _("unknown format %(format)s; there are: %(choices)s")
-            % {"format": repr(format), "choices": ", ".join(FORMATS)},
+            _("There is no format “%(format)s”. Choose one of: %(choices)s.")
+            % {"format": format, "choices": ", ".join(FORMATS)},
             code="format",
         )
     if written_as:
         parse_written_as(written_as)
         if format == "text":
-            raise ServiceError(_("the format text holds no annotations: leave out whose they are"), code="as")
+            raise ServiceError(
+                _("Plain text holds no annotations. Choose another format, or import without annotations."), code="as"
+            )
 
 
-def reading_of(
+def import_context(
     row: Import,
     source: Source,
     actor: User | None,
     *,
     patients: dict[str, str] | None = None,
     preview: bool = False,
-) -> Reading:
+) -> ImportContext:
+    """Context for importing from `source`. A preview creates no author; `patients` replaces `patients.csv`."""
     labels, ids = accepted_labels(row.project)
     author = None
     if row.written_as and preview:
@@ -102,7 +118,7 @@ def reading_of(
         author = Author.objects.filter(project=row.project, kind=kind, name=name).first()
     elif row.written_as:
         author = author_for_import(row.project, row.written_as)
-    return Reading(
+    return ImportContext(
         project=row.project,
         source=source,
         format=row.format,
@@ -118,16 +134,23 @@ def reading_of(
     )
 
 
+def follow_merged_labels(context: ImportContext) -> None:
+    """Exclude merges of labels until the transaction ends, and take the labels as they are now."""
+    keep_labels(context.project.pk)
+    today = labels_of_today(context.label_ids.values())
+    context.label_ids = {code: today.get(pk, pk) for code, pk in context.label_ids.items()}
+
+
 def note_names(source: Source) -> list[str]:
     return [name for name in source.names() if name != PATIENTS]
 
 
-def batches(reading: Reading, groups: Sequence[NoteFiles]) -> Iterator[tuple[list[ParsedNote], int]]:
-    """The notes that can be read, in portions of BATCH groups or BATCH_CHARACTERS, each with its count of groups."""
+def batches(context: ImportContext, groups: Sequence[NoteFiles]) -> Iterator[tuple[list[ParsedNote], int]]:
+    """Readable notes, in batches of at most BATCH groups or about BATCH_CHARACTERS, each with its number of groups."""
     held: list[ParsedNote] = []
     first = characters = 0
     for done, group in enumerate(groups, 1):
-        for note in parsed_notes(reading, [group]):
+        for note in parsed_notes(context, [group]):
             held.append(note)
             characters += len(note.text)
         if done - first == BATCH or characters >= BATCH_CHARACTERS or done == len(groups):
@@ -135,21 +158,23 @@ def batches(reading: Reading, groups: Sequence[NoteFiles]) -> Iterator[tuple[lis
             held, first, characters = [], done, 0
 
 
-def parsed_notes(reading: Reading, groups: Sequence[NoteFiles]) -> Iterator[ParsedNote]:
-    """The notes that can be read; the others go into the report."""
-    format = FORMATS[reading.format]
-    for note in (note for group in groups for note in format.read_many(group, reading.source.load, reading.labels)):
+def parsed_notes(context: ImportContext, groups: Sequence[NoteFiles]) -> Iterator[ParsedNote]:
+    """Readable notes of the groups. Problems of the other notes go into the report."""
+    format = FORMATS[context.format]
+    for note in (note for group in groups for note in format.read_many(group, context.source.load, context.labels)):
         if isinstance(note, NoteError):
-            reading.report.refuse(note.problems)
+            context.report.refuse(note.problems)
             continue
-        note.patient_id = reading.patients.get(note.name, note.patient_id)
-        reading.report.warn(note.warnings)
-        if note.spans is not None and not reading.row.written_as:
-            reading.report.warn([Problem(note.name, None, "as", "its annotations were not taken: say whose they are")])
+        note.patient_id = context.patients.get(note.name, note.patient_id)
+        context.report.warn(note.warnings)
+        if note.spans is not None and not context.row.written_as:
+            context.report.warn(
+                [Problem(note.name, None, "as", "The annotations were not imported. Choose their author.")]
+            )
             note.spans = None
         crowd = crowd_in((span.start, span.end) for span in note.spans or ())
         if crowd is not None:
-            reading.report.refuse([Problem(note.name, None, "room", _too_many(crowd))])
+            context.report.refuse([Problem(note.name, None, "room", _too_many(crowd))])
             continue
         yield note
 
@@ -157,38 +182,38 @@ def parsed_notes(reading: Reading, groups: Sequence[NoteFiles]) -> Iterator[Pars
 def _too_many(crowd: Crowd) -> str:
     if crowd.at is None:
         return _(
-            "it has %(count)s spans, and an annotation set holds at most %(most)s; "
-            "split the note or take spans out of its file"
+            "The note has %(count)s spans; an annotation set holds at most %(most)s. "
+            "Split the note or remove spans from the file."
         ) % {"count": f"{crowd.count:,}", "most": f"{MOST_SPANS:,}"}
     return _(
-        "%(count)s spans lie over the character at %(at)s, and at most %(most)s may; take some out of its file"
+        "%(count)s spans cover the character at offset %(at)s; at most %(most)s are allowed. Remove some from the file."
     ) % {"count": crowd.count, "at": crowd.at, "most": DEEPEST}
 
 
 @dataclass
 class Plan:
-    """What to write for one batch: new notes, and readings for new notes or (by pk) for notes that are there."""
+    """What to write for one batch: new notes, and annotation sets for new notes (None) or existing notes (their pk)."""
 
     new: list[ParsedNote] = field(default_factory=list)
     sets: list[tuple[ParsedNote, int | None]] = field(default_factory=list)
     hashes: dict[str, str] = field(default_factory=dict)
 
 
-def plan_notes(reading: Reading, parsed: Iterable[ParsedNote], seen: dict[str, str]) -> Plan:
-    """Sort a batch by DOMAIN section 10: new, another reading of a note that is there, the same again, refused.
+def plan_notes(context: ImportContext, parsed: Iterable[ParsedNote], seen: dict[str, str]) -> Plan:
+    """Sort a batch into new notes, new annotation sets of existing notes, notes already there, and refused notes.
 
-    `seen` (sha256 to name) carries over the batches of one import.
+    `seen` (sha256 to name) is shared by the batches of one import, to find equal texts.
     """
     notes = list(parsed)
     plan = Plan(hashes={note.name: text_sha256(note.text) for note in notes})
     there = {
         name: (pk, sha256)
         for pk, name, sha256 in Document.objects.filter(
-            project=reading.project, name__in=list(plan.hashes)
+            project=context.project, name__in=list(plan.hashes)
         ).values_list("pk", "name", "sha256")
     }
     twins = dict(
-        Document.objects.filter(project=reading.project, sha256__in=list(plan.hashes.values()))
+        Document.objects.filter(project=context.project, sha256__in=list(plan.hashes.values()))
         .order_by("-id")
         .values_list("sha256", "name")
     )
@@ -197,22 +222,28 @@ def plan_notes(reading: Reading, parsed: Iterable[ParsedNote], seen: dict[str, s
         if note.name in there:
             pk, stored = there[note.name]
             if stored != sha256:
-                reading.report.refuse(
+                context.report.refuse(
                     [
                         Problem(
-                            note.name, None, "other-text", "a note of this name is there with another text; it was kept"
+                            note.name,
+                            None,
+                            "other-text",
+                            "The project has a note of this name with another text, which was kept.",
                         )
                     ]
                 )
             else:
-                _plan_reading(reading, plan, note, pk)
+                _plan_annotation_set(context, plan, note, pk)
             continue
         twin = twins.get(sha256) or seen.get(sha256)
-        if twin is not None and not reading.take_duplicates:
-            reading.report.refuse(
+        if twin is not None and not context.take_duplicates:
+            context.report.refuse(
                 [
                     Problem(
-                        note.name, None, "duplicate", f"the same text is there as {twin!r}; take it only if you mean it"
+                        note.name,
+                        None,
+                        "duplicate",
+                        f"The project has the same text as “{twin}”. Import duplicates only if you need them.",
                     )
                 ]
             )
@@ -224,27 +255,28 @@ def plan_notes(reading: Reading, parsed: Iterable[ParsedNote], seen: dict[str, s
     return plan
 
 
-def _plan_reading(reading: Reading, plan: Plan, note: ParsedNote, pk: int) -> None:
-    """Another reading of a note that is there: new, the same again, or in the way of what the author has."""
+def _plan_annotation_set(context: ImportContext, plan: Plan, note: ParsedNote, pk: int) -> None:
+    """Plan the annotations of an existing note: a new set, already there, or refused for the author's existing set."""
     if note.spans is None:
-        reading.report.already_there += 1
+        context.report.already_there += 1
         return
-    present = reading.author and AnnotationSet.objects.filter(document=pk, author=reading.author).first()
+    present = context.author and AnnotationSet.objects.filter(document=pk, author=context.author).first()
     if not present:
         plan.sets.append((note, pk))
         return
     held = set(Span.objects.filter(annotation_set=present).values_list("start", "end", "label_id"))
-    given = {(span.start, span.end, reading.label_ids[span.label]) for span in note.spans}
+    given = {(span.start, span.end, context.label_ids[span.label]) for span in note.spans}
     if held == given and present.state == AnnotationSet.State.SUBMITTED:
-        reading.report.already_there += 1
+        context.report.already_there += 1
         return
-    reading.report.refuse(
+    context.report.refuse(
         [
             Problem(
                 note.name,
                 None,
                 "other-reading",
-                f"{reading.row.written_as} has another reading of this note ({len(held)} spans); it was kept",
+                f"“{context.row.written_as}” already has other annotations on this note. "
+                f"They were kept ({len(held)} spans).",
             )
         ]
     )

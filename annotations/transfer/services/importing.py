@@ -1,45 +1,48 @@
-"""Bringing notes in: a staged import as a job, or a path in one go by the command.
+"""Import of notes: a staged upload as a job, or a path by the command.
 
-A command's import is one transaction; a job's is many short ones that a killed worker resumes, and that a cancelled
-one takes back.
+The command imports in one transaction. The job uses many short transactions: it resumes after a killed worker, and
+cancelling it removes what it imported.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from annotations.core import hiding
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.events import record
 from annotations.core.progress import Progress, silent
-from annotations.core.proposed_notes import forget_notes
-from annotations.core.proposed_strings import add_strings, remove_strings, tally_of
 from annotations.core.stored_files import open_stored
+from annotations.core.suggested_notes import add_notes, forget_notes
+from annotations.core.suggested_strings import add_strings, remove_strings, tally_of
 from annotations.domain.formats import FORMATS
 from annotations.domain.strings import string_key
 from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Project, Span, User, Verb
 from annotations.projects.services.assigning import assign_new_notes
 from annotations.transfer.services.import_plan import (
+    ImportContext,
     Plan,
-    Reading,
     batches,
     check_choices,
+    follow_merged_labels,
+    import_context,
     note_names,
     plan_notes,
-    reading_of,
 )
 from annotations.transfer.services.sources import MemorySource, Source, ZipSource, patients_at, source_at
 
 
 def run_import(*, import_id: int, progress: Progress, fence: Callable[[], None] | None = None) -> dict[str, Any]:
-    """Run a staged import in short transactions, from where an earlier attempt stopped. Returns the report.
+    """Run a staged import in short transactions, starting where an earlier attempt stopped. Return the report.
 
     `fence` is called inside every transaction, so that a worker that lost its lease can't commit.
     """
@@ -48,11 +51,11 @@ def run_import(*, import_id: int, progress: Progress, fence: Callable[[], None] 
         return dict(row.report)
     startable = Import.objects.filter(pk=row.pk, state__in=[Import.State.STAGED, Import.State.RUNNING])
     with transaction.atomic():
-        # An erasure either sees that the import runs, and waits for its end, or has deleted the upload.
+        # An erasure either sees the running import and waits for its end, or has deleted the upload before.
         hold(row.project_id)
         started = startable.update(state=Import.State.RUNNING)
     if not started:
-        # Discarded in this very moment: there is nothing to bring in.
+        # Somebody discarded the upload in the meantime.
         return dict(row.report)
     row.refresh_from_db()
     with opened(row) as source:
@@ -74,7 +77,7 @@ def import_path(
     actor: User | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Import a folder, a file or a zip in one transaction: all of what is taken, or nothing."""
+    """Import a folder, a file or a zip in one transaction. Return the report."""
     check_choices(format, written_as)
     source = source_at(path)
     known = patients_at(patients) if patients else None
@@ -94,7 +97,7 @@ def import_path(
 def import_files(
     *, project: Project, files: Sequence[tuple[str, bytes]], format: str, written_as: str = "", **options: Any
 ) -> dict[str, Any]:
-    """The same for files in memory (demo, tests)."""
+    """Import files in memory in one transaction (demo, tests). Return the report."""
     return import_source(project=project, source=MemorySource(files), format=format, written_as=written_as, **options)
 
 
@@ -132,25 +135,26 @@ def _run(
     fence: Callable[[], None] | None,
     patients: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    reading = reading_of(row, source, actor, patients=patients)
+    context = import_context(row, source, actor, patients=patients)
     groups, strays = FORMATS[row.format].group(note_names(source))
     if row.notes_done == 0:
-        reading.report.refuse(strays, notes=0)
+        context.report.refuse_files(strays)
     seen: dict[str, str] = {}
     progress(row.notes_done, len(groups))
-    for parsed, count in batches(reading, groups[row.notes_done :]):
+    for parsed, count in batches(context, groups[row.notes_done :]):
         with transaction.atomic():
+            follow_merged_labels(context)
             if fence:
                 fence()
-            _write(reading, plan_notes(reading, parsed, seen))
+            _write(context, plan_notes(context, parsed, seen))
             row.notes_done += count
-            row.report = asdict(reading.report)
+            row.report = asdict(context.report)
             row.save(update_fields=["notes_done", "report"])
         progress(row.notes_done, len(groups))
     with transaction.atomic():
         if fence:
             fence()
-        row.state, row.finished_at, row.report = Import.State.DONE, timezone.now(), asdict(reading.report)
+        row.state, row.finished_at, row.report = Import.State.DONE, timezone.now(), asdict(context.report)
         row.save(update_fields=["state", "finished_at", "report"])
         record(
             verb=Verb.NOTES_IMPORTED,
@@ -159,81 +163,85 @@ def _run(
             data={
                 "import": row.pk,
                 "format": row.format,
-                "as": reading.author.kind if reading.author else "",
-                "author": reading.author.pk if reading.author else None,
-                "notes": reading.report.notes,
-                "spans": reading.report.spans,
-                "refused": reading.report.refused_notes,
+                "as": context.author.kind if context.author else "",
+                "author": context.author.pk if context.author else None,
+                "notes": context.report.notes,
+                "spans": context.report.spans,
+                "refused": context.report.refused_notes,
             },
         )
     return dict(row.report)
 
 
-def _write(reading: Reading, plan: Plan) -> None:
-    ids = _write_notes(reading, plan)
-    assign_new_notes(project=reading.project, documents=[Document(pk=pk) for pk in ids.values()])
-    reading.report.notes += len(ids)
-    if reading.author is None or not plan.sets:
+def _write(context: ImportContext, plan: Plan) -> None:
+    ids = _write_notes(context, plan)
+    assign_new_notes(project=context.project, documents=[Document(pk=pk) for pk in ids.values()])
+    context.report.notes += len(ids)
+    if context.author is None or not plan.sets:
         return
     documents = [pk or ids[note.name] for note, pk in plan.sets]
-    sets = _write_sets(reading, reading.author, documents)
-    source = f"import:{reading.row.pk}"
-    proposed = reading.author.kind in Author.MODELS
-    insert_spans(
+    sets = _write_sets(context, context.author, documents)
+    source = f"import:{context.row.pk}"
+    suggested = context.author.kind in Author.MODELS
+    rows = [
         SpanRow(
-            sets[document], span.start, span.end, reading.label_ids[span.label], span.confidence, source,
-            string_key=string_key(note.text[span.start : span.end]) if proposed else None,
+            sets[document], span.start, span.end, context.label_ids[span.label], span.confidence, source,
+            string_key=string_key(note.text[span.start : span.end]) if suggested else None,
         )
         for document, (note, _) in zip(documents, plan.sets, strict=True)
         for span in note.spans or ()
-    )  # fmt: skip
-    if proposed:
+    ]  # fmt: skip
+    # Labels that were merged since the import started can make two spans equal.
+    insert_spans({row[:4]: row for row in rows}.values())
+    if suggested:
         add_strings(tally_of(Span.objects.filter(annotation_set__in=list(sets.values()))))
-    if reading.author.user_id is not None:
-        Assignment.objects.filter(user_id=reading.author.user_id, document__in=documents).update(
+        hiding.stored(context.author, list(sets))
+        add_notes(context.author.pk, {pk: note for note, pk in sets.items()})
+    if context.author.user_id is not None:
+        Assignment.objects.filter(user_id=context.author.user_id, document__in=documents).update(
             state=Assignment.State.DONE
         )
-    reading.report.sets += len(sets)
-    reading.report.spans += sum(len(note.spans or ()) for note, _ in plan.sets)
+    context.report.sets += len(sets)
+    context.report.spans += sum(len(note.spans or ()) for note, _ in plan.sets)
 
 
-def _write_notes(reading: Reading, plan: Plan) -> dict[str, int]:
-    """The new notes' ids by name, in the order of the import."""
+def _write_notes(context: ImportContext, plan: Plan) -> dict[str, int]:
+    """Create the new notes. Return their ids by name, in the order of the import."""
     if not plan.new:
         return {}
     insert_objects(
         Document,
         (
             Document(
-                project=reading.project,
+                project_id=context.project.pk,
                 name=note.name,
                 text=note.text,
                 sha256=plan.hashes[note.name],
                 length=len(note.text),
-                language=reading.language,
+                language=context.language,
                 patient_id=note.patient_id,
-                imported_by=reading.row,
+                imported_by_id=context.row.pk,
             )
             for note in plan.new
         ),
     )
-    made = Document.objects.filter(project=reading.project, name__in=[note.name for note in plan.new])
+    made = Document.objects.filter(project=context.project, name__in=[note.name for note in plan.new])
     return dict(made.order_by("id").values_list("name", "pk"))
 
 
-def _write_sets(reading: Reading, author: Author, documents: Sequence[int]) -> dict[int, int]:
-    """The new readings' ids by note."""
+def _write_sets(context: ImportContext, author: Author, documents: Sequence[int]) -> dict[int, int]:
+    """Create the new annotation sets. Return their ids by note id."""
     now = timezone.now()
     insert_objects(
         AnnotationSet,
         (
             AnnotationSet(
                 document_id=document,
-                author=author,
+                author_id=author.pk,
                 state=AnnotationSet.State.SUBMITTED,
                 submitted_at=now,
                 blind=author.kind == Author.Kind.ANNOTATOR,
-                imported_by=reading.row,
+                imported_by_id=context.row.pk,
             )
             for document in documents
         ),
@@ -242,9 +250,9 @@ def _write_sets(reading: Reading, author: Author, documents: Sequence[int]) -> d
 
 
 def undo_import(*, import_id: int, state: str = Import.State.CANCELLED) -> int:
-    """Take back everything an unfinished import added, so that nothing half-imported stays. Returns the notes removed.
+    """Remove everything that an unfinished import added. Return the number of notes removed.
 
-    A finished import is left alone, and so is a note that somebody has begun to annotate meanwhile.
+    Finished imports are kept, and so are notes that somebody has started to annotate.
     """
     with transaction.atomic():
         row = Import.objects.select_for_update().get(pk=import_id)
@@ -266,21 +274,12 @@ def undo_import(*, import_id: int, state: str = Import.State.CANCELLED) -> int:
     return removed
 
 
-def opened(row: Import) -> Any:
+@contextmanager
+def opened(row: Import) -> Iterator[ZipSource]:
+    """Open the uploaded files of an import. Raises ServiceError with the code `expired` if they were deleted."""
     if row.stored_file is None:
         raise ServiceError(
-            gettext("the uploaded files are gone (they are kept for a day); upload them again"), code="expired"
+            gettext("The uploaded files were deleted; they are kept for a day. Upload them again."), code="expired"
         )
-    copy = open_stored(row.stored_file)
-    return _Closing(ZipSource(copy), copy)
-
-
-class _Closing:
-    def __init__(self, source: ZipSource, copy: IO[bytes]) -> None:
-        self.source, self.copy = source, copy
-
-    def __enter__(self) -> ZipSource:
-        return self.source
-
-    def __exit__(self, *_: object) -> None:
-        self.copy.close()
+    with open_stored(row.stored_file) as copy:
+        yield ZipSource(copy)

@@ -1,4 +1,4 @@
-"""Where files to import come from: a folder, one file, a zip. Every refusal names the file and the reason."""
+"""Sources of files to import: a folder, one file or a zip. Every error names the file and the reason."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Protocol
 
 from django.conf import settings
@@ -22,7 +22,7 @@ from annotations.domain.zips import MOST_ENTRIES, TooManyEntries, open_zip
 PATIENTS = "patients.csv"
 SYSTEM_FOLDERS = {"__MACOSX", ".git", ".svn"}
 ANNOTATIONS_LONGER = 8
-# What reading one file of a zip can raise; zlib's and lzma's own errors are no OSError.
+# Exceptions from reading one file of a zip. The errors of zlib and lzma are not subclasses of OSError.
 _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -42,21 +42,21 @@ class Source(Protocol):
         """All file names, sorted."""
 
     def load(self, name: str) -> bytes:
-        """One file whole. Raises NoteError when it is larger than a note may be."""
+        """Content of one file. Raises NoteError if the file exceeds the size limit of a note."""
 
 
 def _check_size(name: str, size: int) -> None:
-    """Raises NoteError. A note's annotations may be longer than its text: CoNLL has a row for every token."""
+    """Raise NoteError if a file is too large. Annotations may be longer than the text: CoNLL has a row per token."""
     is_text = name.lower().endswith(".txt")
     limit = settings.NOTE_MAX_BYTES * (1 if is_text else ANNOTATIONS_LONGER)
     if size > limit:
-        what = _("a note") if is_text else _("a file of annotations")
-        message = _("%(size)s is more than %(what)s may have (%(limit)s)") % {
-            "size": megabytes(size),
-            "what": what,
-            "limit": megabytes(limit),
-        }
-        raise NoteError([Problem(name, None, "size", message)])
+        message = (
+            _("The note has %(size)s; at most %(limit)s are allowed. Split the note.")
+            if is_text
+            else _("The annotation file has %(size)s; at most %(limit)s are allowed. Split the note.")
+        )
+        sizes = {"size": megabytes(size), "limit": megabytes(limit)}
+        raise NoteError([Problem(name, None, "size", message % sizes)])
 
 
 def megabytes(size: int) -> str:
@@ -64,7 +64,7 @@ def megabytes(size: int) -> str:
 
 
 def _hidden(name: str) -> bool:
-    return any(_hidden_part(part) for part in PurePosixPath(name).parts)
+    return any(part != "." and _hidden_part(part) for part in name.split("/"))
 
 
 def _hidden_part(part: str) -> bool:
@@ -72,7 +72,7 @@ def _hidden_part(part: str) -> bool:
 
 
 class FolderSource:
-    """Files below a folder; links that lead out of it are not followed."""
+    """Files in a folder and its subfolders. Links that lead outside the folder are skipped."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -84,7 +84,7 @@ class FolderSource:
         return self._names
 
     def _below(self, folder: str, prefix: str) -> Iterator[str]:
-        """A thousand notes are asked for at once: the folder's own entries know nearly all that is needed."""
+        """Names of the files below a folder. `os.scandir` answers most questions without a system call per file."""
         with os.scandir(folder) as entries:
             for entry in entries:
                 if _hidden_part(entry.name):
@@ -103,11 +103,13 @@ class FolderSource:
                 _check_size(name, os.fstat(file.fileno()).st_size)
                 return file.read()
         except OSError as error:
-            raise NoteError([Problem(name, None, "unreadable", f"can't be read: {error.strerror}")]) from error
+            raise NoteError(
+                [Problem(name, None, "unreadable", f"The file can't be read: {error.strerror}.")]
+            ) from error
 
 
 class FileSource(FolderSource):
-    """One note by its file, with what lies beside it under the same name."""
+    """One note, with the files of the same name in its folder."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path.parent)
@@ -118,7 +120,7 @@ class FileSource(FolderSource):
 
 
 class MemorySource:
-    """Files that were dropped or pasted on the page."""
+    """Files in memory."""
 
     def __init__(self, files: Sequence[tuple[str, bytes]]) -> None:
         self.files = dict(files)
@@ -133,10 +135,10 @@ class MemorySource:
 
 
 class ZipSource:
-    """A zip, checked before anything is read: names that lead outside, links, encryption, sizes.
+    """A zip archive, checked before anything is read: names that lead outside, links, encryption, sizes.
 
-    One folder around everything is taken off, so that a zipped folder names its notes as the folder does.
-    Raises ServiceError; the archive is then refused whole.
+    A single top folder is dropped from the names, so that a zipped folder gives the same names as the folder itself.
+    Raises ServiceError if the archive can't be imported.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -144,18 +146,20 @@ class ZipSource:
             self.archive = open_zip(file)
         except TooManyEntries as error:
             raise ServiceError(
-                _("this archive holds more than %(most)s files; split it into several. Nothing was imported")
+                _("The archive holds more than %(most)s files. Nothing was imported. Split it into several archives.")
                 % {"most": f"{MOST_ENTRIES:,}"},
                 code="entries",
             ) from error
         except _DAMAGED as error:
-            raise ServiceError(_("this is not a readable zip archive; nothing was imported"), code="zip") from error
+            raise ServiceError(
+                _("The file is not a readable zip archive. Nothing was imported."), code="zip"
+            ) from error
         self.entries: dict[str, zipfile.ZipInfo] = {}
         for entry in self.archive.infolist():
             if entry.filename in self.entries and not _hidden(entry.filename):
-                shown = ascii(entry.filename[:80])
                 raise ServiceError(
-                    _("the archive holds two files named %(shown)s; nothing was imported") % {"shown": shown},
+                    _("The archive holds two files named “%(name)s”. Nothing was imported. Rename one of them.")
+                    % {"name": shown(entry.filename[:80])},
                     code="twice",
                 )
             if not entry.is_dir():
@@ -165,59 +169,61 @@ class ZipSource:
         total = sum(entry.file_size for entry in self.entries.values())
         if total > (limit := 10 * settings.UPLOAD_MAX_BYTES):
             raise ServiceError(
-                _("unpacked, this archive has %(total)s; at most %(limit)s are taken at once")
+                _(
+                    "The archive has %(total)s unpacked; at most %(limit)s are allowed. Nothing was imported. "
+                    "Split it into several archives."
+                )
                 % {"total": megabytes(total), "limit": megabytes(limit)},
                 code="size",
             )
-        self.prefix = self._common_folder()
-
-    def _common_folder(self) -> str:
-        tops = {name.partition("/")[0] for name in self.entries if not _hidden(name)}
-        if len(tops) == 1 and all("/" in name for name in self.entries if not _hidden(name)):
-            return tops.pop() + "/"
-        return ""
+        visible = [name for name in self.entries if not _hidden(name)]
+        self.prefix = _common_folder(visible)
+        self._names = sorted(name.removeprefix(self.prefix) for name in visible)
 
     def names(self) -> list[str]:
-        return sorted(name.removeprefix(self.prefix) for name in self.entries if not _hidden(name))
+        return self._names
 
     def load(self, name: str) -> bytes:
         entry = self.entries[self.prefix + name]
         _check_size(name, entry.file_size)
         try:
             with self.archive.open(entry) as file:
-                # The directory may lie about the size: never read more than it said.
+                # The size in the archive's directory may be wrong, and only that size was checked against the limits.
                 return file.read(entry.file_size + 1)[: entry.file_size]
         except _DAMAGED as error:
-            raise NoteError([Problem(name, None, "zip", "this file is damaged inside the archive")]) from error
+            raise NoteError([Problem(name, None, "zip", "The file is damaged inside the archive.")]) from error
+
+
+def _common_folder(names: Sequence[str]) -> str:
+    """The single top folder of all names, with a slash; empty if there is none."""
+    tops = {name.partition("/")[0] for name in names}
+    return tops.pop() + "/" if len(tops) == 1 and all("/" in name for name in names) else ""
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:
     name = entry.filename
-    shown = ascii(name[:80])
+    about = {"name": shown(name[:80])}
     if name.startswith(("/", "\\")) or "\\" in name or ".." in name.split("/") or ":" in name.split("/")[0]:
         raise ServiceError(
-            _("the archive names a file outside itself (%(shown)s); nothing was imported") % {"shown": shown},
-            code="outside",
+            _("The archive holds a path that leads outside: “%(name)s”. Nothing was imported.") % about, code="outside"
         )
     if stat.S_ISLNK(entry.external_attr >> 16):
-        raise ServiceError(
-            _("the archive holds a link (%(shown)s); nothing was imported") % {"shown": shown}, code="link"
-        )
+        raise ServiceError(_("The archive holds a link: “%(name)s”. Nothing was imported.") % about, code="link")
     if entry.flag_bits & 0x1:
-        raise ServiceError(_("the archive is encrypted; unpack it first. Nothing was imported"), code="encrypted")
+        raise ServiceError(_("The archive is encrypted. Nothing was imported. Decrypt it first."), code="encrypted")
 
 
 def source_at(path: Path) -> Source:
-    """The source for a path of the command line. Raises ServiceError naming the path."""
+    """Source for a path given on the command line. Raises ServiceError naming the path."""
     if not path.exists():
-        raise ServiceError(_("%(path)s: there is nothing here") % {"path": shown(str(path))}, code="path")
+        raise ServiceError(_("There is no file or folder “%(path)s”.") % {"path": shown(str(path))}, code="path")
     if path.is_dir():
         return FolderSource(path)
     if zipfile.is_zipfile(path):
         if (size := path.stat().st_size) > settings.UPLOAD_MAX_BYTES:
             limit = megabytes(settings.UPLOAD_MAX_BYTES)
             raise ServiceError(
-                _("%(name)s: %(size)s; at most %(limit)s are taken at once")
+                _("“%(name)s” has %(size)s; at most %(limit)s are allowed. Split it into several archives.")
                 % {"name": path.name, "size": megabytes(size), "limit": limit},
                 code="size",
             )
@@ -226,67 +232,73 @@ def source_at(path: Path) -> Source:
 
 
 def read_patients(source: Source) -> dict[str, str]:
-    """Patient ids by note name from `patients.csv` (columns name, patient_id), if the source holds one."""
+    """Patient IDs by note name from `patients.csv` (columns name, patient_id), if the source holds one."""
     if PATIENTS not in source.names():
         return {}
     return parse_patients(source.load(PATIENTS), PATIENTS)
 
 
 def patients_at(path: Path) -> dict[str, str]:
-    """Patient ids by note name from a CSV on disk. Raises ServiceError naming the path."""
+    """Patient IDs by note name from a CSV on disk. Raises ServiceError naming the path."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ServiceError(
-            _("%(path)s: can't be read (%(strerror)s); nothing was taken") % {"path": path, "strerror": error.strerror},
+            _("Can't read “%(path)s”: %(strerror)s. Nothing was imported.")
+            % {"path": path, "strerror": error.strerror},
             code="path",
         ) from error
     return parse_patients(data, path.name)
 
 
 def parse_patients(data: bytes, file: str) -> dict[str, str]:
-    """Patient ids by note name from a CSV with the columns name and patient_id, parted by commas or semicolons.
+    """Patient IDs by note name from a CSV with the columns name and patient_id, separated by commas or semicolons.
 
-    Raises ServiceError naming the line; nothing is taken then.
+    Raises ServiceError naming the line.
     """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ServiceError(_("%(file)s is not UTF-8; nothing was taken") % {"file": file}, code="patients") from error
+        raise ServiceError(
+            _("“%(file)s” is not UTF-8. Nothing was changed. Save it as UTF-8.") % {"file": file}, code="patients"
+        ) from error
     if "\0" in text:
         raise ServiceError(
-            _("%(file)s holds NUL characters and is no CSV; nothing was taken") % {"file": file}, code="patients"
+            _("“%(file)s” holds NUL characters, so it is not a CSV. Nothing was changed.") % {"file": file},
+            code="patients",
         )
     head = text.partition("\n")[0]
-    # Spreadsheets in much of Europe part columns by semicolons.
+    # Spreadsheet programs in much of Europe separate columns by semicolons.
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in head and "," not in head else ",")
     found: dict[str, str] = {}
     try:
         if not {"name", "patient_id"} <= set(rows.fieldnames or ()):
             raise ServiceError(
-                _("%(file)s needs the columns name and patient_id; nothing was taken") % {"file": file}, code="patients"
+                _("“%(file)s” needs the columns name and patient_id. Nothing was changed.") % {"file": file},
+                code="patients",
             )
         for row in rows:
             name, patient = (row["name"] or "").strip(), (row["patient_id"] or "").strip()
             if len(patient) > 80:
                 raise ServiceError(
-                    _("%(file)s, line %(line_num)s: a patient id has at most 80 characters; nothing was taken")
-                    % {"file": file, "line_num": rows.line_num},
+                    _("“%(file)s”, line %(line)s: A patient ID has at most 80 characters. Nothing was changed.")
+                    % {"file": file, "line": rows.line_num},
                     code="patients",
                 )
             if bad := bad_character(patient):
                 raise ServiceError(
                     _(
-                        "%(file)s, line %(line_num)s: the patient id holds %(character)s, a control character or one "
-                        "that turns the direction of text; nothing was taken"
+                        "“%(file)s”, line %(line)s: The patient ID holds %(character)s, a control character or one "
+                        "that changes the direction of text. Nothing was changed."
                     )
-                    % {"file": file, "line_num": rows.line_num, "character": bad},
+                    % {"file": file, "line": rows.line_num, "character": bad},
                     code="patients",
                 )
             found[name.removesuffix(".txt")] = patient
     except csv.Error as error:
         raise ServiceError(
-            _("%(file)s, line %(line_num)s: this is no readable CSV") % {"file": file, "line_num": rows.line_num},
+            _("“%(file)s”, line %(line)s: The file is not a readable CSV. Nothing was changed.")
+            % {"file": file, "line": rows.line_num},
             code="patients",
         ) from error
     return found

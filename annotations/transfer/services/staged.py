@@ -1,4 +1,4 @@
-"""An upload on its way in: kept, previewed, thrown away or taken; until somebody says go, nothing is imported."""
+"""Uploads that wait for their import: stage, preview, discard. Nothing is imported until somebody starts the import."""
 
 import io
 import zipfile
@@ -14,7 +14,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
 from annotations.domain.formats import FORMATS
 from annotations.models import Import, Project, StoredFile, User
-from annotations.transfer.services.import_plan import batches, check_choices, note_names, plan_notes, reading_of
+from annotations.transfer.services.import_plan import batches, check_choices, import_context, note_names, plan_notes
 from annotations.transfer.services.importing import opened, undo_import
 from annotations.transfer.services.sources import ZipSource, megabytes, read_patients
 
@@ -22,7 +22,7 @@ PREVIEWED = 200
 
 
 def pack(files: Sequence[tuple[str, bytes]]) -> IO[bytes]:
-    """Several dropped or pasted files as one stored zip."""
+    """Pack several files into one zip without compression."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
         for name, data in files:
@@ -42,14 +42,15 @@ def stage_import(
     take_duplicates: bool,
     actor: User | None,
 ) -> Import:
-    """Keep an uploaded zip (see `pack`) for preview. Raises ServiceError before anything is kept."""
+    """Store an uploaded zip (see `pack`) for preview. If it raises ServiceError, nothing is stored."""
     check_choices(format, written_as)
     size = content.seek(0, io.SEEK_END)
     content.seek(0)
     if size > settings.UPLOAD_MAX_BYTES:
         limit = megabytes(settings.UPLOAD_MAX_BYTES)
         raise ServiceError(
-            gettext("%(size)s is more than is taken at once (%(limit)s)") % {"size": megabytes(size), "limit": limit},
+            gettext("The upload has %(size)s; at most %(limit)s are allowed. Split it into several uploads.")
+            % {"size": megabytes(size), "limit": limit},
             code="size",
         )
     read_patients(ZipSource(content))
@@ -68,14 +69,14 @@ def stage_import(
 
 
 def preview_import(row: Import) -> dict[str, Any]:
-    """What an import would do with its first notes (`looked_at` of `total`, at most PREVIEWED), without writing."""
+    """Report what an import would do, without writing. Looks at the first `looked_at` notes, at most PREVIEWED."""
     with opened(row) as source:
-        reading = reading_of(row, source, row.created_by, preview=True)
+        context = import_context(row, source, row.created_by, preview=True)
         groups, strays = FORMATS[row.format].group(note_names(source))
-        reading.report.refuse(strays, notes=0)
-        parsed, looked_at = next(batches(reading, groups[:PREVIEWED]), ([], 0))
-        plan = plan_notes(reading, parsed, {})
-        return asdict(reading.report) | {
+        context.report.refuse_files(strays)
+        parsed, looked_at = next(batches(context, groups[:PREVIEWED]), ([], 0))
+        plan = plan_notes(context, parsed, {})
+        return asdict(context.report) | {
             "total": len(groups),
             "looked_at": looked_at,
             "notes": len(plan.new),
@@ -86,10 +87,10 @@ def preview_import(row: Import) -> dict[str, Any]:
 
 
 def discard(*, row: Import) -> None:
-    """Throw the upload away. Refused once the import runs; a second time is harmless."""
+    """Delete the upload. Raises ServiceError once the import runs. Calling it twice does no harm."""
     if row.state == Import.State.CANCELLED:
         return
-    # Conditional, so that it can't take a running import from under its worker.
+    # The condition on the state keeps an import that a worker has just started.
     waiting = Import.objects.filter(pk=row.pk, state=Import.State.STAGED)
     if not waiting.update(state=Import.State.CANCELLED):
         raise _begun()
@@ -97,22 +98,22 @@ def discard(*, row: Import) -> None:
 
 
 def take_duplicates(*, row: Import, take: bool = True) -> None:
-    """Also take texts that are in the project under another name."""
+    """Set whether to import texts that are in the project under another name."""
     if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(take_duplicates=take):
         raise _begun()
 
 
 def _begun() -> ServiceError:
     return ServiceError(
-        gettext("this import has begun already; nothing was changed. It can be cancelled on the page of its job"),
+        gettext("This import has already started. Nothing was changed. You can cancel it on the job page."),
         code="begun",
     )
 
 
 def same_waiting(row: Import) -> Import:
-    """The first of equal uploads by one person that still wait: a double click stages one import, not two.
+    """The first of equal waiting uploads by the same user, so that a double click stages one import.
 
-    The later one is thrown away.
+    If `row` is a later one, it is deleted.
     """
     if row.stored_file is None:
         return row

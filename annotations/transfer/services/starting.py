@@ -1,4 +1,4 @@
-"""Imports and exports as jobs."""
+"""Start imports and exports as jobs."""
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -12,16 +12,16 @@ from annotations.models import Import, Job, Project, User
 
 
 def import_job(*, project: Project, import_id: int) -> Job | None:
-    """The job of an import, if it was started as one."""
+    """The job of an import; None if the import has no job."""
     return Job.objects.filter(project=project, key=_import_key(import_id)).first()
 
 
 def start_import(*, project: Project, import_id: int, actor: User) -> Job:
-    """Start a staged import, or return the job that is on it. Raises ServiceError when it was thrown away."""
+    """Start a staged import, or return its job if it has started. Raises ServiceError if the upload was discarded."""
     with transaction.atomic():
         row = Import.objects.select_for_update().get(project=project, pk=import_id)
         if row.state == Import.State.STAGED:
-            # From here on it can't be thrown away any more, only cancelled.
+            # A running import can be canceled, but no longer discarded.
             Import.objects.filter(pk=row.pk).update(state=Import.State.RUNNING)
             return enqueue(
                 kind="import", project=project, params={"import_id": row.pk}, key=_import_key(row.pk), actor=actor
@@ -29,19 +29,19 @@ def start_import(*, project: Project, import_id: int, actor: User) -> Job:
     job = import_job(project=project, import_id=import_id)
     if job is None:
         raise ServiceError(
-            _("this import can't be started; its state is: %(get_state_display)s")
-            % {"get_state_display": row.get_state_display()},
+            _("This import can't be started. Its state is “%(state)s”. Upload the files again.")
+            % {"state": row.get_state_display()},
             code="state",
         )
     return job
 
 
 def start_export(*, project: Project, set_spec: str, format: str, actor: User, token: str = "", split: str = "") -> Job:
-    """Start writing an export. `token` marks the form: the same one again is the same job. Raises ServiceError."""
+    """Start an export. The same `token` (one per form) gives the same job. Raises ServiceError."""
     if format not in FORMATS:
         raise ServiceError(
-            _("unknown format %(format)s; there are: %(choices)s")
-            % {"format": repr(format), "choices": ", ".join(FORMATS)},
+            _("There is no format “%(format)s”. Choose one of: %(choices)s.")
+            % {"format": format, "choices": ", ".join(FORMATS)},
             code="format",
         )
     wanted_set(project, set_spec, split)

@@ -1,4 +1,4 @@
-"""Fetching a stored file, such as an export has made."""
+"""Download of stored files, such as exports."""
 
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
@@ -7,29 +7,30 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
 from annotations.core.access import Access, Can, enter
-from annotations.core.barred import barred_kinds
 from annotations.core.events import record
 from annotations.core.requests import Request
 from annotations.core.stored_files import read_chunks
 from annotations.gold.selectors import of_kind
 from annotations.models import StoredFile, Verb
+from annotations.transfer.selectors.gone_files import went_with_patient
 
 
 @require_GET
 def file_download(request: Request, slug: str, pk: int) -> HttpResponse | StreamingHttpResponse:
-    """An export as an attachment, chunk by chunk; each download is an event. 404 once its time is over."""
+    """Send an export as an attachment and record the download. 404 once the file has expired."""
     access = enter(request.user, slug, Can.EXPORT)
     stored = StoredFile.objects.filter(project=access.project, kind=StoredFile.Kind.EXPORT, pk=pk).first()
-    barred = tuple(of_kind(access.project, kind) for kind in barred_kinds(access))
-    if stored is not None and stored.name.startswith(barred):
+    closed = tuple(of_kind(access.project, kind) for kind in access.closed_kinds)
+    if stored is not None and stored.name.startswith(closed):
         stored = None
     if stored is None or (stored.expires_at and stored.expires_at <= timezone.now()):
-        return render(request, "transfer/export_gone.html", {"access": access}, status=404)
+        context = {"access": access, "erased": stored is None and went_with_patient(access.project, pk)}
+        return render(request, "transfer/export_gone.html", context, status=404)
     return attachment(request, access, stored)
 
 
 def attachment(request: Request, access: Access, stored: StoredFile) -> StreamingHttpResponse:
-    """A stored zip, chunk by chunk. Fetching it is an event; asking for its headers alone is none."""
+    """Response that streams a stored zip. A GET is recorded as an event, a HEAD is not."""
     if request.method == "GET":
         record(
             verb=Verb.FILE_DOWNLOADED,

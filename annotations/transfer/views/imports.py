@@ -1,10 +1,9 @@
-"""Bringing notes in: drop or paste, look at what would happen, start, read the report."""
+"""Pages of imports: upload or paste, preview, report."""
 
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -14,12 +13,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import sentence
-from annotations.core.requests import Request, number, takes_uploads
+from annotations.core.requests import Request, paged, takes_uploads
 from annotations.domain.csv_lines import csv_line
 from annotations.domain.notes import NoteError
 from annotations.models import Import
-from annotations.projects.services.assigning import annotators
+from annotations.projects.services.assigning import annotators_of
 from annotations.transfer.forms.imports import PasteForm, UploadForm
 from annotations.transfer.selectors.imports import first_notes, imports_of, report_lines
 from annotations.transfer.services.staged import discard, preview_import, same_waiting, stage_import, take_duplicates
@@ -28,10 +26,10 @@ ROWS = 20
 SHOWN = 200
 
 
-@takes_uploads
+@takes_uploads(Can.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_notes(request: Request, slug: str) -> HttpResponse:
-    """The form, and past imports. A POST stages what came (`do`: files or paste) and leads to its preview."""
+    """The import form and past imports. A POST (`do`: files or paste) stages the upload and leads to its preview."""
     access = enter(request.user, slug, Can.MANAGE)
     upload, paste = UploadForm(), PasteForm(auto_id="paste_%s")
     if request.method == "POST":
@@ -49,11 +47,11 @@ def import_notes(request: Request, slug: str) -> HttpResponse:
         "access": access,
         "upload": upload,
         "paste": paste,
-        "annotators": annotators(access.project),
-        "page": Paginator(imports_of(access.project), ROWS).get_page(number(request.GET, "page")),
+        "annotators": annotators_of(access.project),
+        "page": paged(request, imports_of(access.project), ROWS),
         "limit": settings.UPLOAD_MAX_BYTES,
-        "limit_words": _whole(settings.UPLOAD_MAX_BYTES),
-        "note_limit_words": _whole(settings.NOTE_MAX_BYTES),
+        "limit_text": _whole(settings.UPLOAD_MAX_BYTES),
+        "note_limit_text": _whole(settings.NOTE_MAX_BYTES),
         "files_limit": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
     }
     status = 422 if upload.errors or paste.errors else 200
@@ -77,7 +75,7 @@ def _all_errors(form: UploadForm | PasteForm) -> list[str]:
 
 
 def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
-    """The staged import; None, with the reason in the form, where it is refused."""
+    """Stage the import. Returns None and adds the reason to the form if the upload is not accepted."""
     chosen = form.cleaned_data
     name, content = form.content()
     try:
@@ -92,14 +90,14 @@ def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
             actor=access.user,
         )
     except (ServiceError, NoteError) as error:
-        form.add_error("files" if "files" in form.fields else None, sentence(error))
+        form.add_error("files" if "files" in form.fields else None, str(error))
         return None
     return same_waiting(row)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
-    """One import: its preview while it waits, how far it is, its report afterwards."""
+    """Page of one import: the preview before it starts, then its progress, then its report."""
     access = enter(request.user, slug, Can.MANAGE)
     row = get_object_or_404(Import.objects.select_related("stored_file", "created_by"), project=access.project, pk=pk)
     context: dict[str, Any] = {"access": access, "row": row}
@@ -108,12 +106,12 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
             return _decide(request, access, row)
         except ServiceError as error:
             row.refresh_from_db()
-            context["refused"] = sentence(error)
+            context["refused"] = str(error)
     if row.state == Import.State.STAGED:
         try:
             context |= {"preview": preview_import(row), "shown": SHOWN}
         except (ServiceError, NoteError) as error:
-            context["error"] = sentence(error)
+            context["error"] = str(error)
         template = "transfer/import_preview.html"
     else:
         context |= {"report": row.report, "notes": first_notes(row), "shown": SHOWN}
@@ -122,25 +120,25 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
 
 
 def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
-    """`do`: discard throws the upload away; take and leave say what to do with texts that are there already."""
+    """Discard the upload, or choose whether to import duplicates (`do`: discard, take or leave)."""
     match request.POST.get("do"):
         case "discard":
             discard(row=row)
-            messages.info(request, _("The upload was thrown away. Nothing was imported."))
+            messages.info(request, _("Upload discarded. Nothing was imported."))
             return redirect("import", access.project.slug)
         case "take" | "leave" as choice:
             take_duplicates(row=row, take=choice == "take")
             return redirect("import_preview", access.project.slug, row.pk)
-    raise ServiceError(_("unknown button; nothing was changed"))
+    raise ServiceError(_("Unknown action. Nothing was changed. Reload the page."))
 
 
 @require_safe
 def import_report(request: Request, slug: str, pk: int) -> HttpResponse:
-    """The report's lines as CSV."""
+    """The lines of the report as CSV."""
     access = enter(request.user, slug, Can.MANAGE)
     row = get_object_or_404(Import, project=access.project, pk=pk)
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{slugify(access.project.slug)}-import-{row.pk}.csv"'
-    response.write("\ufeff")  # spreadsheets take a CSV for UTF-8 only with it
+    response.write("\ufeff")  # spreadsheet programs recognize UTF-8 only with a byte order mark
     response.writelines(map(csv_line, report_lines(row.report)))
     return response

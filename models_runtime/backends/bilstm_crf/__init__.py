@@ -1,1 +1,1 @@
-"""BiLSTM-CRF (002): learns from scratch, on a CPU or a GPU, without weights from elsewhere."""
+"""BiLSTM-CRF (Catelli 2021): trained from scratch, on a CPU or a GPU, without other weights."""

@@ -1,9 +1,9 @@
-"""A language model of characters (A. Akbik, D. Blythe, R. Vollgraf, Contextual String Embeddings, 2018).
+"""A character language model (Akbik et al. 2018).
 
-Two LSTMs read a note character by character, one onward, one from its end, and learn to guess what comes next. The
-vector of a token is what the first knows behind the token's last character and the other one before its first: the same
-word has another vector in other surroundings, and a word that was never seen has one as well. It learns from notes
-alone, labelled or not, and stays as it is while the labels are learned: so a note is read by it once, not every epoch.
+A forward and a backward LSTM learn to predict the next character of a note. The vector of a token consists of the
+forward state after its last character and the backward state before its first. It depends on the context, and exists
+for unknown words too. The model learns from notes with or without labels. It is fixed while the labels are learned, so
+that the vectors of a note are computed once, not in every epoch.
 """
 
 import random
@@ -17,33 +17,33 @@ import torch
 from torch import nn
 
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.bilstm_crf.both_ways import both_ways
-from models_runtime.backends.learner import Lesson
-from models_runtime.backends.neural.device import Device, Seat
+from models_runtime.backends.bilstm_crf.bidirectional import bidirectional
+from models_runtime.backends.learner import TrainingTask
+from models_runtime.backends.neural.device import Device, Placement
+from models_runtime.backends.neural.epochs import adapt
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan, seeded
-from models_runtime.backends.neural.teaching import adapt
 from models_runtime.backends.neural.windows import Window, batches, windows
 from models_runtime.backends.notes.note import Note
 
-# 0 is padding, 1 a character that the alphabet lacks.
+# Number 0 is padding, number 1 stands for characters that are not in the alphabet.
 UNSEEN: Final = 1
-# The most frequent ones of the notes; a character that occurs less often than LEAST is none of them.
+# Size of the alphabet: the most frequent characters of the notes that occur at least LEAST times.
 ALPHABET: Final = 512
 LEAST: Final = 3
 EMBEDDING: Final = 32
-# Stretches of a note, in characters. When reading they overlap: half of that at least stands around each character.
+# Characters in a window for prediction. Windows overlap, so that each character has context on either side.
 WINDOW: Final = 512
 OVERLAP: Final = 128
-# When learning they don't, and are shorter: more of them side by side.
-STRETCH: Final = 256
-# Characters in one batch when learning: small ones teach more in an epoch.
-LEARNED_AT_ONCE: Final = 4096
-# So many characters are read with as much memory as one token of what takes tokens.
+# Characters in a window for training, without overlap. Shorter windows make larger batches.
+TRAINING_WINDOW: Final = 256
+# Characters in a training batch. Smaller batches give more updates in an epoch.
+TRAINING_BATCH: Final = 4096
+# Characters that take as much memory as one token of the BiLSTM.
 LIGHT: Final = 8
 
 
 def alphabet_of(texts: Iterable[str]) -> str:
-    """The characters that are told apart, by code point."""
+    """The characters of the alphabet, sorted by code point."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(text)
@@ -51,8 +51,8 @@ def alphabet_of(texts: Iterable[str]) -> str:
     return "".join(sorted(character for _, character in kept))
 
 
-class Characters(nn.Module):
-    """The two readers. `width` is the number of values of each of them, so that a token's vector has twice as many."""
+class Characters(nn.Module):  # type: ignore[misc]  # torch has no types where it is not installed
+    """The two LSTMs. `width`: the size of the state of each, so a token's vector has twice as many values."""
 
     def __init__(self, alphabet: str, width: int) -> None:
         super().__init__()
@@ -66,11 +66,11 @@ class Characters(nn.Module):
         return np.array([self._numbers.get(character, UNSEEN) for character in text], dtype=np.int64)
 
     def forward(self, ids: Any, lengths: Any) -> tuple[Any, Any]:
-        """The states of both [stretches, characters, width] of numbers [stretches, characters]."""
-        return both_ways(self.onward, self.behind, self.table(ids), lengths)
+        """The states of both LSTMs [windows, characters, width] for characters as numbers [windows, characters]."""
+        return bidirectional(self.onward, self.behind, self.table(ids), lengths)
 
-    def vectors(self, note: Note, seat: Seat) -> Any:
-        """A vector for each token [tokens, 2 * width], half precision. Depends on this note alone."""
+    def vectors(self, note: Note, placement: Placement) -> Any:
+        """A vector for each token [tokens, 2 * width], in half precision. Depends only on this note."""
         found = np.zeros((len(note.tokens), 2 * self.width), dtype=np.float16)
         ids = self.numbers(note.text)
         ends = np.array([token.end - 1 for token in note.tokens], dtype=np.int64)
@@ -78,57 +78,58 @@ class Characters(nn.Module):
         work = windows(len(ids), WINDOW, OVERLAP)
 
         def read(batch: Sequence[int]) -> None:
-            some, device = [work[at] for at in batch], seat.device
-            with torch.inference_mode(), device.precise():
-                onward, behind = self(*side_by_side([ids[window.start : window.past] for window in some], device))
-            for states, places, half in (
+            some, device = [work[at] for at in batch], placement.device
+            with torch.inference_mode(), device.precision():
+                onward, behind = self(*padded([ids[window.start : window.past] for window in some], device))
+            for states, positions, half in (
                 (onward, ends, slice(0, self.width)),
                 (behind, starts, slice(self.width, None)),
             ):
-                rows, columns, tokens = _read_by(some, places)
+                rows, columns, tokens = _located(some, positions)
                 found[tokens, half] = states[rows, columns].half().cpu().numpy()
 
-        seat.each([len(window) for window in work], read, light=LIGHT)
+        placement.each([len(window) for window in work], read, light=LIGHT)
         return found
 
 
-def _read_by(some: Sequence[Window], places: Any) -> tuple[Any, Any, Any]:
-    """Of the places (growing) that these windows read: the window's number, where in it, and which place it is."""
-    edges = [np.searchsorted(places, (window.reads, window.reads_past)) for window in some]
+def _located(some: Sequence[Window], positions: Any) -> tuple[Any, Any, Any]:
+    """For the sorted positions that these windows predict: window, position in the window, index in `positions`."""
+    edges = [np.searchsorted(positions, (window.kept, window.kept_past)) for window in some]
     tokens = np.concatenate([np.arange(*edge) for edge in edges])
     rows = np.repeat(np.arange(len(some)), [past - first for first, past in edges])
     starts = np.array([window.start for window in some])
-    return torch.from_numpy(rows), torch.from_numpy(places[tokens] - starts[rows]), tokens
+    return torch.from_numpy(rows), torch.from_numpy(positions[tokens] - starts[rows]), tokens
 
 
-def side_by_side(stretches: Sequence[Any], device: Device) -> tuple[Any, Any]:
-    """Numbers [stretches, characters], the shorter ones padded with 0, and the lengths."""
-    lengths = torch.tensor([len(stretch) for stretch in stretches])
-    ids = torch.zeros((len(stretches), int(lengths.max())), dtype=torch.long)
-    for row, stretch in zip(ids, stretches, strict=True):
-        row[: len(stretch)] = torch.from_numpy(stretch)
+def padded(windows: Sequence[Any], device: Device) -> tuple[Any, Any]:
+    """The windows as one tensor [windows, characters], padded with 0, and their lengths."""
+    lengths = torch.tensor([len(window) for window in windows])
+    ids = torch.zeros((len(windows), int(lengths.max())), dtype=torch.long)
+    for row, window in zip(ids, windows, strict=True):
+        row[: len(window)] = torch.from_numpy(window)
     return ids.to(device.name), lengths.to(device.name)
 
 
-# ── Learning ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Training ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """How the language is learned. `width`: of either LSTM."""
+class LanguageHyperparameters:
+    """Hyperparameters of the language model. `width`: the size of the state of each LSTM."""
 
     width: int = 128
     rate: float = 0.004
     warm_up: int = 100
 
 
-MANNER: Final = Manner()
+LANGUAGE_HYPERPARAMETERS: Final = LanguageHyperparameters()
 
 
-class Guesser(nn.Module):
-    """The model while it learns: from each state a guess at the next character, which nobody needs afterwards.
+class NextCharacter(nn.Module):  # type: ignore[misc]  # torch has no types where it is not installed
+    """The model in training: predicts the next character from each state, in both directions.
 
-    Without these, what is kept can't write: no sentence of a note can be had from it.
+    The prediction layers are not saved with the model. Without them, it can't generate text, so that no sentence of a
+    note can be read back from a saved model.
     """
 
     def __init__(self, characters: Characters) -> None:
@@ -139,55 +140,59 @@ class Guesser(nn.Module):
         self.before = nn.Linear(characters.width, size)
 
     def forward(self, ids: Any, lengths: Any) -> Any:
-        """The mean loss of the guesses in both directions (natural logarithm)."""
+        """The mean cross-entropy of the predictions in both directions (natural logarithm)."""
         onward, behind = self.characters(ids, lengths)
-        there = ids[:, 1:] > 0
-        asked = (
+        present = ids[:, 1:] > 0
+        predictions = (
             (self.next(onward[:, :-1]), ids[:, 1:]),
             (self.before(behind[:, 1:]), ids[:, :-1]),
         )
         losses = [
             nn.functional.cross_entropy(
-                scores.float().flatten(0, 1), right.where(there, IGNORED).flatten(), ignore_index=IGNORED
+                scores.float().flatten(0, 1), right.where(present, IGNORED).flatten(), ignore_index=IGNORED
             )
-            for scores, right in asked
+            for scores, right in predictions
         ]
         return sum(losses) / len(losses)
 
 
-def learn_characters(lesson: Lesson, key: str, device: Device, seed: int) -> Characters:
-    """The language of all the lesson's notes but those held out, learned in `lesson.adapt` epochs.
+def learn_characters(task: TrainingTask, key: str, device: Device, seed: int) -> Characters:
+    """Train the language model for `task.adapt` epochs, on all notes of the task except the held-out ones.
 
-    Reports every epoch and goes on after a kill, as any adapting does. Raises BackendError (permanent) without text.
+    Reports every epoch and continues from a checkpoint: see epochs.adapt. Raises BackendError (permanent) for notes
+    that are too short.
     """
     seeded(seed)
-    texts = [*(text for text, _ in lesson.notes), *lesson.unlabelled]
-    characters = Characters(alphabet_of(texts), MANNER.width)
-    stretches = [
-        ids[window.start : window.past] for ids in map(characters.numbers, texts) for window in _stretches(len(ids))
+    texts = [*(text for text, _ in task.notes), *task.unlabeled]
+    characters = Characters(alphabet_of(texts), LANGUAGE_HYPERPARAMETERS.width)
+    work = [
+        ids[window.start : window.past]
+        for ids in map(characters.numbers, texts)
+        for window in _training_windows(len(ids))
     ]
-    if not stretches:
-        raise BackendError("the notes are too short to learn their language from", permanent=True)
-    guesser = Guesser(characters)
-    Seat(device, guesser)
-    orders = [_order([len(stretch) for stretch in stretches], epoch) for epoch in range(lesson.adapt)]
+    if not work:
+        raise BackendError("The notes are too short for language pre-training.", permanent=True)
+    predictor = NextCharacter(characters)
+    Placement(device, predictor)
+    orders = [_order([len(ids) for ids in work], epoch) for epoch in range(task.adapt)]
     loop = Loop(
-        guesser,
-        lambda numbers: guesser(*side_by_side([stretches[number] for number in numbers], device)),
-        Plan(MANNER.rate, warm_up=MANNER.warm_up),
+        predictor,
+        lambda numbers: predictor(*padded([work[number] for number in numbers], device)),
+        Plan(LANGUAGE_HYPERPARAMETERS.rate, warm_up=LANGUAGE_HYPERPARAMETERS.warm_up),
         device,
         steps=sum(map(len, orders)),
     )
-    adapt(lesson, loop, orders, key)
-    return characters.eval()
+    adapt(task, loop, orders, key)
+    characters.eval()
+    return characters
 
 
-def _stretches(length: int) -> list[Window]:
-    """Where there is something to be guessed: at two characters or more."""
-    return [window for window in windows(length, STRETCH, 0) if len(window) > 1]
+def _training_windows(length: int) -> list[Window]:
+    """Windows of at least two characters, so that there is one to predict."""
+    return [window for window in windows(length, TRAINING_WINDOW, 0) if len(window) > 1]
 
 
 def _order(lengths: Sequence[int], epoch: int) -> list[list[int]]:
-    found = batches(lengths, LEARNED_AT_ONCE)
+    found = batches(lengths, TRAINING_BATCH)
     random.Random(epoch).shuffle(found)  # noqa: S311 - an order of notes
     return found

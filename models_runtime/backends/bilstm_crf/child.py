@@ -1,4 +1,4 @@
-"""The BiLSTM-CRF in a process of its own: see models_runtime.backends.child."""
+"""The BiLSTM-CRF's learner in the child process: see models_runtime.backends.child."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +9,7 @@ from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
 from models_runtime.backends.bilstm_crf.model import load_model
 from models_runtime.backends.bilstm_crf.training import learn
 from models_runtime.backends.learner import SAMPLE, Learner
-from models_runtime.backends.neural.device import chosen
+from models_runtime.backends.neural.device import choose_device
 
 
 def check(path: Path) -> dict[str, Any]:
@@ -18,4 +18,4 @@ def check(path: Path) -> dict[str, Any]:
     return card
 
 
-LEARNER: Final = Learner(learn, check, chosen)
+LEARNER: Final = Learner(learn, check, choose_device)

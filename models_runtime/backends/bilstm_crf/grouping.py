@@ -1,15 +1,15 @@
-"""Sentences in groups: context helps (002; the sentence grouping factor, 1 to 32)."""
+"""Group sentences, to give the network context (sentence grouping factor 1 to 32, Catelli 2021)."""
 
 from annotations.domain.sentences import sentences
 from annotations.domain.tokens import covered
 from models_runtime.backends.notes.note import Note
 
-# However few its sentences: what is one sequence to the network.
+# Limit of the tokens in one sequence, however few its sentences.
 MOST = 512
 
 
 def groups(note: Note, factor: int) -> list[tuple[int, int]]:
-    """The tokens of a note as stretches of `factor` sentences, half-open; every token is in exactly one."""
+    """First and past-the-last token of each group of `factor` sentences; every token is in exactly one group."""
     found: list[tuple[int, int]] = []
     first = 0
     for number, (start, end) in enumerate(sentences(note.text), start=1):

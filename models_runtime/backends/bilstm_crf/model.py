@@ -1,6 +1,6 @@
-"""A trained BiLSTM-CRF on disk (models_runtime.backends.files): weights as safetensors, the vocabulary in their header.
+"""A trained BiLSTM-CRF on disk (models_runtime.backends.files): safetensors weights, the vocabulary in their header.
 
-The network is built from the card's and the vocabulary's sizes by our own code; nothing in the file is ever run.
+Our own code builds the network from the sizes in the card and the vocabulary; no code from the file is run.
 """
 
 import json
@@ -23,17 +23,17 @@ WEIGHTS: Final = "weights.safetensors"
 MOST_HIDDEN: Final = 2048
 MOST_LABELS: Final = 500
 MOST_GROUPED: Final = 32
-# Tensors of the character language model, beside those of the network.
+# Prefix of the tensors of the character language model.
 LANGUAGE: Final = "language."
-# What its language model tells apart, beside the vocabulary.
+# Key of the character language model's alphabet, next to the vocabulary.
 ALPHABET: Final = "alphabet"
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a model says of itself. `rules_set` is the label set in which the rules spoke to it.
+    """Description of a model. `rules_set`: the label set of the rules whose tags are features.
 
-    `grouped` sentences were one sequence (002's sentence grouping factor); `hidden` is the width of each LSTM.
+    `grouped`: the sentence grouping factor (Catelli 2021). `hidden`: the width of each LSTM.
     """
 
     label_set: str
@@ -55,27 +55,27 @@ def save_model(
     lexicon: Mapping[str, list[str]],
     characters: Characters | None = None,
 ) -> str:
-    """Write a model; returns the sha256 of its file. The same content gives the same file."""
+    """Write a model and return the sha256 of its file. The same content gives the same file."""
     state = dict(network.state_dict())
-    said = vocabulary.as_data()
+    header = vocabulary.as_data()
     if characters is not None:
         state |= {f"{LANGUAGE}{name}": value for name, value in characters.state_dict().items()}
-        said[ALPHABET] = characters.alphabet
+        header[ALPHABET] = characters.alphabet
     tensors = {name: value.detach().cpu().contiguous() for name, value in state.items()}
     return files.pack(
         path,
         {
             files.CARD: files.as_json(asdict(card)),
             files.LEXICON: files.as_json(lexicon),
-            # One entry: safetensors writes several in any order.
-            WEIGHTS: save(tensors, {"vocabulary": json.dumps(said, sort_keys=True)}),
+            # A single entry, because safetensors writes several entries in random order.
+            WEIGHTS: save(tensors, {"vocabulary": json.dumps(header, sort_keys=True)}),
         },
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A loaded model; `revision` changes with every byte of it. `characters`: its language model, if it has one."""
+    """A loaded model. `revision` changes with every byte of its file. `characters`: its language model, if any."""
 
     card: Card
     tags: Tags
@@ -87,15 +87,15 @@ class Loaded:
 
 
 def load_model(path: Path) -> Loaded:
-    """Raises BackendError (permanent) for what is missing, no model of this kind, or damaged."""
+    """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, lexicon, content = files.unpack(path, FORMAT, WEIGHTS)
     card = _card(path, data)
     tags = Tags.of(card.labels)
     try:
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-        said = json.loads(header["vocabulary"])
-        alphabet = said.pop(ALPHABET, None)
-        vocabulary = Vocabulary.read(said)
+        data = json.loads(header["vocabulary"])
+        alphabet = data.pop(ALPHABET, None)
+        vocabulary = Vocabulary.read(data)
         tensors = load(content)
         characters = _characters(alphabet, tensors) if alphabet is not None else None
         context = 2 * characters.width if characters else 0
@@ -107,23 +107,24 @@ def load_model(path: Path) -> Loaded:
 
 
 def _characters(alphabet: str, tensors: Mapping[str, Any]) -> Characters:
-    """As wide as its tensors are. Raises ValueError, and what torch and Python raise, for what doesn't fit."""
+    """The language model, with the width of its tensors. Raises various errors for tensors that don't fit."""
     own = {name.removeprefix(LANGUAGE): value for name, value in tensors.items() if name.startswith(LANGUAGE)}
     width = int(own["onward.weight_hh_l0"].shape[1])
     if not 0 < width <= MOST_HIDDEN:
-        raise ValueError("too wide")
+        raise ValueError("the language model is too wide")
     found = Characters(alphabet, width)
     found.load_state_dict(own)
-    return found.eval()
+    found.eval()
+    return found
 
 
 def _card(path: Path, data: dict[str, Any]) -> Card:
     try:
         card = Card(**data | {"labels": tuple(data["labels"])})
     except (TypeError, KeyError):
-        raise files.refused(path, FORMAT, "its card has other fields than a model's") from None
+        raise files.refused(path, FORMAT, "its card has missing or unknown fields") from None
     files.check_words(path, FORMAT, (card.label_set, card.algorithm, card.rules_set), card.labels)
     limits = ((card.hidden, MOST_HIDDEN), (card.grouped, MOST_GROUPED), (len(card.labels), MOST_LABELS))
     if not all(type(value) is int and 0 < value <= most for value, most in limits):
-        raise files.refused(path, FORMAT, "a size in its card is out of bounds")
+        raise files.refused(path, FORMAT, "a number in its card is out of range")
     return card

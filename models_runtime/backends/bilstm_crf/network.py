@@ -1,4 +1,4 @@
-"""The network of 002: stacked word, sub-word and character vectors, a bidirectional LSTM, a CRF."""
+"""The network (after Catelli 2021): stacked word, sub-word and character vectors, a bidirectional LSTM, a CRF."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from models_runtime.backends.bilstm_crf.both_ways import both_ways
+from models_runtime.backends.bilstm_crf.bidirectional import bidirectional
 from models_runtime.backends.bilstm_crf.vocabulary import BUCKETS, COLUMNS, UNSEEN, Rows
 from models_runtime.backends.neural.crf import Crf
 from models_runtime.backends.neural.tags import Tags
@@ -21,15 +21,15 @@ WIDTHS: Final[dict[str, int]] = {
 CHARACTER: Final = 30
 FILTERS: Final = 50
 GRAM: Final = 60
-# So many words are taken for unseen in training that the vector for unseen ones is learned too.
+# Share of words that are replaced by UNSEEN in training, so that its vector is learned too.
 WORD_DROPOUT: Final = 0.15
 
 
 @dataclass(frozen=True)
 class Shape:
-    """`sizes` is how many numbers each column holds; `hidden` the units of the LSTM in each direction.
+    """Sizes of the network. `sizes`: how many different numbers each column has. `hidden`: units of each LSTM.
 
-    `context`: how many values of a character language model each token has; 0 where there is none.
+    `context`: number of values per token from the character language model; 0 without one.
     """
 
     sizes: dict[str, int]
@@ -38,8 +38,8 @@ class Shape:
     dropout: float = 0.4
 
 
-class BiLstmCrf(nn.Module):
-    """Scores [items, tokens, tags] of items that `batch` laid side by side."""
+class BiLstmCrf(nn.Module):  # type: ignore[misc]  # torch has no types where it is not installed
+    """Scores [items, tokens, tags] of items in a batch (see `batch`)."""
 
     def __init__(self, shape: Shape, tags: Tags) -> None:
         super().__init__()
@@ -63,11 +63,11 @@ class BiLstmCrf(nn.Module):
             columns = torch.cat([columns[:, :, :1].masked_fill(gone[:, :, None], UNSEEN), columns[:, :, 1:]], dim=2)
         vectors = [table(columns[:, :, at]) for at, table in enumerate(self.columns)]
         shown = self._locked(torch.cat([*vectors, *self._spelling(batch), batch["context"]], dim=2))
-        hidden = torch.cat(both_ways(self.onward, self.behind, shown, batch["lengths"]), dim=2)
+        hidden = torch.cat(bidirectional(self.onward, self.behind, shown, batch["lengths"]), dim=2)
         return self.out(self._locked(hidden))
 
     def _spelling(self, batch: Mapping[str, Any]) -> list[Any]:
-        """Vectors from characters and sub-words, each distinct form of the batch computed once."""
+        """Vectors from characters and sub-words, computed once for each distinct form in the batch."""
         forms = self.filters(self.characters(batch["characters"]).transpose(1, 2))
         empty = batch["characters"][:, None, :] == 0
         forms = torch.relu(forms.masked_fill(empty, float("-inf")).amax(dim=2).clamp(min=-1e4))
@@ -75,7 +75,7 @@ class BiLstmCrf(nn.Module):
         return [forms[batch["form"]], grams[batch["form"]]]
 
     def _locked(self, values: Any) -> Any:
-        """Variational dropout: one mask for all tokens of an item (Y. Gal, Z. Ghahramani, 2016)."""
+        """Variational dropout: one mask for all tokens of an item (Gal and Ghahramani 2016)."""
         if not self.training or not self.dropout:
             return values
         kept = torch.empty(values.shape[0], 1, values.shape[2], device=values.device).bernoulli_(1 - self.dropout)
@@ -83,16 +83,16 @@ class BiLstmCrf(nn.Module):
 
 
 def batch(items: Sequence[Rows], device: str) -> dict[str, Any]:
-    """Items side by side, the shorter ones padded with 0; distinct forms once. `mask`: True for a token."""
+    """Items as tensors, padded with 0; each distinct form once. `mask`: True for tokens, False for padding."""
     lengths = [len(item.columns) for item in items]
     columns = np.zeros((len(items), max(lengths), len(COLUMNS)), dtype=np.int64)
     context = np.zeros((*columns.shape[:2], items[0].context.shape[1]), dtype=np.float32)
     for at, item in enumerate(items):
         columns[at, : lengths[at]] = item.columns
         context[at, : lengths[at]] = item.context
-    spelt = np.concatenate([np.concatenate([item.characters, item.grams], axis=1) for item in items])
-    spelt = np.concatenate([np.zeros((1, spelt.shape[1]), dtype=spelt.dtype), spelt])
-    distinct, inverse = np.unique(spelt, axis=0, return_inverse=True)
+    spelling = np.concatenate([np.concatenate([item.characters, item.grams], axis=1) for item in items])
+    spelling = np.concatenate([np.zeros((1, spelling.shape[1]), dtype=spelling.dtype), spelling])
+    distinct, inverse = np.unique(spelling, axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     form = np.full(columns.shape[:2], inverse[0], dtype=np.int64)
     at = 1

@@ -1,4 +1,4 @@
-"""What the BiLSTM is told of each token, as numbers: the word, its characters and sub-words, its place, its memory."""
+"""The BiLSTM's input for each token as numbers: word, characters, sub-words, position, document memory."""
 
 import zlib
 from collections import Counter
@@ -11,7 +11,7 @@ import numpy as np
 
 from models_runtime.backends.notes.note import Note
 
-# 0 is padding and "none" at once, 1 what the training didn't show.
+# Number 0 is padding and “none”, number 1 stands for values that were not in the training notes.
 UNSEEN: Final = 1
 CHARACTERS: Final = 16
 BUCKETS: Final = 1 << 15
@@ -19,7 +19,7 @@ GRAMS: Final = 12
 TOP: Final = 24
 BOTTOM: Final = 8
 INTO: Final = 12
-# Number columns of a token, in order.
+# Columns of a token, in order.
 COLUMNS: Final = (
     "word",
     "shape",
@@ -38,7 +38,7 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """For each column that holds words, their numbers; learned from the training's notes, kept with the model."""
+    """The numbers of the values of each text column. Learned from the training notes and saved with the model."""
 
     word: dict[str, int]
     shape: dict[str, int]
@@ -49,15 +49,15 @@ class Vocabulary:
 
     @classmethod
     def learned(cls, notes: Iterable[Note], tags: Iterable[Sequence[str]]) -> "Vocabulary":
-        """`tags` are the rules' of each note."""
+        """The vocabulary of these notes. `tags`: the tags of the rules for each note."""
         seen: dict[str, Counter[str]] = {name: Counter() for name in cls.__dataclass_fields__}
-        for note, said in zip(notes, tags, strict=True):
-            for each, place, tag in zip(note.words, note.places, said, strict=True):
+        for note, rule_tags in zip(notes, tags, strict=True):
+            for each, position, tag in zip(note.words, note.positions, rule_tags, strict=True):
                 seen["word"][each.norm] += 1
                 seen["shape"][each.shape] += 1
                 seen["short"][each.short] += 1
                 seen["rule"][tag] += 1
-                seen["field"][place.field] += 1
+                seen["field"][position.field] += 1
                 seen["character"].update(each.lower)
         least = {"word": 1, "field": 2}
         return cls(**{name: _numbers(counts, least.get(name, 2)) for name, counts in seen.items()})
@@ -70,7 +70,7 @@ class Vocabulary:
         return asdict(self)
 
     def sizes(self) -> dict[str, int]:
-        """How many numbers each column can hold."""
+        """How many different numbers each column has."""
         words = {name: 2 + len(getattr(self, name)) for name in self.__dataclass_fields__}
         return words | {
             "memory": words["field"], "known": words["field"], "since": 11,
@@ -87,7 +87,7 @@ def _numbers(counts: Counter[str], least: int) -> dict[str, int]:
 class Rows:
     """Tokens as numbers: `columns` [tokens, columns], `characters` [tokens, CHARACTERS], `grams` [tokens, GRAMS].
 
-    `context` [tokens, values] is what a character language model says of each; no values where there is none.
+    `context` [tokens, values]: vectors from a character language model, with 0 values without one.
     """
 
     columns: Any
@@ -101,12 +101,12 @@ class Rows:
 
 
 def rows(
-    note: Note, said: Sequence[str], known: Mapping[str, Sequence[str]], vocabulary: Vocabulary, context: Any
+    note: Note, tags: Sequence[str], lexicon: Mapping[str, Sequence[str]], vocabulary: Vocabulary, context: Any
 ) -> Rows:
-    """`said` are the rules' tags; `known` are the header fields in which a word stands in the project's notes."""
+    """The numbers of a note's tokens. `tags`: tags of the rules; `lexicon`: header fields of each word."""
     lines = len(note.edges)
     columns = np.array(
-        [_columns(note, at, said[at], known, vocabulary, lines) for at in range(len(note.tokens))], dtype=np.int32
+        [_columns(note, at, tags[at], lexicon, vocabulary, lines) for at in range(len(note.tokens))], dtype=np.int32
     ).reshape(-1, len(COLUMNS))
     forms = [note.text[token.start : token.end] for token in note.tokens]
     characters = np.zeros((len(forms), CHARACTERS), dtype=np.int32)
@@ -118,21 +118,21 @@ def rows(
 
 
 def _columns(
-    note: Note, at: int, said: str, known: Mapping[str, Sequence[str]], vocabulary: Vocabulary, lines: int
+    note: Note, at: int, tag: str, lexicon: Mapping[str, Sequence[str]], vocabulary: Vocabulary, lines: int
 ) -> tuple[int, ...]:
-    each, place = note.words[at], note.places[at]
+    each, position = note.words[at], note.positions[at]
     return (
         vocabulary.word.get(each.norm, UNSEEN),
         vocabulary.shape.get(each.shape, UNSEEN),
         vocabulary.short.get(each.short, UNSEEN),
-        _number(vocabulary.rule, said),
-        _number(vocabulary.field, place.field),
-        min(place.since, 9) + 1,
+        _number(vocabulary.rule, tag),
+        _number(vocabulary.field, position.field),
+        min(position.since, 9) + 1,
         _first(vocabulary.field, note.memory.get(each.lower, ())),
-        _first(vocabulary.field, [name.rpartition("/")[0] for name in known.get(each.lower, ())]),
-        min(place.into, INTO) + 1,
-        min(place.line, TOP) + 1,
-        min(lines - 1 - place.line, BOTTOM) + 1,
+        _first(vocabulary.field, [name.rpartition("/")[0] for name in lexicon.get(each.lower, ())]),
+        min(position.into, INTO) + 1,
+        min(position.line, TOP) + 1,
+        min(lines - 1 - position.line, BOTTOM) + 1,
         _glued(note, at),
     )
 
@@ -146,7 +146,7 @@ def _first(numbers: Mapping[str, int], values: Sequence[str]) -> int:
 
 
 def _glued(note: Note, at: int) -> int:
-    """Whether nothing stands between a token and the one before it, and the one behind it."""
+    """Whether a token directly touches the one before it (1) and the one after it (2)."""
     tokens = note.tokens
     before = at > 0 and tokens[at - 1].end == tokens[at].start
     behind = at + 1 < len(tokens) and tokens[at].end == tokens[at + 1].start
@@ -154,13 +154,13 @@ def _glued(note: Note, at: int) -> int:
 
 
 def _ends(form: str) -> str:
-    """A long form by its two ends, where affixes are."""
+    """The two ends of a long form, where affixes are."""
     return form if len(form) <= CHARACTERS else form[: CHARACTERS // 2] + form[-(CHARACTERS // 2) :]
 
 
 @lru_cache(maxsize=1 << 16)
 def _grams(lower: str) -> tuple[int, ...]:
-    """Hashed n-grams of 3 to 5 characters (P. Bojanowski et al., 2017), at most GRAMS, spread over a long form."""
+    """Hashed n-grams of 3 to 5 characters (Bojanowski et al. 2017), at most GRAMS, evenly chosen from a long form."""
     whole = f"<{_ends(lower)}>"
     found = sorted({whole[at : at + size] for size in (3, 4, 5) for at in range(len(whole) - size + 1)})
     if len(found) > GRAMS:

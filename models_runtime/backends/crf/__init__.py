@@ -1,4 +1,4 @@
-"""Linear-chain CRF (J. Lafferty, A. McCallum, F. Pereira, ICML 2001) by crfsuite: learns on a CPU in minutes."""
+"""Linear-chain CRF (Lafferty et al. 2001), trained by crfsuite on a CPU in minutes."""
 
 from models_runtime.backends.crf.backend import CrfBackend
 

@@ -1,4 +1,4 @@
-"""The CRF as a backend: a trained model reads notes."""
+"""The CRF backend: predicts spans with a trained model."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,33 +18,33 @@ from models_runtime.backends.crf.paths import best_paths
 from models_runtime.backends.crf.weights import Floats
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import pieces
-from models_runtime.backends.notes.said import rules_for
+from models_runtime.backends.notes.rule_tags import rules_for
 
 VERSION: Final = "2"
-# Paths are sought for so many notes together, or so many tokens: a note costs half of what it costs alone.
+# Paths are computed for this many notes or tokens at a time, which halves the cost of a note.
 NOTES: Final = 32
 TOKENS: Final = 16_000
 
 
 @dataclass(slots=True)
-class _Reading:
-    """A note under way, with the spans that were found so far."""
+class _PendingNote:
+    """A note with the spans found so far."""
 
     text: str
     spans: list[Span] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
-    """Tokens of a note that are one sequence."""
+class _Sequence:
+    """Tokens of a note that form one sequence."""
 
-    reading: _Reading
+    pending: _PendingNote
     tokens: Sequence[Token]
     emissions: Floats
 
 
 class CrfBackend:
-    """Reads with the model at `path`. Raises BackendError (permanent) where that is no CRF of ours."""
+    """Predicts with the model at `path`. Raises BackendError (permanent) for any other file."""
 
     name = "crf"
 
@@ -59,47 +59,49 @@ class CrfBackend:
         self.revision = f"{VERSION}-{model.revision}-{self._rules.revision}"
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text: sorted, trimmed, none overlapping another."""
+        """The spans of each text: sorted, trimmed, without overlaps."""
         return list(self.stream(texts))
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The spans of each text as it comes; up to NOTES texts are looked at together."""
-        readings: list[_Reading] = []
-        waiting: list[_Stretch] = []
+        """The spans of each text, in order; up to NOTES texts are processed together."""
+        notes: list[_PendingNote] = []
+        waiting: list[_Sequence] = []
         tokens = 0
         for text in texts:
-            readings.append(_Reading(text))
-            for stretch in self._stretches(readings[-1]):
-                waiting.append(stretch)
-                tokens += len(stretch.tokens)
+            notes.append(_PendingNote(text))
+            for sequence in self._sequences(notes[-1]):
+                waiting.append(sequence)
+                tokens += len(sequence.tokens)
                 if tokens >= TOKENS:
-                    self._settle(waiting)
+                    self._predict_waiting(waiting)
                     waiting, tokens = [], 0
-            if not waiting or len(readings) >= NOTES:
-                self._settle(waiting)
-                yield from (sorted(each.spans) for each in readings)
-                readings, waiting, tokens = [], [], 0
-        self._settle(waiting)
-        yield from (sorted(each.spans) for each in readings)
+            if not waiting or len(notes) >= NOTES:
+                self._predict_waiting(waiting)
+                yield from (sorted(each.spans) for each in notes)
+                notes, waiting, tokens = [], [], 0
+        self._predict_waiting(waiting)
+        yield from (sorted(each.spans) for each in notes)
 
-    def _stretches(self, reading: _Reading) -> Iterator[_Stretch]:
-        """What a note's features come to. Only that is kept: a note has ten thousand features."""
-        note = read(reading.text)
+    def _sequences(self, pending: _PendingNote) -> Iterator[_Sequence]:
+        """The sequences of a note with their emissions. Features are not kept: a note has about ten thousand."""
+        note = read(pending.text)
         if not note.tokens:
             return
-        features = Features(note, self._rules.predict([reading.text])[0])
+        features = Features(note, self._rules.predict([pending.text])[0])
         for first, past in pieces(note):
-            yield _Stretch(reading, note.tokens[first:past], self._emissions.of(features.of(first, past), past - first))
+            yield _Sequence(
+                pending, note.tokens[first:past], self._emissions.of(features.of(first, past), past - first)
+            )
 
-    def _settle(self, waiting: Iterable[_Stretch]) -> None:
-        """Find the spans of these."""
-        for some in _alike(waiting):
+    def _predict_waiting(self, waiting: Iterable[_Sequence]) -> None:
+        """Find the spans of these sequences and add them to their notes."""
+        for some in _grouped(waiting):
             for each, path in zip(some, best_paths([each.emissions for each in some], self._steps), strict=True):
-                each.reading.spans += self._spans(each, path)
+                each.pending.spans += self._spans(each, path)
 
-    def _spans(self, stretch: _Stretch, path: TagPath) -> Iterator[Span]:
-        """The spans of one sequence, each as sure as its least sure token (the marginal of the tag it got)."""
-        tokens, text = stretch.tokens, stretch.reading.text
+    def _spans(self, sequence: _Sequence, path: TagPath) -> Iterator[Span]:
+        """The spans of a sequence. Confidence: the lowest marginal probability of the tags of its tokens."""
+        tokens, text = sequence.tokens, sequence.pending.text
         for span in decode(tokens, [self._tags[number] for number in path.tags]):
             first, past = covered(tokens, span.start, span.end)
             start, end = trim(text, span.start, span.end)
@@ -107,9 +109,9 @@ class CrfBackend:
                 yield Span(start, end, span.label, _confidence(min(path.odds[first:past])), self._source)
 
 
-def _alike(stretches: Iterable[_Stretch]) -> Iterator[list[_Stretch]]:
-    """The longest first, so many at a time that side by side they take no more than TOKENS."""
-    some: list[_Stretch] = []
+def _grouped(stretches: Iterable[_Sequence]) -> Iterator[list[_Sequence]]:
+    """Groups of sequences, longest first, that padded to equal length have at most TOKENS tokens."""
+    some: list[_Sequence] = []
     for each in sorted(stretches, key=lambda each: -len(each.tokens)):
         if some and (len(some) + 1) * len(some[0].tokens) > TOKENS:
             yield some
@@ -120,5 +122,5 @@ def _alike(stretches: Iterable[_Stretch]) -> Iterator[list[_Stretch]]:
 
 
 def _confidence(marginal: float) -> float | None:
-    """From 0 to 1; None where weights from outside are so large that the odds can't be computed."""
+    """From 0 to 1; None if an uploaded model's weights are so large that probabilities can't be computed."""
     return None if math.isnan(marginal) else round(min(max(marginal, 0.0), 1.0), 4)

@@ -1,6 +1,6 @@
-"""The CRF in a process of its own: see models_runtime.backends.child.
+"""The CRF's learner in the child process: see models_runtime.backends.child.
 
-crfsuite can neither go on nor end in the middle with what it has: a training that was killed begins again.
+crfsuite can neither continue a training nor end one early. A training that was killed starts again.
 """
 
 from dataclasses import asdict
@@ -11,18 +11,18 @@ from models_runtime.backends import files
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.model import load_model
 from models_runtime.backends.crf.training import train
-from models_runtime.backends.learner import SAMPLE, Learner, Lesson
+from models_runtime.backends.learner import SAMPLE, Learner, TrainingTask
 
 
-def learn(lesson: Lesson, path: Path) -> str:
+def learn(task: TrainingTask, path: Path) -> str:
     return train(
-        lesson.notes,
+        task.notes,
         path,
-        label_set=lesson.label_set,
-        algorithm=lesson.algorithm or "lbfgs",
-        iterations=lesson.iterations,
-        unlabelled=lesson.unlabelled,
-        report=lesson.report,
+        label_set=task.label_set,
+        algorithm=task.algorithm or "lbfgs",
+        iterations=task.iterations,
+        unlabeled=task.unlabeled,
+        report=task.report,
     )
 
 

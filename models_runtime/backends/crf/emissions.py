@@ -1,7 +1,7 @@
-"""What a model makes of each token by itself: the sums of the weights of its features, for each tag.
+"""Emission scores of tokens: for each tag, the sum of the weights of a token's features.
 
-crfsuite looks every feature of every token up by its name. Here the weights of all that a key stands for are added up
-once, and the notes are put together from these sums, column by column.
+crfsuite looks up every feature of every token by its name. Here the weights of all features of a key are summed once,
+and the scores of a note are added up from these sums, column by column.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -12,21 +12,21 @@ import numpy as np
 from models_runtime.backends.crf.features import Column, Family
 from models_runtime.backends.crf.weights import Floats, Weights
 
-# Sums of a family, and keys of a family, before it begins anew: bounds on memory, whatever notes hold.
+# When a family has more sums or keys, its cache is cleared. This bounds memory.
 MOST_SUMS: Final = 1 << 13
 MOST_KEYS: Final = 1 << 16
 _FIRST: Final = 64
 
 
 class Emissions:
-    """Those of one model."""
+    """Computes the emission scores of one model."""
 
     def __init__(self, families: Iterable[Family], weights: Weights) -> None:
         self._tags = len(weights.tags)
         self._sums = [_Sums(family, weights) for family in families]
 
     def of(self, columns: Sequence[Column], size: int) -> Floats:
-        """[tokens, tags] of a stretch of `size` tokens."""
+        """Scores [tokens, tags] of a sequence of `size` tokens."""
         scores, spare = np.zeros((2, size, self._tags))
         for sums, column in zip(self._sums, columns, strict=True):
             sums.add(column, scores, spare)
@@ -34,17 +34,17 @@ class Emissions:
 
 
 class _Sums(dict[Hashable, int]):
-    """For each key the number of its sums; 0 for what the model doesn't know at all."""
+    """The index of each key's sums; 0 for a key without features in the model."""
 
     def __init__(self, family: Family, weights: Weights) -> None:
         super().__init__()
         self._family, self._weights = family, weights
-        # By shift, number, tag.
+        # Indexed by shift, number of the key, tag.
         self._sums = np.zeros((len(family.shifts), _FIRST, len(weights.tags)))
         self._past = 1
 
     def add(self, column: Column, scores: Floats, spare: Floats) -> None:
-        """Add what the family says of each token to its `scores`; `spare` is room of the same size."""
+        """Add the family's scores to `scores`; `spare` is a buffer of the same size."""
         if self._past > MOST_SUMS or len(self) > MOST_KEYS:
             self.clear()
             self._past = 1

@@ -1,7 +1,7 @@
-"""What the CRF knows of each token: strings, as crfsuite learns them.
+"""The CRF's features of each token, as strings for crfsuite.
 
-Affixes, shapes, windows and bigrams are the usual ones (E. F. Tjong Kim Sang and F. De Meulder, CoNLL-2003); header
-fields, the document memory and what the rules say are what clinical notes add to them.
+Affixes, shapes, windows and bigrams are common in named entity recognition (Tjong Kim Sang and De Meulder 2003). Header
+fields, the document memory and the tags of the rules are specific to clinical notes.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from annotations.domain.spans import Span
 from models_runtime.backends.notes.note import Note, Word
-from models_runtime.backends.notes.said import rule_tags
+from models_runtime.backends.notes.rule_tags import rule_tags
 
 AROUND: Final = 4
 NOTHING: Final = "_"
-# How far from the token each kind of feature looks.
+# The neighbors that each family of features looks at.
 HERE: Final = (0,)
-BESIDE: Final = (-1, 0, 1)
+ADJACENT: Final = (-1, 0, 1)
 NORMS: Final = (-4, -3, -2, -1, 1, 2, 3, 4)
 SHAPES: Final = (-3, -2, -1, 1, 2, 3)
 NORM_PAIRS: Final = (-2, -1, 0, 1)
@@ -25,29 +25,29 @@ SHAPE_PAIRS: Final = (-1, 0)
 
 Lexicon = Mapping[str, Sequence[str]]
 Column = Sequence[Hashable]
-"""A key for each token, with AROUND more before the first one and after the last."""
+"""One key per token, padded with AROUND keys at each end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Features that one key stands for. A token has those of the keys that stand `shifts` on from it: `spell` gives the
+    """A family of features. A token gets the features of the keys at the distances `shifts` from it. `spell` gives the
     features of a key for each shift."""
 
     shifts: tuple[int, ...]
     spell: Callable[[Any], Sequence[Sequence[str]]]
 
     def reach(self, column: Column, size: int) -> Column:
-        """The keys that `size` tokens look at, from that of the first token at the first shift on."""
+        """The keys that `size` tokens look at, beginning with the first token's key at the first shift."""
         return column[AROUND + self.shifts[0] : AROUND + size + self.shifts[-1]]
 
 
 def families(lexicon: Lexicon) -> tuple[Family, ...]:
-    """All there are, in the order of the columns of `Features`. `lexicon`: what a word is known for."""
+    """All families, in the order of the columns of `Features`. `lexicon`: the header fields of each word."""
 
     def known(key: str | tuple[str, tuple[str, ...]]) -> list[list[str]]:
         lower, fields = (key, ()) if isinstance(key, str) else key
         found = lexicon.get(lower, ())
-        return [[*(f"m{at}={field}" for field in fields), *(f"l{at}={field}" for field in found)] for at in BESIDE]
+        return [[*(f"m{at}={field}" for field in fields), *(f"l{at}={field}" for field in found)] for at in ADJACENT]
 
     return (
         Family(HERE, _own),
@@ -55,10 +55,10 @@ def families(lexicon: Lexicon) -> tuple[Family, ...]:
         Family(HERE, lambda x: [[f"in={x[0]}", f"start={x[1]}", f"starts={x[1]}|{x[2]}"]]),
         Family(HERE, lambda x: [[f"before={x[0]}", f"top={x[1]}", f"bottom={x[2]}", f"length={x[3]}"]]),
         Family(HERE, lambda x: [[f"glued={x >> 3 & 1}{x >> 2 & 1}", *["first"] * (x >> 1 & 1), *["last"] * (x & 1)]]),
-        Family(BESIDE, known),
+        Family(ADJACENT, known),
         Family(NORMS, lambda x: [[f"w{at}={x}"] for at in NORMS]),
         Family(SHAPES, lambda x: [[f"s{at}={x}"] for at in SHAPES]),
-        Family(BESIDE, lambda x: [[f"r{at}={x}"] for at in BESIDE]),
+        Family(ADJACENT, lambda x: [[f"r{at}={x}"] for at in ADJACENT]),
         Family(NORM_PAIRS, lambda x: [[f"w{at}w{at + 1}={x[0]}|{x[1]}"] for at in NORM_PAIRS]),
         Family(SHAPE_PAIRS, lambda x: [[f"s{at}s{at + 1}={x[0]}|{x[1]}"] for at in SHAPE_PAIRS]),
         Family((-1,), lambda x: [[f"s3={'|'.join(x)}"]]),
@@ -71,20 +71,20 @@ def _own(word: Word | None) -> list[tuple[str, ...]]:
 
 
 class Features:
-    """The keys of one note, a column for each family. `said` are the rules' spans."""
+    """The keys of a note, one column per family. `rule_spans`: the spans of the rules."""
 
-    def __init__(self, note: Note, said: Sequence[Span]) -> None:
+    def __init__(self, note: Note, rule_spans: Sequence[Span]) -> None:
         words, memory = note.words, note.memory
         norms = _padded([word.norm for word in words], NOTHING)
         shapes = _padded([word.shape for word in words], NOTHING)
         shorts = _padded([word.short for word in words], NOTHING)
         self._columns: tuple[Column, ...] = (
             _padded(words, None),
-            *(_padded(column, None) for column in _placed(note)),
+            *(_padded(column, None) for column in _positional(note)),
             _padded([(word.lower, memory[word.lower]) if word.lower in memory else word.lower for word in words], ""),
             norms,
             shapes,
-            _padded(rule_tags(note, said), NOTHING),
+            _padded(rule_tags(note, rule_spans), NOTHING),
             list(pairwise(norms)),
             list(pairwise(shapes)),
             list(_runs(shapes, 3)),
@@ -92,7 +92,7 @@ class Features:
         )
 
     def of(self, first: int, past: int) -> list[Column]:
-        """Of a stretch of tokens the columns. Those of pairs and of longer runs end so much earlier."""
+        """The columns of a sequence of tokens. Columns of pairs and longer runs are shorter by the run's length."""
         return [column[first : past + 2 * AROUND] for column in self._columns]
 
 
@@ -100,19 +100,19 @@ def _padded(column: Sequence[Any], nothing: Any) -> list[Any]:
     return [*[nothing] * AROUND, *column, *[nothing] * AROUND]
 
 
-def _placed(note: Note) -> tuple[list[Any], ...]:
-    """What the place of a token tells: its header field, the start of its line, the line in the note, its edges."""
+def _positional(note: Note) -> tuple[list[Any], ...]:
+    """Keys from a token's position: its header field, the start of its line, the line in the note, its neighbors."""
     edges, words = note.edges, note.words
     starts = [" ".join(word.lower for word in words[first : min(past, first + 2)]) for first, past in edges]
     fields, begins, lines, ends = [], [], [], []
-    # Whether nothing stands between a token and the one before it; one more for the end.
+    # Whether a token directly follows the one before it; one more value for the end.
     glued = [False, *(one.end == two.start for one, two in pairwise(note.tokens)), False]
     for number, (first, past) in enumerate(edges):
         start, before = starts[number], starts[number - 1] if number else NOTHING
         below = len(edges) - 1 - number
         lines += [(before, min(number, 20), min(below, 6), min((past - first) // 5, 6))] * (past - first)
         for at in range(first, past):
-            short, (_, into, field, since) = words[at].short, note.places[at]
+            short, (_, into, field, since) = words[at].short, note.positions[at]
             fields.append((field, since, short))
             begins.append((min(into, 9), start, short))
             ends.append(glued[at] << 3 | glued[at + 1] << 2 | (at == first) << 1 | (at == past - 1))
@@ -120,5 +120,5 @@ def _placed(note: Note) -> tuple[list[Any], ...]:
 
 
 def _runs(values: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
-    """Each value with those after it, `length` in all."""
+    """Runs of `length` consecutive values."""
     return zip(*(values[at:] for at in range(length)), strict=False)

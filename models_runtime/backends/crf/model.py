@@ -1,4 +1,4 @@
-"""A trained CRF on disk (models_runtime.backends.files): `model.crfsuite` holds the weights as crfsuite writes them."""
+"""A trained CRF on disk (models_runtime.backends.files). `model.crfsuite` contains the weights in crfsuite's format."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +16,7 @@ WEIGHTS: Final = "model.crfsuite"
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a model says of itself. `rules_set` is the label set in which the rules spoke to it."""
+    """Description of a model. `rules_set`: the label set of the rules whose tags are features."""
 
     label_set: str
     labels: tuple[str, ...]
@@ -28,7 +28,7 @@ class Card:
 
 
 def save(path: Path, card: Card, weights: Path, lexicon: Mapping[str, list[str]]) -> str:
-    """Write a model; returns the sha256 of its file. The same content gives the same file."""
+    """Write a model and return the sha256 of its file. The same content gives the same file."""
     return files.pack(
         path,
         {
@@ -41,7 +41,7 @@ def save(path: Path, card: Card, weights: Path, lexicon: Mapping[str, list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A loaded model; `revision` changes with every byte of it."""
+    """A loaded model. `revision` changes with every byte of its file."""
 
     card: Card
     lexicon: dict[str, tuple[str, ...]]
@@ -50,11 +50,11 @@ class Model:
 
 
 def load_model(path: Path) -> Model:
-    """Raises BackendError (permanent) for what is missing, no model of this kind, or damaged."""
+    """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, lexicon, file = files.unpack(path, FORMAT, WEIGHTS)
     card = _card(path, data)
     if not file.startswith(MAGIC):
-        raise _refused(path, "its weights are not crfsuite's")
+        raise _refused(path, "its weights are not in crfsuite's format")
     try:
         weights = read_weights(file)
     except ValueError as error:
@@ -71,7 +71,7 @@ def _card(path: Path, data: dict[str, Any]) -> Card:
     try:
         card = Card(**data | {"labels": tuple(data["labels"])})
     except (TypeError, KeyError):
-        raise _refused(path, "its card has other fields than a model's") from None
+        raise _refused(path, "its card has missing or unknown fields") from None
     files.check_words(path, FORMAT, (card.label_set, card.algorithm, card.rules_set), card.labels)
     return card
 
@@ -80,6 +80,6 @@ def _check_labels(path: Path, card: Card, tags: Sequence[str]) -> None:
     try:
         known = {split_tag(tag)[1] for tag in tags if tag != OUTSIDE}
     except ValueError:
-        raise _refused(path, "its weights hold labels that are no BIO tags") from None
+        raise _refused(path, "its weights have tags that are not BIO tags") from None
     if not known <= set(card.labels):
-        raise _refused(path, "its weights hold labels that its card doesn't name")
+        raise _refused(path, "its weights have labels that are missing in its card")

@@ -1,7 +1,7 @@
-"""The best tags of each sequence, and how sure each is: crfsuite's own sums (crf1d_context.c), several notes at a time.
+"""The best tags of each sequence with their probabilities, as in crfsuite (crf1d_context.c).
 
-A step from token to token is a matter of a few numbers; taken for many notes at once, it costs hardly more than for
-one.
+Several sequences are computed at a time: a step from token to token needs few operations, so that for many sequences it
+costs hardly more than for one.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from models_runtime.backends.crf.weights import Floats
 
 
 class Path(NamedTuple):
-    """For each token the number of its tag, and that tag's probability (a marginal); not a number where a model's
-    weights are so large that it can't be computed."""
+    """Index and marginal probability of each token's tag. The probability is NaN if a model's weights are so large that
+    it can't be computed."""
 
     tags: list[int]
     odds: list[float]
@@ -24,8 +24,8 @@ class Path(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Stack:
-    """Sequences side by side, the longest first: `scores` is [token, sequence, tag], and `going[at]` is how many
-    sequences have a token `at`."""
+    """Several sequences, longest first. `scores` [token, sequence, tag]; `going[at]`: the number of sequences with more
+    than `at` tokens."""
 
     scores: Floats
     lengths: NDArray[np.intp]
@@ -33,7 +33,7 @@ class _Stack:
 
 
 def best_paths(emissions: Sequence[Floats], steps: Floats) -> list[Path]:
-    """The path of each sequence; none may be empty. `emissions` are [tokens, tags] each, `steps` [from, to]."""
+    """The best path of each (non-empty) sequence. `emissions`: one [tokens, tags] each; `steps` [from, to]."""
     order = sorted(range(len(emissions)), key=lambda at: -len(emissions[at]))
     stack = _stacked([emissions[at] for at in order])
     tags = _tags(stack, steps)
@@ -55,7 +55,7 @@ def _stacked(emissions: Sequence[Floats]) -> _Stack:
 
 
 def _tags(stack: _Stack, steps: Floats) -> NDArray[np.intp]:
-    """[token, sequence], by Viterbi; of equals the first."""
+    """Best tags [token, sequence] (Viterbi); of equal tags the first."""
     best = stack.scores.copy()
     size, count, tags = best.shape
     ways, came = np.empty((tags, count, tags)), steps[:, None, :]
@@ -75,7 +75,7 @@ def _tags(stack: _Stack, steps: Floats) -> NDArray[np.intp]:
 
 
 def _odds(stack: _Stack, steps: Floats, tags: NDArray[np.intp]) -> Floats:
-    """[token, sequence]: the marginals of these tags, forward and backward, scaled at each token."""
+    """Marginals of these tags [token, sequence]: forward-backward, scaled at each token."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         states, ways = np.exp(stack.scores), np.exp(steps)
         forward, backward = np.zeros_like(states), np.zeros_like(states)
@@ -102,5 +102,8 @@ def _odds(stack: _Stack, steps: Floats, tags: NDArray[np.intp]) -> Floats:
             here *= scale[at, :going]
             on = going
         chosen = tags[:, :, None]
-        odds = np.take_along_axis(forward, chosen, 2) * np.take_along_axis(backward, chosen, 2) / scale
-    return odds[:, :, 0]
+        odds: NDArray[np.float64] = (
+            np.take_along_axis(forward, chosen, 2) * np.take_along_axis(backward, chosen, 2) / scale
+        )
+    found: NDArray[np.float64] = odds[:, :, 0]
+    return found

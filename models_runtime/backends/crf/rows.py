@@ -1,4 +1,4 @@
-"""Features as crfsuite learns them: for each token its strings, in UTF-8."""
+"""Features in the form that crfsuite needs for training: UTF-8 strings for each token."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
@@ -9,20 +9,20 @@ Spelled = list[list[bytes]]
 
 
 class Rows:
-    """Writes features out, each string made once."""
+    """Makes the feature strings of tokens. Strings are cached."""
 
     def __init__(self, families: Iterable[Family]) -> None:
         self._tables = [(family, Table[Hashable, Spelled](_speller(family))) for family in families]
 
     def of(self, columns: Sequence[Column], size: int) -> list[list[bytes]]:
-        """For each of `size` tokens its features, family by family."""
-        places: list[list[list[bytes]]] = []
+        """The features of each of `size` tokens, family by family."""
+        by_shift: list[list[list[bytes]]] = []
         for (family, table), column in zip(self._tables, columns, strict=True):
             found = [table[key] for key in family.reach(column, size)]
-            for place, shift in enumerate(family.shifts):
+            for index, shift in enumerate(family.shifts):
                 first = shift - family.shifts[0]
-                places.append([spelled[place] for spelled in found[first : first + size]])
-        return [[feature for some in each for feature in some] for each in zip(*places, strict=True)]
+                by_shift.append([spelled[index] for spelled in found[first : first + size]])
+        return [[feature for some in each for feature in some] for each in zip(*by_shift, strict=True)]
 
 
 def _speller(family: Family) -> Callable[[Hashable], Spelled]:

@@ -1,4 +1,4 @@
-"""What features stand for, made once each: notes say the same things over and over."""
+"""A bounded cache of computed values: notes have many repeated words."""
 
 from collections.abc import Callable, Hashable
 from typing import Final, Generic, TypeVar
@@ -6,12 +6,12 @@ from typing import Final, Generic, TypeVar
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
-# Entries of a table before it begins anew: a bound on memory, whatever notes hold.
+# A table with this many entries is cleared. This bounds memory.
 MOST: Final = 1 << 14
 
 
 class Table(dict[Key, Value], Generic[Key, Value]):
-    """What a key stands for, made by `make` when it is first asked for."""
+    """The value of each key, computed by `make` at its first use."""
 
     def __init__(self, make: Callable[[Key], Value]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Training a CRF on gold notes: L-BFGS with elastic net (best), or averaged perceptron (quick, for review loops)."""
+"""Training of a CRF: L-BFGS with elastic net (best), or averaged perceptron (fast, for review rounds)."""
 
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from models_runtime.backends.learner import Report, Step
 from models_runtime.backends.notes.lexicon import learn
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import pieces
-from models_runtime.backends.notes.said import rules_for
+from models_runtime.backends.notes.rule_tags import rules_for
 from models_runtime.backends.rules import RulesBackend
 
 ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
@@ -26,7 +26,7 @@ ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
     "lbfgs": {"c1": 0.05, "c2": 0.01, "max_iterations": 100, "feature.possible_transitions": True},
     "ap": {"max_iterations": 15, "feature.possible_transitions": True},
 }
-# A perceptron learns an order, no odds: its weights are brought to a size at which odds can be computed.
+# A perceptron's weights are no log probabilities. They are scaled down so that probabilities can be computed.
 UNSCALED: Final = ("ap",)
 
 
@@ -37,21 +37,23 @@ def train(
     label_set: str,
     algorithm: str = "lbfgs",
     iterations: int | None = None,
-    unlabelled: Iterable[str] = (),
+    unlabeled: Iterable[str] = (),
     report: Report = lambda step: None,
 ) -> str:
-    """Learn from texts with their gold spans and write the model to `path`; returns its sha256.
+    """Train on texts with their gold spans, write the model to `path` and return its sha256.
 
-    `unlabelled` are the project's other notes: the words of their header fields are learned too. Deterministic: the
-    same notes in the same order give the same file. Raises BackendError (permanent) with nothing to learn from.
+    `unlabeled`: the project's other notes; the lexicon is learned from them too. Deterministic: the same notes in the
+    same order give the same file. Raises BackendError (permanent) for notes without spans or an unknown algorithm.
     """
     if algorithm not in ALGORITHMS:
-        raise BackendError(f"algorithm {algorithm!r}: there are {', '.join(ALGORITHMS)}", permanent=True)
+        raise BackendError(
+            f"There is no algorithm “{algorithm}”. Choose one of: {', '.join(ALGORITHMS)}.", permanent=True
+        )
     labels = tuple(sorted({span.label for _, spans in notes for span in spans}))
     if not labels:
-        raise BackendError(f"{len(notes)} notes without a single span: there is nothing to learn", permanent=True)
+        raise BackendError("The training notes have no spans. Annotate some notes first.", permanent=True)
     params = ALGORITHMS[algorithm] | ({"max_iterations": iterations} if iterations else {})
-    lexicon = learn([*(text for text, _ in notes), *unlabelled])
+    lexicon = learn([*(text for text, _ in notes), *unlabeled])
     rules, rows = rules_for(label_set), Rows(families(lexicon))
     trainer = _Trainer(algorithm, params, report)
     for text, spans in notes:
@@ -67,7 +69,7 @@ def train(
 
 
 def _sequences(text: str, spans: Sequence[Span], rules: RulesBackend, rows: Rows) -> Iterable[tuple[Any, list[str]]]:
-    """Tokens are split by the rule alone, as at prediction time: a gold end inside a token moves to the token's end."""
+    """Sequences with tags. As in prediction, tokens are never split: a gold end inside a token moves to its end."""
     note = read(text)
     if not note.tokens:
         return
@@ -77,11 +79,11 @@ def _sequences(text: str, spans: Sequence[Span], rules: RulesBackend, rows: Rows
         yield pycrfsuite.ItemSequence(rows.of(features.of(first, past), past - first)), tags[first:past]
 
 
-class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # its class has no types
-    """crfsuite's trainer; what `report` raises comes out of `train`."""
+class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # the class has no types
+    """crfsuite's trainer. Exceptions from `report` are passed on by `train`."""
 
     def __init__(self, algorithm: str, params: dict[str, Any], report: Report) -> None:
-        # It calls back only where it is told to talk; the callbacks below say nothing.
+        # crfsuite calls back only if it is verbose. The callbacks below print nothing.
         super().__init__(algorithm=algorithm, params=params, verbose=True)
         self._report = report
         self._most = int(params["max_iterations"])
@@ -100,7 +102,7 @@ class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # its class has no ty
         pass
 
     def on_prepare_error(self, log: str) -> None:
-        raise BackendError("crfsuite could not prepare the training", permanent=True)
+        raise BackendError("crfsuite could not prepare the training data.", permanent=True)
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
         self.done = int(info["num"])

@@ -1,4 +1,4 @@
-"""The ensemble as a backend: its members read a batch one after the other, and vote note by note."""
+"""The ensemble backend: its members predict a batch one after the other and vote note by note."""
 
 import hashlib
 import json
@@ -13,10 +13,10 @@ VERSION: Final = "2"
 
 
 class Votes:
-    """Counts the votes of `members` by `method`. `revisions[i]` says what the output of `members[i]` depends on.
+    """Counts the votes of `members` by `method`. `revisions[i]` is the revision of `members[i]`.
 
-    `codes` gives the label that a member's label means now, where that is another one; votes are counted after it.
-    Raises BackendError (permanent) where these members can't vote.
+    `codes` maps labels that were merged to their present label, before votes are counted. Raises BackendError
+    (permanent) if these members can't vote.
     """
 
     def __init__(
@@ -27,18 +27,18 @@ class Votes:
         try:
             self.outcomes([[[]] for _ in members])
         except ValueError as error:
-            raise BackendError(f"this ensemble can't vote: {error}", permanent=True) from None
+            raise BackendError(str(error), permanent=True) from None
 
     def outcomes(self, columns: Sequence[Sequence[Sequence[Span]]]) -> list[list[Span]]:
-        """The outcome for each text; `columns[i]` holds what `members[i]` says of each."""
+        """The voted spans of each text. `columns[i]`: the spans of each text by `members[i]`."""
         return [
-            vote(self._method, self._members, [renamed(reading, self.codes) for reading in readings])
-            for readings in zip(*columns, strict=True)
+            vote(self._method, self._members, [renamed(spans, self.codes) for spans in texts_spans])
+            for texts_spans in zip(*columns, strict=True)
         ]
 
 
 class EnsembleBackend:
-    """Votes over what `backends[i]`, called `members[i]`, says of a text. See Votes."""
+    """Votes over the spans of `backends[i]`, whose name is `members[i]`. See Votes."""
 
     name = "ensemble"
 
@@ -58,19 +58,19 @@ class EnsembleBackend:
         self.labels = tuple(sorted({self._votes.codes.get(code, code) for each in backends for code in each.labels}))
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The outcome for each text. Every member reads all of them before the next one begins."""
+        """The voted spans of each text. Each member predicts all texts before the next one begins."""
         return self._votes.outcomes([backend.predict(texts) for backend in self._backends])
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The outcome for each text as it comes."""
+        """The voted spans of each text, one text at a time."""
         return (self.predict([text])[0] for text in texts)
 
 
 def _revision(method: Method, members: Sequence[Member], revisions: Sequence[str]) -> str:
-    """Changes with the method, and with any member's place, name, revision, or (in a weighted vote) weight."""
-    said = [
+    """Changes with the method, and with a member's position, name, revision and (in a weighted vote) weight."""
+    parts = [
         [member.name, revision, *([member.weight] if method is Method.WEIGHTED else [])]
         for member, revision in zip(members, revisions, strict=True)
     ]
-    digest = hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
     return f"{VERSION}-{method}-{digest[:16]}"

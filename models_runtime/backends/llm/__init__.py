@@ -1,5 +1,5 @@
-"""Language models as a backend: their answers are only ever checked as spans of the text that was sent.
+"""Language models as a backend. Their answers are only used as spans of the text that was sent.
 
-The backend itself is models_runtime.backends.llm.backend, and needs the client's libraries. What pages and settings
-need (servers, params, prompts) imports none of them.
+The backend is models_runtime.backends.llm.backend, and needs the client's libraries. The modules that pages and
+settings use (servers, params, prompts) import none of them.
 """

@@ -1,4 +1,4 @@
-"""Answers that should be JSON by a schema: read as far as they go. What can't be read is counted, never repaired."""
+"""Parse answers that should be JSON of a schema, as far as possible. Unreadable entries are counted, not repaired."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from models_runtime.backends.base import BackendError
 
 KEY: Final = "entities"
 _DECODER: Final = json.JSONDecoder()
-# The end of what a reasoning model says to itself; the answer stands behind it.
+# End of a reasoning model's thoughts; the answer follows.
 THOUGHT: Final = "</think>"
 _LIST: Final = re.compile(rf'"{KEY}"\s*:\s*\[')
 
@@ -19,7 +19,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Mention(BaseModel):
-    """One mention: its exact text, its type, and a few words of the note around it, itself among them (004, 3.1)."""
+    """A mention: its exact text, its type, and a few words of context around it (Singh et al. 2025, section 3.1)."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -30,14 +30,14 @@ class Mention(BaseModel):
 
 @dataclass(frozen=True)
 class Listed(Generic[M]):
-    """The entries that could be read, and how many could not."""
+    """The entries of an answer, and the number of unreadable ones."""
 
     entries: list[M]
     broken: int
 
 
 def schema_of(model: type[BaseModel], choices: dict[str, list[str]]) -> dict[str, Any]:
-    """{"entities": [model]} as a JSON schema in which nothing else may stand; `choices` of a field's values."""
+    """A strict JSON schema for {"entities": [model]}. `choices`: the allowed values of fields."""
     entry = model.model_json_schema()
     properties = {
         name: {"type": field["type"]} | ({"enum": choices[name]} if name in choices else {})
@@ -58,13 +58,13 @@ def schema_of(model: type[BaseModel], choices: dict[str, list[str]]) -> dict[str
 
 
 def listed(text: str, model: type[M]) -> Listed[M]:
-    """The entries of an answer: fenced, with words around it, or half of it missing.
+    """The entries of an answer. It may be fenced, surrounded by text, or cut off.
 
-    Raises BackendError where there is no list at all: that nothing was found is only believed where it is said.
+    Raises BackendError for an answer without a list, which doesn't count as “nothing found”.
     """
     begin = _LIST.search(text, max(text.find(THOUGHT), 0)) or _LIST.search(text)
     if begin is None:
-        raise BackendError("the model's answer is not the JSON that was asked for", permanent=False)
+        raise BackendError("The model's answer is not the requested JSON.", permanent=False)
     entries: list[M] = []
     broken, at = 0, begin.end()
     while (at := _next(text, at)) < len(text) and text[at] != "]":

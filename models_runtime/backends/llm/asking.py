@@ -1,4 +1,4 @@
-"""What is asked of a language model and what comes back, whoever answers: a server, or a model in this process."""
+"""Questions to a language model and its answers, for a server and for a model in this process."""
 
 import threading
 from collections import Counter
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True)
 class Question:
-    """Two messages. `schema` is the JSON schema of the answer, None for plain text; no tools are ever offered."""
+    """A system and a user message. `schema`: JSON schema of the answer, None for plain text. There are no tools."""
 
     system: str
     user: str
@@ -18,29 +18,30 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was said; `cut`: it ended because it was too long."""
+    """An answer. `cut`: it was cut off because it was too long."""
 
     text: str
     cut: bool = False
 
 
 class Completion(Protocol):
-    """Answers questions, at temperature 0. Raises BackendError: permanent where no other question would fare better."""
+    """Answers questions at temperature 0. Raises BackendError, permanent if all other questions would fail too."""
 
     @property
     def at_once(self) -> int:
-        """How many threads may ask at the same time."""
+        """The number of threads that may ask at the same time."""
 
     def complete(self, question: Question) -> Answer: ...
 
     def stop(self) -> None:
-        """Nothing more is wanted, of any thread: what waits to ask again ends with an error. There is no way back."""
+        """Stop for good, in all threads: questions that wait for another try fail."""
 
 
 class Meter:
-    """Counts what a model cost and what was wrong with its answers; safe to use from many threads.
+    """Counts requests, tokens, and problems with answers. Thread-safe.
 
-    This one forgets with its process: whoever pays overrides `record`, which is called with every answer.
+    These counts are lost with the process. A subclass can override `record`, which is called for every answer, to store
+    them.
     """
 
     def __init__(self) -> None:
@@ -52,10 +53,10 @@ class Meter:
             self._counts.update({name: count for name, count in counts.items() if count})
 
     def take(self) -> dict[str, int]:
-        """The counts since they were taken last."""
+        """The counts since the last call, which are reset."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
         return dict(counts)
 
     def record(self) -> None:
-        """Write down what was counted, where that is to outlive this process. Called in the caller's thread alone."""
+        """Store the counts, if they should outlive the process. Only called in the conversations' own thread."""

@@ -1,4 +1,4 @@
-"""A language model as a backend. Raises, for each note by itself, what went wrong with it."""
+"""The language model backend. A failed note doesn't affect the other notes of a batch."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,23 +9,23 @@ from typing import Final
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError, Budget, OnDevice
 from models_runtime.backends.llm.asking import Completion, Meter
+from models_runtime.backends.llm.cache import AnswerCache, NoCache
 from models_runtime.backends.llm.chunks import chunks
-from models_runtime.backends.llm.driver import Check, Room, Talk, go_on, hold
-from models_runtime.backends.llm.kept import Answers, NoAnswers
+from models_runtime.backends.llm.driver import Capacity, Check, Conversation, no_check, run_all
 from models_runtime.backends.llm.params import Params
 from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, system_prompt
-from models_runtime.backends.llm.reading import Found, Reader, settled
 from models_runtime.backends.llm.servers import Server
+from models_runtime.backends.llm.strategies import Found, Strategies, settled
 
-# A note is rewritten as a whole up to so many words: what is longer no model gives back in one answer.
+# Words of a note that are rewritten at once. Models can't return longer texts in one answer.
 REWRITE_WORDS: Final = 2000
 
 
 class LlmBackend:
-    """Reads with a model of a listed server. `labels` are the project's: nothing else may be answered.
+    """Predicts with a model of a listed server. `labels`: the project's labels, the only allowed answers.
 
-    `prompt` is what the model is told before each note; without one, that of today's files. `room`: what the server has
-    free, where others ask it too. `meter`: where what is asked is counted.
+    `prompt`: the system message; by default, it is made from the present prompt files. `capacity`: the server's
+    capacity, if workers share it. `meter`: counts requests and tokens.
     """
 
     name = "llm"
@@ -37,39 +37,39 @@ class LlmBackend:
         server: Server,
         params: Params,
         prompt: str = "",
-        answers: Answers[Found] | None = None,
+        answers: AnswerCache[Found] | None = None,
         completion: Completion | None = None,
-        room: Room | None = None,
+        capacity: Capacity | None = None,
         meter: Meter | None = None,
     ) -> None:
         if not labels:
-            raise BackendError("this project has no labels to look for", permanent=True)
+            raise BackendError("This project has no labels. Add labels first.", permanent=True)
         self.label_set = label_set
         self.labels = tuple(sorted(label.code for label in labels))
         self.meter = meter or Meter()
         self.prompt = prompt or system_prompt(params.strategy, params.language, labels)
         self._params = params
-        self._room = room
+        self._capacity = capacity
         self._completion = completion or completion_of(server, params.model, self.meter)
-        if isinstance(self._completion, OnDevice):  # in this process
+        if isinstance(self._completion, OnDevice):  # The model runs in this process.
             self.device = self._completion.device
-        # A few rounds of requests: a worker that is lost takes little with it, and several share a run of few notes.
+        # Small batches: little work is lost with a worker, and several workers can share a run of few notes.
         self.budget = Budget(notes=4 * self._completion.at_once)
         asking = digest(VERSION, _CODE, server.name, params.model, self.prompt)
         shape = f"{params.omega}x{params.passes}" if params.strategy == "extract" else str(REWRITE_WORDS)
         self.revision = f"{VERSION}-{asking[:16]}-{params.strategy}-{shape}-{label_set}"[:120]
-        self._reader = Reader(
+        self._strategies = Strategies(
             asking=asking,
             system=self.prompt,
             labels=_named(labels, tagged=params.strategy == "rewrite"),
             codes=self.labels,
             source=f"{params.model[-48:]} {params.language}{VERSION}",
             meter=self.meter,
-            answers=NoAnswers() if answers is None else answers,
+            answers=NoCache() if answers is None else answers,
         )
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text. Raises the first error of any."""
+        """The spans of each text. Raises the first error, if any."""
         found = []
         for result in self.predict_each(texts):
             if isinstance(result, BackendError):
@@ -77,34 +77,36 @@ class LlmBackend:
             found.append(result)
         return found
 
-    def predict_each(self, texts: Sequence[str], check: Check = go_on) -> list[list[Span] | BackendError]:
-        """The spans of each text, or what went wrong with it. Raises BackendError where none would fare better."""
-        talks: list[Talk[list[Span]]] = []
+    def predict_each(self, texts: Sequence[str], check: Check = no_check) -> list[list[Span] | BackendError]:
+        """The spans of each text, or its error. Raises BackendError if every text would fail."""
+        conversations: list[Conversation[list[Span]]] = []
         counts = []
         for text in texts:
-            mine = self._talks(text)
-            counts.append(len(mine))
-            talks += mine
+            of_text = self._conversations(text)
+            counts.append(len(of_text))
+            conversations += of_text
         try:
-            said = iter(hold(talks, self._completion, check, self._room))
+            results = iter(run_all(conversations, self._completion, check, self._capacity))
         finally:
             self.meter.record()
-        return [_joined(list(islice(said, count))) for count in counts]
+        return [_joined(list(islice(results, count))) for count in counts]
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The spans of each text as it comes; a few texts are read at once."""
-        given = iter(texts)
-        while some := list(islice(given, 2 * self._completion.at_once)):
+        """The spans of each text, in order; a few texts at a time."""
+        remaining = iter(texts)
+        while some := list(islice(remaining, 2 * self._completion.at_once)):
             yield from self.predict(some)
 
-    def _talks(self, text: str) -> list[Talk[list[Span]]]:
+    def _conversations(self, text: str) -> list[Conversation[list[Span]]]:
         if self._params.strategy == "rewrite":
-            return [self._reader.rewrite(text, *piece) for piece in chunks(text, REWRITE_WORDS)]
-        return [self._reader.extract(text, *piece, self._params.passes) for piece in chunks(text, self._params.omega)]
+            return [self._strategies.rewrite(text, *piece) for piece in chunks(text, REWRITE_WORDS)]
+        return [
+            self._strategies.extract(text, *piece, self._params.passes) for piece in chunks(text, self._params.omega)
+        ]
 
 
 def completion_of(server: Server, model: str, meter: Meter) -> Completion:
-    """Who answers for a model of a listed server. Raises BackendError where a folder can't be loaded."""
+    """The Completion for a model of a listed server. Raises BackendError if a folder can't be loaded."""
     if server.folder:
         from models_runtime.backends.llm.local import LocalCompletion
 
@@ -115,7 +117,7 @@ def completion_of(server: Server, model: str, meter: Meter) -> Completion:
 
 
 def _named(labels: Sequence[LabelWord], *, tagged: bool) -> dict[str, str]:
-    """What an answer may call each label, casefolded, to its code. Codes go first where names collide."""
+    """The code for each casefolded name that an answer may use for a label. Codes take precedence over names."""
     named: dict[str, str] = {}
     for label in labels:
         named.setdefault(f"[{label.code}]".casefold() if tagged else label.code.casefold(), label.code)
@@ -126,7 +128,7 @@ def _named(labels: Sequence[LabelWord], *, tagged: bool) -> dict[str, str]:
 
 
 def _joined(pieces: list[list[Span] | BackendError]) -> list[Span] | BackendError:
-    """A note's spans; a note of which one piece failed has failed: half a reading looks like a whole one."""
+    """The spans of a note. If one piece failed, the note failed: partial results would look complete."""
     spans: list[Span] = []
     for piece in pieces:
         if isinstance(piece, BackendError):
@@ -136,10 +138,10 @@ def _joined(pieces: list[list[Span] | BackendError]) -> list[Span] | BackendErro
 
 
 def _code() -> str:
-    """A hash of this package's code: any change of it may change what is found."""
+    """A hash of this package's code, since any change to it can change the output."""
     files = sorted(Path(__file__).parent.glob("*.py"))
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
-# Taken when the code is loaded: files may change under a worker that still runs the old ones.
+# Computed at import time: files can change on disk while a worker still runs the old code.
 _CODE: Final = _code()

@@ -1,7 +1,7 @@
-"""HTTP whose answers have an end: what a server sends to one request is bounded in bytes and in time.
+"""HTTP with a limit of bytes and of time for each response.
 
-The bounds hold where bytes come in from the network, so they count headers, a body in any number of pieces, and what
-drips. Answers are asked for without compression, and refused with it: a few bytes could unpack to gigabytes.
+The limits apply where bytes arrive from the network, so they include headers, bodies in any number of chunks, and slow
+responses. Compressed responses are not requested and not accepted: a few bytes could unpack to gigabytes.
 """
 
 import threading
@@ -14,15 +14,15 @@ import httpcore2
 import httpx2
 
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""Of one answer. The longest note, written anew by a model, is a third of it."""
+"""Limit of one response. The longest note, rewritten by a model, takes a third of it."""
 
 
 class TooLong(httpx2.NetworkError):
-    """The answer has more than MOST_BYTES, or is compressed."""
+    """The response has more than MOST_BYTES, or is compressed."""
 
 
-class _Room(threading.local):
-    """What the answer that this thread waits for may still take."""
+class _Limits(threading.local):
+    """The remaining time and bytes of the response that this thread waits for."""
 
     until = 0.0
     left = 0
@@ -31,16 +31,16 @@ class _Room(threading.local):
 class _Stream(httpcore2.NetworkStream):
     """A connection that counts what it reads."""
 
-    def __init__(self, stream: httpcore2.NetworkStream, room: _Room) -> None:
-        self._stream, self._room = stream, room
+    def __init__(self, stream: httpcore2.NetworkStream, limits: _Limits) -> None:
+        self._stream, self._limits = stream, limits
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        seconds = self._room.until - time.monotonic()
+        seconds = self._limits.until - time.monotonic()
         if seconds <= 0:
             raise httpcore2.ReadTimeout
         data = self._stream.read(max_bytes, seconds if timeout is None else min(timeout, seconds))
-        self._room.left -= len(data)
-        if self._room.left < 0:
+        self._limits.left -= len(data)
+        if self._limits.left < 0:
             raise TooLong("too long")
         return data
 
@@ -51,19 +51,19 @@ class _Stream(httpcore2.NetworkStream):
         self._stream.close()
 
     def start_tls(self, *args: Any, **kwargs: Any) -> httpcore2.NetworkStream:
-        return _Stream(self._stream.start_tls(*args, **kwargs), self._room)
+        return _Stream(self._stream.start_tls(*args, **kwargs), self._limits)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
 
 class _Network(httpcore2.SyncBackend):
-    def __init__(self, room: _Room) -> None:
+    def __init__(self, limits: _Limits) -> None:
         super().__init__()
-        self._room = room
+        self._limits = limits
 
     def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore2.NetworkStream:
-        return _Stream(super().connect_tcp(*args, **kwargs), self._room)
+        return _Stream(super().connect_tcp(*args, **kwargs), self._limits)
 
 
 class _Body(httpx2.SyncByteStream):
@@ -71,7 +71,7 @@ class _Body(httpx2.SyncByteStream):
         self._parts = parts
 
     def __iter__(self) -> Iterator[bytes]:
-        with _as_the_client_knows_it():
+        with _client_errors():
             yield from self._parts
 
     def close(self) -> None:
@@ -80,18 +80,18 @@ class _Body(httpx2.SyncByteStream):
 
 
 class BoundedTransport(httpx2.BaseTransport):
-    """One answer takes at most `seconds` and `most` bytes. Knows no proxy; HTTP/1.1."""
+    """An HTTP/1.1 transport without proxies. A response takes at most `seconds` and `most` bytes."""
 
     def __init__(self, *, seconds: float, most: int = MOST_BYTES, at_once: int = 10) -> None:
-        self._seconds, self._most, self._room = seconds, most, _Room()
+        self._seconds, self._most, self._limits = seconds, most, _Limits()
         self._pool = httpcore2.ConnectionPool(
             ssl_context=httpx2.create_ssl_context(trust_env=False),
             max_connections=at_once,
-            network_backend=_Network(self._room),
+            network_backend=_Network(self._limits),
         )
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        self._room.until, self._room.left = time.monotonic() + self._seconds, self._most
+        self._limits.until, self._limits.left = time.monotonic() + self._seconds, self._most
         request.headers["Accept-Encoding"] = "identity"
         url = request.url
         asked = httpcore2.Request(
@@ -101,9 +101,9 @@ class BoundedTransport(httpx2.BaseTransport):
             content=request.stream,
             extensions=request.extensions,
         )
-        with _as_the_client_knows_it():
-            said = self._pool.handle_request(asked)
-        response = httpx2.Response(said.status, headers=said.headers, stream=_Body(said.stream))  # type: ignore[arg-type]  # sync
+        with _client_errors():
+            answer = self._pool.handle_request(asked)
+        response = httpx2.Response(answer.status, headers=answer.headers, stream=_Body(answer.stream))  # type: ignore[arg-type]  # sync
         if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
             response.close()
             raise TooLong("too long")
@@ -114,7 +114,8 @@ class BoundedTransport(httpx2.BaseTransport):
 
 
 @contextmanager
-def _as_the_client_knows_it() -> Iterator[None]:
+def _client_errors() -> Iterator[None]:
+    """Convert errors of httpcore2 to those of httpx2, which the client handles."""
     try:
         yield
     except httpcore2.TimeoutException as error:

@@ -1,20 +1,20 @@
-"""A note in pieces of at most ω words, cut where sentences and lines end (004, A.4). Offsets are code points."""
+"""Split a note into pieces of at most ω words at the ends of sentences and lines (Singh et al. 2025, A.4)."""
 
 import re
 from typing import Final
 
 from annotations.domain.sentences import sentences
 
-# A run without white space counts as so many words of this length.
+# A longer run without white space counts as several words.
 _WORD: Final = re.compile(r"\S{1,100}")
 OVERLAP: Final = 16
-"""So many words at most stand in both pieces of a sentence that is too long: an entity at the cut is whole in one."""
+"""Words that two pieces of a long sentence share, at most, so that an entity at the cut is complete in one piece."""
 
 Piece = tuple[int, int]
 
 
 def chunks(text: str, words: int) -> list[Piece]:
-    """Start and end of each piece, in order; together they hold every character but white space between sentences."""
+    """Start and end of each piece (code points), in order. They cover everything but white space between sentences."""
     found: list[Piece] = []
     open_words = 0
     for start, end in sentences(text):
@@ -32,7 +32,7 @@ def chunks(text: str, words: int) -> list[Piece]:
 
 
 def _cut(here: list[Piece], words: int) -> list[Piece]:
-    """A sentence that is too long, in overlapping pieces."""
+    """Overlapping pieces of a sentence that is too long."""
     step = words - min(OVERLAP, words // 4)
     past = max(len(here) - (words - step), 1)
     return [(here[at][0], here[min(at + words, len(here)) - 1][1]) for at in range(0, past, step)]

@@ -1,6 +1,6 @@
-"""Conversations with models, several at a time: each is a generator that yields questions and is sent the answers.
+"""Run several conversations with models at a time. Each one is a generator that yields questions and gets answers.
 
-Everything but the asking happens in the caller's thread, so that a conversation may use the caller's database.
+Only the requests run in other threads, so that a conversation can use the database connection of the caller's thread.
 """
 
 import time
@@ -14,26 +14,26 @@ from typing import Generic, Protocol, TypeVar
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import Answer, Completion, Question
 
-# While there is nothing new the caller is asked this often whether to go on, and a full server for room (seconds).
+# Interval of calls of `check` and, for a full server, of `Capacity.take` (seconds).
 TICK = 1.0
 
 K = TypeVar("K")
 T = TypeVar("T")
-Talk = Generator[Question, Answer, T]
+Conversation = Generator[Question, Answer, T]
 
 
-class Room(Protocol):
-    """What a server has free, where others ask it too."""
+class Capacity(Protocol):
+    """The capacity of a server that several workers share."""
 
     def take(self, asking: int) -> int:
-        """How many may ask at a time, now that so many do. Called before each question, and by the tick."""
+        """The allowed number of simultaneous questions. `asking`: their present number. Called before each question."""
 
     def leave(self) -> None:
-        """Nothing is being asked any more."""
+        """Release the capacity: there are no more questions."""
 
 
-class AllOfIt:
-    """Nobody else is there."""
+class FixedCapacity:
+    """The capacity of a server that no other worker uses."""
 
     def __init__(self, at_once: int) -> None:
         self._at_once = at_once
@@ -46,55 +46,62 @@ class AllOfIt:
 
 
 @dataclass
-class Line(Generic[K, T]):
-    """Conversations that wait for one server, begun in their order: each under a name, with who answers it.
+class ServerQueue(Generic[K, T]):
+    """Conversations with one server, started in order: each with a name and the Completion that answers it.
 
-    At most `at_once` of them ask at a time, and no more than there is room for.
+    At most `at_once` questions are asked at a time, within `capacity`.
     """
 
-    talks: Iterator[tuple[K, Completion, Talk[T]]]
+    conversations: Iterator[tuple[K, Completion, Conversation[T]]]
     at_once: int
-    room: Room
+    capacity: Capacity
     asking: int = field(default=0, init=False)
     ended: bool = field(default=False, init=False)
-    # Begun, with a question that is not asked yet.
-    waiting: deque[tuple[K, Completion, Talk[T], Question]] = field(default_factory=deque, init=False)
+    # Started conversations with a question that was not asked yet.
+    waiting: deque[tuple[K, Completion, Conversation[T], Question]] = field(default_factory=deque, init=False)
 
     @property
     def may_ask(self) -> bool:
-        return not (self.ended and not self.waiting) and self.asking < min(self.at_once, self.room.take(self.asking))
+        return not (self.ended and not self.waiting) and self.asking < min(
+            self.at_once, self.capacity.take(self.asking)
+        )
 
 
 Check = Callable[[], None]
-"""Called every TICK or so. What it raises ends the conversations once what is being asked is answered; it comes out."""
+"""Called about every TICK. After an exception, open questions are still answered; then the exception is passed on."""
 
 Results = Generator[tuple[K, T | BackendError], None, None]
-"""Each conversation's name, with what it returned or the error that ended it."""
+"""The name of each conversation, with its result or the error that ended it."""
 
 
-def go_on() -> None:
-    """For callers that nobody stops."""
+def no_check() -> None:
+    """The check for callers that can't be stopped."""
 
 
-def converse(lines: Sequence[Line[K, T]], check: Check = go_on) -> Results[K, T]:
-    """What the conversations come to, as they end.
+def converse(queues: Sequence[ServerQueue[K, T]], check: Check = no_check) -> Results[K, T]:
+    """Run conversations; yields their results as they end.
 
-    Close it when it is left early (contextlib.closing): nothing new is asked then, and nothing again.
+    Close the generator if it is not used up (contextlib.closing), so that no more questions are asked.
     """
-    return _Table(lines, check).results()
+    return _Driver(queues, check).results()
 
 
-def hold(
-    talks: Iterable[Talk[T]], completion: Completion, check: Check = go_on, room: Room | None = None
+def run_all(
+    conversations: Iterable[Conversation[T]],
+    completion: Completion,
+    check: Check = no_check,
+    capacity: Capacity | None = None,
 ) -> list[T | BackendError]:
-    """What each conversation with one model returned, in order, or the error that ended it.
+    """The result of each conversation with one model, in order, or the error that ended it.
 
-    Raises BackendError (permanent) as soon as one says that no question would fare better.
+    Raises a permanent BackendError as soon as one occurs.
     """
     found: dict[int, T | BackendError] = {}
-    numbered = ((at, completion, talk) for at, talk in enumerate(talks))
-    line: Line[int, T] = Line(numbered, completion.at_once, room or AllOfIt(completion.at_once))
-    with closing(_Table([line], check).results()) as results:
+    numbered = ((at, completion, conversation) for at, conversation in enumerate(conversations))
+    queue: ServerQueue[int, T] = ServerQueue(
+        numbered, completion.at_once, capacity or FixedCapacity(completion.at_once)
+    )
+    with closing(_Driver([queue], check).results()) as results:
         for at, result in results:
             if isinstance(result, BackendError) and result.permanent:
                 raise result
@@ -102,81 +109,86 @@ def hold(
     return [found[at] for at in range(len(found))]
 
 
-class _Table(Generic[K, T]):
-    def __init__(self, lines: Sequence[Line[K, T]], check: Check) -> None:
-        self._lines = lines
+class _Driver(Generic[K, T]):
+    def __init__(self, queues: Sequence[ServerQueue[K, T]], check: Check) -> None:
+        self._queues = queues
         self._check = check
         self._checked = time.monotonic()
-        self._open: dict[Future[Answer], tuple[Line[K, T], K, Completion, Talk[T]]] = {}
-        self._over: list[tuple[K, T | BackendError]] = []
+        self._open: dict[Future[Answer], tuple[ServerQueue[K, T], K, Completion, Conversation[T]]] = {}
+        self._ended: list[tuple[K, T | BackendError]] = []
 
     def results(self) -> Results[K, T]:
-        threads = max(1, sum(line.at_once for line in self._lines))
+        threads = max(1, sum(queue.at_once for queue in self._queues))
         try:
             with ThreadPoolExecutor(threads, thread_name_prefix="llm") as pool:
                 try:
-                    yield from self._turns(pool)
+                    yield from self._rounds(pool)
                 except BaseException:
                     for _, _, completion, _ in self._open.values():
                         completion.stop()
-                    self._hear_out()
+                    self._wait_for_answers()
                     raise
         finally:
-            for line in self._lines:
-                line.room.leave()
+            for queue in self._queues:
+                queue.capacity.leave()
 
-    def _hear_out(self) -> None:
-        """What is under way is paid for: its conversation hears the answer, and keeps it where answers are kept."""
+    def _wait_for_answers(self) -> None:
+        """Wait for open questions, which cost money in any case, so that conversations can cache the answers."""
         for future in wait(self._open).done:
-            talk = self._open.pop(future)[-1]
+            conversation = self._open.pop(future)[-1]
             with suppress(BackendError, StopIteration):
-                talk.send(future.result())
-            talk.close()
+                conversation.send(future.result())
+            conversation.close()
 
-    def _turns(self, pool: ThreadPoolExecutor) -> Results[K, T]:
+    def _rounds(self, pool: ThreadPoolExecutor) -> Results[K, T]:
         while True:
-            for line in self._lines:
-                self._ask(pool, line)
-            over, self._over = self._over, []
-            yield from over
-            if not over:
-                if not self._open and all(line.ended and not line.waiting for line in self._lines):
+            for queue in self._queues:
+                self._ask(pool, queue)
+            ended, self._ended = self._ended, []
+            yield from ended
+            if not ended:
+                if not self._open and all(queue.ended and not queue.waiting for queue in self._queues):
                     return
                 self._listen()
             if time.monotonic() - self._checked >= TICK:
                 self._check()
                 self._checked = time.monotonic()
 
-    def _ask(self, pool: ThreadPoolExecutor, line: Line[K, T]) -> None:
-        """What may be asked, what was begun first; until a conversation is over, which is told at once."""
-        while not self._over and line.may_ask:
-            if line.waiting:
-                name, completion, talk, question = line.waiting.popleft()
-                line.asking += 1
-                self._open[pool.submit(completion.complete, question)] = line, name, completion, talk
-            elif (following := next(line.talks, None)) is not None:
-                self._go_on(line, *following, None)
+    def _ask(self, pool: ThreadPoolExecutor, queue: ServerQueue[K, T]) -> None:
+        """Ask as many questions as allowed, started conversations first. Stop when a conversation has ended."""
+        while not self._ended and queue.may_ask:
+            if queue.waiting:
+                name, completion, conversation, question = queue.waiting.popleft()
+                queue.asking += 1
+                self._open[pool.submit(completion.complete, question)] = queue, name, completion, conversation
+            elif (following := next(queue.conversations, None)) is not None:
+                self._advance(queue, *following, None)
             else:
-                line.ended = True
+                queue.ended = True
 
     def _listen(self) -> None:
-        """Wait for answers, a tick at most."""
-        if not self._open:  # there is no room
+        """Wait for answers, at most one TICK."""
+        if not self._open:  # the server has no free capacity
             time.sleep(TICK)
         for future in wait(self._open, timeout=TICK, return_when=FIRST_COMPLETED).done:
-            line, name, completion, talk = self._open.pop(future)
-            line.asking -= 1
-            self._go_on(line, name, completion, talk, future)
+            queue, name, completion, conversation = self._open.pop(future)
+            queue.asking -= 1
+            self._advance(queue, name, completion, conversation, future)
 
-    def _go_on(
-        self, line: Line[K, T], name: K, completion: Completion, talk: Talk[T], future: "Future[Answer] | None"
+    def _advance(
+        self,
+        queue: ServerQueue[K, T],
+        name: K,
+        completion: Completion,
+        conversation: Conversation[T],
+        future: "Future[Answer] | None",
     ) -> None:
         try:
-            question = next(talk) if future is None else talk.send(future.result())
+            question = next(conversation) if future is None else conversation.send(future.result())
         except StopIteration as ended:
-            self._over.append((name, ended.value))
+            self._ended.append((name, ended.value))
         except BackendError as error:
-            talk.close()
-            self._over.append((name, error))
+            conversation.close()
+            self._ended.append((name, error))
         else:
-            line.waiting.append((name, completion, talk, question))
+            queue.waiting.append((name, completion, conversation, question))

@@ -1,7 +1,7 @@
-"""A language model as a judge of de-identified notes (000, section 3.3 and appendix A).
+"""A language model as a judge of de-identified notes (Miranda et al. 2025, section 3.3 and appendix A).
 
-It is shown a note, its de-identified form and a numbered list of entities, and gives each number a verdict. A verdict
-counts for an entity of that list alone, so that nothing that a note says can reach another one.
+The model gets a note, its de-identified version and a numbered list of entities, and returns a verdict for each number.
+A verdict only counts for an entity in the list, so that text in a note can't affect the verdicts on other notes.
 """
 
 import json
@@ -18,25 +18,25 @@ from annotations.domain.spans import Span
 from models_runtime.backends.llm.answers import listed, schema_of
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question
 from models_runtime.backends.llm.backend import completion_of
+from models_runtime.backends.llm.cache import AnswerCache, cached_or_asked
 from models_runtime.backends.llm.chunks import chunks
-from models_runtime.backends.llm.driver import Talk
-from models_runtime.backends.llm.kept import Answers, kept_or_asked
+from models_runtime.backends.llm.driver import Conversation
 from models_runtime.backends.llm.prompts import VERSION, digest, fenced
 from models_runtime.backends.llm.servers import Server
 
 REVISION: Final = "1"
-"""Raise it when answers are read in another way: what was kept before is not used any more."""
-# A note is shown as a whole up to so many words; and at most so many entities are asked about at once.
+"""Increase it when answers are parsed in another way, so that cached answers are no longer used."""
+# Words of a note in one question, and entities in one question.
 WORDS: Final = 1500
 AT_ONCE: Final = 40
-# So much of the note on either side says which occurrence is meant.
+# Characters of context on either side of an entity.
 _AROUND: Final = 40
 _TOKENS_AN_ENTITY: Final = 40
-_TOKENS_BESIDES: Final = 2048
+_TOKENS_OVERHEAD: Final = 2048
 
 
-class _Said(BaseModel):
-    """A verdict on the entity of this number; `text` repeats it, so that a number that slipped is seen."""
+class _Answered(BaseModel):
+    """A verdict on the entity with this number. `text` repeats the entity, so that a wrong number is noticed."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -47,7 +47,7 @@ class _Said(BaseModel):
 
 @dataclass(frozen=True)
 class Case:
-    """A note to be judged: `hidden` are the spans that its de-identified form has placeholders for."""
+    """A note to be judged. `hidden`: the spans that are placeholders in its de-identified version."""
 
     text: str
     hidden: Sequence[Span]
@@ -55,11 +55,11 @@ class Case:
 
 
 Verdicts = list[Verdict | None]
-"""One for each entity of a case, in its order; None: the answer says nothing of it that counts."""
+"""The verdict on each entity of a case, in order; None without a valid verdict."""
 
 
 class LlmJudge:
-    """Asks a model of a listed server. `prompt` is what it is told before each note."""
+    """Asks a model of a listed server. `prompt`: the system message."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class LlmJudge:
         model: str,
         prompt: str,
         placeholder_of: Mapping[str, str],
-        answers: Answers[dict[str, str]],
+        answers: AnswerCache[dict[str, str]],
         completion: Completion | None = None,
         meter: Meter | None = None,
     ) -> None:
@@ -76,8 +76,8 @@ class LlmJudge:
         self._asking = digest("judge", REVISION, VERSION, server.name, model, prompt)
         self._prompt, self._placeholder_of, self._answers = prompt, placeholder_of, answers
 
-    def judge(self, case: Case) -> Talk[Verdicts]:
-        """The conversation that ends with the verdicts on a case; `completion` answers it."""
+    def judge(self, case: Case) -> Conversation[Verdicts]:
+        """A conversation that returns the verdicts on a case. Run it with `completion`."""
         verdicts: Verdicts = [None] * len(case.entities)
         for (start, end), numbers in _pieces(case):
             piece = {
@@ -86,30 +86,30 @@ class LlmJudge:
             }
             for first in range(0, len(numbers), AT_ONCE):
                 asked = numbers[first : first + AT_ONCE]
-                said = yield from self._ask(case, piece, asked)
+                found = yield from self._ask(case, piece, asked)
                 for number, at in enumerate(asked, start=1):
-                    verdicts[at] = Verdict(said[str(number)]) if str(number) in said else None
+                    verdicts[at] = Verdict(found[str(number)]) if str(number) in found else None
         return verdicts
 
-    def _ask(self, case: Case, piece: Mapping[str, str], asked: Sequence[int]) -> Talk[dict[str, str]]:
-        """Verdicts by number, as they were kept or as they come now."""
+    def _ask(self, case: Case, piece: Mapping[str, str], asked: Sequence[int]) -> Conversation[dict[str, str]]:
+        """Verdicts by number, from the cache or from the model."""
         entities = [_shown(number, case, case.entities[at]) for number, at in enumerate(asked, start=1)]
         shown = json.dumps({**piece, "entities": entities}, ensure_ascii=False)
-        room = sum(len(entity["text"]) + _TOKENS_AN_ENTITY for entity in entities) + _TOKENS_BESIDES
-        schema = schema_of(_Said, {"counted_as": list(Verdict)})
+        room = sum(len(entity["text"]) + _TOKENS_AN_ENTITY for entity in entities) + _TOKENS_OVERHEAD
+        schema = schema_of(_Answered, {"counted_as": list(Verdict)})
         question = Question(self._prompt, fenced(shown), room, schema)
         key, read = digest(self._asking, shown), partial(self._read, entities)
-        return (yield from kept_or_asked(self._answers, key, case.text, question, read, self.meter))
+        return (yield from cached_or_asked(self._answers, key, case.text, question, read, self.meter))
 
     def _read(self, entities: Sequence[Mapping[str, Any]], answer: Answer) -> dict[str, str]:
-        """What counts of an answer. The rest is counted: never guessed at, never repaired."""
+        """The valid verdicts of an answer. Invalid ones are counted, not repaired."""
         self.meter.add(cut=int(answer.cut))
-        said = listed(answer.text, _Said)
+        answered = listed(answer.text, _Answered)
         known = {entity["id"]: _names(entity, self._placeholder_of) for entity in entities}
         found: dict[str, str] = {}
         contradicted: set[str] = set()
         invented = unknown = 0
-        for one in said.entries:
+        for one in answered.entries:
             number = str(one.id)
             if _squeezed(one.text) not in known.get(one.id, ()):
                 invented += 1
@@ -117,12 +117,12 @@ class LlmJudge:
                 unknown += 1
             elif found.setdefault(number, one.counted_as) != one.counted_as:
                 contradicted.add(number)
-        self.meter.add(broken=said.broken, unknown=unknown, hallucinated=invented, ambiguous=len(contradicted))
+        self.meter.add(broken=answered.broken, unknown=unknown, hallucinated=invented, ambiguous=len(contradicted))
         return {number: verdict for number, verdict in found.items() if number not in contradicted}
 
 
 def _pieces(case: Case) -> list[tuple[tuple[int, int], list[int]]]:
-    """Pieces of the note, each with the entities that it is asked about: those that lie, or begin, in it first."""
+    """Pieces of the note, each with the indexes of its entities. An entity is in the first piece that contains it."""
     pieces = chunks(case.text, WORDS) or [(0, len(case.text))]
     numbers: dict[int, list[int]] = {}
     for at, entity in enumerate(case.entities):
@@ -133,7 +133,7 @@ def _pieces(case: Case) -> list[tuple[tuple[int, int], list[int]]]:
 
 
 def _clipped(spans: Sequence[Span], start: int, end: int) -> list[Span]:
-    """The spans of a piece, in its own offsets."""
+    """The spans in a piece, with offsets in the piece."""
     return [
         Span(max(span.start, start) - start, min(span.end, end) - start, span.label)
         for span in spans
@@ -152,7 +152,7 @@ def _shown(number: int, case: Case, entity: Entity) -> dict[str, Any]:
 
 
 def _names(entity: Mapping[str, Any], placeholder_of: Mapping[str, str]) -> set[str]:
-    """What an answer may call the entity: its text, or what stands for it."""
+    """The texts that an answer may use for the entity: its own text or its placeholder."""
     return {_squeezed(str(entity["text"])), _squeezed(placeholder_of.get(str(entity["type"]), ""))} - {""}
 
 

@@ -1,15 +1,15 @@
-"""A model in this process, through transformers: from a folder, safetensors only, none of the folder's code run."""
+"""A language model in this process, from a folder: safetensors weights only, no code from the folder."""
 
 import threading
 from pathlib import Path
 from typing import Any
 
-from models_runtime.backends.base import BackendError, Place, not_installed
+from models_runtime.backends.base import BackendError, Device, not_installed
 from models_runtime.backends.llm.asking import Answer, Meter, Question
 
 
 class LocalCompletion:
-    """The model in `folder`. Raises BackendError (permanent) where there is none that can be loaded."""
+    """The model in `folder`. Raises BackendError (permanent) if it can't be loaded."""
 
     at_once = 1
 
@@ -18,15 +18,15 @@ class LocalCompletion:
         self._over = threading.Event()
         self._lock = threading.Lock()
         if not Path(folder).is_dir():
-            raise BackendError("the model's folder is not on this worker's machine", permanent=True)
+            raise BackendError("The model's folder is missing on this worker. Add the folder.", permanent=True)
         try:
             self._load(folder)
         except ImportError as error:
             raise not_installed(error) from None
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise BackendError(
-                f"the model's folder can't be loaded ({type(error).__name__}): it takes a transformers model for text, "
-                "its weights as safetensors, and its tokenizer",
+                f"The model's folder can't be loaded ({type(error).__name__}). It must contain a transformers language "
+                "model with safetensors weights, and its tokenizer.",
                 permanent=True,
             ) from None
 
@@ -34,37 +34,37 @@ class LocalCompletion:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        from models_runtime.backends.neural.device import Seat, chosen
+        from models_runtime.backends.neural.device import Placement, choose_device
 
         self._torch: Any = torch
-        device = chosen()
+        device = choose_device()
         safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
         self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, **safe)
-        # In half the memory on any GPU, also on one that only emulates bf16.
+        # bf16 halves the memory on any GPU, even if the GPU only emulates it.
         dtype = torch.bfloat16 if device.is_gpu else torch.float32
         model: Any = AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, dtype=dtype, **safe)
         self._model = model.eval()
-        self._seat = Seat(device, self._model)
-        if not self._seat.device.is_gpu:  # it may have found no room on one
+        self._seat = Placement(device, self._model)
+        if not self._seat.device.is_gpu:  # the model may not have fitted into the GPU memory
             self._model.float()
 
     @property
-    def device(self) -> Place:
-        """Where it computes."""
+    def device(self) -> Device:
+        """The device that the model computes on."""
         return self._seat.device
 
     def stop(self) -> None:
-        """After the token that is being made."""
+        """Stop after the present token."""
         self._over.set()
 
     def complete(self, question: Question) -> Answer:
-        """The likeliest continuation, token by token. Raises BackendError where the question is too long."""
+        """The most likely continuation. Raises BackendError for a question that is too long."""
         try:
             return self._completed(question)
         except self._torch.OutOfMemoryError:
             self._torch.cuda.empty_cache()
             raise BackendError(
-                "the GPU's memory is full; choose fewer words, or stop what else uses it", permanent=False
+                "The GPU memory is full. Choose fewer words, or stop other programs that use the GPU.", permanent=False
             ) from None
 
     def _completed(self, question: Question) -> Answer:
@@ -75,7 +75,7 @@ class LocalCompletion:
             room = min(question.most_tokens, most - length)
             if room < 1:
                 raise BackendError(
-                    "a piece of the note is longer than the model takes; choose fewer words", permanent=False
+                    "A piece of the note is too long for the model. Choose fewer words.", permanent=False
                 )
             made = self._model.generate(
                 ids,
@@ -86,7 +86,7 @@ class LocalCompletion:
                 pad_token_id=self._tokenizer.eos_token_id,
             )[0, length:]
         if self._over.is_set():
-            raise BackendError("the model was stopped in the middle of its answer", permanent=False)
+            raise BackendError("The model was stopped in the middle of its answer.", permanent=False)
         self._meter.add(requests=1, tokens_in=int(length), tokens_out=len(made))
         text = self._tokenizer.decode(made, skip_special_tokens=True)
         return Answer(str(text), cut=len(made) >= room and int(made[-1]) != self._tokenizer.eos_token_id)

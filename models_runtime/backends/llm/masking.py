@@ -1,4 +1,4 @@
-"""Text with what was found written as `[TYPE]`, and the way back to the offsets of the text itself."""
+"""Replace spans by `[TYPE]`, and convert offsets of the masked text back to the original text."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from annotations.domain.spans import Span
 
 @dataclass(frozen=True)
 class Masked:
-    """`text` is what the model sees. `holes`: start and end there of each placeholder, and the texts' distance behind.
+    """A masked text. `holes`: start and end of each placeholder, and the offset of the original text after it.
 
     All offsets are code points, end-exclusive.
     """
@@ -19,16 +19,16 @@ class Masked:
     holes: tuple[tuple[int, int, int], ...]
 
     def back(self, start: int, end: int) -> tuple[int, int] | None:
-        """The same stretch in the unmasked text; None where it shares a character with a placeholder, or is empty."""
+        """The same part of the original text; None if it is empty or overlaps a placeholder."""
         at = bisect_right(self.holes, start, key=lambda hole: hole[0])
         if start >= end or (at and start < self.holes[at - 1][1]) or (at < len(self.holes) and end > self.holes[at][0]):
             return None
-        apart = self.holes[at - 1][2] if at else 0
-        return start + apart, end + apart
+        shift = self.holes[at - 1][2] if at else 0
+        return start + shift, end + shift
 
 
 def mask(text: str, spans: Iterable[Span]) -> Masked:
-    """Each stretch that spans cover is one placeholder: the label of the longest of them, then the earliest."""
+    """Replace overlapping spans by one placeholder, with the label of the longest span, then the earliest."""
     parts: list[str] = []
     holes: list[tuple[int, int, int]] = []
     done = length = 0

@@ -1,8 +1,8 @@
-"""What a run of a language model is asked for, checked. Imports no client."""
+"""Parameters of a run of a language model. Imports no client library."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final
 
 from annotations.domain.numbers import whole
 from models_runtime.backends.llm.prompts import LANGUAGES
@@ -21,7 +21,7 @@ MOST_PASSES: Final = 4
 
 @dataclass(frozen=True)
 class Params:
-    """`omega`: words of a piece; `passes`: how often a piece is read. Both are for *extract* alone."""
+    """Parameters of a run. `omega`: words in a piece; `passes`: passes over a piece. Both only for *extract*."""
 
     server: str
     model: str
@@ -30,14 +30,16 @@ class Params:
     omega: int = OMEGA
     passes: int = PASSES
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, str | int]:
         return asdict(self)
 
 
-def read_params(given: Mapping[str, Any], servers: Mapping[str, Server]) -> Params:
-    """The parameters with defaults for what is missing. Raises ValueError naming the value and the choices."""
+def read_params(given: Mapping[str, object], servers: Mapping[str, Server]) -> Params:
+    """The parameters, with defaults for missing ones. Raises ValueError with the value and the choices."""
     if not servers:
-        raise ValueError("no language model is set up: the administrator lists servers in DEIDREVIEW_LLM_SERVERS")
+        raise ValueError(
+            "No language model is available. The administrator can list servers in DEIDREVIEW_LLM_SERVERS."
+        )
     server = servers[_one_of("server", given.get("server") or next(iter(servers)), servers)]
     return Params(
         server=server.name,
@@ -49,17 +51,17 @@ def read_params(given: Mapping[str, Any], servers: Mapping[str, Server]) -> Para
     )
 
 
-def _one_of(what: str, value: Any, choices: Any) -> str:
+def _one_of(what: str, value: object, choices: Collection[str]) -> str:
     if value not in choices:
-        raise ValueError(f"there is no {what} {str(value)[:80]!r}; there are: {', '.join(choices)}")
+        raise ValueError(f"There is no {what} “{str(value)[:80]}”. Choose one of: {', '.join(choices)}.")
     return str(value)
 
 
-def _number(what: str, value: Any, default: int, least: int, most: int) -> int:
+def _number(what: str, value: object, default: int, least: int, most: int) -> int:
     if value in (None, ""):
         return default
-    word = str(value)
-    found = whole(word, most)
+    text = str(value)
+    found = whole(text, most)
     if found is None or found < least:
-        raise ValueError(f"{what}: {word[:40]!r} is not a whole number from {least} to {most}")
+        raise ValueError(f"{what.capitalize()} must be a whole number from {least} to {most}, not “{text[:40]}”.")
     return found

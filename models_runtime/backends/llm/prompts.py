@@ -1,6 +1,6 @@
-"""The prompts: versioned files of this package, in the languages of the notes, filled with a project's labels.
+"""The prompts: versioned files in the languages of the notes, filled in with a project's labels.
 
-Imports no client: pages show prompts too.
+Imports no client library, because pages show prompts too.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from string import Template
 from typing import Final
 
 VERSION: Final = "1"
-"""Raise it when a file changes its meaning; every change of a file changes the revision of a run anyway."""
+"""Increase it when the meaning of a prompt changes. Any change of a file also changes the revision of runs."""
 
 LANGUAGES: Final = {"en": "English", "it": "Italian", "es": "Spanish"}
 _FOLDER: Final = Path(__file__).with_name("prompts")
@@ -21,7 +21,7 @@ _FOLDER: Final = Path(__file__).with_name("prompts")
 
 @dataclass(frozen=True)
 class LabelWord:
-    """A label as a model is told of it. `placeholder` stands for it in a rewritten note."""
+    """A label as described in a prompt. `placeholder`: its text in a rewritten note."""
 
     code: str
     name: str
@@ -30,7 +30,7 @@ class LabelWord:
 
 
 def system_prompt(task: str, language: str, labels: Sequence[LabelWord]) -> str:
-    """What the model is told before the note. `task` is extract, rewrite or judge."""
+    """The system message for a task: extract, rewrite or judge."""
     tagged = task == "rewrite"
     lines = [
         f"- {_called(task, label)}: {': '.join(filter(None, (_name(label), label.description)))}" for label in labels
@@ -40,7 +40,7 @@ def system_prompt(task: str, language: str, labels: Sequence[LabelWord]) -> str:
 
 
 def _called(task: str, label: LabelWord) -> str:
-    """How the model is to know the label: by what it writes, and a judge by both that it sees."""
+    """The label's name in a prompt: the text that the model writes; for a judge, both texts that it sees."""
     names = {"rewrite": label.placeholder, "judge": f"{label.code} {label.placeholder}"}
     return names.get(task, label.code)
 
@@ -50,7 +50,7 @@ def _name(label: LabelWord) -> str:
 
 
 def fenced(text: str) -> str:
-    """The text between two equal lines that nobody who wrote it could know."""
+    """The text between two equal random lines, which the author of the text can't have known."""
     line = _line()
     while line in text:
         line = _line()
@@ -66,6 +66,6 @@ def _file(task: str, language: str) -> str:
     return (_FOLDER / f"{task}.{language}.txt").read_text(encoding="utf-8").rstrip("\n")
 
 
-def digest(*words: str) -> str:
-    """A hash of words, each apart from the next."""
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()
+def digest(*parts: str) -> str:
+    """A hash of several strings."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,8 +1,8 @@
-"""A server that speaks OpenAI's chat completions (vLLM, Ollama, llama.cpp and others), through the `openai` client.
+"""A server with OpenAI's chat completions API (vLLM, Ollama, llama.cpp and others), through the `openai` client.
 
-Text goes to the listed address and nowhere else: no proxy of the environment, no redirect. What a server sends to one
-request is bounded in bytes and in time (`bounded`). What it answers to an error may quote the note, so errors name the
-server, the status and what to do, never its words.
+Text is sent only to the listed address, without proxies and redirects. Responses are limited in bytes and in time
+(`bounded`). A server's error message may quote the note, so our errors give the server, the status and what to do,
+never the server's message.
 """
 
 import email.utils
@@ -25,20 +25,20 @@ from models_runtime.backends.llm.bounded import MOST_BYTES, BoundedTransport, To
 from models_runtime.backends.llm.servers import Server
 
 TRIES: Final = 5
-"""A question is asked so often at most, with 1, 2, 4 and 8 seconds between (each up to twice that), or as asked to."""
+"""Attempts per question, with pauses of 1, 2, 4 and 8 seconds (each up to twice as long), or as the server asks."""
 LONGEST_WAIT: Final = 60.0
 GIVE_UP: Final = 5
-"""So many questions in a row that failed for good end the run: what is done is kept."""
-# From strict to lenient: what a server doesn't know, it refuses.
+"""Consecutive failed questions that end the run. Finished notes are kept."""
+# From strict to lenient. A server rejects formats that it doesn't support.
 FORMATS: Final = ("json_schema", "json_object", "text")
 
-# At DEBUG they write whole requests, whatever OPENAI_LOG says.
+# At level DEBUG, these libraries log whole requests, regardless of OPENAI_LOG.
 for _name in ("openai", "httpx", "httpx2", "httpcore", "httpcore2"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class RemoteCompletion:
-    """One model of a listed server. `sleep` waits so many seconds."""
+    """A model of a listed server. `sleep`: a function that waits for a number of seconds."""
 
     def __init__(
         self, server: Server, model: str, meter: Meter, *, sleep: Callable[[float], object] | None = None
@@ -64,7 +64,7 @@ class RemoteCompletion:
         )
 
     def complete(self, question: Question) -> Answer:
-        """Ask, and again where that may help. Raises BackendError."""
+        """Ask a question, with retries. Raises BackendError."""
         try:
             answer = self._tried(question)
         except BackendError as error:
@@ -74,7 +74,7 @@ class RemoteCompletion:
         return answer
 
     def stop(self) -> None:
-        """A request that is on its way is answered, or times out; none follows."""
+        """Send no more requests. Open requests are answered or time out."""
         self._over.set()
 
     def _counted(self, error: BackendError) -> BackendError:
@@ -82,9 +82,7 @@ class RemoteCompletion:
             self._failed_in_a_row += 1
             hopeless = self._failed_in_a_row >= GIVE_UP
         if hopeless and not error.permanent:
-            error = BackendError(
-                f"{error}; so did {GIVE_UP} questions in a row, so the work was stopped", permanent=True
-            )
+            error = BackendError(f"{error} The run was stopped after {GIVE_UP} failures in a row.", permanent=True)
         if error.permanent:
             self.stop()
         return error
@@ -105,7 +103,7 @@ class RemoteCompletion:
         raise AssertionError("unreachable")
 
     def _asked(self, question: Question) -> Answer:
-        """One request; a format of answers that the server refuses is left for the next more lenient one, for good."""
+        """Send a request. If the server rejects the answer format, switch to the next more lenient one for good."""
         while True:
             format_at = self._format if question.schema else len(FORMATS) - 1
             try:
@@ -125,37 +123,38 @@ class RemoteCompletion:
         elif answer_format == "json_object":
             options = {"response_format": {"type": answer_format}}
         try:
-            return self._client.chat.completions.create(
+            answer: ChatCompletion = self._client.chat.completions.create(
                 model=self._model,
                 messages=[{"role": "system", "content": question.system}, {"role": "user", "content": question.user}],
                 temperature=0,
                 max_tokens=question.most_tokens,
                 **options,
             )
-        except ValueError:  # called JSON, and it is none: the client hands the parser's error on, with the text in it
+        except ValueError:  # The JSON is invalid. The client's error contains the text, so it is dropped.
             raise self._unreadable() from None
+        return answer
 
-    def _read(self, said: ChatCompletion) -> Answer:
-        """The text of the first choice. A wish to call something is no answer, and nothing is called."""
-        usage = getattr(said, "usage", None)
+    def _read(self, completion: ChatCompletion) -> Answer:
+        """The text of the first choice. Tool calls are not answers, and are never executed."""
+        usage = getattr(completion, "usage", None)
         self.meter.add(
             tokens_in=_count(getattr(usage, "prompt_tokens", 0)),
             tokens_out=_count(getattr(usage, "completion_tokens", 0)),
         )
-        choices = getattr(said, "choices", None)
+        choices = getattr(completion, "choices", None)
         if not isinstance(choices, list) or not choices:
-            raise BackendError(f"the server {self._server.name} answered without a choice", permanent=False)
+            raise BackendError(f"The server “{self._server.name}” sent no answer.", permanent=False)
         content = getattr(getattr(choices[0], "message", None), "content", None)
         if not isinstance(content, str):
-            raise BackendError(f"the model {self._model} gave no text", permanent=False)
+            raise BackendError(f"The model “{self._model}” sent no text.", permanent=False)
         return Answer(content, cut=choices[0].finish_reason == "length")
 
     def _verdict(self, error: openai.APIError) -> BackendError | None:
-        """Why asking again can't help; None where it may."""
+        """The error if a retry can't help, otherwise None."""
         name = self._server.name
         if isinstance(error.__cause__, TooLong):
             return BackendError(
-                f"the server {name} sent more than {MOST_BYTES // 2**20} MB, or compressed; it was not read further",
+                f"The server “{name}” sent more than {MOST_BYTES // 2**20} MB, or a compressed response.",
                 permanent=False,
             )
         if not isinstance(error, openai.APIStatusError):
@@ -164,37 +163,35 @@ class RemoteCompletion:
             return self._unreadable()
         status = error.status_code
         if status in (401, 403):
-            return BackendError(f"the server {name} refused the key ({status})", permanent=True)
+            return BackendError(f"The server “{name}” rejected the key ({status}). Check the key.", permanent=True)
         if status == 404:
             return BackendError(
-                f"the server {name} has no model {self._model!r}, or isn't at its address", permanent=True
+                f"The server “{name}” has no model “{self._model}”, or its address is wrong.", permanent=True
             )
         if 300 <= status < 400:
-            return BackendError(
-                f"the server {name} leads elsewhere ({status}); its address must be exact", permanent=True
-            )
+            return BackendError(f"The server “{name}” redirects ({status}). Enter its exact address.", permanent=True)
         if _is_too_long(error):
-            return BackendError(
-                "a piece of the note is longer than the model takes; choose fewer words", permanent=False
-            )
+            return BackendError("A piece of the note is too long for the model. Choose fewer words.", permanent=False)
         if status in (408, 409, 425, 429) or status >= 500:
             return None
-        return BackendError(f"the server {name} refused the request ({status})", permanent=False)
+        return BackendError(f"The server “{name}” rejected the request ({status}).", permanent=False)
 
     def _unreadable(self) -> BackendError:
-        return BackendError(f"the server {self._server.name} gave an answer that can't be read", permanent=False)
+        return BackendError(f"The server “{self._server.name}” sent an unreadable answer.", permanent=False)
 
     def _gave_up(self, error: openai.APIError) -> BackendError:
         name = self._server.name
         if isinstance(error, openai.APITimeoutError):
-            return BackendError(f"the server {name} took longer than {self._server.seconds} s", permanent=False)
+            return BackendError(f"The server “{name}” took longer than {self._server.seconds} s.", permanent=False)
         if isinstance(error, openai.APIStatusError):
-            return BackendError(f"the server {name} failed {TRIES} times ({error.status_code})", permanent=False)
-        return BackendError(f"the server {name} does not answer; start it, then work on what is left", permanent=True)
+            return BackendError(f"The server “{name}” failed {TRIES} times ({error.status_code}).", permanent=False)
+        return BackendError(
+            f"The server “{name}” doesn't respond. Start the server, then resume the run.", permanent=True
+        )
 
 
 def _count(value: object) -> int:
-    """A server's count of tokens, as far as it is one."""
+    """The number of tokens that a server reports; 0 if it is no valid count."""
     return min(value, 10**9) if isinstance(value, int) and value > 0 else 0
 
 
@@ -207,9 +204,7 @@ def _is_too_long(error: openai.APIStatusError) -> bool:
 
 
 def _pause(error: openai.APIError, attempt: int) -> float:
-    """Seconds to wait: what the server asks for, at most LONGEST_WAIT, else doubling; with jitter, so that not all
-    come back at once.
-    """
+    """Seconds to wait, at most LONGEST_WAIT: as the server asks, otherwise doubling. Random jitter spreads retries."""
     asked = _retry_after(error)
     base = asked if asked is not None else 2.0 ** (attempt - 1)
     jitter = random.uniform(0, base if asked is None else 1)  # noqa: S311 - no secret
@@ -217,7 +212,7 @@ def _pause(error: openai.APIError, attempt: int) -> float:
 
 
 def _retry_after(error: openai.APIError) -> float | None:
-    """RFC 9110, section 10.2.3: seconds, or a date."""
+    """The Retry-After header in seconds, given as seconds or a date (RFC 9110, section 10.2.3)."""
     value = error.response.headers.get("retry-after", "") if isinstance(error, openai.APIStatusError) else ""
     with suppress(ValueError):
         return max(0.0, min(float(value), LONGEST_WAIT))

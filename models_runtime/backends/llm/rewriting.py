@@ -1,7 +1,7 @@
-"""A note that came back rewritten: what its placeholders stand for, provided that nothing else was changed (000, 3.2).
+"""Align a rewritten note with the original, to find what its placeholders stand for (Miranda et al. 2025, section 3.2).
 
-Both texts are read as tokens, so white space may differ: it moves no offset of the note. Between placeholders every
-token must be the note's own. A placeholder stands for at least one token, at most MOST_WORDS words and one line break.
+Both texts are compared as tokens, so white space may differ. Between placeholders, all tokens must be equal. A
+placeholder stands for at least one token, and at most MOST_WORDS words and one line break.
 """
 
 import re
@@ -13,34 +13,34 @@ from typing import Final
 from annotations.domain.spans import Span
 from annotations.domain.tokens import tokenize
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.llm.placing import is_too_long
+from models_runtime.backends.llm.locating import is_too_long
 
-# Tokens: a wider search would only find what is_too_long refuses.
+# Tokens that a placeholder can stand for in the search. Longer ones would be rejected by is_too_long.
 _REACH: Final = 120
-# So many places are looked at before an answer counts as nonsense (placeholders side by side multiply them).
+# Limit of steps in the search, since adjacent placeholders multiply the possibilities.
 _MOST_LOOKS: Final = 100_000
 
 
 @dataclass(frozen=True)
 class Recovered:
-    """`spans` in code points of the note; `ambiguous`: placeholders whose ends could be read in more than one way."""
+    """The spans in the note. `ambiguous`: number of placeholders with more than one possible span."""
 
     spans: list[Span]
     ambiguous: int
 
 
 class Changed(BackendError):
-    """The model changed more than it may. The message counts; it quotes nothing."""
+    """The model changed more than allowed. The message gives counts and quotes no text."""
 
     def __init__(self, added: int, left_out: int) -> None:
-        what = f"{left_out} words or signs of it are missing and {added} are new, besides the placeholders"
+        what = f"{left_out} words or signs are missing and {added} are new"
         if not (added or left_out):
-            what = "a placeholder stands for more than one thing can be"
-        super().__init__(f"the rewritten note isn't the note: {what}; it was refused", permanent=False)
+            what = "a placeholder replaces too much text"
+        super().__init__(f"The rewritten note differs from the note: {what}. It was rejected.", permanent=False)
 
 
 def recover(text: str, rewritten: str, placeholders: Mapping[str, str]) -> Recovered:
-    """The spans that the placeholders (in casefolded form, to label) stand for. Raises Changed."""
+    """The spans that the placeholders stand for. `placeholders`: casefolded placeholder to label. Raises Changed."""
     tokens = tokenize(text)
     words = [text[token.start : token.end] for token in tokens]
     parts = _parts(rewritten, placeholders)
@@ -55,7 +55,7 @@ def recover(text: str, rewritten: str, placeholders: Mapping[str, str]) -> Recov
     spans = []
     for (first, past), label in zip(holes, parts.labels, strict=True):
         start, end = tokens[first].start, tokens[past - 1].end
-        # A placeholder that stood in the note already hides nothing.
+        # A placeholder that is part of the original note is no span.
         if placeholders.get(text[start:end].casefold()) is None:
             spans.append(Span(start, end, label))
     return Recovered(spans, _ambiguous(words, parts, stands, holes))
@@ -63,14 +63,14 @@ def recover(text: str, rewritten: str, placeholders: Mapping[str, str]) -> Recov
 
 @dataclass(frozen=True)
 class _Parts:
-    """The rewritten note: tokens (maybe none), a placeholder's label, tokens, a label, and so on to the last tokens."""
+    """A rewritten note: lists of tokens (perhaps empty), with the label of a placeholder between two lists."""
 
     literals: list[list[str]]
     labels: list[str]
 
 
 def _parts(rewritten: str, placeholders: Mapping[str, str]) -> _Parts:
-    """Placeholders of one label with nothing but white space between them are one."""
+    """Split a rewritten note. Placeholders of the same label with only white space between them count as one."""
     known = "|".join(re.escape(word) for word in sorted(placeholders, key=len, reverse=True))
     pieces = re.split(f"({known})", rewritten, flags=re.IGNORECASE) if known else [rewritten]
     literals = [[piece[token.start : token.end] for token in tokenize(piece)] for piece in pieces[::2]]
@@ -86,18 +86,18 @@ def _parts(rewritten: str, placeholders: Mapping[str, str]) -> _Parts:
 
 
 Stands = Callable[[int, int], bool]
-"""Whether a placeholder may stand for the tokens from the first to before the last number."""
+"""Whether a placeholder may stand for the tokens from the first to the second index (exclusive)."""
 
 
 class _Match:
-    """Finds the tokens that each hole between the literals stands for: the shortest first, back where that fails."""
+    """Finds the tokens of each hole between the literals: backtracking search, shortest holes first."""
 
     def __init__(self, words: list[str], literals: list[list[str]], stands: Stands) -> None:
         self._words, self._literals, self._stands = words, literals, stands
         self._looks = 0
 
     def holes(self) -> list[tuple[int, int]] | None:
-        """First and past-the-last token of each hole; None where the words can't be read so."""
+        """First and past-the-last token of each hole; None if the texts can't be aligned."""
         begin = len(self._literals[0])
         if self._words[:begin] != self._literals[0]:
             return None
@@ -124,7 +124,7 @@ class _Match:
         return None
 
     def _ends(self, first: int, at: int) -> Iterator[int]:
-        """Where a hole that begins at this token can end, so that literal number `at` follows."""
+        """Possible ends of a hole that begins at this token, so that literal number `at` follows."""
         literal = self._literals[at]
         latest = len(self._words) - len(literal)
         pasts = range(first + 1, min(first + _REACH, latest) + 1)
@@ -140,7 +140,7 @@ class _Match:
 
 
 def _ambiguous(words: list[str], parts: _Parts, stands: Stands, holes: list[tuple[int, int]]) -> int:
-    """How many holes come out otherwise when the note is read from its end."""
+    """The number of holes that differ when the texts are aligned from the end."""
     total = len(words)
     backwards = _Match(
         words[::-1],
@@ -152,7 +152,7 @@ def _ambiguous(words: list[str], parts: _Parts, stands: Stands, holes: list[tupl
 
 
 def _changed(words: list[str], parts: _Parts) -> Changed:
-    """Counts what differs besides the placeholders: a stretch where one stands in is taken to be what it hides."""
+    """Count the changes besides placeholders. Missing words next to a placeholder count as replaced by it."""
     theirs = list(parts.literals[0])
     for literal in parts.literals[1:]:
         theirs += ["\0", *literal]

@@ -1,11 +1,11 @@
-"""The servers that may be asked: an allow-list read from the environment. A run names one by its key, never by address.
+"""The allowed servers, from the environment. A run refers to a server by its name, never by its address.
 
     DEIDREVIEW_LLM_SERVERS="ollama=http://127.0.0.1:11434/v1 cloud=https://llm.example.org/v1 tiny=file:///models/tiny"
     DEIDREVIEW_LLM_OLLAMA_MODELS="gemma3:12b qwen3:14b"
-    DEIDREVIEW_LLM_CLOUD_KEY, _AT_ONCE (requests), _SECONDS (a request),
-    _PRICE ("EUR 0.15/0.60": of a million tokens, in/out)
+    DEIDREVIEW_LLM_CLOUD_KEY, _AT_ONCE (simultaneous requests), _SECONDS (time limit of a request),
+    _PRICE ("EUR 0.15/0.60": price of a million tokens, in/out)
 
-`file://` is a folder on the worker's machine, read in its own process.
+`file://` is the folder of a model on the worker's machine, which runs in the worker's process.
 """
 
 import ipaddress
@@ -31,7 +31,7 @@ _OPTIONS: Final = ("MODELS", "KEY", "AT_ONCE", "SECONDS", "PRICE")
 
 @dataclass(frozen=True)
 class Price:
-    """Of a million tokens that go in, and of a million that come out."""
+    """Prices of a million input tokens and of a million output tokens."""
 
     currency: str
     tokens_in: Decimal
@@ -43,7 +43,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Server:
-    """One entry of the list. `key_variable` names the variable that holds the key; the key itself stays there."""
+    """A server. `key_variable`: the environment variable with the key. The key itself is not stored here."""
 
     name: str
     url: str
@@ -55,7 +55,7 @@ class Server:
 
     @property
     def folder(self) -> str:
-        """The folder of a model that is read in process; empty for a server."""
+        """The folder of a model in this process; empty for a server."""
         return unquote(urlsplit(self.url).path) if self.url.startswith("file:") else ""
 
     @property
@@ -64,32 +64,32 @@ class Server:
 
     @property
     def leaves_machine(self) -> bool:
-        """Whether text that is sent there leaves the worker's machine."""
+        """Whether text sent to the server leaves the worker's machine."""
         return not (self.folder or _is_loopback(self.host))
 
     @property
     def in_clear(self) -> bool:
-        """Whether it leaves without encryption."""
+        """Whether text leaves the machine without encryption."""
         return self.leaves_machine and self.url.startswith("http:")
 
 
 def read_servers(environ: Mapping[str, str]) -> dict[str, Server]:
-    """The servers by name. Raises ValueError with one line that names the variable and what it takes."""
+    """The servers by name. Raises ValueError with the name of the variable and its allowed values."""
     urls: dict[str, str] = {}
     for word in environ.get(LIST, "").replace(",", " ").split():
         name, equals, url = word.partition("=")
         if not (equals and _NAME.fullmatch(name)):
             raise ValueError(
-                f"{LIST}: {name!r} is not a name=address pair; a name has a-z, 0-9 and -, at most 20 of them"
+                f"{LIST}: “{name}” is not a name=address pair. A name has at most 20 characters (a-z, 0-9 and -)."
             )
         if name in urls:
-            raise ValueError(f"{LIST}: two servers are called {name!r}")
+            raise ValueError(f"{LIST}: There are two servers with the name “{name}”.")
         urls[name] = url
     variables = {f"{_variable(name)}_{option}" for name in urls for option in _OPTIONS}
     for variable in sorted(environ):
         if variable.startswith(PREFIX) and variable not in variables | {LIST} and environ[variable]:
             raise ValueError(
-                f"{variable}: belongs to no server of {LIST}, or is no setting of one: {', '.join(_OPTIONS)}"
+                f"{variable}: No server in {LIST} has this setting. Settings of a server: {', '.join(_OPTIONS)}."
             )
     return {name: _server(name, url, environ) for name, url in urls.items()}
 
@@ -100,10 +100,10 @@ def _server(name: str, url: str, environ: Mapping[str, str]) -> Server:
     models = tuple(environ.get(f"{start}_MODELS", "").replace(",", " ").split())
     if parts.scheme == "file":
         if models:
-            raise ValueError(f"{start}_MODELS: {name} is a folder, which holds one model; leave this empty")
+            raise ValueError(f"{start}_MODELS: The folder “{name}” contains one model. Leave this setting empty.")
         models = (PurePosixPath(unquote(parts.path)).name,)
     if not models:
-        raise ValueError(f"{start}_MODELS: name at least one model of the server {name}")
+        raise ValueError(f"{start}_MODELS: List at least one model of the server “{name}”.")
     return Server(
         name=name,
         url=url,
@@ -116,12 +116,14 @@ def _server(name: str, url: str, environ: Mapping[str, str]) -> Server:
 
 
 def _address(name: str, url: str) -> SplitResult:
-    takes = f"{LIST}: the address of {name} must be http(s)://host[:port]/path or file:///folder, without user, ? or #"
+    message = (
+        f"{LIST}: The address of “{name}” must be http(s)://host[:port]/path or file:///folder, without user, ? or #."
+    )
     try:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
-        raise ValueError(takes) from None
+        raise ValueError(message) from None
     there = (
         bool(parts.hostname) if parts.scheme in ("http", "https") else parts.path.startswith("/") and not parts.netloc
     )
@@ -132,7 +134,7 @@ def _address(name: str, url: str) -> SplitResult:
         or parts.fragment
         or "@" in parts.netloc
     ):
-        raise ValueError(takes)
+        raise ValueError(message)
     return parts
 
 
@@ -140,7 +142,7 @@ def _number(variable: str, environ: Mapping[str, str], default: int, most: int) 
     value = environ.get(variable, "") or str(default)
     found = whole(value, most)
     if not found:
-        raise ValueError(f"{variable}: {value!r} is not a whole number from 1 to {most}")
+        raise ValueError(f"{variable}: “{value}” is not a whole number from 1 to {most}.")
     return found
 
 
@@ -149,7 +151,7 @@ def _price(variable: str, value: str) -> Price | None:
         return None
     found = _PRICE.fullmatch(value)
     if not found:
-        raise ValueError(f"{variable}: {value!r} is not a price such as EUR 0.15/0.60 (a million tokens, in/out)")
+        raise ValueError(f"{variable}: “{value}” is not a price such as EUR 0.15/0.60 (a million tokens, in/out).")
     return Price(found[1], Decimal(found[2]), Decimal(found[3]))
 
 

@@ -1,1 +1,1 @@
-"""What backends made of torch share: windows, batches, tags, devices, model files. Only workers import it."""
+"""Code that the torch backends share: windows, batches, tags, devices, training. Only workers import it."""

@@ -1,4 +1,4 @@
-"""The linear-chain CRF layer (G. Lample et al., Neural Architectures for Named Entity Recognition, 2016), in torch."""
+"""The linear-chain CRF layer (Lample et al. 2016, section 2.2), in torch."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,13 +9,13 @@ from torch import nn
 
 from models_runtime.backends.neural.tags import Tags, best_path
 
-# What is barred has this share at least, so that its logarithm is a number.
+# Added to sums of probabilities, so that the logarithm of a barred transition is finite.
 TINY = 1e-37
 
 
-class Crf(nn.Module):
-    """Transitions between the tags; those that spell no span are barred. Batches are [items, tokens, tags], `mask` is
-    [items, tokens], True where there is a token; every item begins with one.
+class Crf(nn.Module):  # type: ignore[misc]  # torch has no types where it is not installed
+    """Transition scores between tags; invalid BIO transitions are barred. Batches are [items, tokens, tags]. `mask`
+    [items, tokens] is True for tokens and False for padding; every item has at least one token.
     """
 
     def __init__(self, tags: Tags) -> None:
@@ -29,10 +29,10 @@ class Crf(nn.Module):
 
     def loss(self, scores: Any, mask: Any, target: Any) -> Any:
         """The negative log-likelihood of `target` [items, tokens], summed over the items."""
-        # In bf16 the sums over all paths would lose what the training goes by.
+        # In bf16, the sums over all paths would be too imprecise for training.
         with torch.autocast(scores.device.type, enabled=False):
             scores = scores.float()
-            return (self._normaliser(scores, mask) - self._score(scores, mask, target)).sum()
+            return (self._normalizer(scores, mask) - self._score(scores, mask, target)).sum()
 
     def _score(self, scores: Any, mask: Any, target: Any) -> Any:
         """The score of the given tags, [items]."""
@@ -43,9 +43,9 @@ class Crf(nn.Module):
         inside = (own * mask).sum(1) + (step * mask[:, 1:]).sum(1)
         return inside + self.first[target[:, 0]] + self.last[ends]
 
-    def _normaliser(self, scores: Any, mask: Any) -> Any:
-        """The log of the sum over all paths, [items]."""
-        # As a product of matrices: the logarithm is taken once for a token, not for each of its ways.
+    def _normalizer(self, scores: Any, mask: Any) -> Any:
+        """The logarithm of the sum over all paths, [items]."""
+        # As a matrix product, one logarithm per token and tag is enough, instead of one per transition.
         steps = (self.steps + self.barred_steps).exp()
         total = scores[:, 0] + self.first + self.barred_first
         for at, row in enumerate(scores.unbind(1)[1:], start=1):
@@ -55,10 +55,10 @@ class Crf(nn.Module):
         return torch.logsumexp(total + self.last, dim=1)
 
     def marginals(self, scores: Any, mask: Any) -> Any:
-        """The probability of each tag at each token, [items, tokens, tags]: the gradient of the log-normaliser."""
+        """The probability of each tag at each token, [items, tokens, tags]: the gradient of the log normalizer."""
         with torch.enable_grad():
             leaf = scores.detach().float().requires_grad_()
-            (found,) = torch.autograd.grad(self._normaliser(leaf, mask).sum(), leaf)
+            (found,) = torch.autograd.grad(self._normalizer(leaf, mask).sum(), leaf)
         return found
 
     def paths(self, scores: Any, lengths: Sequence[int]) -> list[list[int]]:

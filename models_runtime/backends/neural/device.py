@@ -1,4 +1,4 @@
-"""Where a model computes: a GPU where there is one, else the CPU; how exactly; and what of it fits there."""
+"""The device that a network computes on: a GPU if there is one, otherwise the CPU; precision and batch sizes."""
 
 import resource
 from collections import deque
@@ -13,16 +13,16 @@ import torch
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.windows import batches
 
-# Tokens in one batch: on a CPU what stays in its cache, on a GPU what fills it.
+# Tokens in one batch. On a CPU, larger batches leave its cache; on a GPU, smaller ones don't use it fully.
 CPU_BUDGET = 4096
 GPU_BUDGET = 65536
 KIB = 1024
-FULL = "the GPU's memory is full"
+FULL = "the GPU memory is full"
 
 
 @dataclass(frozen=True)
-class Card:
-    """A GPU as its driver tells of it. `bf16`: it computes in bf16 itself; `why`: it can't be used after all."""
+class Gpu:
+    """A GPU as reported by its driver. `bf16`: native support of bf16. `why`: why it can't be used, if so."""
 
     name: str = ""
     bf16: bool = False
@@ -31,13 +31,13 @@ class Card:
 
 @dataclass(frozen=True)
 class Device:
-    """`name` is torch's; `words` are for people. `budget` is in tokens, padding included.
+    """A device. `name` is torch's name, `description` a text for people. `budget`: tokens in a batch, with padding.
 
-    `stays`: the work can't go on elsewhere when the GPU's memory is full.
+    `stays`: the work must not move to the CPU when the GPU memory is full.
     """
 
     name: str
-    words: str
+    description: str
     budget: int
     dtype: torch.dtype = torch.float32
     stays: bool = False
@@ -46,79 +46,81 @@ class Device:
     def is_gpu(self) -> bool:
         return self.name != "cpu"
 
-    def precise(self) -> AbstractContextManager[Any]:
-        """Products of matrices in `dtype`, sums and weights in single precision."""
+    def precision(self) -> AbstractContextManager[Any]:
+        """A context in which matrix products use `dtype`; sums and weights stay in single precision."""
         return nullcontext() if self.dtype == torch.float32 else torch.autocast(self.name, dtype=self.dtype)
 
     def memory(self) -> int:
-        """Bytes at most so far: on a GPU of its tensors, on a CPU of the whole process."""
+        """Peak memory in bytes: of the tensors on a GPU, of the whole process on a CPU."""
         if self.is_gpu:
             return int(torch.cuda.max_memory_allocated())
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
 
 
-def card_at_hand() -> Card | None:
-    """The first GPU that this process may see (CUDA_VISIBLE_DEVICES)."""
+def first_gpu() -> Gpu | None:
+    """The first GPU that this process can see (CUDA_VISIBLE_DEVICES), or None."""
     if not torch.cuda.is_available():
         return None
     try:
-        return Card(torch.cuda.get_device_name(), torch.cuda.is_bf16_supported(including_emulation=False))
-    except RuntimeError as error:  # a driver too old, a card that fell off the bus, or held by another for itself
-        return Card(why=type(error).__name__)
+        return Gpu(torch.cuda.get_device_name(), torch.cuda.is_bf16_supported(including_emulation=False))
+    except RuntimeError as error:  # The driver is outdated, the GPU failed, or another process has it exclusively.
+        return Gpu(why=type(error).__name__)
 
 
-def device_for(card: Card | None, wish: str = "auto") -> Device:
-    """What a machine with this card computes on: `auto` takes the card; `cpu` and `cuda` insist.
+def select_device(gpu: Gpu | None, requested: str = "auto") -> Device:
+    """The device for a machine with this GPU. `requested`: `auto` (the GPU if usable), `cpu` or `cuda`.
 
-    bf16 where the card has it, else single precision. Raises BackendError (permanent) where what was insisted on is
-    not there.
+    The GPU computes in bf16 if it supports it, otherwise in single precision. Raises BackendError (permanent) for an
+    unknown request, or for `cuda` without a usable GPU.
     """
-    if wish not in ("auto", "cpu", "cuda"):
-        raise BackendError(f"device {wish!r}: there are auto, cpu, cuda", permanent=True)
-    usable = card is not None and not card.why
-    if wish == "cuda" and not usable:
-        raise BackendError("no GPU is at hand on this worker; choose device auto or cpu", permanent=True)
-    if wish == "cpu":
-        return on_cpu("")
-    if card is None or card.why:
-        return on_cpu(f"the GPU can't be used: {card.why}" if card else "no GPU is at hand")
-    kind, exact = (torch.bfloat16, "bf16") if card.bf16 else (torch.float32, "single precision")
-    return Device("cuda", f"GPU ({card.name}, {exact})", GPU_BUDGET, kind, stays=wish == "cuda")
+    if requested not in ("auto", "cpu", "cuda"):
+        raise BackendError(f"There is no device “{requested}”. Choose one of: auto, cpu, cuda.", permanent=True)
+    usable = gpu is not None and not gpu.why
+    if requested == "cuda" and not usable:
+        raise BackendError("This worker has no usable GPU. Choose the device auto or cpu.", permanent=True)
+    if requested == "cpu":
+        return cpu_device("")
+    if gpu is None or gpu.why:
+        return cpu_device(f"the GPU can't be used: {gpu.why}" if gpu else "no GPU available")
+    kind, exact = (torch.bfloat16, "bf16") if gpu.bf16 else (torch.float32, "single precision")
+    return Device("cuda", f"GPU ({gpu.name}, {exact})", GPU_BUDGET, kind, stays=requested == "cuda")
 
 
-def on_cpu(why: str) -> Device:
-    """The CPU, with the word why it is not a GPU."""
+def cpu_device(why: str) -> Device:
+    """The CPU. `why`: the reason why no GPU is used, for the description."""
     return Device("cpu", f"CPU ({why})" if why else "CPU", CPU_BUDGET)
 
 
-def chosen(wish: str = "auto") -> Device:
-    """`device_for` the card at hand."""
-    return device_for(card_at_hand(), wish)
+def choose_device(requested: str = "auto") -> Device:
+    """The device for this machine: see select_device."""
+    return select_device(first_gpu(), requested)
 
 
-def too_little() -> BackendError:
-    """Where there is nowhere else to go."""
-    return BackendError(f"{FULL}: stop what else uses it, then start again", permanent=True)
+def gpu_memory_full() -> BackendError:
+    """The error for work that can't continue on the CPU."""
+    return BackendError(
+        "The GPU memory is full. Stop other programs that use the GPU, then start again.", permanent=True
+    )
 
 
-class Seat:
-    """Networks where they compute. What a GPU's memory can't hold goes on in smaller batches, at last on the CPU.
+class Placement:
+    """Networks on their device. If the GPU memory is full, batches get smaller; finally, the networks move to the CPU.
 
-    It stays so for as long as this process lasts. `device` is where it is now, and its words say why.
+    Both last for the rest of the process. `device` is the present device; its description gives the reason.
     """
 
     def __init__(self, device: Device, *networks: Any) -> None:
-        """Raises BackendError where the networks find no room, and may go nowhere else."""
+        """Raises BackendError if the networks don't fit into memory and must not move to the CPU."""
         self.device = device
         self._networks = networks
-        if not self._fits(self._sit):
-            self._leave()
+        if not self._fits(self._load):
+            self._move_to_cpu()
 
     def each(self, lengths: Sequence[int], read: Callable[[Sequence[int]], None], *, light: int = 1) -> None:
-        """Call `read` with batches of these items' numbers, similar lengths together, until each was read.
+        """Call `read` with batches of the indexes of all items, items of similar length together.
 
-        A batch that finds no memory is read anew, in smaller ones. `light`: so many of what is counted here take as
-        much as a token.
+        A batch for which memory is too small is repeated in smaller batches. `light`: the number of units of `lengths`
+        that take as much memory as one token.
         """
         waiting = deque(batches(lengths, self.device.budget * light))
         while waiting:
@@ -134,24 +136,24 @@ class Seat:
         try:
             act()
         except torch.OutOfMemoryError:
-            return False  # its frames, and the tensors in them, are gone by the time anything is tried again
+            return False  # after the return, the frames of `act` and their tensors are freed
         return True
 
-    def _sit(self) -> None:
+    def _load(self) -> None:
         for network in self._networks:
             network.to(self.device.name)
 
     def _shrink(self, longest: int) -> None:
-        """Half as much at once; where that is less than the longest item, the CPU."""
+        """Halve the batch size; if even one item is too large, move to the CPU."""
         if self.device.is_gpu and self.device.budget > longest:
             torch.cuda.empty_cache()
             self.device = replace(self.device, budget=max(longest, self.device.budget // 2))
         else:
-            self._leave()
+            self._move_to_cpu()
 
-    def _leave(self) -> None:
+    def _move_to_cpu(self) -> None:
         if not self.device.is_gpu or self.device.stays:
-            raise too_little()
-        self.device = on_cpu(FULL)
-        self._sit()
+            raise gpu_memory_full()
+        self.device = cpu_device(FULL)
+        self._load()
         torch.cuda.empty_cache()

@@ -1,6 +1,6 @@
-"""One training loop for networks of torch: seeds, weights of classes, a schedule, checkpoints that go on exactly.
+"""The training loop of the torch backends: seeds, class weights, learning rate schedule, exact checkpoints.
 
-The optimiser, its schedule and the class weights are those of seed 003, section 6.
+Optimizer, schedule and class weights follow Salierno et al. 2024, section 6.
 """
 
 import json
@@ -15,15 +15,15 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from models_runtime.backends.neural.device import Device, too_little
+from models_runtime.backends.neural.device import Device, gpu_memory_full
 
 IGNORED: Final = -100
-"""The target of a piece that teaches nothing: the rest of a word, padding, what another window reads."""
+"""The target of pieces that don't count in the loss: later pieces of a word, padding, pieces of other windows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`rate` rises for `warm_up` steps and falls to nothing in a straight line; gradients are cut at `clip`."""
+    """Learning rate `rate` after a linear rise over `warm_up` steps, then a linear fall to 0. `clip`: gradient norm."""
 
     rate: float
     warm_up: int
@@ -32,14 +32,14 @@ class Plan:
 
 
 def class_weights(counts: Mapping[int, int], number: int) -> Any:
-    """wᵢ = Σf / (n·fᵢ) over the n classes that occur (003, section 6); a class that doesn't occur weighs 1."""
-    there = {at: count for at, count in counts.items() if count}
-    total = sum(there.values())
-    return torch.tensor([total / (len(there) * there[at]) if at in there else 1.0 for at in range(number)])
+    """wᵢ = Σf / (n·fᵢ) over the n classes that occur (Salierno et al. 2024, section 6); 1 for other classes."""
+    present = {at: count for at, count in counts.items() if count}
+    total = sum(present.values())
+    return torch.tensor([total / (len(present) * present[at]) if at in present else 1.0 for at in range(number)])
 
 
 def seeded(seed: int) -> None:
-    """The same numbers every time, on a CPU to the last bit."""
+    """Seed all random generators, so that a training on a CPU is exactly repeatable."""
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
@@ -47,14 +47,14 @@ def seeded(seed: int) -> None:
 
 
 Loss = Callable[[Sequence[int]], Any]
-"""The loss of a batch of items, by their numbers, as a tensor that can be gone back from."""
+"""The loss of a batch, given the indexes of its items, as a tensor with a gradient."""
 
 
 class Loop:
-    """Learns batch by batch. `network` is changed in place."""
+    """Trains a network batch by batch, in place."""
 
     def __init__(self, network: Any, loss: Loss, plan: Plan, device: Device, *, steps: int) -> None:
-        """`steps`: batches in all epochs. Where these are few, the rate rises for a tenth of them only."""
+        """`steps`: number of batches in all epochs. The warm-up takes at most a tenth of them."""
         self.network = network
         self._loss = loss
         self._plan = plan
@@ -66,21 +66,22 @@ class Loop:
         )
 
     def epoch(self, batches: Sequence[Sequence[int]]) -> Iterator[float]:
-        """Learn from the batches in the order given; gives each one's loss.
+        """Train on these batches in this order; yields the loss of each.
 
-        Raises BackendError (permanent) where the GPU's memory can't hold one: other batches would learn another model.
+        Raises BackendError (permanent) if the GPU memory is too small for a batch: smaller batches would give another
+        model.
         """
         self.network.train()
         for batch in batches:
             try:
                 loss = self._step(batch)
             except torch.OutOfMemoryError:
-                raise too_little() from None
+                raise gpu_memory_full() from None
             yield loss
         self.network.eval()
 
     def _step(self, batch: Sequence[int]) -> float:
-        with self._device.precise():
+        with self._device.precision():
             loss = self._loss(batch)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._plan.clip)
@@ -89,10 +90,10 @@ class Loop:
         self._optimizer.zero_grad(set_to_none=True)
         return float(loss.detach())
 
-    # ── Checkpoints: one safetensors file, what is no tensor as JSON in its header; no pickle ────────────────────────
+    # ── Checkpoints: one safetensors file with JSON in its header, no pickle ─────────────────────────────────────────
 
-    def save(self, path: Path, key: str, said: Any) -> None:
-        """Write everything that the next epoch depends on, at once or not at all. `restore` hands `said` back."""
+    def save(self, path: Path, key: str, extra: Any) -> None:
+        """Write everything that the next epoch depends on, atomically. `restore` returns `extra`."""
         state = self._optimizer.state_dict()
         tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
         for number, values in state["state"].items():
@@ -102,7 +103,7 @@ class Loop:
             tensors["random.cuda"] = torch.cuda.get_rng_state()
         rest = {
             "key": key,
-            "said": said,
+            "said": extra,
             "step": self._schedule.last_epoch,
             "groups": state["param_groups"],
         }
@@ -112,13 +113,13 @@ class Loop:
         part.replace(path)
 
     def restore(self, path: Path, key: str) -> Any:
-        """Go back to what `save` wrote; returns its `said`. Raises ValueError for any other file."""
+        """Restore the state that `save` wrote and return its `extra`. Raises ValueError for any other file."""
         try:
             with safe_open(path, "pt") as file:
                 rest = json.loads(file.metadata()["rest"])
                 if rest["key"] != key:
-                    raise ValueError("this checkpoint is another lesson's")
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
+                    raise ValueError("this checkpoint belongs to another task")
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
             self.network.load_state_dict(_part(tensors, "network."))
             values: dict[int, dict[str, Any]] = {}
             for name, value in _part(tensors, "optimizer.").items():
@@ -139,7 +140,7 @@ def _part(tensors: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _groups(network: Any, decay: float) -> list[dict[str, Any]]:
-    """Weights decay; biases and the scales of normalisation don't."""
+    """Parameter groups: weight decay for matrices, none for biases and normalization scales."""
     named = [(name, value) for name, value in network.named_parameters() if value.requires_grad]
     heavy = [value for name, value in named if value.ndim > 1]
     light = [value for name, value in named if value.ndim <= 1]

@@ -1,4 +1,4 @@
-"""BIO tags of a label set as numbers, and the best path among those that spell spans."""
+"""BIO tags as numbers, and the best path of valid tags."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ import numpy as np
 from annotations.domain.bio import OUTSIDE, split_tag
 
 NEVER = -1e4
-"""A score that no path survives, and that half precision still holds."""
+"""The score of a barred transition. It rules out a path, and fits into half precision."""
 
 
 @dataclass(frozen=True)
 class Tags:
-    """`names`: `O` first, then `B-` and `I-` of each label, in the order of the labels."""
+    """The tags: `O` first, then `B-` and `I-` of each label, in the order of the labels."""
 
     names: tuple[str, ...]
 
     @classmethod
     def of(cls, labels: Sequence[str]) -> "Tags":
-        return cls((OUTSIDE, *(f"{mark}-{label}" for label in labels for mark in "BI")))
+        return cls((OUTSIDE, *(f"{prefix}-{label}" for label in labels for prefix in "BI")))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -29,13 +29,13 @@ class Tags:
         return self.names.index(tag)
 
     def barred(self) -> tuple[Any, Any]:
-        """Scores to add: a first tag's [tags], and a transition's [from, to]. `I-X` follows only `B-X` and `I-X`."""
-        marks = [split_tag(name) for name in self.names]
-        first = np.array([NEVER if mark == "I" else 0.0 for mark, _ in marks], dtype=np.float32)
-        steps = np.zeros((len(marks), len(marks)), dtype=np.float32)
-        for to, (mark, label) in enumerate(marks):
-            if mark == "I":
-                steps[[at for at, (before, other) in enumerate(marks) if before == OUTSIDE or other != label], to] = (
+        """Scores to add for the first tag [tags] and for transitions [from, to]. `I-X` only follows `B-X` and `I-X`."""
+        tags = [split_tag(name) for name in self.names]
+        first = np.array([NEVER if prefix == "I" else 0.0 for prefix, _ in tags], dtype=np.float32)
+        steps = np.zeros((len(tags), len(tags)), dtype=np.float32)
+        for to, (prefix, label) in enumerate(tags):
+            if prefix == "I":
+                steps[[at for at, (before, other) in enumerate(tags) if before == OUTSIDE or other != label], to] = (
                     NEVER
                 )
         return first, steps

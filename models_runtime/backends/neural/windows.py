@@ -1,7 +1,7 @@
-"""Windows over a note that is longer than a model can read at once. Pure.
+"""Windows over notes that are longer than a model's input.
 
-Windows overlap; each piece (a sub-word of the model's tokenizer) is read in the window that shows most of its
-surroundings, so that none is judged at a cut. Places are indexes of pieces, end-exclusive.
+Windows overlap. The prediction of each piece (a sub-word of the model's tokenizer) is taken from the window with most
+of its context, never from a window's edge. Bounds are indexes of pieces, end-exclusive.
 """
 
 from collections.abc import Sequence
@@ -11,38 +11,38 @@ from itertools import pairwise
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Pieces `start`-`past` are shown to the model; of these, `reads`-`reads_past` take their prediction from here."""
+    """A part of a note: pieces `start` to `past` are input; predictions are used for `kept` to `kept_past`."""
 
     start: int
     past: int
-    reads: int
-    reads_past: int
+    kept: int
+    kept_past: int
 
     def __len__(self) -> int:
         return self.past - self.start
 
 
 def windows(count: int, most: int, overlap: int) -> list[Window]:
-    """Windows of at most `most` pieces over `count`, neighbours sharing at least `overlap`.
+    """Windows of at most `most` pieces over `count` pieces; neighbors share at least `overlap` pieces.
 
-    Every piece is read exactly once. Windows are of even size, so that the last one is no scrap. Raises ValueError
-    where the overlap leaves no way forward.
+    Each piece's prediction is used exactly once. All windows have the same size, so that the last one is not short.
+    Raises ValueError for an overlap that is not smaller than `most`.
     """
     if not 0 <= overlap < most:
-        raise ValueError(f"windows of {most} can't overlap by {overlap}")
+        raise ValueError(f"Windows of {most} pieces can't overlap by {overlap}.")
     if count <= most:
         return [Window(0, count, 0, count)] if count else []
     number = -(-(count - overlap) // (most - overlap))
     starts = [round(at * (count - most) / (number - 1)) for at in range(number)]
-    # Two neighbours share a stretch; its middle is where reading passes from one to the other.
+    # The predictions of the shared pieces come from the left window up to their middle, then from the right one.
     changes = [0, *((left + most + right) // 2 for left, right in pairwise(starts)), count]
-    return [Window(start, start + most, *reads) for start, reads in zip(starts, pairwise(changes), strict=True)]
+    return [Window(start, start + most, *kept) for start, kept in zip(starts, pairwise(changes), strict=True)]
 
 
 def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Indexes in batches of similar length, longest first, each at most `budget` wide (items x longest), one at least.
+    """Batches of indexes of items with similar lengths: at most `budget` units with padding, and at least one item.
 
-    Longest first: a batch that doesn't fit into memory shows at once.
+    The longest items come first, so that a batch that doesn't fit into memory shows at once.
     """
     found: list[list[int]] = []
     for at in sorted(range(len(lengths)), key=lambda at: (-lengths[at], at)):

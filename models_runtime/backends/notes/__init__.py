@@ -1,1 +1,1 @@
-"""A note as learned backends see it: its tokens, lines and header fields, what the rules say of it, how it is cut."""
+"""A note as input of trained backends: tokens, lines, header fields, tags of the rules, and sequences."""

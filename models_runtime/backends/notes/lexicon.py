@@ -1,4 +1,4 @@
-"""A lexicon learned from notes without labels: which header fields a word is found in, and how much of the time."""
+"""A lexicon learned from notes without labels: the header fields in which a word occurs, and how often."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -12,16 +12,21 @@ QUARTERS: Final = 4
 
 
 def learn(texts: Iterable[str]) -> dict[str, list[str]]:
-    """For each word seen in a header field twice or more: up to three fields, with the quarter of its uses there."""
+    """For each word found at least twice in a header field: up to three fields, each with its share in quarters."""
     inside: dict[str, Counter[str]] = defaultdict(Counter)
     uses: Counter[str] = Counter()
     for text in texts:
         note = read(text)
         for (first, past), at in ((edge, at) for edge in note.edges for at in range(*edge)):
-            lower, place = note.words[at].lower, note.places[at]
+            lower, position = note.words[at].lower, note.positions[at]
             uses[lower] += 1
-            if place.field and past - first <= FIELD_LINE and note.words[at].short.startswith("X") and len(lower) > 2:
-                inside[lower][place.field] += 1
+            if (
+                position.field
+                and past - first <= FIELD_LINE
+                and note.words[at].short.startswith("X")
+                and len(lower) > 2
+            ):
+                inside[lower][position.field] += 1
     return {
         lower: [f"{field}/{min(QUARTERS * times // uses[lower], QUARTERS - 1)}" for field, times in found]
         for lower, fields in sorted(inside.items())

@@ -1,4 +1,4 @@
-"""A note as learned backends see it: tokens and what each tells, lines, header fields, the note's own memory."""
+"""A note as input of trained backends: tokens with their properties, lines, header fields, document memory."""
 
 import re
 from collections import defaultdict
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from annotations.domain.tokens import Token, tokenize
 
-# A header line is short; in a paragraph a colon says little about what comes fifty words later.
+# Only short lines are header lines: in a paragraph, a colon says little about words far behind it.
 FIELD_LINE: Final = 40
 FIELD_WORDS: Final = 3
 _DIGIT: Final = re.compile(r"\d")
@@ -17,8 +17,8 @@ _DIGIT: Final = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Word:
-    """What a token tells by itself. `own` are its features, ready to be used. A form is one object (`word`), so that it
-    serves as a key without being compared."""
+    """Properties of a token by itself. `own` are its CRF features. There is one object per form (see `word`), so that
+    it is a key without comparing strings."""
 
     lower: str
     norm: str
@@ -29,7 +29,7 @@ class Word:
 
 @lru_cache(maxsize=1 << 17)
 def word(form: str) -> Word:
-    """The facts of one form; digits of numbers longer than two are all 0, so that dates and ids look alike."""
+    """The properties of a form. In `norm`, digits of numbers of three or more characters are 0, so dates are alike."""
     lower = form.lower()
     norm = _DIGIT.sub("0", lower) if len(form) > 2 and form[0].isdigit() else lower
     shape = "".join(map(_class, form))
@@ -51,8 +51,8 @@ def _class(character: str) -> str:
     return "d" if character.isdigit() else character
 
 
-class Place(NamedTuple):
-    """Where a token stands: its line, how far into it, and the header field that it follows (`nombre`), if any."""
+class Position(NamedTuple):
+    """A token's line, its index in the line, and the header field before it (such as `nombre`), with its distance."""
 
     line: int
     into: int
@@ -62,51 +62,51 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Note:
-    """The tokens of a text. `edges` are the first and the past-the-last token of each line that has tokens."""
+    """The tokens of a text. `edges`: the first and the past-the-last token of each line that has tokens."""
 
     text: str
     tokens: list[Token]
     words: list[Word]
-    places: list[Place]
+    positions: list[Position]
     edges: list[tuple[int, int]]
     memory: dict[str, tuple[str, ...]]
 
 
 def read(text: str) -> Note:
-    """Take a text apart. Lines end at LF, CR or CR LF."""
+    """Split a text into tokens and lines. Lines end at LF, CR or CR LF."""
     tokens = tokenize(text)
     forms = [text[token.start : token.end] for token in tokens]
     words = [word(form) for form in forms]
     edges = _edges(text, tokens)
-    places = [place for number, edge in enumerate(edges) for place in _places(forms, words, number, edge)]
-    return Note(text, tokens, words, places, edges, _memory(forms, words, places, edges))
+    positions = [position for line, edge in enumerate(edges) for position in _positions(forms, words, line, edge)]
+    return Note(text, tokens, words, positions, edges, _memory(forms, words, positions, edges))
 
 
 def _edges(text: str, tokens: Sequence[Token]) -> list[tuple[int, int]]:
     breaks = [match.start() for match in re.finditer(r"[\r\n]", text)]
     edges, first, at = [], 0, 0
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         crossed = False
         while at < len(breaks) and breaks[at] < token.start:
             at, crossed = at + 1, True
-        if crossed and place > first:
-            edges.append((first, place))
-            first = place
+        if crossed and index > first:
+            edges.append((first, index))
+            first = index
     return [*edges, (first, len(tokens))] if tokens else []
 
 
-def _places(forms: Sequence[str], words: Sequence[Word], line: int, edge: tuple[int, int]) -> list[Place]:
+def _positions(forms: Sequence[str], words: Sequence[Word], line: int, edge: tuple[int, int]) -> list[Position]:
     first, past = edge
     field, since, found = "", first, []
     for at in range(first, past):
-        found.append(Place(line, at - first, field, min(at - since, 9)))
+        found.append(Position(line, at - first, field, min(at - since, 9)))
         if forms[at] == ":" and at > first and forms[at - 1][0].isalpha():
             field, since = _field(forms, words, first, at), at
     return found
 
 
 def _field(forms: Sequence[str], words: Sequence[Word], first: int, colon: int) -> str:
-    """The last words before a colon: `localidad / provincia`."""
+    """The last words before a colon, such as `localidad / provincia`."""
     at = colon
     while at > first and colon - at < FIELD_WORDS + 1 and (forms[at - 1][0].isalpha() or forms[at - 1] in "/.º"):
         at -= 1
@@ -114,14 +114,14 @@ def _field(forms: Sequence[str], words: Sequence[Word], first: int, colon: int) 
 
 
 def _memory(
-    forms: Sequence[str], words: Sequence[Word], places: Sequence[Place], edges: Sequence[tuple[int, int]]
+    forms: Sequence[str], words: Sequence[Word], positions: Sequence[Position], edges: Sequence[tuple[int, int]]
 ) -> dict[str, tuple[str, ...]]:
-    """For each capitalised word of a header line the fields it stands in: seen there, it counts in the whole note."""
+    """For each capitalized word of a header line, the fields in which it occurs. The whole note uses this memory."""
     found: dict[str, set[str]] = defaultdict(set)
     for first, past in edges:
         if past - first > FIELD_LINE:
             continue
         for at in range(first, past):
-            if places[at].field and len(forms[at]) > 2 and forms[at][0].isupper():
-                found[words[at].lower].add(places[at].field)
+            if positions[at].field and len(forms[at]) > 2 and forms[at][0].isupper():
+                found[words[at].lower].add(positions[at].field)
     return {lower: tuple(sorted(fields)) for lower, fields in found.items()}

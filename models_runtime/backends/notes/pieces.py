@@ -1,16 +1,16 @@
-"""Stretches of a note that are read as one sequence each."""
+"""Split a note into sequences of a bounded number of tokens."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.notes.note import Note
 
-# Whole notes are one sequence; longer ones are cut at line ends, else anywhere, so that a megabyte needs no gigabyte.
+# A longer note is cut at line ends where possible, so that memory stays bounded.
 MOST: Final = 2000
 
 
 def pieces(note: Note, most: int = MOST) -> Iterator[tuple[int, int]]:
-    """The half-open stretches of at most so many tokens that are tagged as one sequence each."""
+    """First and past-the-last token of each sequence of at most `most` tokens."""
     first = 0
     for start, past in note.edges:
         if past - first > most and start > first:

@@ -1,4 +1,4 @@
-"""The rules backend; `models_runtime.backends.rules.RulesBackend` is its dotted path."""
+"""The rules backend. Its dotted path is `models_runtime.backends.rules.RulesBackend`."""
 
 from models_runtime.backends.rules.backend import RulesBackend
 

@@ -1,4 +1,4 @@
-"""Ages: of a person, never the length of an illness or a dose."""
+"""Ages of persons, as opposed to lengths of illnesses and doses."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import either, listed
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import LETTER, SMALL_LETTER, UP, after, before
+from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
 _NUMBERS: Final = either("numbers_es", "numbers_it", "numbers_en")
@@ -23,7 +23,7 @@ _AGE: Final = re.compile(
     r"(?:[0-9]{1,2}|un|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once)[ ]?"
     r"(?:meses|mes|d[ií]as?|semanas?|mesi|mese|giorni|months?|days?))(?![ ]?kg|[a-zà-ÿ0-9.,]))?"
 )
-# A person, then at most three words that don't turn the figure into a length of time.
+# A person, then at most three words, none of which makes the number a length of time.
 _PERSON_BEFORE: Final = re.compile(
     rf"(?<![a-zà-ÿ])(?P<person>{either('persons')})"
     r"(?:[ ](?!hace|desde|durante|tras|por|fa\b|da\b|en\b|a\b|cada|lleva|m[aá]s\b|partir)[a-zà-ÿ.]+){0,3}?,?[ ]?"
@@ -47,7 +47,7 @@ _SPAN_BEFORE: Final = re.compile(
     r"seguimiento de|historia de|tratamiento de|da|per|da circa|oltre|dopo|ogni|ultimi|prossimi|entro|tra|fra|"
     r"for|in|over|last|past|next|every|after|within|x|than|about)[ ]\Z"
 )
-# "Rosa Cabrera, 54 años": a name, or nothing at all, before years that close the phrase.
+# "Rosa Cabrera, 54 años": a name, or nothing, before years that end the phrase.
 _AFTER_NAME: Final = re.compile(rf"(?:(?<!{LETTER})[{UP}]{SMALL_LETTER}+,[ ](?:de[ ])?|[.|:][ ]|[\n(])\Z")
 _CLOSES: Final = re.compile(r"[ ]*(?:[.,;)|\n]|\Z)")
 
@@ -60,7 +60,7 @@ def _age(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 def _of_person(text: str, match: re.Match[str]) -> bool:
-    """Whether the figure is how old somebody is, by the words around it."""
+    """Whether the number is somebody's age, by the words around it."""
     ahead, behind = after(text, match.end()), before(text, match.start(), 64)
     if _STRONG_AFTER.match(ahead):
         return True
@@ -103,7 +103,7 @@ _FIELD: Final = (
 
 
 def _both(expression: str, check: Callable[[re.Match[str]], bool] | None = None) -> Finder:
-    """The groups `number` and `whole` (with its unit) of an expression."""
+    """A finder for the groups `number` and `whole` (number with unit) of an expression."""
     return pattern(expression, check=check, number=Kind.AGE, whole=Kind.AGE_UNIT)
 
 

@@ -1,4 +1,4 @@
-"""The rules backend: patterns with validators, context words and word lists. No weights, no training, no network."""
+"""The rules backend: patterns with checks, context words and word lists. No weights, no training, no network."""
 
 import hashlib
 import json
@@ -54,13 +54,13 @@ RULES: Final[tuple[Rule, ...]] = tuple(rule for family in FAMILIES for rule in f
 
 
 CONFIDENCES: Final = Path(__file__).with_name("data") / "confidences.json"
-"""Rule id to the share of its spans that were right on MEDDOCAN train and the demo (by `fixtures.bench.rules`)."""
+"""Precision of each rule, by rule id, measured on MEDDOCAN train and the demo notes (`fixtures.bench.rules`)."""
 
 
 class RulesBackend:
-    """Speaks `label_set` (a key of a shipped label set) and knows the forms of `languages`.
+    """Finds spans with labels of `label_set` (the key of a shipped label set), by the rules for `languages`.
 
-    Raises BackendError (permanent) for a label set or a language that it doesn't know.
+    Raises BackendError (permanent) for an unsupported label set or language.
     """
 
     name = "rules"
@@ -68,28 +68,29 @@ class RulesBackend:
     def __init__(self, label_set: str = labels.HOME, languages: Sequence[str] = LANGUAGES) -> None:
         unknown = sorted(set(languages) - set(LANGUAGES))
         if unknown or not languages:
-            said = ", ".join(unknown) or "none"
-            raise BackendError(f"languages {said}: the rules know {', '.join(LANGUAGES)}", permanent=True)
+            known = ", ".join(LANGUAGES)
+            message = f"The rules don't support: {', '.join(unknown)}." if unknown else "No language was chosen."
+            raise BackendError(f"{message} Supported languages: {known}.", permanent=True)
         self.label_set = label_set
         self._labels = labels.table(label_set)
         self.labels = tuple(sorted({label for label in self._labels.values() if label}))
-        spoken = frozenset(languages)
-        self._rules = table(rule for rule in RULES if not rule.languages or rule.languages & spoken)
-        # Of two ways to mark the same thing a set wants one: the other is never looked at.
+        chosen = frozenset(languages)
+        self._rules = table(rule for rule in RULES if not rule.languages or rule.languages & chosen)
+        # Kinds without a label in this set must not displace overlapping hits of other kinds.
         self._unwanted = {kind for kind in (*SOFT, *VARIANTS) if self._labels[kind] is None}
-        known: dict[str, float] = json.loads(CONFIDENCES.read_text(encoding="utf-8"))
-        self._confidence = {rule.id: known.get(rule.id, rule.confidence) for rule in RULES}
-        self.revision = f"{VERSION}-{_DIGEST}-{label_set}-{'+'.join(sorted(spoken))}"
+        measured: dict[str, float] = json.loads(CONFIDENCES.read_text(encoding="utf-8"))
+        self._confidence = {rule.id: measured.get(rule.id, rule.confidence) for rule in RULES}
+        self.revision = f"{VERSION}-{_DIGEST}-{label_set}-{'+'.join(sorted(chosen))}"
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text: sorted, trimmed, none overlapping another."""
+        """The spans of each text: sorted, trimmed, without overlaps."""
         return list(self.stream(texts))
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The spans of each text as it comes."""
-        return map(self._read, texts)
+        """The spans of each text, one text at a time."""
+        return map(self._spans_of, texts)
 
-    def _read(self, text: str) -> list[Span]:
+    def _spans_of(self, text: str) -> list[Span]:
         scanned = scan(text, self._rules)
         kept = settle([hit for hit in scanned.hits if hit.kind not in self._unwanted], len(text))
         kept += memory.remember(text, scanned, kept)
@@ -104,7 +105,7 @@ class RulesBackend:
 
 
 def _digest() -> str:
-    """A hash of the code and the word lists: any change of them may change the output."""
+    """A hash of this package's code and data, since any change to them can change the output."""
     folder = Path(__file__).parent
     digest = hashlib.sha256()
     for path in sorted([*folder.glob("*.py"), *folder.glob("data/*"), labels.MAPPINGS]):
@@ -112,5 +113,5 @@ def _digest() -> str:
     return digest.hexdigest()[:12]
 
 
-# Taken when the code is loaded: files may change under a worker that still runs the old ones.
+# Computed at import time: files can change on disk while a worker still runs the old code.
 _DIGEST: Final = _digest()

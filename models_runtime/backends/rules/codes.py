@@ -1,4 +1,4 @@
-"""Numbers that tell by their own form and check digit what they are."""
+"""Numbers that are recognized by their form and check digit."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -6,12 +6,12 @@ from typing import Final
 
 from models_runtime.backends.rules import checks
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import before
+from models_runtime.backends.rules.phrases import before
 from models_runtime.backends.rules.rule import CODE_TRIGGER, DIGITS, Finder, Found, Rule, words
 
 
 def _valid(kind: Kind, expression: str, check: Callable[[str], bool], *, after: str = "") -> Finder:
-    """A code at the trigger that stands free and passes its check; `after` must end the text before it."""
+    """A code at the trigger, a whole token that passes its check. `after` must match the end of the text before it."""
     code = re.compile(rf"(?<![0-9A-Za-z.\-/])(?:{expression})(?![0-9A-Za-z])")
     context = re.compile(after) if after else None
 
@@ -30,7 +30,7 @@ _TAX_CODE: Final = (
 )
 
 RULES: Final = (
-    # The check letter is no condition: notes hold misread and invented codes, and the form alone is never a word.
+    # A wrong check letter is accepted: notes have misread and invented codes, and no word has this form.
     Rule(
         "id.national.cf",
         frozenset({CODE_TRIGGER}),

@@ -1,4 +1,4 @@
-"""Phones, fax, e-mail, web and network addresses."""
+"""Telephone and fax numbers, e-mail, web and network addresses."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.checks import ipv4
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import before
+from models_runtime.backends.rules.phrases import before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
 _DOMAIN: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,62})\.){1,6}[A-Za-z]{2,24}"
@@ -26,7 +26,7 @@ def _email(text: str, start: int, end: int) -> Iterator[Found]:
         yield stop - len(name), domain.end(), Kind.EMAIL
 
 
-# A number as people write them: digits in groups, parted by single marks.
+# A telephone number as people write it: groups of digits with single separators.
 _NUMBER: Final = re.compile(r"(?:\(\+?[0-9]{1,5}\)|\+?[0-9]{1,14})(?:(?:[ ]-[ ]|[ .\-/\xa0]?)\(?[0-9]{1,12}\)?){0,7}+")
 _GAP: Final = re.compile(
     r"(?i)(?:s|fono|éfono|efono|ef|\.o|\.a)?(?:[ \xa0]?(?:[.:,º°]|n[ºo°.]{1,2}|num(?:ero)?\.?|nr\.?|no\.?|#|"
@@ -42,13 +42,16 @@ def _digits(piece: str) -> int:
 
 
 def _read_number(text: str, at: int) -> int:
-    """Where the number that starts at `at` ends: the longest run of groups of 5 to 15 digits in all; `at` if none."""
+    """Return where the number that starts at `at` ends.
+
+    The number has as many groups as hold at most 15 digits together. Returns `at` if there is no number.
+    """
     match = _NUMBER.match(text, at)
     if match is None:
         return at
     end = match.end()
     while _digits(text[at:end]) > 15:
-        cut = max(text.rfind(mark, at, end) for mark in " /-.")
+        cut = max(text.rfind(separator, at, end) for separator in " /-.")
         if cut <= at:
             return at
         end = cut
@@ -91,7 +94,7 @@ _ENDS: Final = r"(?![0-9A-Za-z]|[ ][0-9]{3}|[.,/\-][0-9])"
 
 
 def _alone(text: str, start: int, end: int) -> Iterator[Found]:
-    """A number whose grouping alone tells a telephone, unless the line calls it something else."""
+    """A number that is a telephone number by its grouping, unless the words before it call it something else."""
     match = _ALONE.match(text, start)
     if match is not None and not _OTHERWISE.search(before(text, start, 24)):
         yield match.start(), match.end(), Kind.PHONE

@@ -1,4 +1,4 @@
-"""Dates with words in them: months, weekdays, feasts."""
+"""Dates with words: months, weekdays, feasts."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -8,13 +8,13 @@ from models_runtime.backends.rules.checks import real_date
 from models_runtime.backends.rules.dates import FREE, YEAR, is_birth
 from models_runtime.backends.rules.gazetteers import either, listed
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import after, before
+from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
 _LONG: Final = {name: at % 12 + 1 for at, name in enumerate(listed("months"))} | {"setiembre": 9}
 _SHORT: Final = {name: at % 12 + 1 for at, name in enumerate(listed("months_short"))} | {"sept": 9}
 _ENGLISH: Final = frozenset(listed("months")[24:])
-# Short forms that are words or measures too: they need a year, or a hyphen before them.
+# Short forms that are also words or units. They need a year, or a hyphen before them.
 _COMMON_SHORT: Final = frozenset({"mar", "set", "may", "sep", "ago", "gen"})
 _ANY_MONTH: Final = "|".join(sorted({*_LONG, *_SHORT}, key=lambda word: (-len(word), word)))
 _LONG_MONTH: Final = "|".join(sorted(_LONG, key=lambda word: (-len(word), word)))
@@ -77,7 +77,7 @@ _IN_MAY: Final = re.compile(r"(?:in|since|last|this|next|of|until|early|late|mid
 
 
 def _month_alone(text: str, start: int, end: int) -> Iterator[Found]:
-    """A month without day and year, where a word says that it is one."""
+    """A month without day and year, after a word that announces one."""
     match = _ALONE.match(text, start)
     if match is None:
         return
@@ -110,7 +110,7 @@ def _weekday_dated(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 def _weekday(text: str, start: int, end: int) -> Iterator[Found]:
-    """A weekday alone, but no habit: neither `los lunes` nor `de lunes a viernes`."""
+    """A weekday alone, unless it is a habit, as in `los lunes` and `de lunes a viernes`."""
     match = _WEEKDAY.match(text, start)
     if match is None or match["rest"]:
         return

@@ -1,4 +1,4 @@
-"""Dates in figures, in full and in part. What the calendar doesn't have is no date."""
+"""Dates in digits, full and partial. Only dates that exist count."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.checks import real_date
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import after, before
+from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern
 
 YEAR: Final = r"(?:1[89][0-9]{2}|20[0-4][0-9])"
@@ -32,7 +32,7 @@ _BIRTH: Final = re.compile(
 
 
 def is_birth(text: str, at: int) -> bool:
-    """Whether the date at `at` is called a date of birth."""
+    """Whether the words before `at` announce a date of birth."""
     return bool(_BIRTH.search(before(text, at, 40)))
 
 
@@ -43,14 +43,14 @@ def _full(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 def _exists(match: re.Match[str]) -> bool:
-    """Whether the calendar has the day, read as day and month or as month and day."""
+    """Whether the date exists, as day and month or as month and day."""
     if match["iso"]:
         return real_date(int(match["d"]), int(match["m"]), int(match["iso"]))
     a, b, y = int(match["a"]), int(match["b"]), match["y"].lstrip("'")
     if len(y) == 4 and not 1850 <= int(y) <= 2049:
         return False
     if len(y) == 2 and "." in match["t"] and len(match["b"]) < 2:
-        return False  # a version or a section: 1.2.15
+        return False  # This is the number of a version or a section, such as 1.2.15.
     year = int(y) if len(y) == 4 else 2000 + int(y)
     return real_date(a, b, year) or real_date(b, a, year)
 
@@ -67,7 +67,7 @@ _DATE_WORD: Final = re.compile(
     r"next|biopsy|contact|done|bx|bcx|us|transmission|return|fuera|destete|retorno|tiempo|dal[l]?)[ :]{0,2}(?:\()?|"
     r"\()\Z"
 )
-# Words that stand before results as often as before dates.
+# Words that come before results as often as before dates.
 _WEAK_WORD: Final = re.compile(
     r"(?:\(|positivo|negativo|control|esame|last|given|al?|y el|by|see|us|tiempo)[ :]{0,2}\Z"
 )
@@ -78,34 +78,34 @@ _SCORE: Final = re.compile(
     r"ratio|dosis|dose|[0-9]/|x|mmse|mec|aims|phq|n[.º°]|#|nº)[ :=de]{0,4}\Z"
 )
 _TIME_AFTER: Final = re.compile(r"[ ,]{1,2}(?:a las |ore |alle |h )?[0-2]?[0-9][:.][0-5][0-9](?![0-9])")
-# After another date, "3/10" is no score.
+# After another date, "3/10" is not a score.
 _LISTED: Final = re.compile(
     r"(?:[0-9]{1,2}/0[1-9]|(?:1[3-9]|2[0-9]|3[01])/[0-9]{1,2}|0[1-9]/[0-9]{2})(?:,| e| y| and)[ ](?:il |el )?\Z"
 )
 
 
 def could_be_part(text: str, match: re.Match[str]) -> bool:
-    """Whether nothing around a day and month calls it a score, a pressure or a measure."""
+    """Whether no words around a day and month make it a score, a pressure or a measurement."""
     return not _SCORE.search(before(text, match.start(), 24)) and not _MEASURE.match(after(text, match.end()))
 
 
 def _part(text: str, start: int, end: int) -> Iterator[Found]:
-    """Day and month without a year: said to be one by the word before, or by a month written `03`."""
+    """A day and month without a year, if the word before or a month with a leading zero makes it a date."""
     match = PART.match(text, start)
     if match is None or not could_be_part(text, match):
         return
     a, b, behind = match["a"], match["b"], before(text, start, 24)
-    said = bool(_DATE_WORD.search(behind)) or bool(_TIME_AFTER.match(text, match.end()))
+    announced = bool(_DATE_WORD.search(behind)) or bool(_TIME_AFTER.match(text, match.end()))
     padded = len(a) == 2 and len(b) == 2 and b[0] == "0" and b != "00"
     if match["s"] == "/":
-        fits = said or padded or bool(_LISTED.search(behind) and len(b) == 2)
-        if said and not padded and _WEAK_WORD.search(behind):
+        fits = announced or padded or bool(_LISTED.search(behind) and len(b) == 2)
+        if announced and not padded and _WEAK_WORD.search(behind):
             fits = b[0] == "0" or a[0] == "0" or int(a) > 12
     else:
-        fits = said and len(a) == len(b) == 2 and (match["s"] == "-" or padded)
+        fits = announced and len(a) == len(b) == 2 and (match["s"] == "-" or padded)
     if not fits:
         return
-    if real_date(int(a), int(b)) or (said and match["s"] == "/" and real_date(int(b), int(a))):
+    if real_date(int(a), int(b)) or (announced and match["s"] == "/" and real_date(int(b), int(a))):
         yield match.start(), match.end(), Kind.DATE
 
 
@@ -127,7 +127,7 @@ _YEAR_WORD: Final = re.compile(r"(?<![a-zà-ÿ])(?:año|años)[ ]\Z")
 
 
 def _year(text: str, start: int, end: int) -> Iterator[Found]:
-    """A year that a word or a bracket says is one, or two of them."""
+    """A year after a word or bracket that announces one, or a range of two years."""
     match = _YEAR_ALONE.match(text, start)
     if match is None or _MEASURE.match(after(text, match.end())):
         return

@@ -1,4 +1,4 @@
-"""One reading of a note: tokens wake rules, and overlaps are settled."""
+"""Go through a note once: try rules at their trigger words, then resolve overlaps."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ _LONGEST: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rules by trigger word: those that any writing of it wakes, and those that it wakes only with a capital."""
+    """Rules by trigger word. `plain`: tried however the word is written; `capital`: only with a capital letter."""
 
     plain: dict[str, tuple[Rule, ...]]
     capital: dict[str, tuple[Rule, ...]]
@@ -22,57 +22,58 @@ class Table:
 
 @dataclass(slots=True)
 class Scan:
-    """What a reading brings: all finds, overlaps and all, and the capitalised words (lower-cased, start, end)."""
+    """All hits of a note, overlaps included, and its capitalized words (lower-cased, start, end)."""
 
     hits: list[Hit] = field(default_factory=list)
     capitals: list[tuple[str, int, int]] = field(default_factory=list)
 
 
 def table(rules: Iterable[Rule]) -> Table:
-    """The rules by trigger word."""
+    """Index the rules by trigger word."""
     plain: dict[str, list[Rule]] = {}
     capital: dict[str, list[Rule]] = {}
     for rule in rules:
         for trigger in rule.triggers:
             (capital if rule.capital else plain).setdefault(trigger, []).append(rule)
     return Table(
-        {trigger: tuple(woken) for trigger, woken in plain.items()},
-        {trigger: tuple(woken) for trigger, woken in capital.items()},
+        {trigger: tuple(triggered) for trigger, triggered in plain.items()},
+        {trigger: tuple(triggered) for trigger, triggered in capital.items()},
     )
 
 
 def scan(text: str, rules: Table) -> Scan:
-    """Everything that the rules find."""
+    """All hits of the rules in a text."""
     found = Scan()
     plain, capital = rules.plain.get, rules.capital.get
-    coded = plain(CODE_TRIGGER, ())
+    for_codes = plain(CODE_TRIGGER, ())
     nothing: tuple[Rule, ...] = ()
     for token in TOKEN.finditer(text):
         start, end = token.span()
         if token.lastindex:
-            woken = plain(DIGITS[min(end - start, 9)], nothing)
+            triggered = plain(DIGITS[min(end - start, 9)], nothing)
         elif end - start > _LONGEST:
             continue
         else:
             word = token[0]
             lower = word.lower()
-            woken = plain(lower, nothing)
+            triggered = plain(lower, nothing)
             if word != lower:
                 if word[0] != lower[0]:
                     found.capitals.append((lower, start, end))
-                    woken += capital(lower, nothing)
+                    triggered += capital(lower, nothing)
                 if end - start == 6:
-                    woken += coded
-        for rule in woken:
+                    triggered += for_codes
+        for rule in triggered:
             for at, stop, kind in rule.find(text, start, end):
                 found.hits.append(Hit(at, stop, kind, rule))
     return found
 
 
 def settle(hits: Sequence[Hit], length: int) -> list[Hit]:
-    """The hits that stay, none overlapping another, in order: first the higher rank, then the longer, then the earlier.
+    """The hits that remain when overlaps are resolved, in order of their start.
 
-    Traps keep weak hits away and are gone afterwards.
+    Of overlapping hits the one with the higher rank stays, then the longer one, then the earlier one. Traps remove the
+    hits of rules that are not strong, and are removed themselves.
     """
     taken = bytearray(length)
     trapped = bytearray(length)

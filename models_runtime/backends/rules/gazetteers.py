@@ -1,4 +1,4 @@
-"""Word lists: well-known public facts written down in `data/*.txt`, read once."""
+"""Word lists of well-known public facts (`data/*.txt`), read once per process."""
 
 import re
 from collections.abc import Iterator
@@ -37,20 +37,20 @@ def _phrases(name: str) -> Iterator[str]:
 
 @cache
 def places() -> dict[str, tuple[Kind, bool]]:
-    """Each place name, lower-cased: its kind, and whether it is sure alone (an unsure one needs a word of place)."""
+    """Each lower-cased place name with its kind, and whether it counts without a preposition or field before it."""
     found: dict[str, tuple[Kind, bool]] = {}
     for name, kind in _PLACES.items():
         for phrase in _phrases(name):
-            sure = not phrase.startswith("?")
+            unambiguous = not phrase.startswith("?")
             key = phrase.removeprefix("?").lower()
             known = found.get(key)
-            if known is None or (sure and not known[1]):
-                found[key] = (kind if known is None else known[0], sure)
+            if known is None or (unambiguous and not known[1]):
+                found[key] = (kind if known is None else known[0], unambiguous)
     return found
 
 
 @cache
-def _classes() -> dict[str, tuple[str, ...]]:
+def _groups() -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     name = ""
     for line in (_DATA / "words.txt").read_text(encoding="utf-8").split("\n"):
@@ -63,11 +63,11 @@ def _classes() -> dict[str, tuple[str, ...]]:
 
 
 def listed(*names: str) -> tuple[str, ...]:
-    """The words of some classes of `words.txt`, in order."""
-    return tuple(word for name in names for word in _classes()[name])
+    """The words of these groups of `words.txt`, in order."""
+    return tuple(word for name in names for word in _groups()[name])
 
 
 @cache
 def either(*names: str) -> str:
-    """The words of some classes as the alternatives of an expression, the longer before the shorter."""
+    """The words of these groups as alternatives of a regular expression, longer words first."""
     return "|".join(re.escape(word) for word in sorted({*listed(*names)}, key=lambda word: (-len(word), word)))

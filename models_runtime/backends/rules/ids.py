@@ -1,14 +1,14 @@
-"""Numbers that point to a person by the word before them: records, cards, licences, cases, devices."""
+"""Numbers that are identifiers by the word before them: records, cards, licenses, cases, devices."""
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import before
+from models_runtime.backends.rules.phrases import before
 from models_runtime.backends.rules.rule import Finder, Found, Rule, words
 
-# What may stand between the word and its number.
+# What may come between the word and its number.
 _GAP: Final = re.compile(
     r"(?i)[ \xa0]{0,3}(?:(?:n[ºo°ª.]{0,3}|nº\.?|num(?:ero)?\.?|núm(?:ero)?\.?|nr\.?|no\.?|number|code|cod(?:ice)?\.?|"
     r"id|#|is|"
@@ -32,7 +32,7 @@ _PLAIN: Final = r"[A-Z]{0,3}-?[0-9]{4,}(?:[\-/][0-9]+)*"
 def _named(
     kind: Kind, code: str = _CODE, *, least: int = 4, gap: re.Pattern[str] = _GAP, apart: bool = False
 ) -> Finder:
-    """A code after the trigger word and a gap, with at least `least` digits; with `apart`, the gap isn't empty."""
+    """A code after the trigger word and a gap, with at least `least` digits. `apart`: the gap must not be empty."""
     number = re.compile(code)
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
@@ -103,14 +103,14 @@ RULES: Final = (
     _rule(
         "id.licence.col",
         "nºcol nºcolegiado nºcoleg colegiado colegiada col coleg ncol nocol",
-        _named(Kind.LICENCE, _GROUPED),
+        _named(Kind.LICENSE, _GROUPED),
         0.96,
         80,
     ),
     _rule(
         "id.licence",
         "npi dea license licence lic licencia albo omceo dl",
-        _named(Kind.LICENCE, r"[A-Z]{0,3}[\- ]?[0-9]{3,}(?:[\-/][0-9]+)*"),
+        _named(Kind.LICENSE, r"[A-Z]{0,3}[\- ]?[0-9]{3,}(?:[\-/][0-9]+)*"),
         0.9,
         78,
     ),

@@ -1,4 +1,4 @@
-"""Hospitals and care centres by their kind of name."""
+"""Hospitals and care centers, by the form of their names."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import listed, word_set
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import LETTER, UP, before, read_phrase
+from models_runtime.backends.rules.phrases import LETTER, UP, before, read_phrase
 from models_runtime.backends.rules.rule import Finder, Found, Rule, words
 
 _WORDS: Final = re.compile(rf"{LETTER}{{2,}}")
@@ -16,19 +16,19 @@ _ARTICLES: Final = frozenset(
 _DAY_CARE: Final = re.compile(
     rf"[ ](?:[Dd][Ee][ ](?i:d[ií]a|salud|referencia|origen)|y|e|e[ns])(?!{LETTER}|[ ](?!ONCOL)[{UP}0-9])"
 )
-# "Nutrición Clínica" is a speciality, no clinic.
+# "Nutrición Clínica" is a specialty, not a clinic.
 _SPECIALTY: Final = re.compile(
     r"(?:Nutrici[oó]n|Historia|Gesti[oó]n|Unidad|Neurofisiolog[ií]a|Bioqu[ií]mica|Farmacolog[ií]a|Psicolog[ií]a)[ ]\Z"
 )
 
 
-def headed(kind: Kind, *, mark: str = "", low: bool = True) -> Finder:
-    """An institution whose first word is the trigger: that word, `mark` if given, and the proper phrase that follows.
+def headed(kind: Kind, *, suffix: str = "", low: bool = True) -> Finder:
+    """An institution that begins with the trigger word, followed by `suffix` (a pattern) and a proper phrase.
 
-    General words alone ("hospital general") name one only if they are written with capitals. `low`: whether the trigger
-    may be written small.
+    A phrase of general words ("hospital general") counts only with capitals. `low`: whether the trigger word may be in
+    lower case.
     """
-    lead = re.compile(mark)
+    lead = re.compile(suffix)
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         if not low and not text[start].isupper():
@@ -41,9 +41,9 @@ def headed(kind: Kind, *, mark: str = "", low: bool = True) -> Finder:
             return
         if text[start:end].lower() in ("clínica", "clinica") and _SPECIALTY.search(text[max(0, start - 16) : start]):
             return
-        said = [word for word in _WORDS.findall(text, match.end(), stop) if word.lower() not in _ARTICLES]
-        named = [word for word in said if word.lower() not in _GENERAL]
-        if named or (text[start].isupper() and any(word[0].isupper() for word in said)):
+        named_words = [word for word in _WORDS.findall(text, match.end(), stop) if word.lower() not in _ARTICLES]
+        named = [word for word in named_words if word.lower() not in _GENERAL]
+        if named or (text[start].isupper() and any(word[0].isupper() for word in named_words)):
             lead_in = _BEFORE_HEAD.search(text[max(0, start - 24) : start])
             yield start - (len(lead_in["lead"]) if lead_in else 0), stop, kind
 
@@ -51,7 +51,7 @@ def headed(kind: Kind, *, mark: str = "", low: bool = True) -> Finder:
 
 
 _GENERAL: Final = frozenset(listed("general_es", "general_it"))
-# English names put words before "Hospital of …".
+# English names have words before "Hospital of …".
 _BEFORE_HEAD: Final = re.compile(
     r"(?<![A-Za-z'’])(?P<lead>(?:University|Children['’]s|Memorial|Community|County|Centenario)[ ])\Z"
 )
@@ -60,9 +60,9 @@ _PIECES: Final = re.compile(r"[^ ]+")
 
 
 def ended(kind: Kind, tail: str = "", *, least: int = 1) -> Finder:
-    """An institution whose last word is the trigger ("Mercy Hospital"), read backwards over capitalised words.
+    """An institution that ends with the trigger word ("Mercy Hospital"): the capitalized words before it belong to it.
 
-    `tail` must follow the trigger; `least`: how many words must stand before it.
+    `tail` (a pattern) must follow the trigger word, and at least `least` words must precede it.
     """
     more = re.compile(tail)
 
@@ -92,7 +92,7 @@ def _opens_no_name(word: str) -> bool:
 
 
 def exact(kind: Kind, expression: str) -> Finder:
-    """What the group `name` of an expression matches at the trigger."""
+    """A finder for the group `name` of an expression, matched at the trigger word."""
     compiled = re.compile(expression)
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
@@ -113,9 +113,9 @@ def _initialled(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or not text[start].isupper() or before(text, start, 2)[-1:].isalnum():
         return
     stop = read_phrase(text, match.end(), word_set("not_institutions"))
-    said = [word for word in _WORDS.findall(text, match.end(), stop) if len(word) > 3]
-    if said and not _BACTERIA.match(said[0]):
-        yield start, stop, Kind.CARE_CENTRE if match[0].startswith("C") else Kind.HOSPITAL
+    long_words = [word for word in _WORDS.findall(text, match.end(), stop) if len(word) > 3]
+    if long_words and not _BACTERIA.match(long_words[0]):
+        yield start, stop, Kind.CARE_CENTER if match[0].startswith("C") else Kind.HOSPITAL
 
 
 _INITIALS: Final = re.compile(rf"(?:H\.(?:[ ]?[UCGP]\.){{0,2}}|C\.[ ]?S\.)[ ](?=[{UP}])(?!Sig|Dott)")
@@ -139,7 +139,7 @@ RULES: Final = (
     Rule(
         "org.hospital",
         words("hospital hospitals hopital"),
-        headed(Kind.HOSPITAL, mark=_ADJECTIVE_ES),
+        headed(Kind.HOSPITAL, suffix=_ADJECTIVE_ES),
         0.9,
         rank=79,
         strong=True,
@@ -147,7 +147,7 @@ RULES: Final = (
     Rule(
         "org.hospital.complex",
         words("complejo complexo consorcio consorci corporació"),
-        headed(Kind.HOSPITAL, mark=_COMPLEX),
+        headed(Kind.HOSPITAL, suffix=_COMPLEX),
         0.93,
         rank=79,
         strong=True,
@@ -165,7 +165,7 @@ RULES: Final = (
     Rule(
         "org.hospital.it",
         words("ospedale ospedali irccs aou aorn asl ausl ats asst rsa presidio"),
-        headed(Kind.HOSPITAL, mark=_ADJECTIVE),
+        headed(Kind.HOSPITAL, suffix=_ADJECTIVE),
         0.9,
         rank=79,
         strong=True,
@@ -179,11 +179,11 @@ RULES: Final = (
         languages=frozenset({"it"}),
         capital=True,
     ),
-    Rule("org.hospital.it.azienda", words("azienda"), headed(Kind.HOSPITAL, mark=_SOCIO), 0.92, rank=79, strong=True),
+    Rule("org.hospital.it.azienda", words("azienda"), headed(Kind.HOSPITAL, suffix=_SOCIO), 0.92, rank=79, strong=True),
     Rule(
         "org.hospital.it.casa",
         words("casa"),
-        headed(Kind.HOSPITAL, mark=r"(?i:[ ](?:di cura|di riposo|della salute))"),
+        headed(Kind.HOSPITAL, suffix=r"(?i:[ ](?:di cura|di riposo|della salute))"),
         0.9,
         rank=78,
         strong=True,
@@ -221,7 +221,7 @@ RULES: Final = (
     Rule(
         "org.centre.es",
         words("centro ambulatorio consultorio"),
-        headed(Kind.CARE_CENTRE, mark=_PRIMARY),
+        headed(Kind.CARE_CENTER, suffix=_PRIMARY),
         0.93,
         rank=79,
         strong=True,
@@ -229,7 +229,7 @@ RULES: Final = (
     Rule(
         "org.centre.cs",
         words("cs cap"),
-        exact(Kind.CARE_CENTRE, rf"(?P<name>(?:CS|CAP)[ ](?:(?:La|El|Los|Las|de)[ ])?{_NAMED})"),
+        exact(Kind.CARE_CENTER, rf"(?P<name>(?:CS|CAP)[ ](?:(?:La|El|Los|Las|de)[ ])?{_NAMED})"),
         0.8,
         rank=56,
         languages=frozenset({"es"}),

@@ -1,21 +1,21 @@
-"""What a rule can find. Kinds are finer than any label set, so that each set gets the label that fits it best."""
+"""The kinds of identifiers that rules find. They are finer than any label set, so that each set gets its best label."""
 
 from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """A kind of personal data; `labels.json` says which label it is in each label set."""
+    """A kind of identifier. `labels.json` gives its label in each label set."""
 
     DATE = "date"
     BIRTH_DATE = "date.birth"
     YEAR = "date.year"
-    # "el año 2000": the words belong to the span in some sets.
+    # "el año 2000": in some label sets the span includes the word.
     YEAR_WORDS = "date.year.words"
     MONTH = "date.month"
-    # Weekdays, feasts, "día 7": dates for those who count everything that is no time of day.
+    # Weekdays, feasts, "día 7": only some label sets count these as dates.
     LOOSE_DATE = "date.loose"
     AGE = "age"
-    # "54 años" where a set wants the unit too.
+    # "54 años": in some label sets the span includes the unit.
     AGE_UNIT = "age.unit"
 
     PATIENT = "name.patient"
@@ -26,7 +26,7 @@ class Kind(StrEnum):
     PROFESSION = "profession"
     SEX = "sex"
     FAMILY = "family"
-    # "raza blanca", "viuda", "lactante": what describes the patient.
+    # "raza blanca", "viuda", "lactante": words that describe the patient.
     TRAIT = "trait"
 
     STREET = "place.street"
@@ -37,9 +37,9 @@ class Kind(StrEnum):
     COUNTRY = "place.country"
     PLACE = "place.other"
     HOSPITAL = "org.hospital"
-    CARE_CENTRE = "org.centre"
+    CARE_CENTER = "org.centre"
     ORGANIZATION = "org.other"
-    # Who makes a drug or a device.
+    # The manufacturer of a drug or a device.
     MAKER = "org.maker"
 
     RECORD = "id.record"
@@ -47,7 +47,7 @@ class Kind(StrEnum):
     SOCIAL_SECURITY = "id.social"
     HEALTH_CARD = "id.card"
     HEALTH_PLAN = "id.plan"
-    LICENCE = "id.licence"
+    LICENSE = "id.licence"
     EPISODE = "id.episode"
     CASE = "id.case"
     DEVICE = "id.device"
@@ -60,15 +60,15 @@ class Kind(StrEnum):
     URL = "contact.url"
     IP = "contact.ip"
 
-    # Not personal: keeps weak rules off a stretch of text.
+    # No identifier: keeps weak rules away from this part of the text.
     TRAP = "trap"
 
 
 VARIANTS = frozenset({Kind.AGE, Kind.AGE_UNIT, Kind.YEAR, Kind.YEAR_WORDS})
-"""Two ways each to mark the same thing."""
+"""Pairs of kinds for the same identifier, with and without its unit or word; a label set uses one of each pair."""
 
 SOFT = frozenset({Kind.SEX, Kind.FAMILY, Kind.TRAIT, Kind.MAKER})
-"""Kinds that mustn't crowd out others where a label set doesn't want them."""
+"""Kinds that are dropped before overlaps are resolved where the label set has no label for them."""
 
 NAMES = frozenset({Kind.PATIENT, Kind.RELATIVE, Kind.STAFF, Kind.PERSON})
-"""Kinds that are names of persons."""
+"""The kinds for names of persons."""

@@ -1,7 +1,7 @@
-"""From kinds to the labels of a label set.
+"""The label of each kind in a label set.
 
-Three sets have a table of their own (`data/labels.json`), because rules know more than one set can say; the others get
-their labels through the shipped mapping from `i2b2-2014`. What has no label in a set is not emitted.
+Three label sets have a table of their own (`data/labels.json`), because kinds are finer than any single set. The other
+sets get their labels through the shipped mapping from `i2b2-2014`. A kind without a label in a set gives no spans.
 """
 
 import json
@@ -19,7 +19,7 @@ MAPPINGS: Final = Path(__file__).resolve().parents[3] / "fixtures" / "label_sets
 
 @cache
 def table(label_set: str) -> dict[Kind, str | None]:
-    """The label code of each kind in a label set; None where the set has none. Raises BackendError (permanent)."""
+    """The label code of each kind in a label set, or None. Raises BackendError (permanent) for an unknown set."""
     rows: dict[str, dict[str, str | None]] = json.loads(_TABLE.read_text(encoding="utf-8"))
     kinds = [kind for kind in Kind if kind is not Kind.TRAP]
     if all(label_set in row for row in rows.values()):
@@ -33,9 +33,11 @@ def table(label_set: str) -> dict[Kind, str | None]:
 
 
 def mapping_from_home(label_set: str) -> dict[str, str | None]:
-    """What each label of HOME is in a shipped label set, None where it has none. Raises BackendError (permanent)."""
+    """The label in a shipped label set for each label of HOME, or None. Raises BackendError (permanent)."""
     known = {m["to"]: m["labels"] for m in json.loads(MAPPINGS.read_text(encoding="utf-8")) if m["from"] == HOME}
     if label_set not in known:
         choices = ", ".join(sorted({HOME, "redactor-33", *known}))
-        raise BackendError(f"the rules don't speak the label set {label_set!r}; they speak {choices}", permanent=True)
+        raise BackendError(
+            f"The rules don't support the label set “{label_set}”. Supported: {choices}.", permanent=True
+        )
     return dict(known[label_set])

@@ -1,6 +1,6 @@
-"""What strong evidence found once counts everywhere in the note, whole words only.
+"""Search the whole note for what a strong rule found once, as whole words.
 
-Names by their words, hospitals by the part of the name that is their own, and days by the months of full dates.
+Names are searched word by word, hospitals by the distinctive part of their name, and days by the months of full dates.
 """
 
 import re
@@ -12,7 +12,7 @@ from models_runtime.backends.rules.dates import FULL, PART, could_be_part
 from models_runtime.backends.rules.engine import TOKEN, Scan
 from models_runtime.backends.rules.gazetteers import listed, places, word_set
 from models_runtime.backends.rules.kinds import NAMES, Kind
-from models_runtime.backends.rules.reading import LETTER, UP, words_of
+from models_runtime.backends.rules.phrases import LETTER, UP, words_of
 from models_runtime.backends.rules.rule import Hit, Rule, nothing
 
 NAME: Final = Rule("name.memory", frozenset(), nothing, 0.85, rank=20)
@@ -27,16 +27,16 @@ _MOST_HOSPITALS: Final = 40
 
 
 def remember(text: str, scanned: Scan, hits: Sequence[Hit]) -> list[Hit]:
-    """More hits that the settled `hits` make likely, none of them overlapping a hit or a trap."""
-    places_again = _again(text, scanned.capitals, _names(text, hits), _hospitals(text, hits))
+    """Further hits that the resolved `hits` make likely. None of them overlaps a hit or a trap."""
+    repeated = _repeated(text, scanned.capitals, _names(text, hits), _hospitals(text, hits))
     taken = bytearray(len(text))
     for hit in (*hits, *(hit for hit in scanned.hits if hit.kind is Kind.TRAP)):
         taken[hit.start : hit.end] = b"\1" * (hit.end - hit.start)
-    free = [place for place in places_again if taken.find(1, place[0], place[1]) < 0]
-    small = _small(text, {text[start:end].lower() for start, end, _, rule in free if rule is NAME})
+    free = [found for found in repeated if taken.find(1, found[0], found[1]) < 0]
+    everyday = _everyday(text, {text[start:end].lower() for start, end, _, rule in free if rule is NAME})
     found: list[Hit] = []
     for start, end, kind, rule in (*free, *_days(text, _months(text, hits))):
-        if taken.find(1, start, end) >= 0 or (rule is NAME and text[start:end].lower() in small):
+        if taken.find(1, start, end) >= 0 or (rule is NAME and text[start:end].lower() in everyday):
             continue
         taken[start:end] = b"\1" * (end - start)
         if rule is NAME:
@@ -50,13 +50,13 @@ def remember(text: str, scanned: Scan, hits: Sequence[Hit]) -> list[Hit]:
     return found
 
 
-def _small(text: str, names: set[str]) -> set[str]:
-    """The names that the note also writes small: words of every day."""
+def _everyday(text: str, names: set[str]) -> set[str]:
+    """The names that the note also writes in lower case: these are everyday words."""
     return {token[0] for token in TOKEN.finditer(text) if token[0] in names} if names else set()
 
 
 def _names(text: str, hits: Sequence[Hit]) -> dict[str, Kind]:
-    """The words of the names, lower-cased, with their kinds."""
+    """The words of the names that strong rules found, lower-cased, with their kinds."""
     known: dict[str, Kind] = {}
     for hit in hits:
         if hit.kind in NAMES and hit.rule.strong:
@@ -67,10 +67,10 @@ def _names(text: str, hits: Sequence[Hit]) -> dict[str, Kind]:
 
 
 def _hospitals(text: str, hits: Sequence[Hit]) -> dict[str, tuple[str, Kind]]:
-    """What is a hospital's own in its name ("virgen de la vega"), by its first word; never a town."""
+    """The distinctive parts of hospital names ("virgen de la vega") by their first word, without names of towns."""
     found: dict[str, tuple[str, Kind]] = {}
     for hit in hits:
-        if hit.kind not in (Kind.HOSPITAL, Kind.CARE_CENTRE) or not hit.rule.strong:
+        if hit.kind not in (Kind.HOSPITAL, Kind.CARE_CENTER) or not hit.rule.strong:
             continue
         for word in _LETTERS.finditer(text, hit.start, hit.end):
             if word[0].lower() not in listed("general_care"):
@@ -81,10 +81,10 @@ def _hospitals(text: str, hits: Sequence[Hit]) -> dict[str, tuple[str, Kind]]:
     return found
 
 
-def _again(
+def _repeated(
     text: str, capitals: Iterable[tuple[str, int, int]], names: dict[str, Kind], hospitals: dict[str, tuple[str, Kind]]
 ) -> Iterator[tuple[int, int, Kind, Rule]]:
-    """Where a remembered name or hospital stands."""
+    """All locations of these names and hospitals."""
     if not names and not hospitals:
         return
     for lower, start, end in capitals:
@@ -98,7 +98,7 @@ def _again(
 
 
 def _months(text: str, hits: Sequence[Hit]) -> dict[bool, set[int]]:
-    """The months of the note's full dates and those beside them; True: dates that begin with the month."""
+    """The months of the note's full dates, and the months before and after. Key: whether the month comes first."""
     found: dict[bool, set[int]] = {}
     for hit in hits:
         match = FULL.match(text, hit.start) if hit.rule.id == "date.figures" else None
@@ -112,7 +112,7 @@ def _months(text: str, hits: Sequence[Hit]) -> dict[bool, set[int]]:
 
 
 def _days(text: str, months: dict[bool, set[int]]) -> Iterator[tuple[int, int, Kind, Rule]]:
-    """`2/14` in a note of 2/17/2022: a day and month in the order of the note's dates, near them, that no score is."""
+    """Days and months in the order of the note's full dates and near them, such as `2/14` in a note of 2/17/2022."""
     for month_first, near in months.items():
         for match in PART.finditer(text):
             a, b = int(match["a"]), int(match["b"])

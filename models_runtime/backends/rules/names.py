@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, listed, word_set
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import APOSTROPHE, LETTER, SMALL_LETTER, SPACE, UP, before, read_name
+from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, SPACE, UP, before, read_name
 from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, words
 
 ALL_GIVEN: Final[frozenset[str]] = frozenset().union(*(word_set(name) for name in GIVEN_NAMES.values()))
@@ -30,12 +30,12 @@ _SIGNED_GAP: Final = re.compile(
     rf"(?=[{UP}])"
 )
 _NEXT: Final = re.compile(r"(?:[ ]?\([0-9, ]{1,5}\))?(?:[,;]|[ ](?:y|e|and|-|/))[ ]?")
-# One capitalised word that a sentence goes on from: "Informe clínico del paciente: Acude a la consulta".
+# One capitalized word that begins a sentence: "Informe clínico del paciente: Acude a la consulta".
 PROSE: Final = re.compile(rf"[ ]{SMALL_LETTER}")
 
 
 def _field(kind: Kind, gap: re.Pattern[str], *, comma: bool = False, many: bool = False) -> Finder:
-    """The name after a field, titles skipped; with `many`, a list of names."""
+    """The name after a field, without titles. `many`: a list of names."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         between = gap.match(text, end)
@@ -43,7 +43,7 @@ def _field(kind: Kind, gap: re.Pattern[str], *, comma: bool = False, many: bool 
         for _ in range(12 if many else 1):
             titles = _TITLES.match(text, at)
             at = titles.end() if titles else at
-            stop = read_name(text, at, most=6, comma=comma, sure=True)
+            stop = read_name(text, at, most=6, comma=comma, announced=True)
             if stop == at or (" " not in text[at:stop] and PROSE.match(text, stop)):
                 return
             yield at, stop, kind
@@ -70,7 +70,7 @@ _LONE_INITIAL: Final = re.compile(rf"[{UP}](?![\w’'/])(?!\.[ ]?[{UP}]\.)")
 
 
 def _titled(kind: Kind, title: re.Pattern[str], *, lone_initial: bool = False, many: bool = False) -> Finder:
-    """The name after a title, which the trigger begins; with `lone_initial`, a single letter will do."""
+    """The name after a title that begins with the trigger word. `lone_initial`: a single letter counts as a name."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         match = title.match(text, start)
@@ -78,7 +78,7 @@ def _titled(kind: Kind, title: re.Pattern[str], *, lone_initial: bool = False, m
             return
         more = _TITLES.match(text, match.end())
         at = more.end() if more else match.end()
-        stop = read_name(text, at, sure=True)
+        stop = read_name(text, at, announced=True)
         if stop > at:
             yield at, stop, kind
             if many and match[0].lower().startswith("dres") and (following := _NEXT.match(text, stop)):
@@ -99,7 +99,7 @@ _WORD_START: Final = re.compile(rf"(?<![\w.])[{UP}]")
 
 
 def _degree(text: str, start: int, end: int) -> Iterator[Found]:
-    """`Priya Raghunathan, MD`: capitalised words right before a degree."""
+    """`Priya Raghunathan, MD`: capitalized words right before a degree."""
     low = max(0, start - 60)
     low = max(low, text.rfind("\n", low, start) + 1)
     piece = text[low:start]
@@ -123,7 +123,7 @@ _FIRST_WORD: Final = re.compile(rf"{LETTER}+")
 
 
 def _role(*, alone: bool) -> Finder:
-    """A name after a role: `MIR Nerea Iglesias`; of one word only where it is a given name, or `alone` says so."""
+    """A name after a role: `MIR Nerea Iglesias`. A single word must be a given name, unless `alone` is set."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         gap = _ROLE_GAP.match(text, end)

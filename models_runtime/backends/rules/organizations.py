@@ -1,4 +1,4 @@
-"""Universities, institutes, authorities, companies and named places that are no hospitals."""
+"""Universities, institutes, authorities, companies and named places other than hospitals."""
 
 import re
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from typing import Final
 from models_runtime.backends.rules.gazetteers import either, listed
 from models_runtime.backends.rules.institutions import ended, exact, headed
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import LETTER, UP
+from models_runtime.backends.rules.phrases import LETTER, UP
 from models_runtime.backends.rules.rule import Found, Rule, words
 
-_COMPANY_KIND: Final = re.compile(
+_LEGAL_FORM: Final = re.compile(
     r"(?:srl|Srl|SRL|spa|SpA|SPA|SLU?|SAU?|Inc|LLC|Ltd|GmbH|GMBH|Corp|Corporation|AG|snc|SNC|sas)(?!\w)|"
     r"S\.[ ]?[pP]\.[ ]?A\.?|S\.[ ]?r\.[ ]?l\.?|S\.[ ]?L\.?|S\.[ ]?A\.?(?![A-Za-z.])"
 )
@@ -20,9 +20,9 @@ _ARTICLES: Final = frozenset({"la", "il", "lo", "the", "presso", "ditta", "socie
 
 
 def _company(text: str, start: int, end: int) -> Iterator[Found]:
-    """`Latticini Valdorba srl`: capitalised words before a word for a kind of company."""
-    kind = _COMPANY_KIND.match(text, start)
-    if kind is None:
+    """`Latticini Valdorba srl`: capitalized words before a company's legal form."""
+    form = _LEGAL_FORM.match(text, start)
+    if form is None:
         return
     low = max(0, start - 56)
     low = max(low, text.rfind("\n", low, start) + 1)
@@ -33,7 +33,7 @@ def _company(text: str, start: int, end: int) -> Iterator[Found]:
     while pieces and (pieces[0][1][0].islower() or pieces[0][1].lower() in _ARTICLES):
         pieces.pop(0)
     if any(piece[0].isupper() and len(piece) > 2 for _, piece in pieces):
-        yield pieces[0][0], kind.end(), Kind.ORGANIZATION
+        yield pieces[0][0], form.end(), Kind.ORGANIZATION
 
 
 _EN: Final = frozenset({"en"})
@@ -63,7 +63,7 @@ RULES: Final = (
     Rule(
         "org.centre.other",
         words("centro centre"),
-        headed(Kind.ORGANIZATION, low=False, mark=rf"(?=[ ](?:de[ ])?[{UP}])(?![ ]de[ ]Salud)"),
+        headed(Kind.ORGANIZATION, low=False, suffix=rf"(?=[ ](?:de[ ])?[{UP}])(?![ ]de[ ]Salud)"),
         0.8,
         rank=55,
         capital=True,

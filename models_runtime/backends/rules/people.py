@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import listed
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import after, before
+from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import Found, Rule, pattern, words
 
 _SEX_AFTER: Final = re.compile(
@@ -20,7 +20,7 @@ _SEX_BEFORE: Final = re.compile(
 )
 
 
-# "El niño presentaba": who is spoken of in a note on a child is the patient.
+# "El niño presentaba": in a note on a child, the child is the patient.
 _CHILD: Final = frozenset({"niño", "niña"})
 _CHILD_BEFORE: Final = re.compile(r"(?:el|la|del|al|este|esta|dich[oa])[ ]\Z", re.IGNORECASE)
 
@@ -47,7 +47,7 @@ _OWN: Final = re.compile(r"(?<![a-zà-ÿ])(?:sus|los|otros|varios|resto de|dos|t
 
 
 def _family(text: str, start: int, end: int) -> Iterator[Found]:
-    """A relative, with the number before and the side after: `dos hermanos`, `tío paterno`."""
+    """A relative, with the number before it and the side of the family after it: `dos hermanos`, `tío paterno`."""
     behind = before(text, start)
     if _MEDICAL.search(behind) or (text[start:end].lower() == "familiares" and not _OWN.search(behind)):
         return
@@ -74,7 +74,7 @@ _WORK_FIELD: Final = (
 
 
 def _work(text: str, start: int, end: int) -> Iterator[Found]:
-    """A listed occupation where the words before say whose: an age, a comma, `retired`."""
+    """A listed occupation after words that introduce one: an age, a comma, `retired`."""
     if _WORK_BEFORE.search(before(text, start)):
         more = _WORK_MORE.match(text, end)
         yield start, more.end() if more else end, Kind.PROFESSION

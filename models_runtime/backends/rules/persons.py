@@ -1,4 +1,4 @@
-"""Names of persons without field or title: relatives, signatures, lists of authors, known given names, births."""
+"""Names of persons without a field or title: relatives, signatures, lists of authors, known given names, births."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Final
 from models_runtime.backends.rules.gazetteers import listed, places, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.names import ALL_GIVEN
-from models_runtime.backends.rules.reading import APOSTROPHE, LETTER, UP, before, read_name
+from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, UP, before, read_name
 from models_runtime.backends.rules.rule import Found, Rule, words
 
 _FIRST_WORD: Final = re.compile(rf"{LETTER}+")
@@ -15,7 +15,7 @@ _RELATION_GAP: Final = re.compile(
     r"(?i:[ ]mayor|[ ]menor|[ ]maggiore|[ ]minore)?(?:,|,?[ ]\(|[ ]\(|:)?[ ]?"
     r"(?i:(?:llamad[oa]|named|di nome|sig\.ra|sig\.|signora?|don|doña|dña\.?|sr\.|sra\.|d\.)[ ]){0,2}"
 )
-# A relation is written small, unless it opens a sentence: "Primo Referendario" is no cousin.
+# A relation is in lower case, unless it begins a sentence: "Primo Referendario" is no cousin.
 _OPENS: Final = re.compile(r"(?:\A|[.;:(\n])[ ]{0,2}\Z")
 
 
@@ -44,7 +44,7 @@ _SIGNATURE: Final = re.compile(
 
 
 def _signature(text: str, start: int, end: int) -> Iterator[Found]:
-    """A line that begins with an initial and a surname, and has nothing else but a degree."""
+    """A line that consists of an initial, a surname and at most a degree."""
     line = text.rfind("\n", 0, start) + 1
     if text[line:start].strip(" \t\ufeff") or not text[start].isupper():
         return
@@ -61,7 +61,7 @@ _ONE: Final = re.compile(_NAME)
 
 
 def _author_list(text: str, start: int, end: int) -> Iterator[Found]:
-    """A line that is nothing but a list of names, one of which begins with a known given name at the line's start."""
+    """A line that is only a list of names and begins with a known given name."""
     line = text.rfind("\n", 0, start) + 1
     if text[line:start].strip(" \t\ufeff") or not text[start].isupper():
         return
@@ -85,7 +85,7 @@ _SURNAME_FIRST: Final = re.compile(rf"(?:\A|\n|[ ]{{2}})(?P<name>[{UP}]{LETTER}+
 
 
 def _given(text: str, start: int, end: int) -> Iterator[Found]:
-    """A known given name with a surname after it, or before it and a comma at the start of a line."""
+    """A known given name followed by a surname, or preceded by a surname and a comma at the start of a line."""
     if (
         not text[start].isupper()
         or text[start - 1 : start] in ("-", "_", "@", ".")

@@ -1,4 +1,4 @@
-"""Towns, regions, states, countries and postal codes: by word lists, by fields, and beside postal codes."""
+"""Towns, regions, states, countries and postal codes: by word lists, by fields, and next to postal codes."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import places, word_set
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import LETTER, TOWN, UP, after, before, cut_town
+from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, after, before, cut_town
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
 _FIRST: Final = re.compile(rf"{LETTER}+")
@@ -16,7 +16,7 @@ _CAPITALS: Final = frozenset({"usa", "uk", "u.s.a.", "u.k.", "ee. uu.", "ee.uu."
 
 @cache
 def by_first_word() -> dict[str, tuple[str, ...]]:
-    """The lower-cased place names by their first word, longer ones first."""
+    """The lower-cased place names by their first word, longer names first."""
     found: dict[str, list[str]] = {}
     for phrase in places():
         first = _FIRST.match(phrase)
@@ -25,14 +25,14 @@ def by_first_word() -> dict[str, tuple[str, ...]]:
     return {first: tuple(sorted(phrases, key=len, reverse=True)) for first, phrases in found.items()}
 
 
-_PLACE_WORD: Final = re.compile(
+_BEFORE_PLACE: Final = re.compile(
     r"(?:(?<![a-zà-ÿ])(?:a|ad|da|in|en|di|de|desde|from|to|at|near|hacia|por|natural de|residente en|nat[oa] a|"
     r"residente in|località|comune di|provincia de|city of|lives in)[ ]|\(|[0-9]{5}[ ,.\-–]{1,3}|[a-zà-ÿ],[ ])\Z"
 )
 
 
 def _listed(text: str, start: int, end: int) -> Iterator[Found]:
-    """A listed place, written with a capital, standing free; an unsure one after a word of place."""
+    """A listed place name with a capital letter. An ambiguous name counts only after a preposition or the like."""
     if not text[start].isupper() or (start and text[start - 1] in "-_@./"):
         return
     for phrase in by_first_word()[text[start:end].lower()]:
@@ -40,10 +40,10 @@ def _listed(text: str, start: int, end: int) -> Iterator[Found]:
         piece, beyond = text[start:stop], text[stop : stop + 1]
         if piece.lower() != phrase or beyond.isalnum() or beyond in ("@", "_"):
             continue
-        kind, sure = places()[phrase]
+        kind, unambiguous = places()[phrase]
         if phrase in _CAPITALS and not piece.isupper():
             return
-        if sure or (_PLACE_WORD.search(before(text, start)) and not piece.isupper()):
+        if unambiguous or (_BEFORE_PLACE.search(before(text, start)) and not piece.isupper()):
             yield start, stop, kind
         return
 
@@ -62,7 +62,7 @@ _ADDRESS: Final = re.compile(
 
 
 def _zip_town(text: str, start: int, end: int) -> Iterator[Found]:
-    """A postal code in an address, the town after it, and what is in brackets after that."""
+    """A postal code in an address, the town after it, and the region in brackets after the town."""
     match = _ZIP_TOWN.match(text, start)
     if match is None or int(match["zip"][:2]) > 98:
         return
@@ -90,7 +90,7 @@ _NEXT_FIELD: Final = re.compile(r"[ ]{2}|[ ](?:CP|C\.P|NHC|Edad|Tel|Sexo|Fecha|T
 
 
 def _field(kind: Kind) -> Finder:
-    """The value of a field for a place, up to the next field."""
+    """The value of a field for a place name, up to the next field."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         gap = _FIELD_GAP.match(text, end)
@@ -113,7 +113,7 @@ _FROM: Final = re.compile(
 
 
 def _from(text: str, start: int, end: int) -> Iterator[Found]:
-    """`natural de Cuenca`, `nato a Nuoro`, `lives in Erie`; a bare `from` needs a listed place or the phrase's end."""
+    """`natural de Cuenca`, `nato a Nuoro`, `lives in Erie`. After `from`, the town must be listed or end the phrase."""
     match = _FROM.match(text, start)
     town = cut_town(match["town"]) if match else ""
     if match is None or len(town) < 4:
@@ -133,14 +133,14 @@ _STATE_CODES: Final = (
     "pa ri "
     "sc sd tn tx ut vt va wa wv wi wy dc"
 )
-# Codes that are words, degrees or wards as well.
+# Codes that are also words, degrees or wards.
 _COMMON_CODES: Final = words("md mi ma pa or in me hi ok la de co al id ca ct mt ms")
 _STATE: Final = re.compile(r"(?P<state>[A-Z]{2})(?![A-Za-z0-9])(?:[ ]{1,2}(?P<zip>[0-9]{5}(?:-[0-9]{4})?)(?![0-9]))?")
 _CITY_BEFORE: Final = re.compile(r"(?P<city>(?:(?:St\.|[A-Z][A-Za-z'’\-]+)[ ]){0,2}[A-Z][A-Za-z'’\-]+),[ ]\Z")
 
 
 def _town_before(text: str, start: int) -> tuple[int, str] | None:
-    """The town and a comma right before `start`, and where it begins."""
+    """Start and text of the town that, with a comma, comes right before `start`."""
     low = max(0, start - 48)
     city = _CITY_BEFORE.search(text[low:start])
     if city is None or cut_town(city["city"]) != city["city"]:
@@ -149,7 +149,7 @@ def _town_before(text: str, start: int) -> tuple[int, str] | None:
 
 
 def _city_state(text: str, start: int, end: int) -> Iterator[Found]:
-    """`Dunmore, OH 44107-2210`; the state's code counts only where a town and a comma stand before it."""
+    """`Dunmore, OH 44107-2210`. The state's code counts only after a town and a comma."""
     match, town = _STATE.match(text, start), _town_before(text, start)
     if match is None or town is None:
         return
@@ -162,7 +162,7 @@ def _city_state(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 def _city_region(text: str, start: int, end: int) -> Iterator[Found]:
-    """The town before a state or region by name: `Nájera, La Rioja`, `East Harbor, Maine`."""
+    """The town before the name of a state or region: `Nájera, La Rioja`, `East Harbor, Maine`."""
     if any(kind in (Kind.STATE, Kind.REGION) for _, _, kind in _listed(text, start, end)):
         town = _town_before(text, start)
         if town is not None and text[max(0, town[0] - 2) : town[0]] not in ("y ", "e "):
@@ -182,7 +182,7 @@ _TOWN_BRACKET: Final = re.compile(
 
 
 def _province(text: str, start: int, end: int) -> Iterator[Found]:
-    """The Italian `(BG)` after a town."""
+    """An Italian town and its province in brackets: `Conegliano (TV)`."""
     if text[start:end] not in _PROVINCES.split() or text[start - 1 : start] != "(" or text[end : end + 1] != ")":
         return
     low = max(0, start - 40)
@@ -196,7 +196,7 @@ _BRITISH: Final = re.compile(r"(?<![A-Za-z0-9])[A-Z]{1,2}[0-9][0-9A-Z]?[ ][0-9][
 
 
 def _british_code(text: str, start: int, end: int) -> Iterator[Found]:
-    """`SL7 9QX`; the trigger is its first digit."""
+    """A British postal code, such as `SL7 9QX`. The trigger is its first digit."""
     for back in (1, 2):
         match = _BRITISH.match(text, start - back) if start >= back else None
         if match is not None:
@@ -205,7 +205,7 @@ def _british_code(text: str, start: int, end: int) -> Iterator[Found]:
 
 _ZIP_VALUE: Final = (
     r"(?:(?i:cp|cap|zip(?: code)?)[ ]?[:.]{1,2}[ ]{0,4}(?P<zip>[A-Z]{0,2}-?[0-9]{2,8}(?:[ -][0-9]{3,4})?)(?![0-9])|"
-    # Without a colon, as in the addresses of other countries: "Código postal 1426", "C.P. 40140-276".
+    # Without a colon, as in addresses of some countries: "Código postal 1426", "C.P. 40140-276".
     r"(?:C\.[ ]?P\.|CP|(?i:c[óo]digo postal))[ ](?P<named>[0-9]{4,5}(?:-[0-9]{3})?)(?![0-9]|[.,][0-9]))"
 )
 

@@ -1,7 +1,7 @@
-"""A rule: the words that wake it, and what it does where it is woken.
+"""A rule: its trigger words, and the function that looks for spans at a trigger word.
 
-A note is read once, token by token; a rule is tried only where one of its trigger words stands. Patterns are therefore
-anchored, look a bounded stretch ahead and behind, and repeat without ambiguity, so that time grows with length alone.
+The engine goes through a note once, token by token, and tries a rule only at its trigger words. Patterns are anchored,
+look a bounded distance ahead and behind, and repeat without ambiguity, so the time is linear in the note's length.
 """
 
 import re
@@ -12,24 +12,25 @@ from typing import Final
 from models_runtime.backends.rules.kinds import Kind
 
 CODE_TRIGGER: Final = "?code"
-"""Trigger for any word of six letters: an Italian tax code begins so."""
+"""Trigger for every word of six letters, because an Italian tax code begins with six letters."""
 
 Found = tuple[int, int, Kind]
-"""Start, end (code points, end-exclusive) and kind."""
+"""Start and end (code points, end-exclusive), and kind."""
 
 Finder = Callable[[str, int, int], Iterable[Found]]
-"""Given the text and the place of the trigger word, yields what is found there."""
+"""Takes the text, and start and end of the trigger word; yields what it finds there."""
 
 DIGITS: Final = tuple(f"#{length}" for length in range(10))
-"""Triggers for a run of ASCII digits by its length; the last one stands for 9 digits and more."""
+"""Triggers for a run of ASCII digits, by its length. The last trigger stands for 9 digits and more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `confidence` holds where no data says better (`data/confidences.json`).
+    """One rule. `confidence` is used where `data/confidences.json` has no measured value.
 
-    `strong` evidence (a field, a title, a checksum) counts even inside an eponym or a lab value, and names found by it
-    are remembered for the whole note. Of overlapping finds the higher `rank` wins, then the longer one.
+    A `strong` rule rests on a field, a title or a checksum. Its hits count even inside an eponym or a lab value, and
+    the names that it finds are searched in the whole note. Of overlapping hits the one with the higher `rank` stays,
+    then the longer one.
     """
 
     id: str
@@ -39,14 +40,14 @@ class Rule:
     rank: int = 50
     strong: bool = False
     capital: bool = False
-    """Whether only a trigger word with a capital wakes it."""
+    """Whether the rule is tried only at trigger words with a capital first letter."""
     languages: frozenset[str] = frozenset()
-    """The languages it is for; none: all."""
+    """The languages that the rule is for. Empty: all languages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What a rule found, before overlaps are settled."""
+    """What a rule found, before overlaps are resolved."""
 
     start: int
     end: int
@@ -55,12 +56,12 @@ class Hit:
 
 
 def words(text: str) -> frozenset[str]:
-    """Trigger words, written with blanks between them."""
+    """The trigger words of a string, separated by blanks."""
     return frozenset(text.split())
 
 
 def pattern(expression: str, *, check: Callable[[re.Match[str]], bool] | None = None, **groups: Kind) -> Finder:
-    """A finder that matches an expression at the trigger word; each group named in `groups` is found as its kind."""
+    """A finder that matches an expression at the trigger word. `groups` gives the kind of each named group."""
     compiled = re.compile(expression)
 
     def find(text: str, start: int, end: int) -> Iterable[Found]:
@@ -73,5 +74,5 @@ def pattern(expression: str, *, check: Callable[[re.Match[str]], bool] | None = 
 
 
 def nothing(text: str, start: int, end: int) -> Iterable[Found]:
-    """The finder of a rule that wakes at no word: what was found elsewhere in the note wakes it."""
+    """The finder of a rule without trigger words, whose hits come from other hits in the note."""
     return ()

@@ -1,4 +1,4 @@
-"""Streets with number, floor and door, and the town that follows one."""
+"""Streets with number, floor and door, and the town after a street."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import either, listed, word_set
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import APOSTROPHE, LETTER, TOWN, UP, cut_town
+from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, TOWN, UP, cut_town
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
 _CAP: Final = rf"[{UP}]{LETTER}*+(?:[{APOSTROPHE}\-·]{LETTER}++)*+"
@@ -28,7 +28,7 @@ _DETAIL: Final = re.compile(
     rf"[0-9]{{1,2}}[ ]?(?:\.?[ºª°o]|\.a|er)\.?(?:[ ,\-]{{0,3}}(?:{_SIDE}|[A-Z](?![A-Za-zà-ÿ/]|-[0-9]{{4}})|"
     rf"[0-9]{{1,2}}[ºª°]))?"
     r"\.?(?![A-Za-zà-ÿ])"
-    # piso 3, bloque 2, esc. A
+    # Floors, blocks and staircases: piso 3, bloque 2, esc. A
     r"|(?:piso|planta|pl|esc|escalera|bloque|blq|bl|bq|pta|puerta|portal|port|apto|apt|int|interno|scala|suite|ste|"
     r"unit|flat|"
     r"edificio|local|letra|dpto|despacho|of)\.?[ ]?(?:[0-9]{1,4}[ºª°]?|[A-Z](?![a-z]))[A-Z]?(?![A-Za-zà-ÿ])"
@@ -43,7 +43,7 @@ _DETAIL: Final = re.compile(
 
 
 def read_street(text: str, at: int) -> tuple[int, bool]:
-    """Where the street whose type ends at `at` ends, and whether it has a number; `at` if no name follows."""
+    """The end of the street whose type ends at `at`, and whether it has a number; `at` if no name follows."""
     end = at
     for _ in range(7):
         step = _STEP.match(text, end)
@@ -82,13 +82,13 @@ def _with_town(text: str, start: int, stop: int) -> Iterator[Found]:
 
 
 def _typed(*, number: bool) -> Finder:
-    """A street type, then its name; where `number` says so, the type is a common word too and a number must follow."""
+    """A street type and a name. `number`: a number must follow, because the type is also a common word."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
-        if text[start:end] == "AV":  # visual acuity
+        if text[start:end] == "AV":  # In a note, AV is short for visual acuity.
             return
-        mark = _MARK.match(text, end)
-        at = mark.end() if mark else end
+        dot = _DOT.match(text, end)
+        at = dot.end() if dot else end
         stop, numbered = read_street(text, at)
         if stop > at and numbered:
             yield from _with_town(text, start, stop)
@@ -100,23 +100,23 @@ def _typed(*, number: bool) -> Finder:
     return find
 
 
-# "calle embajadores, 23": small letters will do where a number follows.
+# "calle embajadores, 23": a name in lower case counts if a number follows.
 _SMALL_NAME: Final = re.compile(
     r"(?:(?:de|del|la|los|las)[ ]){0,2}(?!desde|hace|por|con|sin|durante|"
     r"cuando)[a-zà-ÿ]{3,15}(?:[ ][a-zà-ÿ]{3,15}){0,2},?[ ]"
     r"(?:nº[ ]?)?[0-9]{1,3}(?![0-9]|[.,/][0-9]|[ ]?(?:mg|ml|cm|mm|kg|años|días|meses|semanas|horas|veces|%))"
     r"(?:,[ ][0-9]{1,2}[ºª]?(?:[ ][A-Z](?![a-z]))?)?"
 )
-_MARK: Final = re.compile(r"\.?[ ]?")
+_DOT: Final = re.compile(r"\.?[ ]?")
 _SLASH: Final = re.compile(r"(?i)(?<![a-z0-9])c[ ]?[/\\]\.?[ ]?")
 _SHORT_ITALIAN: Final = re.compile(r"(?<![A-Za-z])(?:[Pp]\.(?:za|zza|le)|[Vv]\.le|[Cc]\.so|[Ll]\.go)[ ]")
 
 
-def _marked(mark: re.Pattern[str]) -> Finder:
-    """`C/ Mayor 3`, and `c/ Mayor`: a name must follow, so that `5 mg c/8h` and `c/o` are none."""
+def _abbreviated(abbreviation: re.Pattern[str]) -> Finder:
+    """`C/ Mayor 3` and `c/ Mayor`. A name must follow, so that `5 mg c/8h` and `c/o` don't match."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
-        match = mark.match(text, start)
+        match = abbreviation.match(text, start)
         if match is not None:
             stop, numbered = read_street(text, match.end())
             if numbered:
@@ -152,7 +152,7 @@ _LONGEST_FIELD: Final = 120
 
 
 def _field(text: str, start: int, end: int) -> Iterator[Found]:
-    """The value of an address field: the street if it can be told from what follows it, else the whole line."""
+    """The value of an address field: the street if its end is clear, otherwise the whole line."""
     colon = _COLON.match(text, end)
     if colon is None:
         return
@@ -187,7 +187,7 @@ _CAPITAL: Final = re.compile(rf"(?<![\w.])[{UP}]")
 
 
 def _before_zip(text: str, start: int, end: int) -> Iterator[Found]:
-    """A street without its type, right before a postal code: "Cartagena, 340-350 - 08025 Barcelona"."""
+    """A street without a type, right before a postal code: "Cartagena, 340-350 - 08025 Barcelona"."""
     if not _AFTER_ZIP.match(text, start):
         return
     low = max(0, start - 90)
@@ -202,7 +202,7 @@ def _before_zip(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 def _number_before_zip(text: str, start: int, end: int) -> Iterator[Found]:
-    """The house number right before a postal code, where the street's name went into the name of a hospital."""
+    """A house number right before a postal code, if the street's name became part of a hospital's name."""
     if _AFTER_ZIP.match(text, start):
         found = _LAST_NUMBER.search(text, max(0, start - 24), end)
         if found is not None and found.end() == start:
@@ -222,8 +222,8 @@ RULES: Final = (
         rank=80,
         strong=True,
     ),
-    Rule("street.c", words("c"), _marked(_SLASH), 0.96, rank=79, strong=True),
-    Rule("street.it.short", words("p v c l"), _marked(_SHORT_ITALIAN), 0.9, rank=79, strong=True),
+    Rule("street.c", words("c"), _abbreviated(_SLASH), 0.96, rank=79, strong=True),
+    Rule("street.it.short", words("p v c l"), _abbreviated(_SHORT_ITALIAN), 0.9, rank=79, strong=True),
     Rule("street.es", frozenset(listed("street_types_es")), _typed(number=False), 0.95, rank=79, strong=True),
     Rule("street.it", frozenset(listed("street_types_it")), _typed(number=True), 0.93, rank=79, strong=True),
     Rule("street.en", frozenset(DIGITS[1:6]), _english, 0.93, rank=79, strong=True),

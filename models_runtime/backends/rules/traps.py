@@ -1,4 +1,4 @@
-"""What looks personal and isn't: eponyms, doses, pressures, scores. Weak rules keep off these stretches."""
+"""Text that looks like an identifier and is none: eponyms, doses, pressures, scores. Weak rules don't count there."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import listed, word_set
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.reading import LETTER, UP
+from models_runtime.backends.rules.phrases import LETTER, UP
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, words
 
 _HEADED: Final = re.compile(

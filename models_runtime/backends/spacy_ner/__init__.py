@@ -1,18 +1,18 @@
-"""spaCy's named entity recognition, trained from blank on a project's gold."""
+"""spaCy's named entity recognizer, trained from a blank pipeline on a project's gold standard."""
 
 import sys
 
 
 def _spacy_without_torch() -> None:
-    """thinc imports torch wherever it is installed: many seconds and hundreds of megabytes, of which nothing is used.
+    """Import spaCy without torch. thinc imports torch if installed, which takes seconds and hundreds of megabytes.
 
-    A process that has spaCy in it already is left as it is.
+    Nothing changes in a process that has already imported spaCy or torch.
     """
     if "spacy" in sys.modules or "torch" in sys.modules:
         return
-    sys.modules["torch"] = None  # type: ignore[assignment]  # how an import is refused
+    sys.modules["torch"] = None  # type: ignore[assignment]  # this makes “import torch” fail
     try:
-        import spacy  # noqa: F401 - for what it imports
+        import spacy  # noqa: F401 - imported for its side effect
     finally:
         del sys.modules["torch"]
 

@@ -1,4 +1,4 @@
-"""spaCy's NER as a backend: a model that was trained here reads notes."""
+"""The spaCy backend: predicts spans with a model that was trained here."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -8,20 +8,20 @@ from typing import Final
 from spacy.tokens import Doc
 
 from annotations.domain.spans import Span
-from models_runtime.backends.notes.said import rules_for
+from models_runtime.backends.notes.rule_tags import rules_for
+from models_runtime.backends.spacy_ner.decoding import Found, entities
+from models_runtime.backends.spacy_ner.encoding import Cut, NoteEncoder
 from models_runtime.backends.spacy_ner.model import load_model
 from models_runtime.backends.spacy_ner.network import recognizer
-from models_runtime.backends.spacy_ner.notes import Cut, Reader
-from models_runtime.backends.spacy_ner.reading import Found, entities
 
 VERSION: Final = "1"
-# Stretches, and notes, that are read side by side. What is found doesn't depend on it.
+# Sequences and notes in one batch. The spans don't depend on them.
 BATCH: Final = 128
 NOTES: Final = 32
 
 
 class SpacyBackend:
-    """Reads with the model at `path`. Raises BackendError (permanent) where that is no spaCy model of ours."""
+    """A backend that predicts with the model at `path`. Raises BackendError (permanent) for any other file."""
 
     name = "spacy"
 
@@ -29,37 +29,37 @@ class SpacyBackend:
         model = load_model(Path(path))
         rules = rules_for(model.card.rules_set)
         self._ner = recognizer(model.nlp)
-        self._reader = Reader(model.nlp, rules, model.lexicon)
+        self._encoder = NoteEncoder(model.nlp, rules, model.lexicon)
         self.label_set = model.card.label_set
         self.labels = model.card.labels
         self._source = f"spacy-{model.revision[:8]}"
         self.revision = f"{VERSION}-{model.revision}-{rules.revision}"
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text: sorted, trimmed, none overlapping another."""
+        """The spans of each text: sorted, trimmed, without overlaps."""
         return list(self.stream(texts))
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The spans of each text; a few texts are read side by side, which is several times as fast."""
-        for cuts in _few(map(self._reader.note, texts)):
-            found = self._found([doc for cut in cuts for doc in cut.documents(self._reader.nlp)])
+        """The spans of each text, in order. Several texts share a batch, which is several times as fast."""
+        for cuts in _groups(map(self._encoder.note, texts)):
+            found = self._found([doc for cut in cuts for doc in cut.documents(self._encoder.nlp)])
             for cut in cuts:
-                yield cut.spans(islice(found, len(cut.stretches)), self._source)
+                yield cut.spans(islice(found, len(cut.sequences)), self._source)
 
     def _found(self, documents: Sequence[Doc]) -> Iterator[list[Found]]:
         for at in range(0, len(documents), BATCH):
             yield from entities(self._ner, documents[at : at + BATCH])
 
 
-def _few(cuts: Iterable[Cut]) -> Iterator[list[Cut]]:
-    """In order: up to NOTES notes, or as many as have BATCH stretches."""
+def _groups(cuts: Iterable[Cut]) -> Iterator[list[Cut]]:
+    """Groups of notes, in order: up to NOTES notes, or as many as have BATCH sequences."""
     waiting: list[Cut] = []
-    stretches = 0
+    sequences = 0
     for cut in cuts:
         waiting.append(cut)
-        stretches += len(cut.stretches)
-        if stretches >= BATCH or len(waiting) >= NOTES:
+        sequences += len(cut.sequences)
+        if sequences >= BATCH or len(waiting) >= NOTES:
             yield waiting
-            waiting, stretches = [], 0
+            waiting, sequences = [], 0
     if waiting:
         yield waiting

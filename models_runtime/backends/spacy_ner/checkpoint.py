@@ -1,6 +1,6 @@
-"""Where a training stands after an epoch: weights, the optimizer's memory, what was reported. One safetensors file.
+"""Checkpoints of a training after an epoch: weights, optimizer state and reported steps in one safetensors file.
 
-Random numbers and the order of the notes depend on the epoch's number alone, so nothing of them needs keeping.
+Random numbers and the order of the notes depend only on the epoch's number, so they are not saved.
 """
 
 import json
@@ -21,7 +21,7 @@ from models_runtime.backends.spacy_ner import weights
 
 @dataclass
 class Progress:
-    """`epochs` are done, `seen` tokens learned from, each of the optimizer's parameters updated `updates` times."""
+    """Progress of a training: finished epochs, tokens seen, updates of each parameter, reported steps."""
 
     epochs: int = 0
     seen: int = 0
@@ -30,7 +30,7 @@ class Progress:
 
 
 def write(path: Path, key: str, ner: EntityRecognizer, optimizer: Optimizer, progress: Progress) -> None:
-    """Whole or not at all: a kill in the middle leaves the one before."""
+    """Write a checkpoint atomically: after a kill, the previous checkpoint is still there."""
     tensors = {
         f"{part}/{at}": value for part, values in _memory(ner, optimizer).items() for at, value in values.items()
     }
@@ -44,30 +44,30 @@ def write(path: Path, key: str, ner: EntityRecognizer, optimizer: Optimizer, pro
 
 
 def read(path: Path, key: str, ner: EntityRecognizer, optimizer: Optimizer) -> Progress:
-    """Take up what `write` left of this very lesson; without it, or where it is damaged, a fresh start."""
+    """Restore the checkpoint of the same task. Without one, or if it is damaged, the training starts again."""
     with suppress(OSError, BackendError, ValueError, TypeError, LookupError):
         data = path.read_bytes()
-        said = _metadata(data)
-        if said["key"] != key:
+        metadata = _metadata(data)
+        if metadata["key"] != key:
             return Progress()
         tensors = weights.from_bytes(data)
         parts: dict[str, dict[str, Any]] = {name: {} for name in PARTS}
         for full, value in tensors.items():
-            name, _, place = full.partition("/")
-            parts[name][place] = value
-        kept = json.loads(said["progress"])
+            name, _, parameter = full.partition("/")
+            parts[name][parameter] = value
+        kept = json.loads(metadata["progress"])
         progress = Progress(**kept | {"steps": [Step(**step) for step in kept["steps"]]})
         weights.put(ner, parts["weights"])
-        for place, node, name in weights.places(ner):
+        for parameter, node, name in weights.parameters(ner):
             for memory, values in _dicts(optimizer).items():
-                values[(node.id, name)] = parts[memory][place].copy()
+                values[(node.id, name)] = parts[memory][parameter].copy()
             optimizer.nr_update[(node.id, name)] = progress.updates
         return progress
     return Progress()
 
 
 def _metadata(data: bytes) -> dict[str, str]:
-    """safetensors: eight bytes of length, little-endian, then a JSON header with our words under `__metadata__`."""
+    """The metadata in a safetensors header: a length of eight bytes (little-endian), then JSON with `__metadata__`."""
     found: dict[str, str] = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
     return found
 

@@ -1,4 +1,4 @@
-"""spaCy's NER in a process of its own: see models_runtime.backends.child."""
+"""spaCy's learner in the child process: see models_runtime.backends.child."""
 
 from dataclasses import asdict
 from pathlib import Path

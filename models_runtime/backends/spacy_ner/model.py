@@ -1,6 +1,6 @@
-"""A trained spaCy model on disk (models_runtime.backends.files): the weights as safetensors.
+"""A trained spaCy model on disk (models_runtime.backends.files), with safetensors weights.
 
-The network is built from the card's sizes by our own code; no configuration or code of the file is ever run.
+Our own code builds the network from the sizes in the card; no configuration or code from the file is run.
 """
 
 import re
@@ -12,7 +12,6 @@ from typing import Any, Final
 from spacy.language import Language
 
 from models_runtime.backends import files
-from models_runtime.backends.base import BackendError
 from models_runtime.backends.spacy_ner import weights
 from models_runtime.backends.spacy_ner.network import Sizes, blank, recognizer
 
@@ -25,7 +24,7 @@ MOST_LABELS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a model says of itself. `rules_set` is the label set in which the rules spoke to it."""
+    """Description of a model. `rules_set`: the label set of the rules whose tags are features."""
 
     label_set: str
     labels: tuple[str, ...]
@@ -39,7 +38,7 @@ class Card:
 
 
 def save(path: Path, card: Card, tensors: weights.Tensors, lexicon: Mapping[str, list[str]]) -> str:
-    """Write a model; returns the sha256 of its file. The same content gives the same file."""
+    """Write a model and return the sha256 of its file. The same content gives the same file."""
     return files.pack(
         path,
         {
@@ -52,7 +51,7 @@ def save(path: Path, card: Card, tensors: weights.Tensors, lexicon: Mapping[str,
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A loaded model; `revision` changes with every byte of it."""
+    """A loaded model. `revision` changes with every byte of its file."""
 
     card: Card
     lexicon: dict[str, tuple[str, ...]]
@@ -61,15 +60,17 @@ class Loaded:
 
 
 def load_model(path: Path) -> Loaded:
-    """Raises BackendError (permanent) for what is missing, no model of this kind, or damaged."""
+    """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, lexicon, content = files.unpack(path, FORMAT, WEIGHTS)
     card = _card(path, data)
     tensors = weights.from_bytes(content)
     try:
         nlp = blank(card.language, card.labels, card.sizes)
         weights.put(recognizer(nlp), tensors)
-    except (BackendError, ImportError) as error:
+    except ValueError as error:
         raise files.refused(path, FORMAT, str(error)) from None
+    except ImportError as error:
+        raise files.refused(path, FORMAT, f"spaCy can't load its language ({error})") from None
     return Loaded(card, lexicon, nlp, files.digest(path)[:12])
 
 
@@ -77,7 +78,7 @@ def _card(path: Path, data: dict[str, Any]) -> Card:
     try:
         card = Card(**data | {"labels": tuple(data["labels"]), "sizes": Sizes(**data["sizes"])})
     except (TypeError, KeyError):
-        raise files.refused(path, FORMAT, "its card has other fields than a model's") from None
+        raise files.refused(path, FORMAT, "its card has missing or unknown fields") from None
     files.check_words(path, FORMAT, (card.label_set, card.algorithm, card.rules_set, card.language), card.labels)
     sizes = astuple(card.sizes)
     if not all(type(size) is int and 0 < size <= LARGEST for size in sizes) or len(sizes) != len(fields(Sizes)):

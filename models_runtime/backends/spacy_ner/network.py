@@ -1,6 +1,6 @@
-"""The pipeline: a blank language, our columns embedded, a convolution over tokens, spaCy's transition-based NER.
+"""The pipeline: a blank language, embedded columns, a convolution over tokens, spaCy's transition-based recognizer.
 
-G. Lample and others, "Neural architectures for named entity recognition" (NAACL 2016), section 3, for the transitions.
+Transitions after Lample et al. 2016, section 3.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ NER: Final = "ner"
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large the network is: output widths, `depth` layers that see one token further to either side each."""
+    """Sizes of the network: output widths, and `depth` layers, each of which sees one more token on either side."""
 
     width: int = 96
     norm_width: int = 96
@@ -35,9 +35,9 @@ class Sizes:
     hidden: int = 64
 
 
-@registry.architectures(ARCHITECTURE)
+@registry.architectures(ARCHITECTURE)  # type: ignore[untyped-decorator]  # spaCy has no types here
 def notes_tok2vec(width: int, norm_width: int, column_width: int, depth: int) -> Any:
-    """Documents to one vector of `width` a token. A document's `user_data` holds its columns."""
+    """A model from documents to vectors of `width` per token. The columns are in a document's `user_data`."""
     tables: list[Any] = [
         HashEmbed(norm_width if name == "norm" else column_width, rows, seed=at + 7, column=at, dropout=0.0)
         for at, (name, rows) in enumerate(COLUMNS.items())
@@ -59,13 +59,13 @@ def _columns(model: Any, docs: Sequence[Doc], is_train: bool) -> tuple[list[Any]
 
 
 def document(nlp: Language, columns: Any) -> Doc:
-    """A stretch of tokens as spaCy takes it. All it may know of their words is in the columns, so that its vocabulary
-    holds no word of a note and doesn't grow."""
+    """A sequence of tokens as a spaCy document. Words are only in the hashed columns, so that spaCy's vocabulary gets
+    no word of a note and doesn't grow."""
     return Doc(nlp.vocab, words=["x"] * len(columns), user_data={VALUES: columns})
 
 
 def blank(language: str, labels: Sequence[str], sizes: Sizes) -> Language:
-    """An untrained pipeline with random weights; the same for the same arguments and seed."""
+    """An untrained pipeline with random weights, which depend only on the arguments and the seed."""
     nlp = spacy.blank(language)
     asked = asdict(sizes)
     tok2vec = {"@architectures": ARCHITECTURE} | {key: asked[key] for key in asked if key != "hidden"}

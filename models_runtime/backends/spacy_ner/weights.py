@@ -1,4 +1,4 @@
-"""A network's numbers by name, and back: safetensors, which can hold nothing else."""
+"""Convert a network's parameters to safetensors and back. The format holds only numbers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -12,40 +12,40 @@ from models_runtime.backends.base import BackendError
 Tensors = dict[str, Any]
 
 
-def places(ner: EntityRecognizer) -> Iterator[tuple[str, Any, str]]:
-    """Each parameter's name in files, with its node and its name there; the same order for the same network."""
+def parameters(ner: EntityRecognizer) -> Iterator[tuple[str, Any, str]]:
+    """Each parameter's name in files, its node, and its name in the node, in a fixed order."""
     for at, node in enumerate(ner.model.walk()):
         for name in node.param_names:
             yield f"{at:03}.{node.name.split('>')[0]}.{name}", node, name
 
 
 def numbers(ner: EntityRecognizer, values: Callable[[Any, str], Any] | None = None) -> Tensors:
-    """Copies of all parameters, or of what `values(node, name)` gives for each."""
+    """Copies of all parameters, or of `values(node, name)` for each parameter."""
     take = values or (lambda node, name: node.get_param(name))
-    return {key: np.array(take(node, name), dtype="float32") for key, node, name in places(ner)}
+    return {key: np.array(take(node, name), dtype="float32") for key, node, name in parameters(ner)}
 
 
 def put(ner: EntityRecognizer, tensors: Mapping[str, Any]) -> None:
-    """Raises BackendError (permanent) unless these are the network's parameters, all of them, and finite."""
-    wanted = {key: (node, name) for key, node, name in places(ner)}
+    """Set all parameters. Raises ValueError unless names and shapes fit and all numbers are finite."""
+    wanted = {key: (node, name) for key, node, name in parameters(ner)}
     if set(tensors) != set(wanted):
-        raise BackendError("the weights are not this network's: their names differ", permanent=True)
+        raise ValueError("its weights don't belong to this network: their names differ")
     for key, (node, name) in wanted.items():
         value = tensors[key]
         if value.dtype != np.float32 or value.shape != node.get_param(name).shape or not np.isfinite(value).all():
-            raise BackendError(f"the weights are not this network's: {key} doesn't fit", permanent=True)
+            raise ValueError(f"its weights don't belong to this network: “{key}” doesn't fit")
         node.set_param(name, np.ascontiguousarray(value))
 
 
-def to_bytes(tensors: Tensors, said: Mapping[str, str] | None = None) -> bytes:
-    data: bytes = save(tensors, metadata=dict(said) if said else None)
+def to_bytes(tensors: Tensors, metadata: Mapping[str, str] | None = None) -> bytes:
+    data: bytes = save(tensors, metadata=dict(metadata) if metadata else None)
     return data
 
 
 def from_bytes(data: bytes) -> Tensors:
-    """Raises BackendError (permanent)."""
+    """Read tensors. Raises BackendError (permanent) for a damaged file."""
     try:
         found: Tensors = load(data)
-    except Exception as error:  # it raises its own SafetensorError, KeyError and ValueError
-        raise BackendError(f"the weights can't be read ({type(error).__name__})", permanent=True) from None
+    except Exception as error:  # safetensors raises SafetensorError, KeyError and ValueError
+        raise BackendError(f"The weights can't be read ({type(error).__name__}).", permanent=True) from None
     return found

@@ -1,1 +1,1 @@
-"""spaCy pipelines that others trained: installed packages, and folders on this machine."""
+"""spaCy pipelines trained elsewhere: installed packages, and folders on this machine."""

@@ -1,4 +1,4 @@
-"""A spaCy pipeline that somebody else trained, as a backend: an installed package, or a folder on this machine."""
+"""The backend for spaCy pipelines trained elsewhere: an installed package, or a folder on this machine."""
 
 import hashlib
 import re
@@ -14,18 +14,18 @@ from annotations.domain.whitespace import trim
 from models_runtime.backends.base import BackendError
 
 VERSION: Final = "1"
-# Characters of a text that are read at once; cut at a line's end, else at white space, else anywhere.
+# Characters in one document. Longer texts are cut at a line's end, otherwise at white space, otherwise anywhere.
 MOST: Final = 20_000
-# spaCy's tokenizer takes very long over long runs without white space.
+# spaCy's tokenizer is very slow for long runs without white space, so they are cut.
 RUN: Final = re.compile(r"\S{200}(?=\S)")
 BATCH: Final = 16
 
 
 class PipelineBackend:
-    """Reads with the pipeline at `path`, the name of a package or a folder.
+    """Predicts with the pipeline at `path`, the name of a package or a folder.
 
-    `labels` says what each of its labels is called here; None: not taken over. spaCy's `ner` tells no confidence, so
-    its spans have none; those of a `spancat` have its scores. Raises BackendError (permanent).
+    `labels` maps the pipeline's labels to the project's, or to None for spans to leave out. Spans of a `spancat` have
+    its scores as confidence; spans of an `ner` have none. Raises BackendError (permanent) if loading fails.
     """
 
     name = "spacy-pipeline"
@@ -35,21 +35,21 @@ class PipelineBackend:
             self._nlp = spacy.load(path)
         except (OSError, ValueError, ImportError, KeyError) as error:
             raise BackendError(
-                f"the pipeline {Path(path).name} can't be loaded ({type(error).__name__})", permanent=True
+                f"The pipeline “{Path(path).name}” can't be loaded ({type(error).__name__}).", permanent=True
             ) from None
         self._map = dict(labels)
         self._source = f"spacy-pipeline-{self._nlp.meta['name']}"[:80]
         self.label_set = label_set
         self.labels = tuple(sorted({label for label in self._map.values() if label}))
-        said = hashlib.sha256(f"{sorted(self._map.items())}{label_set}".encode()).hexdigest()
-        self.revision = f"{VERSION}-{spacy.about.__version__}-{_digest(Path(self._nlp.path))[:12]}-{said[:8]}"
+        mapping = hashlib.sha256(f"{sorted(self._map.items())}{label_set}".encode()).hexdigest()
+        self.revision = f"{VERSION}-{spacy.about.__version__}-{_digest(Path(self._nlp.path))[:12]}-{mapping[:8]}"
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text: sorted, trimmed; those of a spancat may overlap."""
+        """The spans of each text, sorted and trimmed. Spans of a `spancat` may overlap."""
         return list(self.stream(texts))
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The spans of each text; a few are read at once."""
+        """The spans of each text, in order. Several texts share a batch."""
         parts = ((text[start:end], (text, start, end)) for text in texts for start, end in _parts(text))
         found: list[Span] = []
         for doc, (text, start, end) in self._nlp.pipe(parts, as_tuples=True, batch_size=BATCH):
@@ -59,27 +59,29 @@ class PipelineBackend:
                 found = []
 
     def _spans(self, doc: Doc, text: str, offset: int) -> Iterator[Span]:
-        for first, past, label, sure in _entities(doc):
+        for first, past, label, score in _entities(doc):
             if label not in self._map:
-                raise BackendError(f"the pipeline says {label!r}, which its label map doesn't name", permanent=True)
+                raise BackendError(
+                    f"The pipeline has a label “{label}” that the label map lacks. Add it to the map.", permanent=True
+                )
             start, end = trim(text, offset + first, offset + past)
             if (ours := self._map[label]) and start < end:
-                yield Span(start, end, ours, sure, self._source)
+                yield Span(start, end, ours, score, self._source)
 
 
 def _entities(doc: Doc) -> Iterator[tuple[int, int, str, float | None]]:
-    """Code points of the document, end-exclusive; entities, and the spans of span categorizers with their scores."""
+    """Start, end (code points, end-exclusive), label and score of entities and of the spans of span categorizers."""
     for ent in doc.ents:
         yield ent.start_char, ent.end_char, ent.label_, None
     for group in doc.spans.values():
         scores = group.attrs.get("scores")
         for at, span in enumerate(group):
-            sure = round(min(max(float(scores[at]), 0.0), 1.0), 4) if scores is not None else None
-            yield span.start_char, span.end_char, span.label_, sure
+            score = round(min(max(float(scores[at]), 0.0), 1.0), 4) if scores is not None else None
+            yield span.start_char, span.end_char, span.label_, score
 
 
 def _parts(text: str) -> Iterator[tuple[int, int]]:
-    """The stretches of a text that are read one by one; an empty text is one empty stretch."""
+    """The parts of a text that become documents; an empty text is one empty part."""
     cuts = {match.end() for match in RUN.finditer(text)}
     at = 0
     while len(text) - at > MOST:

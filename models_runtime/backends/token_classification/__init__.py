@@ -1,4 +1,4 @@
-"""Token classification by a transformer: a folder of weights, or one that was trained here."""
+"""Token classification by a transformer: weights from a folder, or a model that was trained here."""
 
 from models_runtime.backends.token_classification.backend import TokenClassificationBackend
 

@@ -1,4 +1,4 @@
-"""Transformers in a process of their own: see models_runtime.backends.child."""
+"""The transformers' learner in the child process: see models_runtime.backends.child."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from models_runtime.backends import files
 from models_runtime.backends.learner import SAMPLE, Learner
-from models_runtime.backends.neural.device import chosen
+from models_runtime.backends.neural.device import choose_device
 from models_runtime.backends.token_classification.model import load_model
 from models_runtime.backends.token_classification.trained import TransformerBackend
 from models_runtime.backends.token_classification.training import learn
@@ -18,4 +18,4 @@ def check(path: Path) -> dict[str, Any]:
     return card
 
 
-LEARNER: Final = Learner(learn, check, chosen)
+LEARNER: Final = Learner(learn, check, choose_device)

@@ -1,5 +1,7 @@
-"""A trained transformer on disk (models_runtime.backends.files): one safetensors file, with the configuration and the
-tokenizer in its header. The network is the library's own of the named kind; nothing in the file is ever run.
+"""A trained transformer on disk (models_runtime.backends.files).
+
+The safetensors header contains the configuration and the tokenizer. The network is the library's own implementation of
+the named architecture; no code from the file is run.
 """
 
 import json
@@ -21,7 +23,7 @@ WEIGHTS: Final = "weights.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a model says of itself. `base` is the folder of weights that it began with."""
+    """Description of a model. `base`: the folder of its starting weights."""
 
     label_set: str
     labels: tuple[str, ...]
@@ -33,24 +35,24 @@ class Card:
 
 
 def save_model(path: Path, card: Card, network: Any, tokenizer: str) -> str:
-    """Write a model; returns the sha256 of its file. The same content gives the same file."""
+    """Write a model and return the sha256 of its file. The same content gives the same file."""
     tensors = {name: value.detach().cpu().contiguous().clone() for name, value in network.state_dict().items()}
     config = network.config.to_diff_dict() | {"model_type": network.config.model_type}
-    # One word: safetensors writes several in any order, and the same model is to be the same file.
-    said = json.dumps({"config": config, "tokenizer": tokenizer}, sort_keys=True)
+    # A single entry, because safetensors writes several entries in random order.
+    header = json.dumps({"config": config, "tokenizer": tokenizer}, sort_keys=True)
     return files.pack(
         path,
         {
             files.CARD: files.as_json(asdict(card)),
             files.LEXICON: files.as_json({}),
-            WEIGHTS: save(tensors, {"said": said}),
+            WEIGHTS: save(tensors, {"said": header}),
         },
     )
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A loaded model; `revision` changes with every byte of it."""
+    """A loaded model. `revision` changes with every byte of its file."""
 
     card: Card
     tags: Tags
@@ -60,7 +62,7 @@ class Loaded:
 
 
 def load_model(path: Path) -> Loaded:
-    """Raises BackendError (permanent) for what is missing, no model of this kind, or damaged."""
+    """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, _, content = files.unpack(path, FORMAT, WEIGHTS)
     card = _card(path, data)
     tags = Tags.of(card.labels)
@@ -69,7 +71,7 @@ def load_model(path: Path) -> Loaded:
         said = json.loads(header["__metadata__"]["said"])
         config = said["config"]
         made = CONFIG_MAPPING[config.pop("model_type")](**config | {"num_labels": len(tags)})
-        network = AutoModelForTokenClassification.from_config(made)  # SDPA, where the architecture has it
+        network = AutoModelForTokenClassification.from_config(made)  # This uses SDPA if the architecture supports it.
         network.load_state_dict(load(content))
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
         raise files.refused(path, FORMAT, f"its weights don't fit its configuration ({type(error).__name__})") from None
@@ -80,6 +82,6 @@ def _card(path: Path, data: dict[str, Any]) -> Card:
     try:
         card = Card(**data | {"labels": tuple(data["labels"])})
     except (TypeError, KeyError):
-        raise files.refused(path, FORMAT, "its card has other fields than a model's") from None
+        raise files.refused(path, FORMAT, "its card has missing or unknown fields") from None
     files.check_words(path, FORMAT, (card.label_set, card.algorithm, card.base), card.labels)
     return card

@@ -1,4 +1,4 @@
-"""Transformers from a folder: safetensors only, no code but the library's own, nothing fetched."""
+"""Load transformers from a folder: only safetensors, no code from the folder, no downloads."""
 
 import json
 from pathlib import Path
@@ -12,55 +12,62 @@ from models_runtime.backends.token_classification.encoding import FILE, Pieces
 
 CONFIG: Final = "config.json"
 WEIGHTS: Final = "model.safetensors"
-# What a window holds at most (003, section 6), whatever longer texts a model could read.
+# Largest window (Salierno et al. 2024, section 6), even for models with a longer input.
 MOST: Final = 512
-# These count positions from behind the padding's number, so that a window is shorter than the table of positions.
+# In these architectures, positions begin after the padding index, so windows are shorter than the position table.
 SHIFTED: Final = frozenset({"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "xmod", "mpnet", "data2vec-text"})
 
 
 def check_folder(folder: Path) -> None:
-    """Raises BackendError (permanent) that names what is missing, and what is there that is never opened."""
+    """Raise BackendError (permanent) if files are missing, or the weights are only pickled."""
     if not folder.is_dir():
-        raise BackendError(f"there is no folder of weights {folder.name!r}: put it there", permanent=True)
+        raise BackendError(
+            f"There is no folder of weights “{folder.name}” on this worker. Add the folder.", permanent=True
+        )
     missing = [name for name in (CONFIG, FILE) if not (folder / name).is_file()]
     if not list(folder.glob("*.safetensors")):
         missing.append(WEIGHTS)
     if missing:
         pickles = any(folder.glob("*.bin")) or any(folder.glob("*.pt"))
-        word = "; pickled weights (.bin, .pt) are never opened: convert them to safetensors" if pickles else ""
-        raise BackendError(f"the folder {folder.name} lacks {', '.join(missing)}{word}", permanent=True)
+        hint = " Pickled weights (.bin, .pt) are never opened; convert them to safetensors." if pickles else ""
+        raise BackendError(f"The folder “{folder.name}” lacks {', '.join(missing)}.{hint}", permanent=True)
 
 
 def read_config(folder: Path) -> Any:
-    """The configuration. Raises BackendError (permanent) where it asks for code of its own, or is none."""
+    """The configuration. Raises BackendError (permanent) if it needs code from the folder, or can't be read."""
     try:
         said = json.loads((folder / CONFIG).read_text())
         if "auto_map" in said:
-            raise BackendError(f"{folder.name} asks to run code of its own, which is never done", permanent=True)
+            raise BackendError(
+                f"The folder “{folder.name}” needs code of its own, which is never run. Choose other weights.",
+                permanent=True,
+            )
         return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise BackendError(
-            f"{folder.name}: its {CONFIG} can't be used ({type(error).__name__})", permanent=True
+            f"The file {CONFIG} in “{folder.name}” can't be used ({type(error).__name__}).", permanent=True
         ) from None
 
 
 def room(config: Any) -> int:
-    """How many pieces a window may hold, the special ones included."""
+    """The number of pieces in a window, special pieces included."""
     positions = getattr(config, "max_position_embeddings", None) or MOST
     if config.model_type in SHIFTED:
         positions -= (getattr(config, "pad_token_id", None) or 0) + 1
     if positions < 8:
-        raise BackendError(f"the model reads only {positions} pieces at a time: too few", permanent=True)
+        raise BackendError(
+            f"The model's input of {positions} pieces is too short. Choose other weights.", permanent=True
+        )
     return min(MOST, int(positions))
 
 
 def read_network(folder: Path, **changes: Any) -> Any:
-    """The network, its weights in single precision. `changes` to the configuration: labels for a training, say."""
+    """The network with weights in single precision. `changes`: changes to its configuration, such as labels."""
     return _read(AutoModelForTokenClassification, folder, **changes)
 
 
-def read_filler(folder: Path) -> Any:
-    """The network with the head that fills gaps (masked words) instead of one that labels."""
+def read_masked_lm(folder: Path) -> Any:
+    """The network with a head for masked words."""
     return _read(AutoModelForMaskedLM, folder)
 
 
@@ -76,9 +83,9 @@ def _read(kind: Any, folder: Path, **changes: Any) -> Any:
         )
     except BackendError:
         raise
-    except Exception as error:  # the libraries raise whatever they meet
+    except Exception as error:  # the libraries raise errors of many types
         raise BackendError(
-            f"the weights in {folder.name} can't be read ({type(error).__name__})", permanent=True
+            f"The weights in “{folder.name}” can't be read ({type(error).__name__}).", permanent=True
         ) from None
     return network.eval()
 
@@ -87,9 +94,13 @@ def read_pieces(folder: Path) -> Pieces:
     try:
         return Pieces((folder / FILE).read_text())
     except (OSError, ValueError) as error:
-        raise BackendError(f"{folder.name}: {FILE} can't be read ({type(error).__name__})", permanent=True) from None
+        raise unreadable_tokenizer(folder, error) from None
+
+
+def unreadable_tokenizer(folder: Path, error: Exception) -> BackendError:
+    return BackendError(f"The file {FILE} in “{folder.name}” can't be read ({type(error).__name__}).", permanent=True)
 
 
 def padding(config: Any) -> int:
-    """The number of the piece that fills up a batch; some models count positions by it."""
+    """The id of the padding piece. Some models derive positions from it."""
     return int(getattr(config, "pad_token_id", None) or 0)

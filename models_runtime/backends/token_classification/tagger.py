@@ -1,4 +1,4 @@
-"""From scores of pieces to spans: our tokens take the tag of the piece in which they begin, on the best path."""
+"""From scores of pieces to spans. Each token gets the tag of the piece in which it begins, on the best path."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -9,34 +9,34 @@ from annotations.domain.bio import decode
 from annotations.domain.spans import Span
 from annotations.domain.tokens import covered
 from annotations.domain.whitespace import trim
-from models_runtime.backends.neural.device import Seat
+from models_runtime.backends.neural.device import Placement
 from models_runtime.backends.neural.tags import Tags, best_path
 from models_runtime.backends.token_classification.encoding import Encoded, Pieces
-from models_runtime.backends.token_classification.reading import Reader
+from models_runtime.backends.token_classification.scoring import Scorer
 
-# A long run is read in blocks: enough texts to fill batches of even length, few enough to hold in memory.
+# Limits of a block of texts: enough texts for batches of similar length, few enough for memory.
 BLOCK_TEXTS = 64
 BLOCK_CHARACTERS = 400_000
-# Places of a confidence: what differs beyond depends on what else was in the batch.
-PLACES = 3
+# Decimal places of a confidence. Further places depend on the other items of the batch.
+DECIMALS = 3
 
 
 class Tagger:
-    """`columns` turns the network's log-probabilities [pieces, its tags] into those of `tags`."""
+    """Predicts spans. `columns` converts the network's log probabilities [pieces, its tags] to those of `tags`."""
 
-    def __init__(self, pieces: Pieces, reader: Reader, tags: Tags, columns: Any, source: str) -> None:
+    def __init__(self, pieces: Pieces, scorer: Scorer, tags: Tags, columns: Any, source: str) -> None:
         self._pieces = pieces
-        self._reader = reader
+        self._scorer = scorer
         self._tags = tags
         self._columns = columns
         self._source = source
         self._barred = tags.barred()
 
-    def stream(self, texts: Iterable[str], seat: Seat) -> Iterator[list[Span]]:
-        """The spans of each text, in order; reads one block ahead at most."""
+    def stream(self, texts: Iterable[str], placement: Placement) -> Iterator[list[Span]]:
+        """The spans of each text, in order. Reads at most one block of texts ahead."""
         for block in _blocks(texts):
             encoded = [self._pieces.encode(text) for text in block]
-            scores = self._reader.scores(encoded, seat)
+            scores = self._scorer.scores(encoded, placement)
             for text, each, rows in zip(block, encoded, scores, strict=True):
                 yield self._spans(text, each, rows)
 
@@ -45,18 +45,18 @@ class Tagger:
             return []
         scores = _shared(self._columns(rows[encoded.first]), encoded.first, self._tags)
         path = _likeliest(scores, *self._barred)
-        sure = np.exp(scores[np.arange(len(path)), path])
+        probabilities = np.exp(scores[np.arange(len(path)), path])
         found = []
         for span in decode(encoded.tokens, [self._tags.names[tag] for tag in path]):
             start, end = trim(text, span.start, span.end)
             if start < end:
-                least = float(sure[slice(*covered(encoded.tokens, span.start, span.end))].min())
-                found.append(Span(start, end, span.label, round(min(least, 1.0), PLACES), self._source))
+                least = float(probabilities[slice(*covered(encoded.tokens, span.start, span.end))].min())
+                found.append(Span(start, end, span.label, round(min(least, 1.0), DECIMALS), self._source))
         return sorted(found)
 
 
 def _likeliest(scores: Any, first: Any, steps: Any) -> list[int]:
-    """The best path where transitions are free or barred: each token's likeliest tag, where nothing bars these."""
+    """The best path of valid tags. Fast case: if the likeliest tags form a valid path, it is the best one."""
     alone = scores.argmax(axis=1)
     if not first[alone[0]] and not steps[alone[:-1], alone[1:]].any():
         return [int(tag) for tag in alone]
@@ -64,7 +64,7 @@ def _likeliest(scores: Any, first: Any, steps: Any) -> list[int]:
 
 
 def _shared(scores: Any, first: Sequence[int], tags: Tags) -> Any:
-    """Two of our tokens in one piece (`12mg`): the second one goes on with what the first began."""
+    """Scores for tokens that share a piece (`12mg`): a later token can only continue a span, not begin one."""
     again = np.flatnonzero(np.diff(first) == 0) + 1
     if not len(again):
         return scores

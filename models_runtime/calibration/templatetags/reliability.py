@@ -1,4 +1,4 @@
-"""The reliability plot: what confidences said, and how often they were right. Its figures also stand in a table."""
+"""The reliability diagram: observed precision by confidence. The same figures are in a table on the page."""
 
 from collections.abc import Mapping, Sequence
 from math import floor
@@ -15,21 +15,24 @@ register = template.Library()
 
 Groups = Sequence[Mapping[str, Any]]
 LEFT, TOP, SIDE, RIGHT, FOOT = 44, 12, 250, 16, 46
-# Between two lines, by how long the scale may be at most.
+# Distance between grid lines: (maximum length of the scale, distance).
 STEPS = ((0.3, 0.05), (0.5, 0.1), (1.0, 0.2))
 
 
 @register.simple_tag
 def reliability_plot(before: Groups, after: Groups, title: str) -> SafeString:
-    """Groups as `Reliability.as_dict` has them, raw hollow, calibrated filled. On the diagonal both are the same."""
+    """Draw groups from `Reliability.as_dict`, raw as hollow and calibrated as filled points.
+
+    On the diagonal, confidence and observed precision are equal.
+    """
     lowest = _lowest([*before, *after])
     across, up = Scale(lowest, 1.0, LEFT, LEFT + SIDE), Scale(lowest, 1.0, TOP + SIDE, TOP)
-    words = f"{title}. {_('Raw')}: {_words(before)}. {_('Calibrated')}: {_words(after)}."
+    text = f"{title}. {_('Raw')}: {_text(before)}. {_('Calibrated')}: {_text(after)}."
     return format_html(
         '<svg class="plot" width="{}" height="{}" role="img" aria-label="{}">{}{}{}{}</svg>',
         LEFT + SIDE + RIGHT,
         TOP + SIDE + FOOT,
-        words,
+        text,
         _grid(across, up, lowest),
         _names(),
         _line(across, up, before, "plot-raw"),
@@ -38,25 +41,25 @@ def reliability_plot(before: Groups, after: Groups, title: str) -> SafeString:
 
 
 def _lowest(groups: Groups) -> float:
-    """Where the scales begin: below every point, at a whole tenth."""
+    """Return the lower end of the scales: a multiple of 0.1 below all points."""
     known = [min(group["confidence"], group["share"]) for group in groups]
     return min(0.8, floor(min(known, default=0.0) * 10) / 10)
 
 
-def _words(groups: Groups) -> str:
-    said, right = _("said"), _("right")
-    return "; ".join(f"{said} {group['confidence']:.3f}, {right} {group['share']:.3f}" for group in groups)
+def _text(groups: Groups) -> str:
+    confidence, correct = _("confidence"), _("correct")
+    return "; ".join(f"{confidence} {group['confidence']:.3f}, {correct} {group['share']:.3f}" for group in groups)
 
 
 def _grid(across: Scale, up: Scale, lowest: float) -> SafeString:
     step = next(step for most, step in STEPS if 1 - lowest <= most + 1e-9)
-    places = [1 - step * n for n in range(int((1 - lowest) / step + 1e-9) + 1)]
+    ticks = [1 - step * n for n in range(int((1 - lowest) / step + 1e-9) + 1)]
     lines = format_html_join(
         "",
         '<line class="plot-grid" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>'
         '<text class="plot-small" x="{3}" y="{4}" text-anchor="end">{5}</text>'
         '<text class="plot-small" x="{6}" y="{7}" text-anchor="middle">{5}</text>',
-        ((LEFT, LEFT + SIDE, up(at), LEFT - 8, up(at) + 4, f"{at:.2f}", across(at), TOP + SIDE + 18) for at in places),
+        ((LEFT, LEFT + SIDE, up(at), LEFT - 8, up(at) + 4, f"{at:.2f}", across(at), TOP + SIDE + 18) for at in ticks),
     )
     return format_html(
         '{}<line class="plot-diagonal" x1="{}" y1="{}" x2="{}" y2="{}"/>', lines, LEFT, TOP + SIDE, LEFT + SIDE, TOP
@@ -72,12 +75,12 @@ def _names() -> SafeString:
         _("confidence"),
         LEFT + 6,
         TOP + 12,
-        _("share right"),
+        _("share correct"),
     )
 
 
 def _line(across: Scale, up: Scale, groups: Groups, css: str) -> SafeString:
-    """The points joined, each with the interval of its share."""
+    """Draw the points joined by a line, each with the confidence interval of its share."""
     ends = " ".join(f"{across(group['confidence'])},{up(group['share'])}" for group in groups)
     marks = format_html_join(
         "",

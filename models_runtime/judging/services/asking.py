@@ -1,4 +1,4 @@
-"""Judgings: asked for, and asked again. The work itself is models_runtime.judging.jobs."""
+"""Start judgings, and start them again for missing verdicts. The work itself is in models_runtime.judging.jobs."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,18 +9,19 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.events import record
-from annotations.domain.numbers import MAX_OFFSET, whole
+from annotations.domain.numbers import MAX_OFFSET
 from annotations.domain.scoring.judging import THRESHOLD
 from annotations.jobs.services.allowance import LIVE
 from annotations.jobs.services.queue import enqueue
+from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Job, Project, User, Verb
 from annotations.scores.selectors import compared
-from annotations.scores.services.scoring import Asked, asked
+from annotations.scores.services.scoring import ScoreRequest, score_request
 from models_runtime.backends.llm.prompts import LANGUAGES, VERSION, system_prompt
 from models_runtime.backends.llm.servers import Server
 from models_runtime.judging.jobs import ready_again
 from models_runtime.models import Judge, Judging
-from models_runtime.runs.services.llm import refuse_unasked, words_of
+from models_runtime.runs.services.llm import check_consent, prompt_labels
 
 MOST_JUDGES: Final = 9
 
@@ -37,44 +38,45 @@ def start_judging(
     author: str = "",
     split: str = "",
     language: str = "",
-    threshold: str = "",
-    most_notes: str = "",
+    threshold: float | None = None,
+    most_notes: int | None = None,
 ) -> Judging:
-    """Have judges ("server model" or "server/model") asked about an author's readings. The same `key` is one judging.
+    """Start a judging of an author's annotations. `judges` are given as “server model” or “server/model”.
 
-    Raises ServiceError with the choices, or where text would leave this machine and nobody agreed.
+    A repeated call with the same `key` returns the same judging. Raises ServiceError, with the choices in its
+    message, and `leaves` if notes would leave this machine without consent.
     """
-    there = Judging.objects.filter(job__key=f"judge-{key}").first()
-    if there is not None:
-        return there
-    wish = _wish(project, gold, author_id, author, split)
+    existing = started_with(Judging, project, "judge", key)
+    if existing is not None:
+        return existing
+    wanted = _wanted(project, gold, author_id, author, split)
     chosen = _judges(judges)
-    refuse_unasked([server for server, _ in chosen], may_leave=may_leave)
+    check_consent([server for server, _ in chosen], may_leave=may_leave)
     if (language or "en") not in LANGUAGES:
         raise ServiceError(
-            gettext("there is no prompt in %(language)s; there are: %(choices)s")
-            % {"language": repr(language), "choices": ", ".join(LANGUAGES)},
+            gettext("There is no prompt in “%(language)s”. Choose one of: %(choices)s.")
+            % {"language": language, "choices": ", ".join(LANGUAGES)},
             code="language",
         )
-    words = words_of(project)
+    labels = prompt_labels(project)
     judging = Judging(
         project=project,
-        author=wish.author,
-        gold_version=wish.reference.version,
+        author=wanted.author,
+        gold_version=wanted.reference.version,
         split=split,
-        most_notes=_number(most_notes),
-        threshold=_threshold(threshold),
+        most_notes=_notes(most_notes),
+        threshold=_threshold(THRESHOLD if threshold is None else threshold),
         language=language or "en",
-        prompt=system_prompt("judge", language or "en", words),
+        prompt=system_prompt("judge", language or "en", labels),
         prompt_version=VERSION,
-        labels=[[word.code, word.placeholder] for word in words],
+        labels=[[label.code, label.placeholder] for label in labels],
         created_by=actor,
     )
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
-        there = Judging.objects.filter(job__key=f"judge-{key}").first()
-        if there is not None:
-            return there
+        existing = started_with(Judging, project, "judge", key)
+        if existing is not None:
+            return existing
         judging.save(force_insert=True)
         for position, (server, model) in enumerate(chosen):
             Judge.objects.create(judging=judging, position=position, server=server.name, model=model)
@@ -93,11 +95,13 @@ def start_judging(
 
 
 def judge_again(*, judging: Judging, actor: User | None) -> None:
-    """Ask what no judge has answered, and what failed, by a new job. Raises ServiceError while one is at it."""
+    """Start a new job that asks for missing and failed verdicts. Raises ServiceError `live` while a job is working."""
     with transaction.atomic():
         held = Judging.objects.select_for_update(of=("self",)).select_related("job", "project").get(pk=judging.pk)
         if held.job is not None and held.job.state in LIVE:
-            raise ServiceError(gettext("the judges are still at work; wait for the end or cancel it"), code="live")
+            raise ServiceError(
+                gettext("The judges are still working. Wait until they finish, or cancel the job."), code="live"
+            )
         ready_again({"judging_id": held.pk})
         times = Job.objects.filter(
             project=held.project, kind="judge", key__startswith=f"judge-{held.pk}-again-"
@@ -110,69 +114,72 @@ def _enqueue(judging: Judging, key: str, actor: User | None) -> None:
         kind="judge",
         project=judging.project,
         params={"judging_id": judging.pk, "author_id": judging.author_id},
-        key=f"judge-{key}",
+        key=key_of("judge", key),
         actor=actor,
     )
     judging.save(update_fields=["job"])
 
 
-def _wish(project: Project, gold: int, author_id: int | None, author: str, split: str) -> Asked:
-    wish = asked(project, version=gold, author_id=author_id, author=author, split=split)
-    if wish.reference.version is None:
-        raise ServiceError(gettext("judges go by a frozen gold version: name its number"), code="version")
-    if not compared(wish.reference, wish.author, split=split).readings:
+def _wanted(project: Project, gold: int, author_id: int | None, author: str, split: str) -> ScoreRequest:
+    wanted = score_request(project, version=gold, author_id=author_id, author=author, split=split)
+    if wanted.reference.version is None:
+        raise ServiceError(gettext("Judges need a frozen gold version. Enter its number."), code="version")
+    if not compared(wanted.reference, wanted.author, split=split).annotation_sets:
         raise ServiceError(
-            gettext("%(name)s has submitted no reading of a note with this gold") % {"name": wish.author.name},
+            gettext(
+                "%(name)s has no submitted annotations of notes in this gold version. Choose another author or version."
+            )
+            % {"name": wanted.author.name},
             code="notes",
         )
-    return wish
+    return wanted
 
 
-def _judges(words: Sequence[str]) -> list[tuple[Server, str]]:
-    """Servers and models of the allow-list, each once, in the order given."""
+def _judges(specs: Sequence[str]) -> list[tuple[Server, str]]:
+    """Return the servers and models from the settings in the given order, without duplicates."""
     listed: dict[str, Server] = settings.LLM_SERVERS
     if not listed:
         raise ServiceError(
-            gettext("no language model is set up: the administrator lists servers in DEIDREVIEW_LLM_SERVERS"),
+            gettext(
+                "No language model is configured. Ask the administrator to list servers in DEIDREVIEW_LLM_SERVERS."
+            ),
             code="judges",
         )
     choices = {f"{name} {model}": (server, model) for name, server in listed.items() for model in server.models}
     found: dict[str, tuple[Server, str]] = {}
-    for word in words:
-        name = word if word in choices else word.replace("/", " ", 1)
+    for spec in specs:
+        name = spec if spec in choices else spec.replace("/", " ", 1)
         if name not in choices:
             known = ", ".join(choice.replace(" ", "/", 1) for choice in choices)
             raise ServiceError(
-                gettext("there is no judge %(word)s; there are: %(known)s") % {"word": repr(word[:80]), "known": known},
+                gettext("There is no judge “%(name)s”. Choose from: %(known)s.") % {"name": spec[:80], "known": known},
                 code="judges",
             )
         found[name] = choices[name]
     if not 1 <= len(found) <= MOST_JUDGES:
         raise ServiceError(
-            gettext("choose 1 to %(most_judges)s judges, not %(count)s")
+            gettext("Choose 1 to %(most_judges)s judges, not %(count)s.")
             % {"most_judges": MOST_JUDGES, "count": len(found)},
             code="judges",
         )
     return list(found.values())
 
 
-def _threshold(word: str) -> float:
-    try:
-        value = float(word) if word else THRESHOLD
-    except ValueError:
-        value = -1.0
+def _threshold(value: float) -> float:
+    # This comparison also refuses NaN.
     if not 0.5 <= value < 1:
         raise ServiceError(
-            gettext("the threshold %(word)s is no number from 0.5 to below 1") % {"word": repr(word[:20])},
+            gettext("The threshold can't be %(value)s. Enter a number of at least 0.5 and below 1.")
+            % {"value": f"{value:g}"},
             code="threshold",
         )
     return value
 
 
-def _number(word: str) -> int | None:
-    if not word:
-        return None
-    found = whole(word, MAX_OFFSET)
-    if not found:
-        raise ServiceError(gettext("%(word)s is no number of notes") % {"word": repr(word[:20])}, code="notes")
-    return found
+def _notes(count: int | None) -> int | None:
+    if count is not None and not 1 <= count <= MAX_OFFSET:
+        raise ServiceError(
+            gettext("The number of notes can't be %(count)s. Enter a whole number of at least 1.") % {"count": count},
+            code="notes",
+        )
+    return count

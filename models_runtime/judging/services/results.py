@@ -1,4 +1,4 @@
-"""What judges said: figures by judge and by majority beside the deterministic ones, and the places behind them."""
+"""Results of judgings: figures by judge, by majority and by exact counts, and the entities behind them."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,22 +19,22 @@ from models_runtime.runs.services.llm import usage_of_judge
 
 BATCH: Final = 500
 SCORES: Final = ("rewritten", "spans")
-# Kinds of places: what was not settled, verdicts of the majority, and hidden places that gold has not.
+# Groups of entities: without a majority, by the majority's verdict, and correctly hidden although not in gold.
 BEYOND: Final = "beyond"
 KINDS: Final = (DISCARDED, "FN", "FP", BEYOND, "TP")
 
 
-class NoteSaid(NamedTuple):
-    """A note with what was said of it, and its counts of the deterministic scores."""
+class NoteVerdicts(NamedTuple):
+    """A note with the judges' verdicts, and its counts for the exact scores."""
 
     document: int
     judged: Judged
-    beside: dict[str, dict[str, list[int]]]
+    counts: dict[str, dict[str, list[int]]]
 
 
-def notes_said(judging: Judging, judges: Sequence[Judge]) -> Iterator[NoteSaid]:
-    """Note by note in order of id, BATCH at a time."""
-    place = {judge.pk: at for at, judge in enumerate(judges)}
+def note_verdicts(judging: Judging, judges: Sequence[Judge]) -> Iterator[NoteVerdicts]:
+    """Yield the notes by id, reading BATCH at a time."""
+    index = {judge.pk: at for at, judge in enumerate(judges)}
     last = 0
     while True:
         rows = JudgedNote.objects.filter(judging=judging, pk__gt=last).order_by("pk")
@@ -43,24 +43,24 @@ def notes_said(judging: Judging, judges: Sequence[Judge]) -> Iterator[NoteSaid]:
             return
         last = batch[-1][0]
         answers: dict[int, list[list[Verdict | None] | None]] = {pk: [None] * len(judges) for pk, *_ in batch}
-        said = Judgement.objects.filter(judge__in=place, note__in=answers).exclude(verdicts__isnull=True).order_by()
-        for note, judge, verdicts in said.values_list("note", "judge", "verdicts"):
-            answers[note][place[judge]] = [Verdict(one) if one else None for one in verdicts or ()]
-        for pk, document, entities, beside in batch:
-            yield NoteSaid(document, Judged([Entity(*one) for one in entities], answers[pk]), beside)
+        found = Judgement.objects.filter(judge__in=index, note__in=answers).exclude(verdicts__isnull=True).order_by()
+        for note, judge, verdicts in found.values_list("note", "judge", "verdicts"):
+            answers[note][index[judge]] = [Verdict(one) if one else None for one in verdicts or ()]
+        for pk, document, entities, counts in batch:
+            yield NoteVerdicts(document, Judged([Entity(*one) for one in entities], answers[pk]), counts)
 
 
 def result_of(judging: Judging) -> dict[str, Any]:
-    """Everything that the page shows and the command prints. The deterministic figures are of the judged notes."""
+    """Return everything that the page shows and the command prints. The exact scores cover the judged notes only."""
     judges = list(judging.judges.all())
     tally = JudgingTally(len(judges), judging.threshold)
-    beside: dict[str, dict[str, Counter[str]]] = {score: {} for score in SCORES}
-    for note in notes_said(judging, judges):
+    exact: dict[str, dict[str, Counter[str]]] = {score: {} for score in SCORES}
+    for note in note_verdicts(judging, judges):
         if tally.add(note.judged) is None:
             continue
         for score in SCORES:
-            for label, counts in note.beside[score].items():
-                beside[score].setdefault(label, Counter()).update(dict(zip(Verdict, counts, strict=True)))
+            for label, counts in note.counts[score].items():
+                exact[score].setdefault(label, Counter()).update(dict(zip(Verdict, counts, strict=True)))
     order = [code for code, _ in judging.labels]
     found = tally.as_dict(order)
     failed = Judgement.objects.filter(judge__in=judges, verdicts__isnull=True)
@@ -83,11 +83,11 @@ def result_of(judging: Judging) -> dict[str, Any]:
             | {"usage": usage_of_judge(judge).as_dict()}
             for judge, figures in zip(judges, found["judges"], strict=True)
         ],
-        **{score: _beside(beside[score], order) for score in SCORES},
+        **{score: _exact(exact[score], order) for score in SCORES},
     }
 
 
-def _beside(counted: dict[str, Counter[str]], order: Sequence[str]) -> dict[str, Any]:
+def _exact(counted: dict[str, Counter[str]], order: Sequence[str]) -> dict[str, Any]:
     labels = [label for label in order if label in counted]
     return {
         "micro": figures_of(sum(counted.values(), Counter())),
@@ -95,21 +95,21 @@ def _beside(counted: dict[str, Counter[str]], order: Sequence[str]) -> dict[str,
     }
 
 
-class Place(NamedTuple):
-    """An entity with what each judge said: a verdict, None for silence, "" where it has no answer on the note."""
+class JudgedEntity(NamedTuple):
+    """An entity with each judge's verdict: None without a verdict, "" without an answer on the note."""
 
     document: int
     entity: Entity
-    said: tuple[str | None, ...]
+    verdicts: tuple[str | None, ...]
     verdict: Verdict | None
 
 
-def places_of(judging: Judging, kind: str) -> list[Place]:
-    """The entities of a kind (KINDS), note by note. Raises LookupError for a kind that isn't."""
+def judged_entities(judging: Judging, kind: str) -> list[JudgedEntity]:
+    """List the entities of a group (KINDS) by note. Raises LookupError for an unknown group."""
     if kind not in KINDS:
-        raise LookupError(f"there are: {', '.join(KINDS)}")
+        raise LookupError(f"There is no group “{kind}”. Choose one of: {', '.join(KINDS)}.")
     found = []
-    for note in notes_said(judging, list(judging.judges.all())):
+    for note in note_verdicts(judging, list(judging.judges.all())):
         if not note.judged.answered:
             continue
         for at, entity in enumerate(note.judged.entities):
@@ -121,6 +121,6 @@ def places_of(judging: Judging, kind: str) -> list[Place]:
             else:
                 fits = verdict == kind
             if fits:
-                said = tuple("" if answer is None else answer[at] for answer in note.judged.answers)
-                found.append(Place(note.document, entity, said, verdict))
+                verdicts = tuple("" if answer is None else answer[at] for answer in note.judged.answers)
+                found.append(JudgedEntity(note.document, entity, verdicts, verdict))
     return found

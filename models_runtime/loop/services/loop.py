@@ -1,4 +1,4 @@
-"""Where the loop stands: which of its four steps can be taken now, and which one is next."""
+"""The state of the loop: which of its four steps are possible now, and which step is next."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,10 +17,11 @@ STEPS: tuple[Step, ...] = ("freeze", "train", "run", "review")
 
 @dataclass(frozen=True)
 class Loop:
-    """`gold` notes are gold now, `left` are not; `changed`: gold is not what the last version holds.
+    """The state of the loop. `gold` counts notes that are gold, `left` the others.
 
-    `model` is the last that learned from the last version, `training` one that is at it; `run` is the model's last run,
-    `author` whose proposals are reviewed next: the run's, or before there is a model those of the newest run.
+    `changed` tells whether gold differs from the last version. `model` is the last model trained on the last version;
+    `training` is a model being trained on it. `run` is the model's last run. `author` is the author of the suggestions
+    to review next: the model's run, or without a model the newest run with something to review.
     """
 
     gold: int
@@ -51,7 +52,7 @@ class Loop:
 
     @property
     def next(self) -> Step | None:
-        """None while a training or a run is at work, and where there is nothing to begin with."""
+        """The next step; None during a training or run, and if no step is possible."""
         can = self.can
         if self.training is not None or (self.running and not can["review"]):
             return None
@@ -84,7 +85,7 @@ def loop_of(project: Project) -> Loop:
 
 
 def _reviewed_next(project: Project, run: Run | None) -> Author | None:
-    """The newest run that has something to review, the model's own before all."""
+    """Return the author of the model's run, else of the newest run with something to review."""
     if run is not None:
         return run.author
     return next((author for author in run_authors(project) if review_progress(author).left), None)

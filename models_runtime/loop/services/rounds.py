@@ -1,7 +1,7 @@
-"""The loop, round by round: a gold version, what learned from it, what that read, and what its review cost.
+"""The rounds of the loop: a gold version, the model trained on it, the model's run, and the effort of review.
 
-Everything is derived from rows that are there anyway. A round lasts from the freezing of its version to that of the
-next; what was reviewed before the first version is round 0.
+Rounds have no table of their own. A round lasts from one frozen version to the next; reviews before the first version
+belong to round 0.
 """
 
 from collections import defaultdict
@@ -22,9 +22,10 @@ BATCH = 500
 
 @dataclass(frozen=True)
 class Round:
-    """`model` is the last that learned from the version; `more` learned from it besides. `run` is its last run.
+    """`model` is the last model trained on the version; `more` counts earlier ones. `run` is the last run of `model`.
 
-    `hold_out` stands for the notes that the model was scored on, with their gold: equal numbers, equal notes.
+    `hold_out` is a hash of the notes that the model was scored on and of their gold. Scores are comparable if the
+    hashes are equal.
     """
 
     version: GoldVersion | None
@@ -41,7 +42,7 @@ class Round:
 
     @property
     def f1(self) -> float | None:
-        """Exact spans by label, on the notes held out."""
+        """F1 of exact spans by label on the hold-out."""
         found = headline(self.model.card) if self.model else None
         return found["f1"] if found else None
 
@@ -72,7 +73,7 @@ class Round:
 
 
 def rounds(project: Project) -> list[Round]:
-    """In order. Round 0 only where something was reviewed before the first version."""
+    """List the rounds in order. Round 0 is listed only if notes were reviewed before the first version."""
     versions = list(project.gold_versions.order_by("number"))
     ends = _ends(project, versions)
     efforts = [effort_between(project, after, upto) for after, upto in zip([0, *ends], [*ends, None], strict=True)]
@@ -92,7 +93,7 @@ def rounds(project: Project) -> list[Round]:
 
 
 def _ends(project: Project, versions: Sequence[GoldVersion]) -> list[int]:
-    """The event that froze each version; the last before it where that event is not to be found."""
+    """Return the event that froze each version, or the last event before the version if that event is missing."""
     events = Event.objects.filter(project_id=project.pk)
     frozen = {data.get("version"): pk for pk, data in events.filter(verb=Verb.GOLD_FROZEN).values_list("pk", "data")}
     return [
@@ -104,7 +105,7 @@ def _ends(project: Project, versions: Sequence[GoldVersion]) -> list[int]:
 
 
 def _models(project: Project) -> dict[int, list[TrainedModel]]:
-    """By gold version, the newest first; only those that came to an end."""
+    """Return the trained models by gold version, newest first, without unfinished trainings."""
     found: dict[int, list[TrainedModel]] = defaultdict(list)
     rows = TrainedModel.objects.filter(project=project, state__in=LEARNED, gold_version__isnull=False)
     for model in rows.order_by("-pk").defer("losses", "hold_out"):
@@ -113,13 +114,13 @@ def _models(project: Project) -> dict[int, list[TrainedModel]]:
 
 
 def _runs(project: Project) -> dict[int, Run]:
-    """The last run of each model."""
+    """Return the last run of each model."""
     rows = Run.objects.filter(project=project, model__isnull=False).select_related("author", "job").order_by("pk")
     return {run.model_id or 0: run for run in rows}
 
 
 def _hold_out(version: GoldVersion, model: TrainedModel | None) -> str:
-    """A hash of the notes held out and of their gold; empty where none were."""
+    """Hash the hold-out and its gold. Empty if there is no hold-out."""
     documents = (model.card.get("held_out_notes") if model else None) or []
     if model is None or headline(model.card) is None:
         return ""
@@ -132,7 +133,7 @@ def _hold_out(version: GoldVersion, model: TrainedModel | None) -> str:
 
 
 def _compared(found: list[Round]) -> list[Round]:
-    """Scores stand beside each other where they are of the notes that the newest model was scored on."""
+    """Mark the rounds whose models were scored on the same notes as the newest model."""
     last = next((each.hold_out for each in reversed(found) if each.hold_out), "")
     return [
         Round(

@@ -1,4 +1,4 @@
-"""What people worded about runs, models and judges, listed at an erasure (annotations.ops.selectors.free_texts)."""
+"""Free texts about runs, models and judges, listed at an erasure (annotations.ops.selectors.free_texts)."""
 
 from collections.abc import Iterator
 
@@ -10,16 +10,16 @@ from annotations.ops.selectors.free_texts import FreeText
 from models_runtime.models import Judging, Run, TrainedModel
 
 
-def worded(project: Project) -> Iterator[FreeText]:
-    """Names and prompts that somebody wrote."""
+def free_texts(project: Project) -> Iterator[FreeText]:
+    """List the names and prompts that people wrote."""
     slug = project.slug
     if runs := Author.objects.filter(project=project, kind__in=Author.MODELS).count():
         yield FreeText(_("Names of runs"), runs, reverse("runs", args=[slug]))
     for run in Run.objects.filter(project=project, params__has_key="prompt").select_related("author"):
-        words = _("Prompt of the run %(name)s") % {"name": run.author.name}
-        yield FreeText(words, 1, reverse("run", args=[slug, run.pk]))
+        what = _("Prompt of the run %(name)s") % {"name": run.author.name}
+        yield FreeText(what, 1, reverse("run", args=[slug, run.pk]))
     if models := TrainedModel.objects.filter(project=project).count():
         yield FreeText(_("Names of trained models"), models, reverse("models", args=[slug]))
     for judging in Judging.objects.filter(project=project).exclude(prompt=""):
-        words = _("Prompt of the judges, number %(number)s") % {"number": judging.pk}
-        yield FreeText(words, 1, reverse("judging", args=[slug, judging.pk]))
+        what = _("Prompt of the judges, number %(number)s") % {"number": judging.pk}
+        yield FreeText(what, 1, reverse("judging", args=[slug, judging.pk]))

@@ -1,4 +1,4 @@
-"""What must hold before the product answers: a schema that fits, static files in place, the demo if it is wanted."""
+"""Prepare a start: update the database, collect static files, load the demo if it is enabled."""
 
 import fcntl
 import hashlib
@@ -23,15 +23,15 @@ from annotations.ops.services.schema import schema_state
 from models_runtime.runs.services.runs import start_run
 
 Say = Callable[[str], None]
-# The lock that PostgreSQL knows by a number: "deid" in ASCII.
+# The key of an advisory lock in PostgreSQL: “deid” in ASCII.
 SERVER_LOCK = 0x64656964
 
 
 @contextmanager
 def alone(*, say: Say) -> Iterator[None]:
-    """Let one process prepare at a time: the second waits, and finds all of it done.
+    """Let only one process prepare at a time; a second process waits and then has nothing to do.
 
-    Static files lie in the data folder, tables perhaps on a server that several machines share, so both are locked.
+    Static files are in the data folder, and several machines may share a database server, so both are locked.
     """
     settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = os.open(settings.DATA_DIR / "prepare.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -39,7 +39,7 @@ def alone(*, say: Say) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(_("Another process prepares this data folder; waiting for it to end"))
+            say(_("Another process is preparing this data folder. Waiting until it has finished."))
             fcntl.flock(lock, fcntl.LOCK_EX)
         with _alone_on_the_server(say):
             yield
@@ -52,13 +52,13 @@ def _alone_on_the_server(say: Say) -> Iterator[None]:
     if connection.vendor != "postgresql":
         yield
         return
-    # A connection of its own: the lock ends with the connection, and the other one may be closed in the meantime.
+    # The lock ends with its connection, and Django may close the default connection meanwhile, so this is a copy.
     own = connection.copy()
     try:
         with own.cursor() as cursor:
             cursor.execute("SELECT pg_try_advisory_lock(%s)", [SERVER_LOCK])
             if not cursor.fetchone()[0]:
-                say(_("Another process prepares this database; waiting for it to end"))
+                say(_("Another process is preparing this database. Waiting until it has finished."))
                 cursor.execute("SELECT pg_advisory_lock(%s)", [SERVER_LOCK])
             yield
     finally:
@@ -66,15 +66,14 @@ def _alone_on_the_server(say: Say) -> Iterator[None]:
 
 
 def prepare_database(*, say: Say) -> None:
-    """Make the tables, or bring older ones up to date after a backup. Raises ServiceError for a newer database."""
+    """Create the tables, or back up and migrate older ones. Raises ServiceError for a newer database."""
     state = schema_state()
     if state.newer:
         app, name = state.unknown[-1]
         raise ServiceError(
             _(
-                "The data in %(data_dir)s was written by a newer version of deidreview (it has "
-                "%(app)s.%(name)s, version %(version)s does not); start that version, or restore a "
-                "backup made by this one"
+                "The data in %(data_dir)s was written by a newer version of deidreview: version %(version)s has no "
+                "migration %(app)s.%(name)s. Start the newer version, or restore a backup made by this version."
             )
             % {"data_dir": settings.DATA_DIR, "app": app, "name": name, "version": settings.VERSION},
             code="newer",
@@ -83,14 +82,14 @@ def prepare_database(*, say: Say) -> None:
         file = settings.DATA_DIR / "backups" / f"{timezone.now():%Y%m%d-%H%M%S}-before-{settings.VERSION}.deidreview"
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_backup(file=file)
-        say(f"The database is from an older version; a backup lies in {file}")
+        say(f"The database is from an older version. A backup was written to {file}.")
     if state.pending:
         call_command("migrate", interactive=False, verbosity=0)
-        say("Database updated" if state.applied else f"Database made ({connection.display_name})")
+        say("Updated the database." if state.applied else f"Created the {connection.display_name} database.")
 
 
 def collect_static(*, say: Say) -> None:
-    """Copy static files to where they are served from, only when one of them changed since the last time."""
+    """Copy static files to the folder that serves them, if one has changed since the last time."""
     stamp = settings.DATA_DIR / "static.stamp"
     state = _static_state()
     if stamp.is_file() and stamp.read_text() == state and Path(settings.STATIC_ROOT, "staticfiles.json").is_file():
@@ -99,7 +98,7 @@ def collect_static(*, say: Say) -> None:
     Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
     call_command("collectstatic", interactive=False, clear=True, verbosity=0)
     stamp.write_text(state)
-    say("Static files collected")
+    say("Collected the static files.")
 
 
 def _static_state() -> str:
@@ -112,35 +111,35 @@ def _static_state() -> str:
 
 
 def load_demo(*, slug: str, say: Say) -> bool:
-    """The demo project, once. False when it was there already."""
+    """Create the demo project. Return False if it already exists."""
     if Project.objects.filter(slug=slug).exists():
         return False
     call_command("load_demo", slug=slug, stdout=io.StringIO())
     project = Project.objects.get(slug=slug)
-    # The worker that starts next does it: its proposals then wait for review.
+    # The worker that starts next executes this run, so that the demo has suggestions to review.
     start_run(project=project, backend="rules", actor=project.created_by, key=f"demo-{project.pk}")
-    say("Demo project loaded")
+    say("Loaded the demo project.")
     return True
 
 
 def refuse_public_passwords(*, names: list[str], password: str) -> None:
-    """Before other machines can reach the product: no account may still have the demo's published password."""
-    open_doors = [
+    """Raise ServiceError if an account has the demo's public password, before other machines can sign in."""
+    insecure = [
         user.username
         for user in User.objects.filter(username__in=names, is_active=True).order_by("username")
         if check_password(password, user.password)
     ]
-    if open_doors:
+    if insecure:
         raise ServiceError(
             _(
-                "HOST: other machines could sign in with the demo's public password as %(choices)s; "
-                "change those passwords or use another data folder"
+                "HOST: other machines could sign in as %(choices)s, because these accounts have the demo's public "
+                "password. Change these passwords, or use another data folder."
             )
-            % {"choices": ", ".join(open_doors)},
+            % {"choices": ", ".join(insecure)},
             code="demo",
         )
 
 
 def has_people() -> bool:
-    """Whether anybody could sign in."""
+    """Return whether at least one account can sign in."""
     return User.objects.filter(is_active=True).exists()

@@ -1,4 +1,4 @@
-"""The items of a run, batch by batch: a batch is a worker's share, as large as its backend takes at once."""
+"""The items of a run in batches. A batch is a worker's share, as large as the backend takes at once."""
 
 import time
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ from annotations.jobs.runner.shares import Held
 from models_runtime.backends.base import Budget
 from models_runtime.models import Run, RunItem
 
-# How often the worker that has the run looks for what others are still at (seconds).
+# How often the worker that leads the run checks whether other workers have finished their batches (seconds).
 LOOK_EVERY = 0.25
 
 
 def batches(claim: Claim, run: Run, budget: Budget) -> Iterator[list[RunItem]]:
-    """Shares of what is pending, in order of id, until nothing is. What failed is not pending, so nothing comes twice.
+    """Yield shares of the pending items by id until none is pending. Failed items are not repeated.
 
-    A helper ends when nothing is free; the worker that has the run waits for what others have in hand, which comes
-    back when they die.
+    A helper ends when no item is free. The worker that leads the run waits for the other workers' shares, which are
+    free again if a worker dies.
     """
     while True:
         ids = take_share(claim, lambda held: _free(run, held, budget))
@@ -38,7 +38,7 @@ def pending(run: Run) -> QuerySet[RunItem]:
 
 
 def _free(run: Run, held: Held, budget: Budget) -> list[int]:
-    """The next ids that nobody has in hand, none beyond the share of another."""
+    """Return the next free ids, all before the next share of another worker."""
     rows = pending(run)
     for first, last in held:
         rows = rows.exclude(id__range=(first, last))

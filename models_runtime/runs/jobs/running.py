@@ -1,4 +1,4 @@
-"""A model run at work: batches of notes to a backend, each batch's readings and `done` in one fenced transaction."""
+"""Execute a model run: each batch's annotation sets and item states are written in one fenced transaction."""
 
 import json
 import logging
@@ -13,12 +13,15 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations.core import hiding
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
+from annotations.core.label_lock import keep_labels
+from annotations.core.labels import labels_of_today
 from annotations.core.progress import Cancelled
-from annotations.core.proposed_notes import add_notes
-from annotations.core.proposed_strings import add_strings, tally_of
+from annotations.core.suggested_notes import add_notes
+from annotations.core.suggested_strings import add_strings, tally_of
 from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
 from annotations.domain.merging import Merged
 from annotations.domain.spans import Span as DomainSpan
@@ -27,7 +30,7 @@ from annotations.domain.strings import string_key
 from annotations.jobs.runner import Claim, settling
 from annotations.models import AnnotationSet, Document, Span
 from annotations.projects.selectors.labels import accepted_labels
-from models_runtime.backends.base import Apart, Backend, BackendError, OnDevice, budget_of
+from models_runtime.backends.base import Backend, BackendError, OnDevice, PredictsEach, budget_of
 from models_runtime.calibration.jobs import curves_of, newest
 from models_runtime.core.combining import Combined, combined
 from models_runtime.core.llm import llm_backend
@@ -40,44 +43,49 @@ logger = logging.getLogger("deidreview.runs")
 
 
 def run(claim: Claim) -> dict[str, Any]:
-    """Work through the items that are not done, beside whoever else does. What a killed worker had comes back."""
+    """Annotate the pending notes of a run, together with other workers. A killed worker's notes are pending again."""
     row = Run.objects.select_related("project__label_set", "author", "model", "calibration").get(
         pk=claim.params["run_id"]
     )
     backend = _backend(row)
     _same_backend(claim, row, backend)
-    words = _Words(row)
+    mapper = _SpanMapper(row)
     if claim.leads:
         _count(claim, row)
-        _tell_device(claim, row, backend)
+        _record_device(claim, row, backend)
     for items in batches(claim, row, budget_of(backend)):
-        # Whoever writes keeps the others from writing: all that can be made ready is, before.
-        results = [words.outcome(*each) for each in _predict(backend, items, claim)]
-        with settling(claim, len(items)):
-            dropped = _write(row, results)
+        # A write keeps other workers from writing, so the results are prepared before the transaction.
+        results = [mapper.outcome(*each) for each in _predict(backend, items, claim)]
+        with transaction.atomic():
+            keep_labels(row.project_id)
+            with settling(claim, len(items)):
+                dropped = _write(row, results)
             if dropped:
                 Run.objects.filter(pk=row.pk).update(spans_without_label=F("spans_without_label") + dropped)
     if claim.leads:
-        _tell_device(claim, row, backend)
+        _record_device(claim, row, backend)
     return _result(claim, row) if claim.leads else {}
 
 
-def _tell_device(claim: Claim, row: Run, backend: Backend | Combined) -> None:
-    """Where the worker that has the run computes, and with how much memory so far."""
+def _record_device(claim: Claim, row: Run, backend: Backend | Combined) -> None:
+    """Record the device of the worker that leads the run, and the memory used so far."""
     if isinstance(backend, OnDevice):
-        row.params |= {"device": backend.device.words, "memory": backend.device.memory()}
+        row.params |= {"device": backend.device.description, "memory": backend.device.memory()}
         with transaction.atomic():
             claim.fence()
             row.save(update_fields=["params"])
 
 
 def _same_backend(claim: Claim, row: Run, backend: Backend | Combined) -> None:
-    """One run is one backend, whoever is at it. Raises ServiceError."""
+    """Check that all workers use the same revision of the backend. Raises ServiceError `revision`."""
     if row.revision == backend.revision:
         return
     if not claim.leads or (row.revision and RunItem.objects.filter(run=row, state=RunItem.State.DONE).exists()):
         raise ServiceError(
-            _("the backend changed while this run was under way; start a new run, so that one run is one backend"),
+            _(
+                "The backend changed during this run. Start a new run, because a run can use only one revision of "
+                "a backend."
+            ),
             code="revision",
         )
     row.revision, row.calibration = backend.revision, newest(row.project, row.backend, backend.revision)
@@ -87,7 +95,7 @@ def _same_backend(claim: Claim, row: Run, backend: Backend | Combined) -> None:
 
 
 def _count(claim: Claim, row: Run) -> None:
-    """From the rows, while no helper can write. From here on `done` grows with each share."""
+    """Count the finished items while no helper can write. Each share then increases `done`."""
     with transaction.atomic():
         claim.fence()
         total = RunItem.objects.filter(run=row).count()
@@ -121,20 +129,20 @@ def _backend(row: Run) -> Backend | Combined:
 
 
 Result = tuple[RunItem, list[DomainSpan] | None, str]
-"""An item with its spans, or None and the reason in plain words."""
+"""An item with its spans, or with None and the reason why it failed."""
 
 
 def _spans(backend: Backend | Combined, items: Sequence[RunItem]) -> list[list[DomainSpan]]:
     notes = [item.document for item in items]
-    return backend.read(notes) if isinstance(backend, Combined) else backend.predict([note.text for note in notes])
+    return backend.predict(notes) if isinstance(backend, Combined) else backend.predict([note.text for note in notes])
 
 
 def _predict(backend: Backend | Combined, items: Sequence[RunItem], claim: Claim) -> list[Result]:
-    """The whole batch at once; when that fails, note by note, so that one note's error is its own."""
+    """Predict the whole batch at once. If that fails, predict note by note, so that only the faulty notes fail."""
     try:
-        if isinstance(backend, Apart):
+        if isinstance(backend, PredictsEach):
             apart = backend.predict_each([item.document.text for item in items], claim.check)
-            return [_told(item, one) for item, one in zip(items, apart, strict=True)]
+            return [_result_of(item, one) for item, one in zip(items, apart, strict=True)]
         found = _spans(backend, items)
         if len(found) == len(items):
             return [_checked(item, spans) for item, spans in zip(items, found, strict=True)]
@@ -150,33 +158,35 @@ def _predict_one(backend: Backend | Combined, item: RunItem) -> Result:
         (spans,) = _spans(backend, [item])
     except Exception as error:
         _stop_if_hopeless(error)
-        reason = str(error) if isinstance(error, BackendError) else f"the backend failed ({type(error).__name__})"
+        reason = str(error) if isinstance(error, BackendError) else f"The backend failed ({type(error).__name__})."
         return item, None, reason[:300]
     return _checked(item, spans)
 
 
-def _told(item: RunItem, found: list[DomainSpan] | BackendError) -> Result:
+def _result_of(item: RunItem, found: list[DomainSpan] | BackendError) -> Result:
     return (item, None, str(found)[:300]) if isinstance(found, BackendError) else _checked(item, found)
 
 
 def _stop_if_hopeless(error: Exception) -> None:
-    """A permanent error of the backend itself (weights gone, server unknown) would fail every note alike."""
+    """Stop the run at a permanent error of the backend, such as missing weights, because every note would fail."""
     if isinstance(error, BackendError) and error.permanent:
         raise ServiceError(str(error), code="backend") from error
-    logger.warning("a note of a run failed: %s", type(error).__name__)
+    logger.warning("The backend failed on a note of a run: %s", type(error).__name__)
 
 
 def _checked(item: RunItem, spans: Sequence[DomainSpan]) -> Result:
     try:
         return item, [checked(item.document.text, span) for span in spans], ""
     except SpanError as error:
-        return item, None, f"the backend gave a span that can't be ({error.code})"
+        return item, None, f"The backend returned an invalid span ({error.code})."
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What is to be written of an item: the rows of its spans, which have no set yet, and how many spans were left out;
-    or, where it failed, no rows and the reason in plain words."""
+    """What to write for an item: rows of spans, still without a set, and the number of spans without a label.
+
+    `rows` is None if the item failed; `reason` says why.
+    """
 
     item: RunItem
     rows: list[SpanRow] | None
@@ -184,8 +194,8 @@ class _Outcome:
     reason: str
 
 
-class _Words:
-    """A backend's spans in the project's words: its labels, and confidences as they are to be read."""
+class _SpanMapper:
+    """Maps a backend's spans to the project's labels and to calibrated confidence."""
 
     def __init__(self, row: Run) -> None:
         accepted, label_ids = accepted_labels(row.project)
@@ -196,7 +206,7 @@ class _Words:
         if spans is None:
             return _Outcome(item, None, 0, reason)
         made = [self._row(item.document.text, span) for span in spans]
-        # The same span twice, under two labels that are one here, is one.
+        # Two spans with the same bounds are one span if their labels map to the same label of the project.
         rows = {row[:4]: row for row in reversed(made) if row is not None}
         crowd = crowd_in((row.start, row.end) for row in rows.values())
         if crowd is not None:
@@ -204,52 +214,66 @@ class _Words:
         return _Outcome(item, sorted(rows.values(), key=lambda row: row[:4]), made.count(None), reason)
 
     def _row(self, text: str, span: DomainSpan) -> SpanRow | None:
-        """The span's row, without its set; None where the project has no such label."""
+        """Return the span's row without its set, or None if the project has no such label."""
         if span.label not in self._labels:
             return None
         code, label = self._labels[span.label]
-        raw = sure = span.confidence
+        raw = confidence = span.confidence
         if self._curves is None or raw is None:
             raw = None
         else:
-            sure = self._curves(code, raw)
-        how = json.dumps(span.provenance) if isinstance(span, Merged) else None
+            confidence = self._curves(code, raw)
+        provenance = json.dumps(span.provenance) if isinstance(span, Merged) else None
         string = string_key(text[span.start : span.end])
-        return SpanRow(0, span.start, span.end, label, sure, span.source[:80], how, raw, string)
+        return SpanRow(0, span.start, span.end, label, confidence, span.source[:80], provenance, raw, string)
 
 
 def _too_many(crowd: Crowd) -> str:
     if crowd.at is None:
-        return f"the backend gave {crowd.count:,} spans; an annotation set holds at most {MOST_SPANS:,}"
-    return f"the backend gave {crowd.count} spans over the character at {crowd.at}; at most {DEEPEST} may lie over one"
+        return f"The backend returned {crowd.count:,} spans. An annotation set can have at most {MOST_SPANS:,}."
+    return (
+        f"The backend returned {crowd.count} overlapping spans at character {crowd.at}. "
+        f"At most {DEEPEST} spans can overlap."
+    )
 
 
 def _write(row: Run, results: Sequence[_Outcome]) -> int:
-    """A batch's readings and item states, in the caller's fenced transaction. Returns how many spans were left out."""
+    """Write a batch's annotation sets and item states in the caller's fenced transaction.
+
+    Return the number of spans without a label.
+    """
     now = timezone.now()
-    # An erased note took its item with it; its result has nowhere to go.
+    # Notes may have been erased meanwhile, together with their items. Their results are not written.
     hold(row.project_id)
-    there = set(
+    present = set(
         Document.objects.filter(pk__in=[each.item.document_id for each in results]).values_list("pk", flat=True)
     )
-    settled = [each for each in results if each.item.document_id in there]
-    read = {each.item.document_id: each.rows for each in settled if each.rows is not None}
+    settled = [each for each in results if each.item.document_id in present]
+    read = _with_labels_of_today({each.item.document_id: each.rows for each in settled if each.rows is not None})
     sets = _make_sets(row, read, now)
     insert_spans(made._replace(annotation_set_id=sets[note]) for note, rows in read.items() for made in rows)
     add_strings(tally_of(Span.objects.filter(annotation_set__in=sets.values())))
-    add_notes(
-        row.author_id,
-        (
-            (note, [((made.string_key or 0, made.label_id), made.confidence) for made in rows])
-            for note, rows in read.items()
-        ),
-    )
+    hiding.stored(row.author, list(sets))
+    add_notes(row.author_id, {pk: note for note, pk in sets.items()})
     _settle(settled, now)
     return sum(each.left_out for each in settled)
 
 
+def _with_labels_of_today(read: dict[int, list[SpanRow]]) -> dict[int, list[SpanRow]]:
+    """Follow labels that were merged or deleted since the run started. Spans that a merge makes equal become one."""
+    used = {made.label_id for rows in read.values() for made in rows}
+    today = labels_of_today(used)
+    if today == {label: label for label in used}:
+        return read
+    renamed = {
+        note: [made._replace(label_id=today[made.label_id]) for made in rows if made.label_id in today]
+        for note, rows in read.items()
+    }
+    return {note: list({made[:4]: made for made in reversed(rows)}.values())[::-1] for note, rows in renamed.items()}
+
+
 def _make_sets(row: Run, notes: Iterable[int], now: datetime) -> dict[int, int]:
-    """The run's readings of these notes: note to set."""
+    """Make the run's annotation sets of these notes. Return the ids of sets by note."""
     state = AnnotationSet.State.SUBMITTED
     insert_objects(
         AnnotationSet,
@@ -263,11 +287,11 @@ def _make_sets(row: Run, notes: Iterable[int], now: datetime) -> dict[int, int]:
 
 
 def _settle(results: Sequence[_Outcome], now: datetime) -> None:
-    """The items' new states: one statement for all that are done, and one for each reason why others failed."""
-    alike: dict[tuple[bool, str], list[int]] = defaultdict(list)
+    """Store the items' states: one statement for all finished items, and one for each reason of failure."""
+    items_by_result: dict[tuple[bool, str], list[int]] = defaultdict(list)
     for each in results:
-        alike[each.rows is not None, each.reason].append(each.item.pk)
-    for (done, reason), items in alike.items():
+        items_by_result[each.rows is not None, each.reason].append(each.item.pk)
+    for (done, reason), items in items_by_result.items():
         RunItem.objects.filter(pk__in=items).update(
             state=RunItem.State.DONE if done else RunItem.State.FAILED,
             attempt=F("attempt") + 1,

@@ -1,4 +1,4 @@
-"""The backends as pages and commands show them: what each is, how it is, and what it last did."""
+"""The list of backends for pages and commands, with health, last run and calibration."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotations.models import Project
-from models_runtime.calibration.services import Standing, standing
-from models_runtime.core.foreign import FOUND
+from models_runtime.calibration.services import CalibrationInUse, calibration_in_use
+from models_runtime.core.external import FOUND
 from models_runtime.core.health import Health, State, Workers
 from models_runtime.core.registry import (
     BACKENDS,
     ENSEMBLE,
-    FOREIGN,
+    EXTERNAL,
     LLM,
     LLM_KIND,
     BackendKind,
@@ -23,14 +23,17 @@ from models_runtime.core.registry import (
 )
 from models_runtime.models import OF_MODEL, Run, TrainedModel
 from models_runtime.runs.services.backends import ready_models
-from models_runtime.runs.services.foreign import WHERE
+from models_runtime.runs.services.external import INSTALL
 from models_runtime.runs.services.llm import servers
 from models_runtime.training.services.trained import trouble_of
 
 
 @dataclass(frozen=True)
 class BackendRow:
-    """`key` is how commands name it. `revision` is that of its last run: a backend tells it once it is loaded."""
+    """A backend in the list. `key` is its name in commands.
+
+    `revision` is the revision of its last run, because a backend knows its revision only after it was loaded.
+    """
 
     key: str
     title: str
@@ -39,7 +42,7 @@ class BackendRow:
     health: Health
     model: TrainedModel | None = None
     last_run: Run | None = None
-    standing: Standing | None = None
+    calibration: CalibrationInUse | None = None
 
     @property
     def revision(self) -> str:
@@ -47,7 +50,7 @@ class BackendRow:
 
 
 def backend_rows(project: Project | None) -> list[BackendRow]:
-    """The backends that are always there, then the project's models that are ready, by name."""
+    """List the built-in backends, then the project's ready models by name."""
     workers = Workers()
     rows = [
         BackendRow(key, _(kind.title), _(kind.description), kind.queue, workers.health(key, kind, kind.queue))
@@ -60,30 +63,32 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
         BackendRow(
             ENSEMBLE,
             _("Ensemble"),
-            _("Backends, models and finished runs that vote; its members are chosen where a run is started."),
+            _("Backends, models and finished runs that vote. You choose the members when you start a run."),
             "cpu",
             workers.health(ENSEMBLE, BackendKind("", "", ""), "cpu"),
         )
     )
-    for key in FOREIGN:
+    for key in EXTERNAL:
         kind = backend_kind(key)
-        rows.append(BackendRow(key, _(kind.title), _(kind.description), kind.queue, _of_others(key, kind, workers)))
+        rows.append(BackendRow(key, _(kind.title), _(kind.description), kind.queue, _of_external(key, kind, workers)))
     rows += [_of_model(model, workers) for model in ready_models(project)]
     return list(_with_runs(project, rows))
 
 
 def _of_servers(workers: Workers) -> Health:
-    """Without a server in the settings there is nothing to ask, whatever the workers have."""
+    """Return the health of the language model: no server in the settings counts before missing workers."""
     if servers():
         return workers.health(LLM, LLM_KIND, LLM_KIND.queue)
-    return Health(State.NO_SERVER, _("No server is listed; the administrator names them in DEIDREVIEW_LLM_SERVERS."))
+    return Health(
+        State.NO_SERVER, _("No server is configured. Ask the administrator to list servers in DEIDREVIEW_LLM_SERVERS.")
+    )
 
 
-def _of_others(key: str, kind: BackendKind, workers: Workers) -> Health:
-    """Without a model on this machine there is nothing to run, whatever the workers have."""
+def _of_external(key: str, kind: BackendKind, workers: Workers) -> Health:
+    """Return the health of a backend for external models: no model on this machine counts before missing workers."""
     if FOUND[key]():
         return workers.health(key, kind, kind.queue)
-    return Health(State.WEIGHTS, _("There are none here: %(remedy)s.") % {"remedy": WHERE[key]()})
+    return Health(State.WEIGHTS, INSTALL[key]())
 
 
 def _of_model(model: TrainedModel, workers: Workers) -> BackendRow:
@@ -91,12 +96,12 @@ def _of_model(model: TrainedModel, workers: Workers) -> BackendRow:
     health = workers.health(model.backend, kind, kind.queue)
     if trouble := trouble_of(model):
         health = Health(State.LABELS if model.stored_file_id else State.WEIGHTS, trouble)
-    learned = (
+    description = (
         _("%(kind)s, trained on gold version %(n)d") % {"kind": _(kind.title), "n": model.gold_version.number}
         if model.gold_version
-        else _("%(kind)s, brought in as a file") % {"kind": _(kind.title)}
+        else _("%(kind)s, uploaded") % {"kind": _(kind.title)}
     )
-    return BackendRow(f"{OF_MODEL}{model.pk}", model.name, learned, kind.queue, health, model)
+    return BackendRow(f"{OF_MODEL}{model.pk}", model.name, description, kind.queue, health, model)
 
 
 def _with_runs(project: Project, rows: list[BackendRow]) -> Iterator[BackendRow]:
@@ -106,21 +111,21 @@ def _with_runs(project: Project, rows: list[BackendRow]) -> Iterator[BackendRow]
     }
     for row in rows:
         run = last.get(row.key)
-        found = standing(project, row.key, run.revision if run else "")
-        if found and not run:  # held out by its training: of the revision that the model is
-            found = Standing(found.row, applies=found.row.held_out)
+        found = calibration_in_use(project, row.key, run.revision if run else "")
+        if found and not run:  # The calibration was made by the training, so it fits the model's revision.
+            found = CalibrationInUse(found.row, applies=found.row.held_out)
         yield BackendRow(row.key, row.title, row.description, row.queue, row.health, row.model, run, found)
 
 
 def as_dict(row: BackendRow) -> dict[str, Any]:
-    """What commands print of a backend."""
+    """Return a backend as commands print it."""
     calibration = None
-    if row.standing:
-        figures = row.standing.row.figures
+    if row.calibration:
+        figures = row.calibration.row.figures
         calibration = {
-            "calibration": row.standing.row.word,
-            "applies": row.standing.applies,
-            "gold": row.standing.row.gold_number,
+            "calibration": row.calibration.row.word,
+            "applies": row.calibration.applies,
+            "gold": row.calibration.row.gold_number,
             "ece": {"before": figures["before"]["ece"], "after": figures["after"]["ece"]},
         }
     return {
@@ -129,7 +134,7 @@ def as_dict(row: BackendRow) -> dict[str, Any]:
         "description": row.description,
         "queue": row.queue,
         "health": str(row.health.state),
-        "words": row.health.words,
+        "message": row.health.message,
         "revision": row.revision or None,
         "last_run": row.last_run.author.name if row.last_run else None,
         "calibration": calibration,

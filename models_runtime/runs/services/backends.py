@@ -1,4 +1,4 @@
-"""What a project's notes can be read with: the backends that are always there, and its own trained models."""
+"""The backends that a project can run: the built-in ones and its own trained models."""
 
 from dataclasses import dataclass
 
@@ -7,16 +7,16 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.models import Job, Project
 from models_runtime.core.model_files import missing_labels
-from models_runtime.core.registry import BACKENDS, ENSEMBLE, FOREIGN, LLM, backend_kind, trainable_kind
+from models_runtime.core.registry import BACKENDS, ENSEMBLE, EXTERNAL, LLM, backend_kind, trainable_kind
 from models_runtime.models import OF_MODEL, Run, TrainedModel
 
-# Who has a GPU can call an LLM server too; not the other way round.
+# A worker with a GPU can also call a server of language models, but not the other way round.
 DEMANDING = (Job.Queue.GPU, Job.Queue.LLM)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """`backend` as a run keeps it; `stem` begins the names of its runs."""
+    """A chosen backend: its key as runs store it, its model, and the stem of its runs' default names."""
 
     backend: str
     model: TrainedModel | None
@@ -24,13 +24,13 @@ class Chosen:
 
 
 def ready_models(project: Project) -> list[TrainedModel]:
-    """Models that can be run, by name."""
+    """List the models that can be run, by name."""
     rows = TrainedModel.objects.filter(project=project, state=TrainedModel.State.READY)
     return list(rows.select_related("gold_version").order_by("name"))
 
 
 def queue_of(run: Run) -> str:
-    """The queue that a run goes to: its backend's; an ensemble's is that of its most demanding member."""
+    """Return the queue of the run's backend; for an ensemble, the queue of its most demanding member."""
     if run.model is not None:
         return trainable_kind(run.model.backend).queue
     if run.backend != ENSEMBLE:
@@ -42,30 +42,37 @@ def queue_of(run: Run) -> str:
     return next((queue for queue in DEMANDING if queue in queues), Job.Queue.CPU)
 
 
-def chosen(project: Project, word: str) -> Chosen:
-    """The backend that is called `word`: a key, `model:ID`, or a model's name.
+def chosen(project: Project, spec: str) -> Chosen:
+    """Return the backend that `spec` names: a key, `model:ID`, or a model's name.
 
-    Raises ServiceError naming the choices, or the labels that the project lacks.
+    Raises ServiceError, with the choices or the missing labels in its message.
     """
-    if word == ENSEMBLE:
-        raise ServiceError(_("an ensemble is made of members; say which"), code="members")
-    if word == LLM:
-        raise ServiceError(_("a language model is run with a server and a model; say which"), code="llm")
-    if word in FOREIGN:
-        raise ServiceError(_("say which model of this kind, and what its labels are called here"), code="pipeline")
-    if word in BACKENDS:
-        return Chosen(word, None, word)
+    if spec == ENSEMBLE:
+        raise ServiceError(
+            _("An ensemble needs members. Choose them on the page “Combine”, or with --members."), code="members"
+        )
+    if spec == LLM:
+        raise ServiceError(_("A language model needs a server and a model. Choose both."), code="llm")
+    if spec in EXTERNAL:
+        raise ServiceError(
+            _("Choose a model of this type and a project label for each of its labels."), code="pipeline"
+        )
+    if spec in BACKENDS:
+        return Chosen(spec, None, spec)
     models = ready_models(project)
-    model = next((row for row in models if word in (f"{OF_MODEL}{row.pk}", row.name)), None)
+    model = next((row for row in models if spec in (f"{OF_MODEL}{row.pk}", row.name)), None)
     if model is None:
         choices = ", ".join([*sorted(BACKENDS), *(row.name for row in models)])
         raise ServiceError(
-            _("unknown backend %(word)s; there are: %(choices)s") % {"word": repr(word), "choices": choices},
+            _("There is no backend “%(name)s”. Choose one of: %(choices)s.") % {"name": spec, "choices": choices},
             code="backend",
         )
     if missing := missing_labels(model, model.card.get("labels", [])):
         raise ServiceError(
-            _("the model %(name)s can't run here: it has labels that this project lacks: %(missing)s")
+            _(
+                "The model “%(name)s” can't run in this project, which doesn't have its labels %(missing)s. "
+                "Choose another model."
+            )
             % {"name": model.name, "missing": missing},
             code="labels",
         )

@@ -1,4 +1,4 @@
-"""Runs of a language model: what may be chosen, the word before text leaves the machine, and what a run cost."""
+"""Runs of a language model: servers and parameters, the consent to send notes, and costs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,9 +10,10 @@ from django.db.models import QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.jobs.services.starting import started_with
 from annotations.models import Project, User
 from annotations.projects.selectors.labels import labels_of
-from models_runtime.backends.llm.params import STRATEGIES, Params, read_params
+from models_runtime.backends.llm.params import Params, read_params
 from models_runtime.backends.llm.prompts import LANGUAGES, VERSION, LabelWord, system_prompt
 from models_runtime.backends.llm.servers import Server
 from models_runtime.core.registry import LLM
@@ -22,69 +23,77 @@ from models_runtime.runs.services.runs import started
 
 
 def servers() -> list[Server]:
-    """Those that the administrator listed."""
+    """List the servers in DEIDREVIEW_LLM_SERVERS."""
     return list(settings.LLM_SERVERS.values())
 
 
-def checked_params(given: Mapping[str, Any], *, may_leave: bool) -> Params:
-    """What is asked for. Raises ServiceError naming the choices, or where text would leave this machine unasked."""
+def leaving() -> list[Server]:
+    """List the servers to which notes would leave this machine."""
+    return [server for server in servers() if server.leaves_machine]
+
+
+def checked_params(given: Mapping[str, object], *, may_leave: bool) -> Params:
+    """Check the parameters of a run. Raises ServiceError `params` with the choices, and `leaves` without consent."""
     try:
         params = read_params(given, settings.LLM_SERVERS)
     except ValueError as error:
         raise ServiceError(str(error), code="params") from error
-    refuse_unasked([settings.LLM_SERVERS[params.server]], may_leave=may_leave)
+    check_consent([settings.LLM_SERVERS[params.server]], may_leave=may_leave)
     return params
 
 
-def refuse_unasked(asked: list[Server], *, may_leave: bool) -> None:
-    """Raises ServiceError where text would leave this machine and nobody agreed to it."""
-    hosts = sorted({server.host for server in asked if server.leaves_machine})
+def check_consent(chosen: list[Server], *, may_leave: bool) -> None:
+    """Raise ServiceError `leaves` if notes would leave this machine and `may_leave` is not set."""
+    hosts = sorted({server.host for server in chosen if server.leaves_machine})
     if hosts and not may_leave:
         raise ServiceError(
-            _("the notes would leave this machine, for %(choices)s: nothing was sent; agree to it first")
+            _(
+                "The notes would be sent to another machine (%(choices)s). Nothing was sent. Confirm that they "
+                "may be sent."
+            )
             % {"choices": ", ".join(hosts)},
             code="leaves",
         )
 
 
-def words_of(project: Project) -> list[LabelWord]:
-    """The project's labels as a model is told of them. Raises ServiceError where there are none."""
-    words = [LabelWord(row.code, row.name, row.description, row.placeholder) for row in labels_of(project)]
-    if not words:
-        raise ServiceError(_("this project has no labels to look for"), code="labels")
-    return words
+def prompt_labels(project: Project) -> list[LabelWord]:
+    """Return the project's labels for the prompt. Raises ServiceError `labels` if there are none."""
+    labels = [LabelWord(row.code, row.name, row.description, row.placeholder) for row in labels_of(project)]
+    if not labels:
+        raise ServiceError(_("This project has no labels. Add labels first."), code="labels")
+    return labels
 
 
 def start_llm_run(
-    *, project: Project, given: Mapping[str, Any], may_leave: bool, actor: User | None, key: str, name: str = ""
+    *, project: Project, given: Mapping[str, object], may_leave: bool, actor: User | None, key: str, name: str = ""
 ) -> Run:
-    """A run over every note. Its prompt and labels are those of now, whenever it is worked on. Raises ServiceError."""
-    there = Run.objects.filter(job__key=f"run-{key}").first()
-    if there is not None:
-        return there
+    """Start a run over all notes. Prompt and labels are stored now and don't change later. Raises ServiceError."""
+    existing = started_with(Run, project, "run", key)
+    if existing is not None:
+        return existing
     params = checked_params(given, may_leave=may_leave)
-    words = words_of(project)
-    kept = params.as_dict() | {
-        "prompt": system_prompt(params.strategy, params.language, words),
+    labels = prompt_labels(project)
+    stored = params.as_dict() | {
+        "prompt": system_prompt(params.strategy, params.language, labels),
         "prompt_version": VERSION,
-        "labels": [[word.code, word.name, word.description, word.placeholder] for word in words],
+        "labels": [[label.code, label.name, label.description, label.placeholder] for label in labels],
     }
-    return started(project=project, choice=Chosen(LLM, None, LLM), actor=actor, name=name, params=kept, key=key)
+    return started(project=project, choice=Chosen(LLM, None, LLM), actor=actor, name=name, params=stored, key=key)
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A prompt as a page shows it."""
+    """A prompt with its title, for a page."""
 
     title: str
     text: str
 
 
 def prompts_of(project: Project, tasks: Mapping[str, str]) -> list[Shown]:
-    """Each task's prompt in each language, with the project's labels; `tasks` by key, with its title."""
-    words = words_of(project)
+    """Return each task's prompt in each language, with the project's labels. `tasks` maps keys to titles."""
+    labels = prompt_labels(project)
     return [
-        Shown(f"{title}, {language}", system_prompt(task, code, words))
+        Shown(f"{title}, {language}", system_prompt(task, code, labels))
         for task, title in tasks.items()
         for code, language in LANGUAGES.items()
     ]
@@ -92,7 +101,10 @@ def prompts_of(project: Project, tasks: Mapping[str, str]) -> list[Shown]:
 
 @dataclass(frozen=True)
 class Usage:
-    """Sums. `wrong`: how much of the answers was left out. `cost`: None where not all of it has a price."""
+    """Sums of counts and costs. `wrong` counts the parts of answers that were ignored.
+
+    `cost` is None if some of the usage has no price.
+    """
 
     counts: dict[str, int]
     wrong: int
@@ -100,20 +112,20 @@ class Usage:
     currency: str
 
     def as_dict(self) -> dict[str, Any]:
-        """What commands print."""
+        """Return the usage as commands print it."""
         cost = None if self.cost is None else str(self.cost)
         return self.counts | {"cost": cost, "currency": self.currency or None}
 
 
 def usage_of(run: Run) -> Usage | None:
-    """What a run of a language model cost so far; None for other runs."""
+    """Return the usage of a language model's run so far, or None for other runs."""
     if run.backend != LLM:
         return None
     return _summed(LlmUsage.objects.filter(run=run), run.params.get("server", ""))
 
 
 def usage_of_judge(judge: Judge) -> Usage:
-    """What a judge cost so far."""
+    """Return the usage of a judge so far."""
     return _summed(LlmUsage.objects.filter(judge=judge), judge.server)
 
 
@@ -131,24 +143,12 @@ def _summed(rows: QuerySet[LlmUsage], server: str) -> Usage:
 
 
 def _currency(server: str) -> str:
-    """Of the server's prices; empty where there are none."""
+    """Return the currency of the server's prices, or an empty string if it has none."""
     found = settings.LLM_SERVERS.get(server)
     return found.price.currency if found and found.price else ""
 
 
 def server_of(run: Run) -> Server | None:
-    """The run's server, where it is still listed."""
+    """Return the run's server, or None if it is no longer listed."""
     found: Server | None = settings.LLM_SERVERS.get(run.params.get("server", ""))
     return found if run.backend == LLM else None
-
-
-def form_choices() -> dict[str, Any]:
-    """What the form of a run offers."""
-    listed = servers()
-    return {
-        "servers": listed,
-        "leaving": [server for server in listed if server.leaves_machine],
-        "strategies": STRATEGIES,
-        "languages": LANGUAGES,
-        "prompt_version": VERSION,
-    }

@@ -1,4 +1,4 @@
-"""Several finished runs reviewed together: a run whose readings are the merged list of theirs (domain.merging)."""
+"""Merge several finished runs into one list of suggestions, to review them together (domain.merging)."""
 
 from collections.abc import Sequence
 
@@ -18,27 +18,29 @@ STANDS = (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED, Job.State.DONE)
 
 
 def review_together(*, project: Project, runs: Sequence[str], actor: User | None, name: str = "", key: str) -> Run:
-    """The merged list of the runs called so, over the notes that all of them have read.
+    """Merge the runs with these names into one list, for the notes that all of them have annotated.
 
-    Where the same runs were merged before and read no note since, that list is given again, so that work on it goes on.
-    Raises ServiceError: fewer than two runs, one twice, too many, one that this project lacks, one still at work, one
-    that is such a list itself, a name that is taken, or no note that all of them have read.
+    If the same runs were already merged and have annotated no note since, return that list, so that its review
+    continues. Raises ServiceError for too few or too many runs, a duplicate, an unknown run, a run in progress, a
+    merged list among the runs, a name that exists, and no note that all runs have annotated.
     """
     names = [word.strip() for word in runs]
     if twice := sorted({word for word in names if names.count(word) > 1}):
         raise ServiceError(
-            _("a run counts once; given twice: %(choices)s") % {"choices": ", ".join(twice)}, code="runs"
+            _("Each run can be chosen only once. Remove the duplicates of: %(choices)s.")
+            % {"choices": ", ".join(twice)},
+            code="runs",
         )
     if not LEAST <= len(names) <= MOST:
         raise ServiceError(
-            _("choose from %(least)s to %(most)s runs to review together") % {"least": LEAST, "most": MOST}, code="runs"
+            _("Choose %(least)s to %(most)s runs to review together.") % {"least": LEAST, "most": MOST}, code="runs"
         )
     voters = sorted((run_voter(project, word) for word in names), key=lambda voter: voter.number)
     authors = [voter.number for voter in voters]
     missing = left_out(project, authors)
-    there = _same(project, authors, project.documents.count() - missing)
-    if there is not None:
-        return there
+    existing = _same(project, authors, project.documents.count() - missing)
+    if existing is not None:
+        return existing
     params = {"method": MERGED, "members": [voter.as_params(None) for voter in voters], "left_out": missing}
     return started(
         project=project, choice=Chosen(ENSEMBLE, None, "together"), actor=actor, name=name, params=params, key=key,
@@ -47,7 +49,7 @@ def review_together(*, project: Project, runs: Sequence[str], actor: User | None
 
 
 def _same(project: Project, authors: Sequence[int], notes: int) -> Run | None:
-    """The newest merged list of just these runs, if it holds all notes that they have read by now."""
+    """Return the newest merged list of exactly these runs, if it has all notes that they have annotated by now."""
     rows = Run.objects.filter(project=project, author__merged_from=list(authors), job__state__in=STANDS)
     run = rows.order_by("-pk").first()
     return run if run is not None and RunItem.objects.filter(run=run).count() == notes else None

@@ -1,4 +1,4 @@
-"""Model runs: asked for, counted, their failed notes tried again. The work itself is runs.jobs.running."""
+"""Start, count and retry model runs. The work itself is in runs.jobs.running."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import record
 from annotations.core.names import good_name
 from annotations.jobs.services.queue import enqueue
+from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import AnnotationSet, Author, Document, Job, Project, Review, User, Verb
 from annotations.review.selectors.handovers import Waiting, waiting_of
 from models_runtime.models import Run, RunItem, TrainedModel
@@ -30,16 +31,15 @@ def start_run(
     key: str,
     left: bool = False,
 ) -> Run:
-    """A run over every note of the project, or with `left` over those that aren't gold: its author, its items and its
-    job in one transaction.
+    """Start a run over all notes of the project, or with `left` only over notes that are not gold.
 
-    `backend` is a backend's key, `model:ID`, or the name of one of the project's models. The same `key` gives the same
-    run: a double click is one. Raises ServiceError for an unknown backend, a model that can't run here, a name that is
-    taken, or a project without notes.
+    `backend` is a backend's key, `model:ID`, or the name of a trained model. A repeated call with the same `key`
+    returns the same run, so that a double click starts only one. Raises ServiceError for an unknown backend, a model
+    that can't run in this project, a name that exists, and a project without notes.
     """
-    there = Run.objects.filter(job__key=f"run-{key}").first()
-    if there is not None:
-        return there
+    existing = started_with(Run, project, "run", key)
+    if existing is not None:
+        return existing
     return started(
         project=project,
         choice=chosen(project, backend),
@@ -63,17 +63,18 @@ def started(
     merged_from: Sequence[int] = (),
     left: bool = False,
 ) -> Run:
-    """A run of a backend that was chosen, over every note that all the authors of `read_by` have read.
+    """Start a run of the chosen backend: make its author, items and job in one transaction.
 
-    With `left` only over notes that aren't gold. The same `key` gives the same run.
+    The run covers the notes that all authors in `read_by` have annotated; with `left`, only notes that are not gold.
+    A repeated call with the same `key` returns the same run.
     """
     name = good_name(name)
     try:
         with transaction.atomic():
             Project.objects.select_for_update().get(pk=project.pk)
-            there = Run.objects.filter(project=project, job__key=f"run-{key}").first()
-            if there is not None:  # the other click was a moment faster
-                return there
+            existing = started_with(Run, project, "run", key)
+            if existing is not None:  # A simultaneous request has just started the run.
+                return existing
             author = Author.objects.create(
                 project=project, kind=Author.Kind.RUN, name=name or _free_name(project, choice.stem),
                 merged_from=list(merged_from) or None,
@@ -88,12 +89,12 @@ def started(
             )
             count = _make_items(run, read_by, left)
             if not count:
-                raise ServiceError(_nothing(read_by, left), code="empty")
+                raise ServiceError(_reason_for_no_notes(read_by, left), code="empty")
             run.job = enqueue(
                 kind="run",
                 project=project,
                 params={"run_id": run.pk},
-                key=f"run-{key}",
+                key=key_of("run", key),
                 actor=actor,
                 total=count,
                 queue=queue_of(run),
@@ -107,7 +108,7 @@ def started(
             )
     except IntegrityError as error:
         raise ServiceError(
-            _("a run of the name %(name)s exists already; choose another") % {"name": repr(name)}, code="exists"
+            _("A run named “%(name)s” already exists. Choose another name.") % {"name": name}, code="exists"
         ) from error
     return run
 
@@ -120,40 +121,42 @@ def _free_name(project: Project, stem: str) -> str:
     return f"{stem}-{number}"
 
 
-def _nothing(read_by: Sequence[int], left: bool) -> str:
+def _reason_for_no_notes(read_by: Sequence[int], left: bool) -> str:
     if read_by:
-        return "there is no note that all of these runs have read"
+        return _("No note was annotated by all of these runs. Choose other runs.")
     if left:
-        return "every note is gold already; there is nothing left to run on"
-    return "this project has no notes to run on; import some first"
+        return _("All notes are gold already, so there is nothing to run on.")
+    return _("This project has no notes. Import notes first.")
 
 
 def _make_items(run: Run, read_by: Sequence[int], left: bool = False) -> int:
-    """One row per note, by one statement: a project may have a million."""
-    item, note, reading = (table._meta.db_table for table in (RunItem, Document, AnnotationSet))
-    read = f" AND id IN (SELECT document_id FROM {reading} WHERE author_id = %s AND state = %s)"  # noqa: S608 - as below
+    """Make one item per note by one statement, because a project may have a million notes."""
+    item, note, annotation_set = (table._meta.db_table for table in (RunItem, Document, AnnotationSet))
+    of_author = f"(SELECT document_id FROM {annotation_set} WHERE author_id = %s AND state = %s)"  # noqa: S608 - as below
+    chosen = f" AND id IN {of_author}" * len(read_by)
     gold = Author.objects.filter(project=run.project_id, kind=Author.Kind.GOLD).values_list("pk", flat=True)
     without = list(gold) if left else []
+    chosen += f" AND id NOT IN {of_author}" * len(without)
     authors = [*read_by, *without]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO {item} (run_id, document_id, pass_number, state, attempt, error) "  # noqa: S608 - names of ours
-            f"SELECT %s, id, 1, %s, 0, '' FROM {note} "
-            f"WHERE project_id = %s{read * len(read_by)}{read.replace('IN', 'NOT IN') * len(without)} ORDER BY id",
+            f"INSERT INTO {item} (run_id, document_id, state, attempt, error) "  # noqa: S608 - names of ours
+            f"SELECT %s, id, %s, 0, '' FROM {note} "
+            f"WHERE project_id = %s{chosen} ORDER BY id",
             [run.pk, RunItem.State.PENDING, run.project_id, *(word for pk in authors for word in (pk, SUBMITTED))],
         )
         return int(cursor.rowcount)
 
 
 def run_counts(run: Run) -> dict[str, int]:
-    """Notes by state, from the rows: {"pending": …, "done": …, "failed": …}."""
+    """Count notes by state: {"pending": …, "done": …, "failed": …}."""
     counted = dict(RunItem.objects.filter(run=run).values_list("state").annotate(count=Count("id")))
     return {str(state): counted.get(state, 0) for state in RunItem.State.values}
 
 
 @dataclass(frozen=True)
 class RunRow:
-    """A run as the list shows it: notes by state, how many a person has reviewed, and which wait for a second one."""
+    """A run in the list: notes by state, reviewed notes, and notes that wait for a second reviewer."""
 
     run: Run
     job: Job | None
@@ -165,7 +168,7 @@ class RunRow:
 
 
 def run_rows(runs: Iterable[Run], user: User) -> list[RunRow]:
-    """The list's rows, as they are for this person, by grouped queries, however many runs."""
+    """Return the rows of the list for this person. The number of queries does not depend on the number of runs."""
     listed = list(runs)
     counted: dict[int, dict[str, int]] = {run.pk: {} for run in listed}
     states = RunItem.objects.filter(run__in=listed).values_list("run", "state").annotate(count=Count("id")).order_by()
@@ -189,20 +192,20 @@ def run_rows(runs: Iterable[Run], user: User) -> list[RunRow]:
 
 
 def retry_failed(*, run: Run, actor: User | None) -> int:
-    """Put the failed notes of an ended run back and work on them by a new job. Returns how many."""
+    """Start a new job for the unfinished notes of an ended run. Return their number."""
     with transaction.atomic():
         held = Run.objects.select_for_update(of=("self",)).select_related("job", "model").get(pk=run.pk)
         if held.model is not None and held.model.state == TrainedModel.State.RETIRED:
             raise ServiceError(
-                _("the model %(name)s was retired since; start a new run with another one") % {"name": held.model.name},
+                _("The model “%(name)s” was retired. Start a new run with another model.") % {"name": held.model.name},
                 code="model",
             )
         if held.job is not None and held.job.state in (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED):
-            raise ServiceError(_("this run is still at work; wait for its end or cancel it"), code="live")
+            raise ServiceError(_("This run is still in progress. Wait until it ends, or cancel it."), code="live")
         unfinished = RunItem.objects.filter(run=run).exclude(state=RunItem.State.DONE)
         count = unfinished.update(state=RunItem.State.PENDING, error="")
         if not count:
-            raise ServiceError(_("every note of this run is done; there is nothing to retry"), code="none")
+            raise ServiceError(_("All notes of this run are done, so there is nothing to retry."), code="none")
         times = Job.objects.filter(project=run.project, kind="run", key__startswith=f"run-{run.pk}-again-").count()
         held.job = enqueue(
             kind="run",

@@ -1,4 +1,4 @@
-"""The backends: what each is, whether it could read a note now, its last run, its calibration."""
+"""The page of backends, with their health, last run and calibration."""
 
 from django.http import HttpResponse
 from django.shortcuts import render

@@ -1,76 +1,47 @@
-"""An ensemble as a run: the page on which its method and members are chosen."""
+"""The page that starts an ensemble."""
 
 import uuid
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import sentence
+from annotations.core.refusals import refuse
 from annotations.core.requests import Request
-from annotations.domain.voting import Method
-from annotations.jobs.tokens import form_key
-from models_runtime.models import Run
-from models_runtime.runs.services.ensembles import Asked, options_of, start_ensemble, weight_of
+from annotations.jobs.tokens import form_key, form_token
+from models_runtime.runs.forms.combining import METHODS, CombineForm
+from models_runtime.runs.services.ensembles import options_of, start_ensemble
 
-MOST = 50
+# The field beside which an error of the service is shown, by its code.
+REFUSED_AT = {"members": "member", "weight": "member", "live": "member", "backend": "member", "exists": "name"}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_combine(request: Request, slug: str) -> HttpResponse:
-    """The form; POST `member` (several), `method`, `weight:MEMBER`, `name` (may be empty) and the form's `token`.
-
-    What is refused is said above the form, which keeps what was chosen.
-    """
+    """Show the form, or start the ensemble. After an error, the form keeps its values."""
     access = enter(request.user, slug, Can.MANAGE)
-    refused = ""
-    if request.method == "POST":
+    sent = request.method == "POST"
+    form = CombineForm(request.POST if sent else None, auto_id="run-%s", options=options_of(access.project))
+    if sent and form.is_valid():
         try:
-            return redirect("run", slug, _started(request, access).pk)
+            run = start_ensemble(
+                project=access.project,
+                members=form.members,
+                method=form.cleaned_data["method"],
+                actor=access.user,
+                name=form.cleaned_data["name"],
+                key=form_key(request, access),
+            )
+            return redirect("run", slug, run.pk)
         except ServiceError as error:
-            refused = sentence(error)
-    asked = request.POST
-    rows = [
-        (option, asked.get(f"weight:{option.word}", option.weight), option.word in asked.getlist("member"))
-        for option in options_of(access.project)
-    ]
+            refuse(form, error, REFUSED_AT)
     context = {
         "access": access,
-        "refused": refused,
-        "methods": _methods(),
-        "method": asked.get("method") or Method.MAJORITY,
-        "rows": rows,
-        "name": asked.get("name", "")[:80],
-        "token": uuid.uuid4(),
+        "form": form,
+        "methods": METHODS,
+        "rows": form.rows(),
+        "token": form_token(request) or uuid.uuid4(),
     }
-    return render(request, "runs/combine.html", context, status=422 if refused else 200)
-
-
-def _started(request: Request, access: Access) -> Run:
-    asked = request.POST
-    words = asked.getlist("member")[:MOST]
-    return start_ensemble(
-        project=access.project,
-        members=[Asked(word, weight_of(asked.get(f"weight:{word}", ""))) for word in words],
-        method=asked.get("method", ""),
-        actor=access.user,
-        name=asked.get("name", "")[:80],
-        key=form_key(request, access),
-    )
-
-
-def _methods() -> list[tuple[Method, str, str]]:
-    """Key, title, and what it is for."""
-    return [
-        (Method.MAJORITY, _("Majority"), _("What more than half of the members say: what to propose.")),
-        (
-            Method.WEIGHTED,
-            _("Weighted vote"),
-            _("What members with more than half of the weight say. A model's weight is its score on held-out notes."),
-        ),
-        (Method.INTERSECTION, _("Intersection"), _("What all members say: few proposals, nearly all of them right.")),
-        (Method.UNION, _("Union"), _("What any member says: what might have been missed.")),
-    ]
+    return render(request, "runs/combine.html", context, status=422 if sent else 200)

@@ -1,10 +1,10 @@
-"""Model runs: which backends there are, starting one, how each went, its notes that failed, and the way to review."""
+"""Pages of model runs: the list, starting a run, and one run with its state and failed notes."""
 
 import uuid
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.core.paginator import Paginator
+from django.core.paginator import Page
 from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -13,56 +13,55 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import sentence
-from annotations.core.requests import Request, number
+from annotations.core.refusals import refuse
+from annotations.core.requests import Request, paged
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key
 from annotations.models import AnnotationSet, Author, Review
 from annotations.projects.selectors.seeds import runs_with_notes
 from annotations.review.selectors.handovers import Waiting, waiting_of
-from models_runtime.calibration.services import standing
-from models_runtime.core.foreign import foreign_models
+from models_runtime.calibration.services import calibration_in_use
+from models_runtime.core.external import external_models
 from models_runtime.core.registry import BACKENDS
 from models_runtime.models import Run, RunItem
+from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
 from models_runtime.runs.services.backends import ready_models
 from models_runtime.runs.services.llm import server_of, usage_of
 from models_runtime.runs.services.runs import retry_failed, run_counts, run_rows, start_run
 
 ROWS = 30
 FAILURES = 100
-# The fields of the form that starts a run.
-TO_START = ("backend", "name", "left")
 
 
 @require_safe
 def runs(request: Request, slug: str) -> HttpResponse:
-    """The backends, and the project's runs with what is left to review, newest first."""
-    return _runs(request, enter(request.user, slug, Can.READ_NOTES))
+    """Show the backends, and the project's runs with their progress, newest first."""
+    return _runs(request, enter(request.user, slug, Can.READ_NOTES), RunForm(auto_id="run-%s"))
 
 
-def _runs(request: Request, access: Access, refused: str = "") -> HttpResponse:
-    """With what was filled in to start one, where it was refused."""
+def _runs(request: Request, access: Access, form: RunForm) -> HttpResponse:
+    """Render the list of runs with the form that starts a run."""
     rows = Run.objects.filter(project=access.project).select_related("author", "job", "created_by")
-    page = Paginator(rows, ROWS).get_page(number(request.GET, "page"))
+    page = paged(request, rows, ROWS)
     context = {
         "access": access,
         "backends": BACKENDS,
         "models": ready_models(access.project),
-        "foreign": foreign_models() if access.can(Can.MANAGE) else [],
+        "external": external_models() if access.can(Can.MANAGE) else [],
         "page": page,
         "rows": [(row, status_of(row.job, access) if row.job else None) for row in run_rows(page, access.user)],
-        "imported": _imported(access) if page.number == 1 else [],
+        "imported_page": (imported := _imported_page(request, access)),
+        "imported": _imported(access, list(imported)),
         "token": uuid.uuid4(),
         "several": len(runs_with_notes(access.project)[:2]) > 1,
-        "refused": refused,
-        "filled": {name: request.POST.get(name, "")[:80] for name in TO_START} if refused else {},
+        "form": form,
     }
-    return render(request, "runs/runs.html", context, status=422 if refused else 200)
+    return render(request, "runs/runs.html", context, status=422 if form.errors else 200)
 
 
 @dataclass(frozen=True)
 class ImportedRun:
-    """Proposals that came with an import: how many notes have them, and how many of those a person has reviewed."""
+    """Imported suggestions, with the number of notes that have them and of notes that a person has reviewed."""
 
     author: Author
     notes: int
@@ -70,10 +69,12 @@ class ImportedRun:
     second: Waiting
 
 
-def _imported(access: Access) -> list[ImportedRun]:
-    authors = list(
-        Author.objects.filter(project=access.project, kind=Author.Kind.RUN, run__isnull=True).order_by("-id")
-    )
+def _imported_page(request: Request, access: Access) -> Page[Author]:
+    authors = Author.objects.filter(project=access.project, kind=Author.Kind.RUN, run__isnull=True).order_by("-id")
+    return paged(request, authors, ROWS, "imported")
+
+
+def _imported(access: Access, authors: list[Author]) -> list[ImportedRun]:
     submitted = AnnotationSet.objects.filter(author__in=authors, state=AnnotationSet.State.SUBMITTED)
     closed = Review.objects.filter(author__in=authors, closed_at__isnull=False)
     notes, reviewed = (
@@ -88,29 +89,31 @@ def _imported(access: Access) -> list[ImportedRun]:
 
 @require_POST
 def run_start(request: Request, slug: str) -> HttpResponse:
-    """POST `backend`, `name` (may be empty) and a `token` that marks the form: sent twice it is one run.
+    """Start a run. POST `backend`, `name` (may be empty), and a `token`, so that a repeated request starts only one.
 
-    With `left` it reads only notes that aren't gold. What is refused is said above the form, which keeps what was
-    chosen.
+    With `left`, the run covers only notes that are not gold. After an error, the form keeps its values.
     """
     access = enter(request.user, slug, Can.MANAGE)
-    try:
-        run = start_run(
-            project=access.project,
-            backend=request.POST.get("backend", ""),
-            actor=access.user,
-            name=request.POST.get("name", "")[:80],
-            key=form_key(request, access),
-            left=bool(request.POST.get("left")),
-        )
-    except ServiceError as error:
-        return _runs(request, access, refused=sentence(error))
-    return redirect("run", slug, run.pk)
+    form = RunForm(request.POST, auto_id="run-%s")
+    if form.is_valid():
+        try:
+            run = start_run(
+                project=access.project,
+                backend=form.cleaned_data["backend"],
+                actor=access.user,
+                name=form.cleaned_data["name"],
+                key=form_key(request, access),
+                left=form.cleaned_data["left"],
+            )
+            return redirect("run", slug, run.pk)
+        except ServiceError as error:
+            refuse(form, error, REFUSED_AT)
+    return _runs(request, access, form)
 
 
 @require_safe
 def run(request: Request, slug: str, pk: int) -> HttpResponse:
-    """One run: the page, or for htmx the part of it that changes."""
+    """Show one run: the whole page, or for htmx the part that changes."""
     access = enter(request.user, slug, Can.READ_NOTES)
     row = _run_of(access, pk)
     failed = RunItem.objects.filter(run=row, state=RunItem.State.FAILED).select_related("document")
@@ -121,7 +124,7 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "counts": run_counts(row),
         "reviewed": Review.objects.filter(author=row.author, closed_at__isnull=False).count(),
         "failed": failed.only("error", "document__name").order_by("id")[:FAILURES],
-        "standing": standing(access.project, row.backend, row.revision),
+        "in_use": calibration_in_use(access.project, row.backend, row.revision),
         "versions": access.project.gold_versions.filter(span_count__gt=0).order_by("-number"),
         "token": uuid.uuid4(),
         "usage": usage_of(row),
@@ -135,13 +138,13 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 def run_retry(request: Request, slug: str, pk: int) -> HttpResponse:
-    """Work again on the notes that failed or were left when the run was stopped."""
+    """Retry the notes that failed or that were unfinished when the run was stopped."""
     access = enter(request.user, slug, Can.MANAGE)
     row = _run_of(access, pk)
     try:
         retry_failed(run=row, actor=access.user)
     except ServiceError as error:
-        messages.error(request, sentence(error))
+        messages.error(request, str(error))
     return redirect("run", slug, row.pk)
 
 

@@ -1,5 +1,7 @@
-"""Where trainings leave how far they are, for an attempt that goes on after a kill. On this machine only: a worker
-elsewhere begins again, and comes to the same model."""
+"""Checkpoints of trainings, from which a training continues after a kill.
+
+They are stored on this machine only. A worker on another machine starts again, and gets the same model.
+"""
 
 import shutil
 from pathlib import Path
@@ -13,25 +15,31 @@ FILE = "checkpoint"
 
 
 def checkpoint_of(model_id: int) -> Path:
-    """The file of a model in training; its folder is made, for nobody else to read: weights may know notes by heart."""
+    """Return the checkpoint of a model in training, and make its folder, which only its owner can read.
+
+    The folder is private because weights may contain text of notes.
+    """
     folder = _home() / str(model_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Path(folder / FILE)
 
 
 def forget(model_id: int) -> None:
-    """Repeating is harmless."""
+    """Delete the checkpoint of a model. Safe to repeat."""
     shutil.rmtree(_home() / str(model_id), ignore_errors=True)
 
 
 def forget_all(project: Project) -> None:
-    """Those of a project's trainings: a patient was erased, whose notes they may know. What learns ends by itself."""
+    """Delete all checkpoints of a project after an erasure, because they may contain text of the patient's notes.
+
+    Trainings under way end by themselves.
+    """
     for model_id in TrainedModel.objects.filter(project=project).values_list("pk", flat=True):
         forget(model_id)
 
 
 def forget_stale() -> None:
-    """Those of models that are not in training any more: ended elsewhere, cancelled, or erased with their project."""
+    """Delete the checkpoints of models that are no longer in training: finished elsewhere, cancelled or deleted."""
     home = _home()
     if not home.is_dir():
         return

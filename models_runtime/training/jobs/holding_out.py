@@ -1,16 +1,16 @@
-"""How well a model does on notes that it has not learned from."""
+"""Score a model on its hold-out."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from annotations.domain.scoring import Rates, Scorer
 from annotations.domain.scoring.covering import covered_characters
 from annotations.domain.spans import Span
 from annotations.scores.selectors import LabelWords
 from models_runtime.backends.base import Backend
+from models_runtime.models.cards import HeldOutScores
 
-Heard = Callable[[int, Sequence[Span], Sequence[Span]], None]
-"""Told of every note: its place among them, the spans found, the gold spans."""
+OnNote = Callable[[int, Sequence[Span], Sequence[Span]], None]
+"""Called for every note with its index, the predicted spans and the gold spans."""
 
 
 def hold_out_scores(
@@ -18,19 +18,22 @@ def hold_out_scores(
     notes: Iterable[tuple[str, Sequence[Span]]],
     words: LabelWords,
     *,
-    told: Callable[[], None] = lambda: None,
-    heard: Heard = lambda at, found, gold: None,
-) -> dict[str, Any] | None:
-    """Exact spans by label, category and place alone, each label's figures, and characters; None without notes."""
+    tick: Callable[[], None] = lambda: None,
+    on_note: OnNote = lambda index, found, gold: None,
+) -> HeldOutScores | None:
+    """Score exact spans by label, by category and by bounds only, each label, and characters; None without notes.
+
+    `tick` is called after each note.
+    """
     scorer = Scorer(words.order, words.category_of)
     characters, count = Rates(0, 0, 0, 0), 0
     for text, gold in notes:
         found = [span for span in backend.predict([text])[0] if span.label in words.category_of]
         scorer.add(text, gold, found)
         characters += covered_characters(gold, found)
-        heard(count, found, gold)
+        on_note(count, found, gold)
         count += 1
-        told()
+        tick()
     if not count:
         return None
     table = scorer.table()
@@ -41,6 +44,6 @@ def hold_out_scores(
             for level in (level.as_dict() for level in table.levels)
             if level["unit"] == "entity"
         ],
-        "labels": [{"label": row.label, "category": row.category} | row.entity.as_dict() for row in table.labels],
+        "labels": [{"label": row.label, "category": row.category, **row.entity.as_dict()} for row in table.labels],
         "characters": characters.as_dict(),
     }

@@ -1,7 +1,7 @@
-"""A model learns from a frozen gold version, in a process of its own; its file, card and `ready` are one transaction.
+"""Train a model on a frozen gold version in a separate process. One transaction stores its file, card and state.
 
-A training whose worker was killed goes on from its last epoch, or begins again where its kind has none (crfsuite):
-from the same notes in the same order, which gives the same model, byte for byte.
+If the worker is killed, the training continues from its last epoch. A kind without epochs (crfsuite) starts again
+with the same notes in the same order, which gives the same model, byte for byte.
 """
 
 import tempfile
@@ -23,69 +23,69 @@ from annotations.models import GoldVersion, StoredFile, User
 from annotations.scores.selectors import label_words
 from models_runtime.backends import children
 from models_runtime.backends.base import Backend, BackendError
+from models_runtime.backends.learner import TrainingResult
 from models_runtime.calibration.jobs import HeldOut, calibration_of, keep
 from models_runtime.core import weights
-from models_runtime.core.gold_notes import Sides, gold_notes, language_of, other_notes, sides_of
+from models_runtime.core.gold_notes import TrainingNotes, gold_notes, language_of, other_notes, training_notes
 from models_runtime.core.model_files import cached
 from models_runtime.core.registry import trainable_kind
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
+from models_runtime.models.cards import ModelCard
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget, forget_stale
 from models_runtime.training.jobs.holding_out import hold_out_scores
 
 State = TrainedModel.State
-# How many steps to expect before the trainer has said how many there are at most.
+# The number of steps to expect before the trainer reports the maximum.
 STEPS = 100
-# The losses so far are written at most this often (seconds).
+# The losses are stored at most this often (seconds).
 WRITE_EVERY = 0.5
 
 
 def run(claim: Claim) -> dict[str, Any]:
-    """Train, score on what was held out, keep. Repeating is safe: nothing stands before the last transaction."""
+    """Train, score on the hold-out, and store the model. Safe to repeat, because only the last transaction counts."""
     row = TrainedModel.objects.select_related("project__label_set", "gold_version").get(pk=claim.params["model_id"])
     version = row.gold_version
     if row.state != State.TRAINING or version is None:
         raise ServiceError(
-            gettext("this model is not to be trained; it is: %(get_state_display)s")
-            % {"get_state_display": row.get_state_display().lower()},
+            gettext("This model can't be trained because its state is “%(state)s”.")
+            % {"state": row.get_state_display()},
             code="state",
         )
     forget_stale()
     begun, erased = time.monotonic(), erasures_of(row.project_id)
-    sides = sides_of(version, row.params.get("language", ""))
+    notes = training_notes(version, row.params.get("language", ""))
     watch = _Watch(claim, row, erased)
     with tempfile.TemporaryDirectory(prefix="deidreview-train-") as folder:
         path = Path(folder) / "model.zip"
         try:
-            learned = _learn(row, version, sides, path, int(claim.params["newest"]), watch)
+            learned = _learn(row, version, notes, path, int(claim.params["newest"]), watch)
             backend: Backend = load(trainable_kind(row.backend).factory)(path=str(path))
         except BackendError as error:
             raise ServiceError(str(error), code="training") from error
-        held_out = HeldOut(sides.hold_out)
+        held_out = HeldOut(notes.hold_out)
         scores = hold_out_scores(
             backend,
-            gold_notes(version, sides.hold_out),
+            gold_notes(version, notes.hold_out),
             label_words(row.project),
-            told=watch.scoring,
-            heard=held_out,
+            tick=watch.scoring,
+            on_note=held_out,
         )
-        card = (
-            _card(row, version, sides, watch)
-            | learned
-            | {
-                "labels": list(backend.labels),
-                "scores": scores,
-                "seconds": round(time.monotonic() - begun, 1),
-                "date": timezone.now().isoformat(timespec="seconds"),
-            }
-        )
-        calibration = _calibration(row, version, backend, held_out, len(sides.hold_out))
+        card: ModelCard = {
+            **_card(row, version, notes, watch),
+            **learned,
+            "labels": list(backend.labels),
+            "scores": scores,
+            "seconds": round(time.monotonic() - begun, 1),
+            "date": timezone.now().isoformat(timespec="seconds"),
+        }
+        calibration = _calibration(row, version, backend, held_out, len(notes.hold_out))
         _keep(claim, row, path, card, watch, erased, calibration)
     forget(row.pk)
     return _result(row, card)
 
 
 def undo(params: dict[str, Any], state: str) -> dict[str, Any] | None:
-    """A training that was stopped or failed leaves its row, to say so, and no file."""
+    """Mark a stopped or failed training as failed and delete its checkpoint."""
     row = TrainedModel.objects.filter(pk=params["model_id"]).first()
     if row is None:
         return None
@@ -97,7 +97,7 @@ def undo(params: dict[str, Any], state: str) -> dict[str, Any] | None:
 
 
 def redo(params: dict[str, Any]) -> None:
-    """Train again, with the same settings. Raises ServiceError where another model has the name by now."""
+    """Train again with the same settings. Raises ServiceError `exists` if another model has the name now."""
     row = TrainedModel.objects.select_for_update().get(pk=params["model_id"])
     try:
         with transaction.atomic():
@@ -106,14 +106,14 @@ def redo(params: dict[str, Any]) -> None:
             )
     except IntegrityError as error:
         raise ServiceError(
-            gettext("another model is called %(name)s by now; rename one of the two, then start again")
-            % {"name": repr(row.name)},
+            gettext("Another model is now named “%(name)s”. Rename one of the two, then start the training again.")
+            % {"name": row.name},
             code="exists",
         ) from error
 
 
 class _Watch:
-    """Hears the trainer: keeps what it says, tells how far it is, ends it when the job is to stop or it is enough."""
+    """Receives the trainer's reports: stores the losses, reports progress, and ends the training early on request."""
 
     def __init__(self, claim: Claim, row: TrainedModel, erased: int) -> None:
         self.claim, self.row, self._erased = claim, row, erased
@@ -123,18 +123,19 @@ class _Watch:
         self._adapt = int(row.params.get("adapt") or 0)
         self._most = int(row.params.get("iterations") or STEPS)
         self._written = float("-inf")
-        self._say()
+        self._report()
 
-    def __call__(self, said: dict[str, Any] | None) -> bool:
-        if said is not None and said["adapting"]:
-            self.adapted.append(round(float(said["loss"]), 4))
-        elif said is not None:
-            self._most = int(said["most"])
-            if said["iteration"]:
-                self.losses.append(round(float(said["loss"]), 4))
-                self.hold_out += [said["f1"]] if said["f1"] is not None else []
-        if said is None or time.monotonic() - self._written < WRITE_EVERY:
-            self._say()
+    def __call__(self, report: dict[str, Any] | None) -> bool:
+        """Receive a report; None is a sign of life. Return whether the training should end early."""
+        if report is not None and report["adapting"]:
+            self.adapted.append(round(float(report["loss"]), 4))
+        elif report is not None:
+            self._most = int(report["most"])
+            if report["iteration"]:
+                self.losses.append(round(float(report["loss"]), 4))
+                self.hold_out += [report["f1"]] if report["f1"] is not None else []
+        if report is None or time.monotonic() - self._written < WRITE_EVERY:
+            self._report()
         else:
             self._write()
         return TrainedModel.objects.filter(pk=self.row.pk, enough=True).exists()
@@ -142,28 +143,28 @@ class _Watch:
     def _write(self) -> None:
         self._written = time.monotonic()
         with transaction.atomic():
-            self._say()  # inside a transaction it is a fence
+            self._report()  # Inside a transaction, reporting progress also fences the job.
             unerased(self.row.project_id, self._erased)
             TrainedModel.objects.filter(pk=self.row.pk).update(
                 losses=self.losses, hold_out=self.hold_out, card={"adapted": self.adapted} if self.adapted else {}
             )
 
     def scoring(self) -> None:
-        """The last step: the notes held out."""
+        """Report the last step, which scores the hold-out."""
         most = self._adapt + self._most
         self.claim.progress(most, most + 1)
 
-    def _say(self) -> None:
+    def _report(self) -> None:
         self.claim.progress(len(self.adapted) + len(self.losses), self._adapt + self._most + 1)
 
 
 def _learn(
-    row: TrainedModel, version: GoldVersion, sides: Sides, path: Path, newest: int, watch: _Watch
-) -> dict[str, Any]:
+    row: TrainedModel, version: GoldVersion, notes: TrainingNotes, path: Path, newest: int, watch: _Watch
+) -> TrainingResult:
     kind = trainable_kind(row.backend)
     return children.train(
         kind.child,
-        gold_notes(version, sides.train),
+        gold_notes(version, notes.train),
         path,
         options={
             "label_set": row.project.label_set.key,
@@ -175,56 +176,63 @@ def _learn(
             "grouping": row.params.get("grouping", 0),
             "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
         },
-        unlabelled=other_notes(version, newest),
-        held_out=gold_notes(version, sides.hold_out) if kind.by_epoch else (),
-        told=watch,
+        unlabeled=other_notes(version, newest),
+        held_out=gold_notes(version, notes.hold_out) if kind.by_epoch else (),
+        on_step=watch,
     )
 
 
 def _base(row: TrainedModel) -> Path | None:
-    """What it begins with, on this machine. Raises ServiceError where that is gone."""
+    """Return the starting weights on this machine. Raises ServiceError `base` if they no longer exist."""
     if pk := row.params.get("base_model"):
         model = TrainedModel.objects.select_related("stored_file").filter(project=row.project_id, pk=pk).first()
         if model is None:
             raise ServiceError(
-                gettext("the model %(params)s to begin with is gone") % {"params": row.params["base"]}, code="base"
+                gettext("The starting model “%(name)s” no longer exists. Start a new training from another model.")
+                % {"name": row.params["base"]},
+                code="base",
             )
         return cached(model)
     if name := row.params.get("base"):
         found = weights.weights_named(name)
         if found is None:
             raise ServiceError(
-                gettext("this worker has no weights %(name)s: put them in %(value)s")
-                % {"name": name, "value": weights.home() / name},
+                gettext("This worker has no weights “%(name)s”. Copy them to %(folder)s.")
+                % {"name": name, "folder": weights.home() / name},
                 code="base",
             )
         return found.path
     return None
 
 
-def _card(row: TrainedModel, version: GoldVersion, sides: Sides, watch: _Watch) -> dict[str, Any]:
-    spans = sum(len(spans) for _, spans in gold_notes(version, sides.train))
-    return {
+def _card(row: TrainedModel, version: GoldVersion, notes: TrainingNotes, watch: _Watch) -> ModelCard:
+    spans = sum(len(spans) for _, spans in gold_notes(version, notes.train))
+    card: ModelCard = {
         "gold": version.number,
         "gold_hash": version.content_hash,
-        "seed": sides.seed,
-        "split_of_version": sides.of_version,
+        "seed": notes.seed,
+        "split_of_version": notes.of_version,
         "label_set": row.project.label_set.key,
         "algorithm": row.params["algorithm"],
-        **{word: row.params[word] for word in ("base", "language") if word in row.params},
-        **({"adapted": watch.adapted} if watch.adapted else {}),
         "iterations": len(watch.losses),
-        "notes": len(sides.train),
-        "held_out": len(sides.hold_out),
-        "held_out_notes": sides.hold_out,
+        "notes": len(notes.train),
+        "held_out": len(notes.hold_out),
+        "held_out_notes": notes.hold_out,
         "spans": spans,
     }
+    if "base" in row.params:
+        card["base"] = row.params["base"]
+    if "language" in row.params:
+        card["language"] = row.params["language"]
+    if watch.adapted:
+        card["adapted"] = watch.adapted
+    return card
 
 
 def _calibration(
     row: TrainedModel, version: GoldVersion, backend: Backend, held_out: HeldOut, notes: int
 ) -> Calibration | None:
-    """How its confidences are to be read, by the notes held out; None where they are too few to say."""
+    """Calibrate the model on its hold-out. Return None if the hold-out has too few spans."""
     try:
         made = calibration_of(
             held_out.outcomes,
@@ -244,12 +252,15 @@ def _keep(
     claim: Claim,
     row: TrainedModel,
     path: Path,
-    card: dict[str, Any],
+    card: ModelCard,
     watch: _Watch,
     erased: int,
     calibration: Calibration | None,
 ) -> None:
-    """The model, unless a patient was erased since the training began: it may know by heart what is to be forgotten."""
+    """Store the model. Raises ErasedMeanwhile if a patient was erased since the training began.
+
+    The weights may then contain text of the erased notes.
+    """
     actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
     with transaction.atomic(), path.open("rb") as content:
         claim.fence()
@@ -265,5 +276,5 @@ def _keep(
         claim.finish(_result(row, card))
 
 
-def _result(row: TrainedModel, card: dict[str, Any]) -> dict[str, Any]:
+def _result(row: TrainedModel, card: ModelCard) -> dict[str, Any]:
     return {"model_id": row.pk, "model": row.name, "notes": card["notes"], "held_out": card["held_out"]}

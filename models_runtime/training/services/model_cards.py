@@ -1,21 +1,42 @@
-"""A trained model's card in plain values, the same for pages and commands."""
+"""Values of a trained model's card for pages and commands."""
 
-from typing import Any
+from typing import TypedDict
 
+from annotations.domain.scoring.rates import RatesData
 from models_runtime.models import TrainedModel
+from models_runtime.models.cards import ModelCard
 from models_runtime.training.services.trained import trouble_of
 
 GRANULARITY = {"subcategory": "label", "category": "category", "binary": "binary"}
 
 
-def headline(card: dict[str, Any]) -> dict[str, Any] | None:
-    """Exact spans by label on the held-out notes: precision, recall, f1 and counts; None where it was not scored."""
+class Summary(TypedDict):
+    """A model as commands print it. Scores are None for an uploaded model and for one without a hold-out."""
+
+    model: str
+    model_id: int
+    backend: str
+    state: str
+    trouble: str
+    gold: int | None
+    gold_hash: str | None
+    algorithm: str | None
+    notes: int | None
+    held_out: int | None
+    sha256: str | None
+    seconds: float | None
+    f1: float | None
+    character_recall: float | None
+    levels: dict[str, RatesData]
+
+
+def headline(card: ModelCard) -> RatesData | None:
+    """Return precision, recall, F1 and counts of exact spans by label on the hold-out, or None without a score."""
     scores = card.get("scores")
     return scores["levels"][0]["micro"] if scores else None
 
 
-def summary(model: TrainedModel) -> dict[str, Any]:
-    """What commands print of a model. Scores are None where none are known (uploaded, or nothing was held out)."""
+def summary(model: TrainedModel) -> Summary:
     scores = model.card.get("scores")
     levels = {GRANULARITY[level["granularity"]]: level["micro"] for level in scores["levels"]} if scores else {}
     return {

@@ -1,4 +1,4 @@
-"""Trained models as people handle them: brought in as files, taken out, renamed, retired, and how each is."""
+"""Upload, download, rename and retire trained models, and check whether they can run."""
 
 import io
 import os
@@ -20,10 +20,12 @@ from annotations.models import Project, StoredFile, User, Verb
 from annotations.transfer.services.sources import megabytes
 from models_runtime.backends import children
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.learner import Outline
 from models_runtime.core.model_files import missing_labels
 from models_runtime.core.model_names import free_name, good_model_name, taken
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.models import OF_MODEL, TrainedModel
+from models_runtime.models.cards import ModelCard
 
 State = TrainedModel.State
 ZIP = b"PK\x03\x04"
@@ -31,7 +33,7 @@ ZIP = b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class ModelRow:
-    """A model as the list shows it. `trouble`: why it can't be run, in plain words; empty where it can."""
+    """A model in the list. `trouble` says why the model can't be run; empty if it can."""
 
     model: TrainedModel
     trouble: str
@@ -43,21 +45,21 @@ def model_rows(models: Iterable[TrainedModel]) -> list[ModelRow]:
 
 
 def trouble_of(model: TrainedModel) -> str:
-    """Why a ready model can't be run; empty for one that can, and for one that isn't ready."""
+    """Say why a ready model can't be run. Empty if it can, and for a model that isn't ready."""
     if model.state != State.READY:
         return ""
     if model.stored_file_id is None:
-        return _("Its weights are gone: train it anew, or upload it again.")
+        return _("The weights of this model no longer exist. Train or upload the model again.")
     if missing := missing_labels(model, model.card.get("labels", [])):
-        return _("It has labels that this project lacks: %(labels)s") % {"labels": missing}
+        return _("This model has labels that the project doesn't have: %(labels)s.") % {"labels": missing}
     return ""
 
 
 def upload_model(*, project: Project, content: IO[bytes], actor: User | None, name: str = "") -> TrainedModel:
-    """Take a model's file that deidreview wrote, here or elsewhere. The same file again is the same model.
+    """Upload a model file that deidreview wrote. If a ready model has the same file, return that model.
 
-    It is opened in a process of its own first, by the kind that its card names: what crashes that process is refused.
-    Raises ServiceError.
+    The file is first opened in a separate process, so that a file that crashes the process is refused. Raises
+    ServiceError `name`, `exists`, `size` or `format`.
     """
     name = good_model_name(name) if name.strip() else ""
     size = content.seek(0, io.SEEK_END)
@@ -65,14 +67,14 @@ def upload_model(*, project: Project, content: IO[bytes], actor: User | None, na
     if size > settings.UPLOAD_MAX_BYTES:
         limit = megabytes(settings.UPLOAD_MAX_BYTES)
         raise ServiceError(
-            _("%(size)s is more than is taken at once (%(limit)s)") % {"size": megabytes(size), "limit": limit},
+            _("The file is too large (%(size)s). The limit is %(limit)s.") % {"size": megabytes(size), "limit": limit},
             code="size",
         )
     if content.read(len(ZIP)) != ZIP:
         raise ServiceError(
             _(
-                "only model files that deidreview wrote are taken (a zip with a card, a lexicon and weights); "
-                "pickles and other formats are never opened"
+                "This is not a model file of deidreview. Choose a zip file with a card, a lexicon and weights. "
+                "Pickles and other formats are never opened."
             ),
             code="format",
         )
@@ -84,11 +86,11 @@ def upload_model(*, project: Project, content: IO[bytes], actor: User | None, na
         raise ServiceError(str(error), code="format") from error
     content.seek(0)
     backend = next(key for key, kind in TRAINABLE.items() if kind.format == card["format"])
-    return _take(project, backend, name, card, content, actor)
+    return _store(project, backend, name, card, content, actor)
 
 
-def _take(
-    project: Project, backend: str, name: str, card: dict[str, object], content: IO[bytes], actor: User | None
+def _store(
+    project: Project, backend: str, name: str, card: Outline, content: IO[bytes], actor: User | None
 ) -> TrainedModel:
     try:
         with transaction.atomic():
@@ -96,23 +98,29 @@ def _take(
             name = name or free_name(project, backend)
             file = f"{slugify(name) or backend}.zip"
             stored = store_file(project=project, kind=StoredFile.Kind.MODEL, name=file, content=content, actor=actor)
-            there = TrainedModel.objects.filter(
+            existing = TrainedModel.objects.filter(
                 project=project, state=State.READY, stored_file__sha256=stored.sha256
             ).first()
-            if there is not None:
+            if existing is not None:
                 stored.delete()
-                return there
+                return existing
+            model_card: ModelCard = {
+                "label_set": card["label_set"],
+                "algorithm": card["algorithm"],
+                "labels": card["labels"],
+                "notes": card["notes"],
+                "iterations": card["iterations"],
+                "format": card["format"],
+                "uploaded": True,
+                "sha256": stored.sha256,
+                "date": timezone.now().isoformat(timespec="seconds"),
+            }
             row = TrainedModel.objects.create(
                 project=project,
                 name=name,
                 backend=backend,
                 state=State.READY,
-                card=card
-                | {
-                    "uploaded": True,
-                    "sha256": stored.sha256,
-                    "date": timezone.now().isoformat(timespec="seconds"),
-                },
+                card=model_card,
                 stored_file=stored,
                 created_by=actor,
             )
@@ -127,34 +135,43 @@ def _take(
     return row
 
 
-def model_named(project: Project, word: str) -> TrainedModel:
-    """The model of a name, or `model:ID`: the one in use, else the newest. Raises ServiceError naming the choices."""
+def model_named(project: Project, spec: str) -> TrainedModel:
+    """Return the model with this name or `model:ID`: the one in use, else the newest.
+
+    Raises ServiceError, with the choices in its message.
+    """
     rows = list(TrainedModel.objects.filter(project=project).select_related("project", "stored_file").order_by("-pk"))
-    found = [row for row in rows if word in (row.name, f"{OF_MODEL}{row.pk}")]
+    found = [row for row in rows if spec in (row.name, f"{OF_MODEL}{row.pk}")]
     if not found:
-        choices = ", ".join(dict.fromkeys(row.name for row in rows)) or "none yet"
+        choices = ", ".join(dict.fromkeys(row.name for row in rows)) or _("none yet")
         raise ServiceError(
-            _("there is no model %(word)s; there are: %(choices)s") % {"word": repr(word), "choices": choices},
+            _("There is no model “%(name)s”. Existing models: %(choices)s.") % {"name": spec, "choices": choices},
             code="model",
         )
     return next((row for row in found if row.state in TrainedModel.LIVE), found[0])
 
 
 def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> TrainedModel:
-    """A model's file on this machine's disk, for nobody else to read: it holds words of notes. Raises ServiceError."""
+    """Write a model's file to disk, readable by its owner only, because it contains words of notes.
+
+    Raises ServiceError `file`.
+    """
     stored = model.stored_file
     if stored is None:
         raise ServiceError(
-            _("the model %(name)s has no file: it is %(state)s") % {"name": model.name, "state": model.state},
+            _("The model “%(name)s” has no file because its state is “%(state)s”.")
+            % {"name": model.name, "state": model.state},
             code="file",
         )
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ServiceError(_("%(path)s is there already; nothing was written") % {"path": path}, code="file") from None
+        raise ServiceError(
+            _("%(path)s already exists. Nothing was written. Choose a new file name.") % {"path": path}, code="file"
+        ) from None
     except OSError as error:
         raise ServiceError(
-            _("%(path)s can't be written: %(strerror)s") % {"path": path, "strerror": error.strerror}, code="file"
+            _("%(path)s can't be written (%(reason)s).") % {"path": path, "reason": error.strerror}, code="file"
         ) from None
     try:
         with os.fdopen(handle, "wb") as file:
@@ -172,7 +189,7 @@ def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> Train
 
 
 def rename_model(*, model: TrainedModel, name: str, actor: User | None) -> TrainedModel:
-    """Give a model another name; its runs keep theirs. Raises ServiceError."""
+    """Rename a model; its runs keep their names. Raises ServiceError `name` or `exists`."""
     name = good_model_name(name)
     if name == model.name:
         return model
@@ -193,13 +210,18 @@ def rename_model(*, model: TrainedModel, name: str, actor: User | None) -> Train
 
 
 def retire_model(*, model: TrainedModel, actor: User | None) -> TrainedModel:
-    """Take a model out of use and delete its weights; its card and its runs stay. A second time changes nothing."""
+    """Retire a model and delete its weights; its card and its runs stay. Safe to repeat.
+
+    Raises ServiceError `live` while the model is being trained.
+    """
     with transaction.atomic():
         row = TrainedModel.objects.select_for_update().get(pk=model.pk)
         if row.state == State.RETIRED:
             return row
         if row.state == State.TRAINING:
-            raise ServiceError(_("this model is still being trained: cancel the training, or wait for it"), code="live")
+            raise ServiceError(
+                _("This model is still being trained. Cancel the training or wait until it ends."), code="live"
+            )
         if row.stored_file_id is not None:
             StoredFile.objects.filter(pk=row.stored_file_id).delete()
         row.state, row.retired_at, row.stored_file = State.RETIRED, timezone.now(), None

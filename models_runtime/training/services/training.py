@@ -1,7 +1,7 @@
-"""Trainings, asked for. The work itself is models_runtime.training.jobs.training."""
+"""Start trainings. The work itself is in models_runtime.training.jobs.training."""
 
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
@@ -10,26 +10,28 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.events import record
 from annotations.jobs.services.queue import enqueue
+from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Document, GoldVersion, Job, Project, User, Verb
 from models_runtime.core import weights
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.model_names import free_name, good_model_name, taken
 from models_runtime.core.registry import TRAINABLE, trainable_kind
 from models_runtime.models import OF_MODEL, TrainedModel
+from models_runtime.models.cards import TrainingParams
 
 DEFAULT = next(iter(TRAINABLE))
 MOST_ITERATIONS = 1000
 MOST_ADAPT = 100
-# The sentence grouping factors that 002 tried.
+# The largest sentence grouping factor in Catelli 2021.
 MOST_GROUPED = 32
 
 
-class Asked(TypedDict, total=False):
-    """How a model is to learn; what is left out is the kind's own default.
+class TrainingSettings(TypedDict, total=False):
+    """Settings of a training. Missing settings have the kind's default.
 
-    `base`: a folder of weights or one of the project's models of the kind, for a kind that begins with some. `adapt`:
-    epochs on the notes' language first, labels aside. `grouping`: sentences that a kind reads as one. `language`: only
-    notes in it, as 002's strategies want: a model of one language, of all, or of one after the other by `base`.
+    `base`: starting weights, a folder or a model of the same kind. `adapt`: epochs of language pre-training.
+    `grouping`: sentences per sequence. `language`: only notes in this language. The strategies of Catelli 2021 are
+    models of one language, of all languages, or of one language after the other by `base`.
     """
 
     backend: str
@@ -42,7 +44,7 @@ class Asked(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class _Ask:
+class _Settings:
     backend: str = DEFAULT
     algorithm: str = ""
     iterations: int | None = None
@@ -59,19 +61,19 @@ def start_training(
     actor: User | None,
     key: str,
     name: str = "",
-    **asked: Unpack[Asked],
+    **given: Unpack[TrainingSettings],
 ) -> TrainedModel:
-    """A model that learns from a frozen gold version: its row and its job in one transaction.
+    """Start training a model on a frozen gold version: make its row and its job in one transaction.
 
-    The same `key` gives the same model: a double click is one training. Raises ServiceError for an unknown version,
-    algorithm or base, a version without spans to learn from, or a name that is taken.
+    A repeated call with the same `key` returns the same model, so that a double click starts only one training.
+    Raises ServiceError for an unknown version, algorithm or base, a version without spans, and a name that exists.
     """
-    there = TrainedModel.objects.filter(project=project, job__key=f"train-{key}").first()
-    if there is not None:
-        return there
-    ask = _Ask(**asked)
-    backend = ask.backend
-    params = _params(project, ask)
+    existing = started_with(TrainedModel, project, "train", key)
+    if existing is not None:
+        return existing
+    settings = _Settings(**given)
+    backend = settings.backend
+    params = _params(project, settings)
     version = _version(project, gold, params.get("language", ""))
     name = good_model_name(name) if name.strip() else ""
     try:
@@ -90,7 +92,7 @@ def start_training(
                 kind="train",
                 project=project,
                 params={"model_id": row.pk, "newest": newest},
-                key=f"train-{key}",
+                key=key_of("train", key),
                 actor=actor,
                 queue=trainable_kind(backend).queue,
             )
@@ -102,132 +104,142 @@ def start_training(
                 data={"model": row.pk, "gold": version.number, "algorithm": params["algorithm"]},
             )
     except IntegrityError as error:
-        again = TrainedModel.objects.filter(project=project, job__key=f"train-{key}").first()
-        if again is not None:  # the other click was a moment faster
-            return again
+        existing = started_with(TrainedModel, project, "train", key)
+        if existing is not None:  # A simultaneous request has just started the training.
+            return existing
         raise taken(name) from error
     return row
 
 
 def end_early(*, model: TrainedModel) -> TrainedModel:
-    """Have a training end with what it has learned in its whole epochs so far. Repeating is harmless.
+    """Request that a training ends after its complete epochs so far. Safe to repeat.
 
-    Raises ServiceError where it is not under way, or its kind can't.
+    Raises ServiceError `state` if the training is not running, and `kind` if its kind has no epochs.
     """
     if not trainable_kind(model.backend).by_epoch:
-        raise ServiceError(
-            _("this kind of training can't end early with what it has; it can be cancelled"), code="kind"
-        )
-    under_way = TrainedModel.objects.filter(
-        pk=model.pk, state=TrainedModel.State.TRAINING, job__state=Job.State.RUNNING
-    )
-    if not under_way.update(enough=True):
-        raise ServiceError(_("this training is not under way"), code="state")
+        raise ServiceError(_("This type of model can't end training early. You can only cancel it."), code="kind")
+    running = TrainedModel.objects.filter(pk=model.pk, state=TrainedModel.State.TRAINING, job__state=Job.State.RUNNING)
+    if not running.update(enough=True):
+        raise ServiceError(_("This training is not running. Reload the page."), code="state")
     model.refresh_from_db()
     return model
 
 
-def begin_with(project: Project, backend: str) -> list[TrainedModel]:
-    """The project's models that another one of the kind can begin with, by name."""
+def base_models(project: Project, backend: str) -> list[TrainedModel]:
+    """List the project's models that a training of the same kind can start from, by name."""
     rows = TrainedModel.objects.filter(project=project, backend=backend, state=TrainedModel.State.READY)
     return list(rows.exclude(stored_file=None).order_by("name"))
 
 
-def _params(project: Project, ask: _Ask) -> dict[str, Any]:
+def all_base_models(project: Project) -> list[TrainedModel]:
+    """List the models that a training can start from, for all kinds that need starting weights."""
+    return [row for key, kind in TRAINABLE.items() if kind.based for row in base_models(project, key)]
+
+
+def _params(project: Project, settings: _Settings) -> TrainingParams:
     try:
-        kind = trainable_kind(ask.backend)
+        kind = trainable_kind(settings.backend)
     except LookupError as error:
         raise ServiceError(str(error), code="backend") from error
-    algorithm, iterations = ask.algorithm or next(iter(kind.algorithms)), ask.iterations
+    algorithm, iterations = settings.algorithm or next(iter(kind.algorithms)), settings.iterations
     if algorithm not in kind.algorithms:
         raise ServiceError(
-            _("unknown algorithm %(algorithm)s; there are: %(choices)s")
-            % {"algorithm": repr(algorithm), "choices": ", ".join(kind.algorithms)},
+            _("There is no algorithm “%(algorithm)s”. Choose one of: %(choices)s.")
+            % {"algorithm": algorithm, "choices": ", ".join(kind.algorithms)},
             code="algorithm",
         )
     if iterations is not None and not 1 <= iterations <= MOST_ITERATIONS:
         raise ServiceError(
-            _("%(iterations)s iterations can't be; 1 to %(most_iterations)s can")
+            _("Iterations must be between 1 and %(most_iterations)s, not %(iterations)s.")
             % {"iterations": iterations, "most_iterations": MOST_ITERATIONS},
             code="iterations",
         )
-    if not 0 <= ask.adapt <= MOST_ADAPT:
+    if not 0 <= settings.adapt <= MOST_ADAPT:
         raise ServiceError(
-            _("%(adapt)s epochs on the notes can't be; 0 to %(most_adapt)s can")
-            % {"adapt": ask.adapt, "most_adapt": MOST_ADAPT},
+            _("Language pre-training epochs must be between 0 and %(most_adapt)s, not %(adapt)s.")
+            % {"adapt": settings.adapt, "most_adapt": MOST_ADAPT},
             code="adapt",
         )
-    if ask.adapt and not kind.adapts:
+    if settings.adapt and not kind.adapts:
         able = ", ".join(each.title for each in TRAINABLE.values() if each.adapts)
         raise ServiceError(
-            _("%(title)s can't learn the notes' language first; only %(able)s can")
+            _("%(title)s has no language pre-training. Set its epochs to 0, or choose one of: %(able)s.")
             % {"title": kind.title, "able": able},
             code="adapt",
         )
-    if ask.grouping and not kind.grouped:
+    if settings.grouping and not kind.grouped:
         raise ServiceError(
-            _("%(title)s does not read by sentences, so there is nothing to group") % {"title": kind.title},
+            _("%(title)s doesn't group sentences. Leave the number of sentences empty.") % {"title": kind.title},
             code="grouping",
         )
-    if not 0 <= ask.grouping <= MOST_GROUPED:
+    if not 0 <= settings.grouping <= MOST_GROUPED:
         raise ServiceError(
-            _("%(grouping)s sentences can't be read as one; 1 to %(most_grouped)s can")
-            % {"grouping": ask.grouping, "most_grouped": MOST_GROUPED},
+            _("Sentences per sequence must be between 1 and %(most_grouped)s, not %(grouping)s.")
+            % {"grouping": settings.grouping, "most_grouped": MOST_GROUPED},
             code="grouping",
         )
-    params: dict[str, Any] = {"algorithm": algorithm}
-    params |= {"grouping": ask.grouping} if ask.grouping else {}
-    params |= {"iterations": iterations} if iterations else {}
-    params |= {"language": ask.language} if ask.language else {}
-    params |= {"adapt": ask.adapt} if ask.adapt else {}
+    params: TrainingParams = {"algorithm": algorithm}
+    if settings.grouping:
+        params["grouping"] = settings.grouping
+    if iterations:
+        params["iterations"] = iterations
+    if settings.language:
+        params["language"] = settings.language
+    if settings.adapt:
+        params["adapt"] = settings.adapt
     if kind.based:
-        return params | _base(project, ask)
-    if ask.base:
+        return params | _base(project, settings)
+    if settings.base:
         based = ", ".join(each.title for each in TRAINABLE.values() if each.based)
         raise ServiceError(
-            _("%(title)s learns from nothing but gold; only %(based)s begins with weights")
+            _("%(title)s doesn't use starting weights. Leave them empty, or choose %(based)s.")
             % {"title": kind.title, "based": based},
             code="base",
         )
     return params
 
 
-def _base(project: Project, ask: _Ask) -> dict[str, Any]:
-    """`base` by its name, and the model's id where it is one of the project's own."""
-    models = begin_with(project, ask.backend)
-    model = next((row for row in models if ask.base in (f"{OF_MODEL}{row.pk}", row.name)), None)
+def _base(project: Project, settings: _Settings) -> TrainingParams:
+    """Return the name of the starting weights, and the id if they are a model of the project."""
+    models = base_models(project, settings.backend)
+    model = next((row for row in models if settings.base in (f"{OF_MODEL}{row.pk}", row.name)), None)
     if model is not None:
         return {"base": model.name, "base_model": model.pk}
-    if weights.weights_named(ask.base) is not None:
-        return {"base": ask.base}
+    if weights.weights_named(settings.base) is not None:
+        return {"base": settings.base}
     choices = ", ".join([*(row.name for row in weights.weights()), *(row.name for row in models)])
     if not choices:
         raise ServiceError(
-            _("there are no weights to begin with: put a folder of them in %(home)s") % {"home": weights.home()},
+            _("There are no starting weights. Copy a folder with weights to %(folder)s.") % {"folder": weights.home()},
             code="base",
         )
-    said = f"there are no weights {ask.base!r}" if ask.base else "say which weights to begin with"
-    raise ServiceError(_("%(said)s; there are: %(choices)s") % {"said": said, "choices": choices}, code="base")
+    message = (
+        _("There are no weights “%(base)s”. Choose one of: %(choices)s.")
+        if settings.base
+        else _("Choose starting weights: %(choices)s.")
+    )
+    raise ServiceError(message % {"base": settings.base, "choices": choices}, code="base")
 
 
 def _version(project: Project, number: int, language: str) -> GoldVersion:
     version = GoldVersion.objects.filter(project=project, number=number).first()
     if version is None:
         numbers = project.gold_versions.order_by("number").values_list("number", flat=True)
-        choices = ", ".join(map(str, numbers)) or "none yet: freeze one first"
+        choices = ", ".join(map(str, numbers)) or _("none yet")
         raise ServiceError(
-            _("there is no gold version %(number)s; frozen versions: %(choices)s")
+            _("There is no gold version %(number)s. Frozen versions: %(choices)s.")
             % {"number": number, "choices": choices},
             code="version",
         )
     if not version.span_count:
         raise ServiceError(
-            _("gold version %(number)s has no spans: there is nothing to learn") % {"number": number}, code="version"
+            _("Gold version %(number)s has no spans to learn from. Choose another version.") % {"number": number},
+            code="version",
         )
-    if language and language not in (there := languages_of(version)):
+    if language and language not in (languages := languages_of(version)):
         raise ServiceError(
-            _("gold version %(number)s has no notes in %(language)s; its languages: %(value)s")
-            % {"number": number, "language": repr(language), "value": ", ".join(there) or "not given"},
+            _("Gold version %(number)s has no notes in “%(language)s”. Its languages: %(languages)s.")
+            % {"number": number, "language": language, "languages": ", ".join(languages) or _("unknown")},
             code="language",
         )
     return version

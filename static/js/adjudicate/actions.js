@@ -8,12 +8,12 @@ const { move, decide, own, note, labels: onLabels } = words.groups;
 const { keys: what } = words;
 const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
-/** What a key does while words are selected: then it is a label's. @returns {import("../editor/keys.js").Action[]} */
+/** The keys while text is selected: every key chooses a label. @returns {import("../editor/keys.js").Action[]} */
 export function labelActions(work, labels) {
   return labelling(work, onLabels, labels);
 }
 
-/** What a key does while a cause is asked for. @returns {import("../editor/keys.js").Action[]} */
+/** The keys while the page asks for a cause. @returns {import("../editor/keys.js").Action[]} */
 export function causeActions(work, causes) {
   const keys = { AB: "a", AM: "m", D: "d", S: "s" };
   return Object.keys(causes).map((kind) => ({ keys: [keys[kind]], group: decide, what: causes[kind], run: () => work.cause(kind) }));
@@ -24,7 +24,7 @@ export function actions(work) {
   const leave = leaver(work);
   return [
     ...moving(work, move, what),
-    { keys: DIGITS, group: decide, what: what.reader, run: (_, key) => work.reader(Number(key)) },
+    { keys: DIGITS, group: decide, what: what.annotator, run: (_, key) => work.annotator(Number(key)) },
     { keys: ["a"], group: decide, what: what.majority, run: () => work.majority() },
     { keys: ["*"], group: decide, what: what.unanimous, run: () => work.unanimous() },
     { keys: ["x"], group: decide, what: what.nothing, run: () => work.nothing() },

@@ -1,6 +1,6 @@
 /**
- * The annotators' versions of a place under each other: its words, a row of spans for each annotator, and what is decided.
- * Every row that can be taken is a button with its key.
+ * The annotators' versions of a location in a table: its words, a row of spans for each annotator, and the decision.
+ * Every version that can be accepted has a button with its key.
  */
 
 import { covered } from "../text/tokens.js";
@@ -8,31 +8,31 @@ import { el } from "../editor/dom.js";
 import { lanes } from "../editor/lanes.js";
 import { words } from "./words.js";
 
-// Words shown before and after the place.
+// How many words are shown before and after the location.
 const AROUND = 6;
-// A place longer than that many words shows its beginning and end.
+// Of a location, only this many words are shown.
 const MOST = 60;
 
-/** The tokens of a place and a few on either side, as [start, end]; a longer place is cut at the ends of its spans too. */
-export function tokensAround(tokens, place) {
-  const [first, past] = covered(tokens, place.start, place.end);
+/** The tokens of a location and a few on either side, split where spans start or end inside a token. */
+export function tokensAround(tokens, location) {
+  const [first, past] = covered(tokens, location.start, location.end);
   const low = Math.max(0, first - AROUND);
   const high = Math.min(tokens.length, past + AROUND);
-  const edges = new Set([...place.versions.flat(), ...(place.outcome ?? [])].flatMap(([start, end]) => [start, end]));
+  const edges = new Set([...location.versions.flat(), ...(location.outcome ?? [])].flatMap(([start, end]) => [start, end]));
   return tokens.slice(low, high).flatMap((token) => cut(token, edges));
 }
 
 function cut({ start, end }, edges) {
   const inside = [...edges].filter((edge) => start < edge && edge < end).sort((a, b) => a - b);
-  return [start, ...inside].map((from, at) => ({ start: from, end: inside[at] ?? end }));
+  return [start, ...inside].map((from, index) => ({ start: from, end: inside[index] ?? end }));
 }
 
-/** Spans in rows without overlaps: each row a list of cells {at, size, span}, where span may be null. */
+/** Spans in rows without overlaps. A row is a list of cells {at, size, span}: first token, number of tokens, span or null. */
 export function rowsOf(spans, tokens) {
   const placed = spans.map(([start, end, label]) => ({ start, end, label }));
   const lane = lanes(placed);
   const count = Math.max(1, ...lane.map((one) => one + 1));
-  return Array.from({ length: count }, (_, row) => cellsOf(placed.filter((_span, at) => lane[at] === row), tokens));
+  return Array.from({ length: count }, (_, row) => cellsOf(placed.filter((_span, index) => lane[index] === row), tokens));
 }
 
 function cellsOf(spans, tokens) {
@@ -54,24 +54,24 @@ export class Layers {
   #tokens;
   #quote;
 
-  /** @param {{labels: Map<number, object>, tokens: object[], quote: (place: object) => string}} parts */
+  /** @param {{labels: Map<number, object>, tokens: object[], quote: (location: object) => string}} parts */
   constructor({ labels, tokens, quote }) {
     this.#labels = labels;
     this.#tokens = tokens;
     this.#quote = quote;
   }
 
-  /** The table of a place. `closed`: nothing can be taken. */
-  table(note, place, closed) {
-    const tokens = tokensAround(this.#tokens, place).slice(0, MOST + 2 * AROUND);
-    const rows = note.readers.flatMap((reader, at) =>
-      this.#layer(tokens, place, place.versions[at] ?? [], {
-        act: "reader",
-        number: reader.number,
-        key: reader.number <= 9 ? String(reader.number) : "",
-        name: reader.name,
-        chosen: place.standing === "decided" && place.choice === "reader" && place.reader === reader.number,
-        closed,
+  /** The table of a location. `disabled`: whether its buttons are. */
+  table(note, location, disabled) {
+    const tokens = tokensAround(this.#tokens, location).slice(0, MOST + 2 * AROUND);
+    const rows = note.annotators.flatMap((annotator, index) =>
+      this.#layer(tokens, location, location.versions[index] ?? [], {
+        act: "annotator",
+        number: annotator.number,
+        key: annotator.number <= 9 ? String(annotator.number) : "",
+        name: annotator.name,
+        chosen: location.standing === "decided" && location.choice === "annotator" && location.annotator === annotator.number,
+        disabled,
       }),
     );
     return el(
@@ -80,33 +80,33 @@ export class Layers {
       el(
         "table",
         { class: "ad-layers", dir: "auto" },
-        el("thead", {}, this.#head(tokens, place)),
-        el("tbody", {}, ...rows, ...this.#vote(tokens, place, closed), ...this.#outcome(tokens, place)),
+        el("thead", {}, this.#head(tokens, location)),
+        el("tbody", {}, ...rows, ...this.#majority(tokens, location, disabled), ...this.#outcome(tokens, location)),
       ),
     );
   }
 
-  #head(tokens, place) {
+  #head(tokens, location) {
     const cells = tokens.map((token) =>
-      el("th", { scope: "col", class: inside(token, place) ? "here" : null }, el("bdi", {}, this.#quote(token))),
+      el("th", { scope: "col", class: inside(token, location) ? "here" : null }, el("bdi", {}, this.#quote(token))),
     );
     return el("tr", {}, el("td", {}), ...cells);
   }
 
-  /** The majority's version where there is one that is not simply what all say. */
-  #vote(tokens, place, closed) {
-    if (place.consensus === "all" || place.majority === null) return [];
-    const chosen = place.standing === "decided" && place.choice === "majority";
-    return this.#layer(tokens, place, place.majority, { act: "majority", key: "a", name: words.majority, chosen, closed, kind: "is-vote" });
+  /** The majority version, where there is one and the location is not unanimous. */
+  #majority(tokens, location, disabled) {
+    if (location.consensus === "all" || location.majority === null) return [];
+    const chosen = location.standing === "decided" && location.choice === "majority";
+    return this.#layer(tokens, location, location.majority, { act: "majority", key: "a", name: words.majority, chosen, disabled, kind: "is-vote" });
   }
 
-  #outcome(tokens, place) {
-    if (place.outcome === null) return [];
-    const name = place.standing === "changed" ? words.before : words.outcome;
-    return this.#layer(tokens, place, place.outcome, { name, kind: "is-outcome" });
+  #outcome(tokens, location) {
+    if (location.outcome === null) return [];
+    const name = location.standing === "changed" ? words.before : words.outcome;
+    return this.#layer(tokens, location, location.outcome, { name, kind: "is-outcome" });
   }
 
-  #layer(tokens, place, spans, { act = "", number = null, key = "", name, chosen = false, closed = false, kind = "" }) {
+  #layer(tokens, location, spans, { act = "", number = null, key = "", name, chosen = false, disabled = false, kind = "" }) {
     const rows = rowsOf(spans, tokens);
     const title = act
       ? el(
@@ -115,9 +115,9 @@ export class Layers {
             type: "button",
             class: "btn small quiet",
             "data-act": act,
-            "data-reader": number,
+            "data-annotator": number,
             "aria-pressed": chosen ? "true" : "false",
-            disabled: closed,
+            disabled,
           },
           key && el("kbd", {}, key),
           el("bdi", {}, name),
@@ -128,16 +128,16 @@ export class Layers {
         "tr",
         { class: `${kind}${chosen ? " is-chosen" : ""}` },
         at === 0 && el("th", { scope: "row", rowspan: rows.length }, title, !spans.length && el("span", { class: "sr-only" }, ` ${words.none}`)),
-        ...cells.map((cell) => this.#cell(cell, tokens, place)),
+        ...cells.map((cell) => this.#cell(cell, tokens, location)),
       ),
     );
   }
 
-  #cell({ at, size, span }, tokens, place) {
-    if (!span) return el("td", { class: inside(tokens[at], place) ? "here none" : "none" });
+  #cell({ at, size, span }, tokens, location) {
+    if (!span) return el("td", { class: inside(tokens[at], location) ? "here none" : "none" });
     const label = this.#labels.get(span.label) ?? { name: "?", hue: 0, underline: 0 };
     return el("td", { colspan: size, class: `marked hue-${label.hue}` }, el("span", { class: `swatch underline-${label.underline}` }, label.name));
   }
 }
 
-const inside = (token, place) => token.start < place.end && place.start < token.end;
+const inside = (token, location) => token.start < location.end && location.start < token.end;

@@ -1,4 +1,4 @@
-/** The adjudication page: ties the note, the layers, the keys and the mouse, and the outbox together. */
+/** The adjudication page: builds its parts and connects them. */
 
 import { Keys } from "../editor/keys.js";
 import { KeySheet } from "../editor/sheet.js";
@@ -14,7 +14,7 @@ import { Names } from "./names.js";
 import { actions, causeActions, labelActions } from "./actions.js";
 import { adjudicationSaving } from "./saving.js";
 
-const { data, index, tokens, root, labels, quote, cursor, places, api } = begin("adjudicate-data");
+const { data, index, tokens, root, labels, quote, cursor, layout, api } = begin("adjudicate-data");
 const note = new Adjudication(data, data.name);
 const names = new Names();
 const panel = new AdjudicationPanel({
@@ -26,7 +26,7 @@ const panel = new AdjudicationPanel({
     choose: (id) => work.selectSpan(id),
     walk: (step) => work.walk(step),
     majority: () => work.majority(),
-    reader: (number) => work.reader(number),
+    annotator: (number) => work.annotator(number),
     nothing: () => work.nothing(),
     keep: () => work.keep(),
     drop: (span) => work.drop(span),
@@ -34,29 +34,29 @@ const panel = new AdjudicationPanel({
     cause: (kind) => work.cause(kind),
   },
 });
-const work = new AdjudicationWork({ note, view: new NoteView(root, index, names), panel, labels, index, cursor, places, names });
+const work = new AdjudicationWork({ note, view: new NoteView(root, index, names), panel, labels, index, cursor, layout, names });
 work.saving = adjudicationSaving({ api, urls: data.urls, note, panel, work, quote });
 work.palette = new Palette(byId("palette"), data.labels, (label) => work.applyLabel(label), () => work.focusNote());
 
 const ofPage = actions(work);
 const ofLabels = labelActions(work, data.labels);
-// While words are selected a key is the label's, also where the page has a use for it otherwise.
-const withWords = new Keys([...ofLabels, ...ofPage]);
-const without = new Keys([...ofPage, ...ofLabels]);
-const asked = new Keys(causeActions(work, data.causes));
+// While text is selected, labels' keys take precedence over the page's keys.
+const withText = new Keys([...ofLabels, ...ofPage]);
+const withoutText = new Keys([...ofPage, ...ofLabels]);
+const forCause = new Keys(causeActions(work, data.causes));
 work.sheet = new KeySheet(byId("keys"), byId("keys-list"), { sheet: () => [...new Keys(ofPage).sheet(), ...new Keys(ofLabels).sheet()] });
 listen({
   work,
   root,
   handle: (event) => {
-    if (!work.why || !asked.handle(event)) (work.range ? withWords : without).handle(event);
+    if (!work.why || !forCause.handle(event)) (work.range ? withText : withoutText).handle(event);
   },
 });
 byId("unanimous").addEventListener("click", (event) => event.detail < 2 && work.unanimous());
 
 work.redraw();
-const asksFor = Number.parseInt(window.location.hash.slice(1), 10);
-if (Number.isNaN(asksFor) || !work.selectAt(asksFor)) {
+const offset = Number.parseInt(window.location.hash.slice(1), 10);
+if (Number.isNaN(offset) || !work.selectAt(offset)) {
   if (!note.closed) work.walk(1, { open: true });
 }
 root.focus({ preventScroll: true });

@@ -1,30 +1,32 @@
 /**
- * A note under adjudication as the page knows it: what the server said last, and on top of it what waits to be sent. Pure.
+ * A note under adjudication as the page knows it: the last state from the server, with the unsent changes applied. Pure.
  *
  * @typedef {[number, number, number]} Triple  start, end (code points, end-exclusive), label id
- * @typedef {object} PlaceState
+ * @typedef {object} LocationState
  * @property {number} start
  * @property {number} end
- * @property {string} key  what the server calls this state of the place; an act on another state is refused
+ * @property {string} key  the server's hash of this state of the location; an act on another state is refused
  * @property {"open"|"agreed"|"decided"|"changed"} standing
  * @property {"all"|"majority"|"split"|"one"} consensus
- * @property {Triple[][]} versions  in the order of the readers
- * @property {Triple[]|null} majority  null where a part has none
- * @property {Triple[]|null} outcome  null while nothing is decided
+ * @property {Triple[][]} versions  in the order of the annotators
+ * @property {Triple[]|null} majority  null where there is no majority
+ * @property {Triple[]|null} outcome  null while undecided
  */
 
 import { Decisions, around, beside } from "../editor/deciding/queue.js";
 
 const overlap = (a, b) => a.start < b.end && b.start < a.end;
-const overlapping = (place, [start, end]) => place.start < end && start < place.end;
+/** @param {LocationState} location @param {Triple} span */
+const overlapping = (location, [start, end]) => location.start < end && start < location.end;
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 const inOrder = (a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
 
 export const idOf = ({ start, end }) => `p${start}-${end}`;
 
 export class Adjudication extends Decisions {
-  #places;
+  #locations;
 
+  /** @param {ConstructorParameters<typeof Decisions>} given */
   constructor(...given) {
     super(...given);
     this.rebuild();
@@ -35,138 +37,138 @@ export class Adjudication extends Decisions {
     return this.base.ready;
   }
 
-  get readers() {
-    return this.base.readers;
+  get annotators() {
+    return this.base.annotators;
   }
 
-  /** Names of annotators who have begun or reopened the note and not handed it in. */
+  /** Names of annotators who have started or reopened the note and not submitted it. */
   get missing() {
     return this.base.missing;
   }
 
   /** In reading order. */
-  get places() {
-    return this.#places;
+  get locations() {
+    return this.#locations;
   }
 
   get(id) {
-    return this.#places.find((place) => idOf(place) === id) ?? null;
+    return this.#locations.find((location) => idOf(location) === id) ?? null;
   }
 
   at(offset) {
-    return this.#places.find((place) => place.start <= offset && offset < place.end) ?? null;
+    return this.#locations.find((location) => location.start <= offset && offset < location.end) ?? null;
   }
 
-  isOpen(place) {
-    return place.standing === "open" || place.standing === "changed" || (place.standing === "agreed" && !this.base.passes);
+  isOpen(location) {
+    return location.standing === "open" || location.standing === "changed" || (location.standing === "agreed" && !this.base.passes);
   }
 
   get open() {
-    return this.#places.filter((place) => this.isOpen(place)).length;
+    return this.#locations.filter((location) => this.isOpen(location)).length;
   }
 
-  /** Places where all say the same, which can be accepted in one act. */
+  /** Unanimous locations, which can be accepted in one act. */
   get agreed() {
-    return this.#places.filter(({ standing }) => standing === "agreed");
+    return this.#locations.filter(({ standing }) => standing === "agreed");
   }
 
-  /** The place after (or, with step -1, before) this one; the next open one, going round, when `open` is set. */
-  after(place, step, { open = false } = {}) {
-    const list = this.#places;
-    const from = place ? list.findIndex((other) => idOf(other) === idOf(place)) : -1;
+  /** The location after (or, with step -1, before) this one; with `open` the next open one, from the end on to the start. */
+  after(location, step, { open = false } = {}) {
+    const list = this.#locations;
+    const from = location ? list.findIndex((other) => idOf(other) === idOf(location)) : -1;
     if (!open) return beside(list, from, step);
-    // Where annotators differ first; what all say alike is one act for all.
+    // Disagreements come first: unanimous locations can be accepted in one act.
     const differing = around(list, from, step, (one) => this.isOpen(one) && one.standing !== "agreed");
     return differing ?? around(list, from, step, (one) => this.isOpen(one));
   }
 
-  // ── Acts: each returns the change that was queued, or null where it would change nothing or can't be. ────────────────
+  // ── Acts: each returns the queued change, or null where it is impossible or would change nothing. ────────────────────
 
-  majority(place) {
-    const spans = place.consensus === "all" ? (place.versions[0] ?? []) : place.majority;
+  majority(location) {
+    const spans = location.consensus === "all" ? (location.versions[0] ?? []) : location.majority;
     if (spans === null) return null;
-    return this.#decide(place, { act: "majority" }, spans, place.consensus === "all" ? "unanimous" : "majority");
+    return this.#decide(location, { act: "majority" }, spans, location.consensus === "all" ? "unanimous" : "majority");
   }
 
-  reader(place, number) {
-    const at = this.readers.findIndex((reader) => reader.number === number);
-    if (at < 0) return null;
-    return this.#decide(place, { act: "reader", reader: number }, place.versions[at], "reader", number);
+  annotator(location, number) {
+    const index = this.annotators.findIndex((annotator) => annotator.number === number);
+    if (index < 0) return null;
+    return this.#decide(location, { act: "annotator", annotator: number }, location.versions[index], "annotator", number);
   }
 
-  nothing(place) {
-    return this.#decide(place, { act: "nothing" }, [], "nothing");
+  nothing(location) {
+    return this.#decide(location, { act: "nothing" }, [], "nothing");
   }
 
-  /** Let what was decided earlier stand, on the readings as they are now. */
-  keep(place) {
-    if (place.standing !== "changed") return null;
-    return this.#decide(place, { act: "keep" }, place.outcome, place.choice, place.reader);
+  /** Keep the earlier decision, now based on the changed annotations. */
+  keep(location) {
+    if (location.standing !== "changed") return null;
+    return this.#decide(location, { act: "keep" }, location.outcome, location.choice, location.annotator);
   }
 
-  drop(place, [start, end, label]) {
-    const left = (place.outcome ?? []).filter((span) => !same(span, [start, end, label]));
-    if (left.length === place.outcome?.length) return null;
-    return this.#decide(place, { act: "drop", start, end, label }, left, left.length ? "own" : "nothing");
+  drop(location, [start, end, label]) {
+    const left = (location.outcome ?? []).filter((span) => !same(span, [start, end, label]));
+    if (left.length === location.outcome?.length) return null;
+    return this.#decide(location, { act: "drop", start, end, label }, left, left.length ? "own" : "nothing");
   }
 
-  /** The adjudicator's own span; it takes the place of what it overlaps of the outcome. */
+  /** Add the adjudicator's own span, which replaces the decided spans that it overlaps. */
   own(start, end, label) {
-    const parts = this.#places.filter((place) => overlap(place, { start, end }));
+    const parts = this.#locations.filter((location) => overlap(location, { start, end }));
     if (parts.length === 1 && same(parts[0].outcome, [[start, end, label]]) && parts[0].standing === "decided") return null;
-    return this.queue({ act: "own", start, end, label, about: parts.map((place) => this.#about(place)) });
+    return this.queue({ act: "own", start, end, label, about: parts.map((location) => this.#about(location)) });
   }
 
-  /** Accept at once what all say alike. */
+  /** Accept all unanimous locations at once. */
   unanimous() {
-    const places = this.agreed;
-    if (!places.length) return null;
-    return this.queue({ act: "unanimous", about: places.map((place) => this.#about(place)) });
+    const locations = this.agreed;
+    if (!locations.length) return null;
+    return this.queue({ act: "unanimous", about: locations.map((location) => this.#about(location)) });
   }
 
   /** Why annotators differ; the same again takes it back. */
-  cause(place, kind) {
-    const wanted = place.cause === kind ? "" : kind;
-    return this.queue({ act: "cause", start: place.start, end: place.end, kind: wanted });
+  cause(location, kind) {
+    const wanted = location.cause === kind ? "" : kind;
+    return this.queue({ act: "cause", start: location.start, end: location.end, kind: wanted });
   }
 
-  #decide(place, change, spans, choice, reader = null) {
-    const now = place.standing === "decided" && place.choice === choice && place.reader === reader && same(place.outcome, spans);
-    return now ? null : this.queue({ ...change, about: [this.#about(place)] });
+  #decide(location, change, spans, choice, annotator = null) {
+    const now = location.standing === "decided" && location.choice === choice && location.annotator === annotator && same(location.outcome, spans);
+    return now ? null : this.queue({ ...change, about: [this.#about(location)] });
   }
 
-  /** What the person saw of a place; of one that an own act under way has changed, only the server can name the state. */
-  #about(place) {
-    return [place.start, place.end, place.touched ? null : place.key];
+  /** The state of a location that the person saw. After an unsent act of their own, only the server knows its hash. */
+  #about(location) {
+    return [location.start, location.end, location.touched ? null : location.key];
   }
 
-  /** The change as it is sent. Called when its turn comes: by then the server has answered what came before it. */
+  /** The body of the request. Call it when the earlier changes are answered. */
   body({ about = [], ...change }) {
-    const known = new Map(this.base.places.map((place) => [idOf(place), place.key]));
+    const known = new Map(this.base.locations.map((location) => [idOf(location), location.key]));
     return { ...change, seen: about.map(([start, end, key]) => [start, end, key ?? known.get(idOf({ start, end })) ?? ""]) };
   }
 
   // ── What the server says ──────────────────────────────────────────────────────────────────────────────────────────
 
   isState(state) {
-    return Array.isArray(state.places);
+    return Array.isArray(state.locations);
   }
 
-  /** Whether annotators came or went (`readings`). */
+  /** Whether the annotators who have submitted are others now (`annotationSets`). */
   newsOf(state) {
-    return { readings: !same([state.readers, state.missing], [this.base.readers, this.base.missing]) };
+    return { annotationSets: !same([state.annotators, state.missing], [this.base.annotators, this.base.missing]) };
   }
 
-  /** The first place that is not as it was. */
+  /** The id of the first location that changed, or null. */
   difference(before) {
-    const was = new Map(before.places.map((place) => [idOf(place), place.key]));
-    const found = this.base.places.find((place) => was.get(idOf(place)) !== place.key);
+    const was = new Map(before.locations.map((location) => [idOf(location), location.key]));
+    const found = this.base.locations.find((location) => was.get(idOf(location)) !== location.key);
     return found ? idOf(found) : null;
   }
 
-  /** The server's state with every waiting change made, as far as it can be foreseen (undo and redo can't). */
+  /** Apply the unsent changes to the server's state; the effects of undo and redo are unknown until the server answers. */
   rebuild() {
-    this.#places = this.base.places.map((place) => ({ ...place }));
+    this.#locations = this.base.locations.map((location) => ({ ...location }));
     for (const change of this.pending) {
       if (change.act === "own") this.#foreseeOwn(change);
       else if (change.act === "cause") this.#foreseeCause(change);
@@ -174,54 +176,54 @@ export class Adjudication extends Decisions {
     }
   }
 
-  #foresee(change, place) {
-    if (!place) return;
+  #foresee(change, location) {
+    if (!location) return;
     const made = {
-      majority: () => [place.consensus === "all" ? (place.versions[0] ?? []) : (place.majority ?? []), place.consensus === "all" ? "unanimous" : "majority"],
-      unanimous: () => [place.versions[0] ?? [], "unanimous"],
-      reader: () => [place.versions[this.readers.findIndex(({ number }) => number === change.reader)] ?? [], "reader"],
+      majority: () => [location.consensus === "all" ? (location.versions[0] ?? []) : (location.majority ?? []), location.consensus === "all" ? "unanimous" : "majority"],
+      unanimous: () => [location.versions[0] ?? [], "unanimous"],
+      annotator: () => [location.versions[this.annotators.findIndex(({ number }) => number === change.annotator)] ?? [], "annotator"],
       nothing: () => [[], "nothing"],
-      keep: () => [place.outcome ?? [], place.choice],
+      keep: () => [location.outcome ?? [], location.choice],
       drop: () => {
-        const left = (place.outcome ?? []).filter((span) => !same(span, [change.start, change.end, change.label]));
+        const left = (location.outcome ?? []).filter((span) => !same(span, [change.start, change.end, change.label]));
         return [left, left.length ? "own" : "nothing"];
       },
     }[change.act]?.();
     if (!made) return;
     const [outcome, choice] = made;
-    if (!outcome.length && place.versions.every((version) => !version.length)) {
-      this.#places = this.#places.filter((other) => other !== place); // nobody marks anything here any more
+    if (!outcome.length && location.versions.every((version) => !version.length)) {
+      this.#locations = this.#locations.filter((other) => other !== location); // Nobody marks anything here any more.
       return;
     }
-    Object.assign(place, { outcome, choice, standing: "decided", touched: true, by: this.person, at: "" });
-    if (change.act !== "keep") place.reader = change.act === "reader" ? change.reader : null;
+    Object.assign(location, { outcome, choice, standing: "decided", touched: true, by: this.person, at: "" });
+    if (change.act !== "keep") location.annotator = change.act === "annotator" ? change.annotator : null;
   }
 
   #foreseeOwn({ start, end, label }) {
-    const span = [start, end, label];
-    const parts = this.#places.filter((place) => overlapping(place, span));
-    const rest = this.#places.filter((place) => !overlapping(place, span));
-    const kept = parts.flatMap((place) => place.outcome ?? []).filter((old) => !(old[0] < end && start < old[1]));
+    const span = /** @type {Triple} */ ([start, end, label]);
+    const parts = this.#locations.filter((location) => overlapping(location, span));
+    const rest = this.#locations.filter((location) => !overlapping(location, span));
+    const kept = parts.flatMap((location) => location.outcome ?? []).filter((old) => !(old[0] < end && start < old[1]));
     const whole = {
-      start: Math.min(start, ...parts.map((place) => place.start)),
-      end: Math.max(end, ...parts.map((place) => place.end)),
+      start: Math.min(start, ...parts.map((location) => location.start)),
+      end: Math.max(end, ...parts.map((location) => location.end)),
       key: "",
       standing: "decided",
       consensus: parts.length === 1 ? parts[0].consensus : parts.length ? "split" : "all",
-      versions: this.readers.map((_, at) => parts.flatMap((place) => place.versions[at] ?? [])),
+      versions: this.annotators.map((_, index) => parts.flatMap((location) => location.versions[index] ?? [])),
       majority: parts.length === 1 ? parts[0].majority : null,
       outcome: [...kept, span].sort(inOrder),
       choice: "own",
-      reader: null,
+      annotator: null,
       by: this.person,
       at: "",
       cause: parts.map(({ cause }) => cause).find(Boolean) ?? "",
       touched: true,
     };
-    this.#places = [...rest, whole].sort((a, b) => a.start - b.start);
+    this.#locations = [...rest, whole].sort((a, b) => a.start - b.start);
   }
 
   #foreseeCause({ start, end, kind }) {
-    for (const place of this.#places) if (overlap(place, { start, end })) place.cause = kind;
+    for (const location of this.#locations) if (overlap(location, { start, end })) location.cause = kind;
   }
 }

@@ -1,4 +1,4 @@
-/** What stands on the places in the text, as labels for the view: each text and colour has a number of its own. Pure. */
+/** The chips of locations in the text, as labels for the view: each combination of text and consensus has a number. Pure. */
 
 const STYLES = { all: { hue: 4, underline: 0 }, majority: { hue: 7, underline: 1 }, split: { hue: 0, underline: 5 }, one: { hue: 2, underline: 3 } };
 
@@ -6,7 +6,7 @@ export class Names {
   #ids = new Map();
   #labels = new Map();
 
-  /** The number of a text with the look of a consensus. */
+  /** The number of a text in the style of a consensus. */
   of(name, consensus) {
     const key = `${consensus} ${name}`;
     if (!this.#ids.has(key)) {

@@ -1,4 +1,4 @@
-/** The page around the note: the chosen place with its layers, the list of places, what is left, and the bar. */
+/** The page around the note: the selected location with its layers, the list of locations, their counts, and the bar. */
 
 import { Panel, fill, row } from "../editor/deciding/panel.js";
 import { byId, el } from "../editor/dom.js";
@@ -12,40 +12,39 @@ export class AdjudicationPanel extends Panel {
   #layers;
 
   /**
-   * @param {object} parts  see Panel
-   * @param {import("./layers.js").Layers} parts.layers
-   * @param {Record<string, (value?: any) => void>} parts.acts  choose, walk, majority, reader, nothing, keep, drop, let, cause
+   * @param {ConstructorParameters<typeof Panel>[0] & {layers: import("./layers.js").Layers, acts: Record<string, (value?: any) => void>}} parts
+   *   `acts`: choose, walk, majority, annotator, nothing, keep, drop, let, cause
    */
   constructor({ layers, acts, ...parts }) {
     super(parts);
     this.#layers = layers;
-    this.listen(byId("list"), "place", (button) => acts.choose(button.dataset.place));
+    this.listen(byId("list"), "location", (button) => acts.choose(button.dataset.location));
     this.listen(byId("why"), "cause", (button) => acts.cause(button.dataset.cause));
-    this.listen(byId("chosen"), "act", ({ dataset }) => acts[dataset.act](dataset.reader ? Number(dataset.reader) : dataset.span));
-    byId("before-place").addEventListener("click", () => acts.walk(-1));
-    byId("after-place").addEventListener("click", () => acts.walk(1));
+    this.listen(byId("chosen"), "act", ({ dataset }) => acts[dataset.act](dataset.annotator ? Number(dataset.annotator) : dataset.span));
+    byId("before-location").addEventListener("click", () => acts.walk(-1));
+    byId("after-location").addEventListener("click", () => acts.walk(1));
   }
 
-  /** @param {object|null} chosen a place @param {string|null} text what is selected in the note */
+  /** @param {object|null} chosen the selected location @param {string|null} text the selected text of the note */
   show(note, chosen, text) {
-    const { places } = note;
-    const at = chosen ? places.findIndex((place) => idOf(place) === idOf(chosen)) : -1;
-    this.count({ words, at, open: note.open, total: places.length, before: "before-place", after: "after-place" });
+    const { locations } = note;
+    const index = chosen ? locations.findIndex((location) => idOf(location) === idOf(chosen)) : -1;
+    this.count({ words, at: index, open: note.open, total: locations.length, before: "before-location", after: "after-location" });
     const { agreed } = note;
     byId("unanimous").hidden = agreed.length === 0 || note.closed;
     byId("unanimous").replaceChildren(words.unanimous(agreed.length), " ", el("kbd", {}, "*"));
     this.#why(chosen, note.closed);
     fill(byId("chosen"), this.#chosen(note, chosen, text), "focus");
-    fill(byId("list"), places.map((place) => this.#row(note, place, chosen)), "place");
+    fill(byId("list"), locations.map((location) => this.#row(note, location, chosen)), "location");
     byId("list").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
-    this.state(note.closed, "closed-forms");
-    byId("close").disabled = !note.ready;
+    this.state(note.closed, "finished-forms");
+    byId("finish").disabled = !note.ready;
   }
 
   #why(chosen, closed) {
     byId("why").hidden = !chosen || chosen.consensus === "all";
     for (const kind of CAUSES) {
-      const button = byId("why").querySelector(`[data-cause="${kind}"]`);
+      const button = /** @type {HTMLButtonElement} */ (byId("why").querySelector(`[data-cause="${kind}"]`));
       button.setAttribute("aria-pressed", chosen?.cause === kind ? "true" : "false");
       button.disabled = closed && !chosen;
     }
@@ -56,14 +55,14 @@ export class AdjudicationPanel extends Panel {
     if (!note.ready) parts.push(el("p", { class: "ad-say" }, words.notReady));
     else if (note.missing.length && !note.closed) parts.push(el("p", { class: "ad-say" }, words.missing(note.missing)));
     if (text !== null) parts.push(this.#text(text));
-    if (chosen) parts.push(...this.#place(note, chosen));
+    if (chosen) parts.push(...this.#location(note, chosen));
     else if (text === null) parts.push(el("p", { class: "mute" }, this.#nothingChosen(note)));
     return parts;
   }
 
   #nothingChosen(note) {
-    if (note.closed) return words.closedNote;
-    if (!note.places.length) return words.empty;
+    if (note.closed) return words.finishedNote;
+    if (!note.locations.length) return words.empty;
     return note.open ? words.pick : words.allDone;
   }
 
@@ -77,29 +76,29 @@ export class AdjudicationPanel extends Panel {
     );
   }
 
-  #place(note, place) {
-    const table = this.#layers.table(note, place, note.closed || !note.ready);
-    for (const button of table.querySelectorAll("[data-act]")) button.dataset.focus = `${button.dataset.act}${button.dataset.reader ?? ""}`;
-    const told = this.#told(note, place);
+  #location(note, location) {
+    const table = this.#layers.table(note, location, note.closed || !note.ready);
+    for (const button of table.querySelectorAll("[data-act]")) button.dataset.focus = `${button.dataset.act}${button.dataset.annotator ?? ""}`;
+    const message = this.#messageFor(note, location);
     return [
       table,
-      told && el("p", { class: `small ${place.standing === "changed" ? "ad-say" : "mute"}` }, told),
-      el("div", { class: "actions ad-acts" }, ...this.#buttons(note, place)),
+      message && el("p", { class: `small ${location.standing === "changed" ? "ad-say" : "mute"}` }, message),
+      el("div", { class: "actions ad-acts" }, ...this.#buttons(note, location)),
     ];
   }
 
-  #told(note, place) {
-    if (place.standing === "changed") return words.changed;
-    if (place.standing === "decided") {
-      const reader = note.readers.find(({ number }) => number === place.reader)?.name;
-      const by = place.by === this.person ? words.you : place.by;
-      return words.decided(place.choice, place.choice === "reader" ? reader : "", by, place.at);
+  #messageFor(note, location) {
+    if (location.standing === "changed") return words.changed;
+    if (location.standing === "decided") {
+      const annotator = note.annotators.find(({ number }) => number === location.annotator)?.name;
+      const by = location.by === this.person ? words.you : location.by;
+      return words.decided(location.choice, location.choice === "annotator" ? annotator : "", by, location.at);
     }
-    if (place.standing === "agreed") return note.isOpen(place) ? words.agreed : words.passes;
-    return place.majority === null ? words.tie : "";
+    if (location.standing === "agreed") return note.isOpen(location) ? words.agreed : words.passes;
+    return location.majority === null ? words.tie : "";
   }
 
-  #buttons(note, place) {
+  #buttons(note, location) {
     const disabled = note.closed || !note.ready;
     const button = (act, text, key, kind = "", span = null) =>
       el(
@@ -109,23 +108,23 @@ export class AdjudicationPanel extends Panel {
         key && " ",
         key && el("kbd", {}, key),
       );
-    const drops = place.standing === "open" ? [] : (place.outcome ?? []);
+    const drops = location.standing === "open" ? [] : (location.outcome ?? []);
     return [
-      place.standing === "changed" && button("keep", words.keep, "e", "primary"),
-      place.consensus === "all" && place.standing !== "decided" && button("majority", words.consensus.all, "a", "primary"),
+      location.standing === "changed" && button("keep", words.keep, "e", "primary"),
+      location.consensus === "all" && location.standing !== "decided" && button("majority", words.consensus.all, "a", "primary"),
       button("nothing", words.nothing, "x"),
       ...drops.map((span) => button("drop", words.remove(this.label(span[2]).name), drops.length === 1 ? "Del" : "", "quiet", span.join("-"))),
     ];
   }
 
-  #row(note, place, chosen) {
+  #row(note, location, chosen) {
     return row({
-      look: `is-${place.standing}${note.isOpen(place) ? " is-open" : ""}`,
-      data: ["place", idOf(place)],
-      current: chosen && idOf(place) === idOf(chosen),
-      mark: el("span", { class: `ad-mark is-${place.consensus}` }, words.consensus[place.consensus]),
-      quote: shorten(this.quote(place), 50),
-      state: `${words.standings[place.standing]}${place.cause ? ` · ${place.cause}` : ""}`,
+      look: `is-${location.standing}${note.isOpen(location) ? " is-open" : ""}`,
+      data: ["location", idOf(location)],
+      current: chosen && idOf(location) === idOf(chosen),
+      mark: el("span", { class: `ad-mark is-${location.consensus}` }, words.consensus[location.consensus]),
+      quote: shorten(this.quote(location), 50),
+      state: `${words.standings[location.standing]}${location.cause ? ` · ${location.cause}` : ""}`,
     });
   }
 }

@@ -1,44 +1,45 @@
-/** What an adjudicator does with the note: choosing, deciding, marking. Paints at once, then lets the outbox send. */
+/** The acts of an adjudicator: select, decide, mark. The page shows each act at once, and then sends it. */
 
 import { byId } from "../editor/dom.js";
 import { NoteWork } from "../editor/deciding/work.js";
 import { idOf } from "./model.js";
 import { words } from "./words.js";
 
-const LOOKS = { open: "is-open-place", agreed: "is-open-place", decided: "is-decided-place", changed: "is-changed-place" };
+const LOOKS = { open: "is-open-location", agreed: "is-open-location", decided: "is-decided-location", changed: "is-changed-location" };
 
 export class AdjudicationWork extends NoteWork {
-  #names; // of what stands on a place in the text, by a number of its own
-  why = false; // a cause is being asked for
+  #names; // the chips of locations in the text
+  why = false; // whether the next key names a cause
 
+  /** @param {ConstructorParameters<typeof NoteWork>[0] & {names: import("./names.js").Names}} parts */
   constructor({ names, ...parts }) {
     super(parts);
     this.#names = names;
   }
 
-  get place() {
+  get location() {
     return this.key === null ? null : this.note.get(this.key);
   }
 
-  /** What the mouse knows of the chosen place. */
+  /** The selected location, as the mouse needs it. */
   get selected() {
-    return this.place && { key: this.key };
+    return this.location && { key: this.key };
   }
 
   painted() {
-    return this.note.places.map((place) => this.#painted(place));
+    return this.note.locations.map((location) => this.#painted(location));
   }
 
-  /** One span for each place: how far all agree is its colour and line, what stands there its chip. */
-  #painted(place) {
-    const name = this.#chip(place);
+  /** A location as a span of the view: the consensus sets color and underline, the versions or the decision its chip. */
+  #painted(location) {
+    const name = this.#chip(location);
     return {
-      key: idOf(place),
-      start: place.start,
-      end: place.end,
-      label: this.#names.of(name, place.consensus),
-      look: `ad-span is-${place.consensus} ${LOOKS[place.standing]}`,
-      stateWord: words.stateOf(place),
+      key: idOf(location),
+      start: location.start,
+      end: location.end,
+      label: this.#names.of(name, location.consensus),
+      look: `ad-span is-${location.consensus} ${LOOKS[location.standing]}`,
+      stateWord: words.stateOf(location),
     };
   }
 
@@ -58,26 +59,26 @@ export class AdjudicationWork extends NoteWork {
   }
 
   show() {
-    this.panel.show(this.note, this.place, this.range && this.quote(this.range));
+    this.panel.show(this.note, this.location, this.range && this.quote(this.range));
   }
 
   described() {
-    const { place } = this;
-    return words.described(this.quote(place), place);
+    const { location } = this;
+    return words.described(this.quote(location), location);
   }
 
   // ── Choosing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The place at or after an offset, where the address named one. */
+  /** Select the first location that ends after an offset; false if there is none. */
   selectAt(offset) {
-    const place = this.note.places.find(({ end }) => end > offset);
-    if (place) this.selectSpan(idOf(place));
-    return Boolean(place);
+    const location = this.note.locations.find(({ end }) => end > offset);
+    if (location) this.selectSpan(idOf(location));
+    return Boolean(location);
   }
 
-  /** The next or previous place; `open`: the next that is open, going round. */
+  /** Select the next or previous location; `open`: the next open one. False if there is none. */
   walk(step, options) {
-    const found = this.note.after(this.place, step, options);
+    const found = this.note.after(this.location, step, options);
     if (found) this.selectSpan(idOf(found));
     return Boolean(found);
   }
@@ -97,40 +98,40 @@ export class AdjudicationWork extends NoteWork {
   // ── Deciding ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   majority() {
-    const place = this.#toDecide();
-    if (!place) return;
-    if (place.consensus !== "all" && place.majority === null) {
+    const location = this.#toDecide();
+    if (!location) return;
+    if (location.consensus !== "all" && location.majority === null) {
       this.panel.tell(words.tie);
       return;
     }
-    this.#decided(this.note.majority(place), words.said.majority(this.quote(place)));
+    this.#decided(this.note.majority(location), words.said.majority(this.quote(location)));
   }
 
-  reader(number) {
-    const place = this.#toDecide();
-    const reader = this.note.readers.find((one) => one.number === number);
-    if (place && reader) this.#decided(this.note.reader(place, number), words.said.reader(reader.name, this.quote(place)));
+  annotator(number) {
+    const location = this.#toDecide();
+    const annotator = this.note.annotators.find((one) => one.number === number);
+    if (location && annotator) this.#decided(this.note.annotator(location, number), words.said.annotator(annotator.name, this.quote(location)));
   }
 
   nothing() {
-    const place = this.#toDecide();
-    if (place) this.#decided(this.note.nothing(place), words.said.nothing(this.quote(place)));
+    const location = this.#toDecide();
+    if (location) this.#decided(this.note.nothing(location), words.said.nothing(this.quote(location)));
   }
 
   keep() {
-    const place = this.#toDecide();
-    if (place) this.#decided(this.note.keep(place), words.said.keep(this.quote(place)));
+    const location = this.#toDecide();
+    if (location) this.#decided(this.note.keep(location), words.said.keep(this.quote(location)));
   }
 
-  /** Take one span out of what is decided; by key, where it is the only one. */
+  /** Remove one of the decided spans; without a name the only one. */
   drop(name) {
-    const { place } = this;
-    if (!place || this.range || !place.outcome?.length) return false;
+    const { location } = this;
+    if (!location || this.range || !location.outcome?.length) return false;
     if (!this.#toDecide()) return true;
-    const span = name ? name.split("-").map(Number) : place.outcome.length === 1 ? place.outcome[0] : null;
+    const span = name ? name.split("-").map(Number) : location.outcome.length === 1 ? location.outcome[0] : null;
     if (!span) return false;
     const said = words.said.drop(this.name(span[2]), this.quote({ start: span[0], end: span[1] }));
-    this.made(this.note.drop(place, span), said);
+    this.made(this.note.drop(location, span), said);
     return true;
   }
 
@@ -142,15 +143,15 @@ export class AdjudicationWork extends NoteWork {
 
   cause(kind) {
     this.why = false;
-    const { place } = this;
-    if (!place || place.consensus === "all") return;
-    const change = this.note.cause(place, kind);
+    const { location } = this;
+    if (!location || location.consensus === "all") return;
+    const change = this.note.cause(location, kind);
     this.made(change, words.said.cause(change.kind));
   }
 
-  /** The next key names the cause. */
+  /** Let the next key name the cause. */
   askWhy() {
-    if (!this.place || this.place.consensus === "all") return false;
+    if (!this.location || this.location.consensus === "all") return false;
     this.why = true;
     this.panel.say(words.why);
     byId("why").querySelector("button").focus();
@@ -159,18 +160,18 @@ export class AdjudicationWork extends NoteWork {
 
   #toDecide() {
     if (!this.isOpen()) return null;
-    if (!this.place) this.panel.say(words.pick);
-    return this.place;
+    if (!this.location) this.panel.say(words.pick);
+    return this.location;
   }
 
   isOpen() {
-    if (this.note.closed) this.panel.tell(words.closedNote);
+    if (this.note.closed) this.panel.tell(words.finishedNote);
     else if (!this.note.ready) this.panel.tell(words.notReady);
     else return true;
     return false;
   }
 
-  /** Decided (or as it was): then what is open next. */
+  /** After a decision: show it, and select the next open location. */
   #decided(change, said) {
     this.made(change, said);
     if (!change) return;
@@ -180,11 +181,11 @@ export class AdjudicationWork extends NoteWork {
 
   // ── Marking ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Select the words of the chosen place, or the first word that the window shows. */
+  /** Select the text of the selected location, or the first word in the window. */
   mark() {
-    const { place } = this;
+    const { location } = this;
     this.palette.close();
-    if (place && !this.range) this.selectText(place.start, place.end);
+    if (location && !this.range) this.selectText(location.start, location.end);
     else {
       this.letGo(this.firstInSight());
       this.moveCursor(1, false);
@@ -192,15 +193,15 @@ export class AdjudicationWork extends NoteWork {
     this.panel.say(`${words.marking} ${this.range ? this.quote(this.range) : ""}`);
   }
 
-  /** A label was chosen: for the selected words, else for the one span or the whole stretch of the chosen place. */
+  /** Apply a label to the selected text, else to the only decided span or the whole text of the selected location. */
   applyLabel(label) {
     if (!this.isOpen()) return;
-    const place = this.#wanted();
-    if (!place) {
+    const location = this.#wanted();
+    if (!location) {
       this.panel.say(words.pick);
       return;
     }
-    const trimmed = this.trimmed(place);
+    const trimmed = this.trimmed(location);
     if (!trimmed) {
       this.panel.tell(words.onlySpace);
       return;
@@ -208,15 +209,15 @@ export class AdjudicationWork extends NoteWork {
     const { start, end } = trimmed;
     this.letGo(end);
     const change = this.note.own(start, end, label);
-    const at = this.note.at(start);
-    this.key = at ? idOf(at) : this.key;
+    const joined = this.note.at(start);
+    this.key = joined ? idOf(joined) : this.key;
     this.made(change, words.said.own(this.name(label), this.quote({ start, end })));
     this.focusNote();
   }
 
   #wanted() {
-    if (this.range || !this.place) return this.range;
-    const only = this.place.outcome?.length === 1 ? this.place.outcome[0] : null;
-    return only ? { start: only[0], end: only[1] } : this.place;
+    if (this.range || !this.location) return this.range;
+    const only = this.location.outcome?.length === 1 ? this.location.outcome[0] : null;
+    return only ? { start: only[0], end: only[1] } : this.location;
   }
 }

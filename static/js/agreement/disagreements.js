@@ -1,20 +1,19 @@
-/** The list of disagreements by keys, and each table scrolled to its place. Everything here also works by click. */
+/** Keys for the list of disagreements, and each table scrolled to its location. Everything here also works by click. */
 
 import { Keys } from "../editor/keys.js";
 import { KeySheet } from "../editor/sheet.js";
 import { byId } from "../editor/dom.js";
 import { words } from "./words.js";
 
-const list = byId("places");
+const list = byId("locations");
 if (list) begin();
 
 function begin() {
-  let at = -1;
-  const places = () => [...list.querySelectorAll(".ad-place")];
-  const here = () => places()[at] ?? null;
+  let index = -1;
+  const locations = () => [...list.querySelectorAll(".ad-location")];
+  const here = () => locations()[index] ?? null;
   const walk = (step) => {
-    const to = Math.max(0, Math.min(places().length - 1, at + step));
-    at = to;
+    index = Math.max(0, Math.min(locations().length - 1, index + step));
     here().focus({ preventScroll: true });
     here().scrollIntoView({ block: "nearest" });
   };
@@ -32,9 +31,9 @@ function begin() {
     cause("m", "AM"),
     cause("d", "D"),
     cause("s", "S"),
-    { keys: ["c"], group: groups.place, what: what.discuss, run: () => press('[data-act="talk"]') },
-    { keys: ["o"], group: groups.place, what: what.adjudicate, run: () => press('[data-act="open"]') },
-    { keys: ["?"], group: groups.place, what: what.sheet, run: () => sheet.open() },
+    { keys: ["c"], group: groups.location, what: what.discuss, run: () => press('[data-act="talk"]') },
+    { keys: ["o"], group: groups.location, what: what.adjudicate, run: () => press('[data-act="open"]') },
+    { keys: ["?"], group: groups.location, what: what.sheet, run: () => sheet.open() },
   ]);
   const sheet = new KeySheet(byId("keys"), byId("keys-list"), keys);
 
@@ -43,7 +42,7 @@ function begin() {
     if (event.target instanceof HTMLElement && event.target.matches("input, textarea, select")) writing(event);
     else keys.handle(event);
   });
-  // In the field of a discussion: Escape goes back to the place, with the words kept; Ctrl+Enter sends them.
+  // In the field of a discussion, Escape returns to the location and keeps the text; Ctrl+Enter sends it.
   const writing = (event) => {
     const { key, target, isComposing } = event;
     if (isComposing || !target.matches(".ad-talk textarea")) return;
@@ -52,12 +51,13 @@ function begin() {
     else return;
     event.preventDefault();
   };
-  const field = (place) => place?.querySelector(".ad-talk > form textarea");
-  // A discussion that is open isn't fetched again: words that are being written would go.
+  const field = (location) => location?.querySelector(".ad-talk > form textarea");
+  // An open discussion isn't fetched again, because that would delete the text being written.
   list.addEventListener(
     "click",
     (event) => {
-      const open = event.target.closest('[data-act="talk"]') && field(event.target.closest(".ad-place"));
+      const target = /** @type {Element} */ (event.target);
+      const open = target.closest('[data-act="talk"]') && field(target.closest(".ad-location"));
       if (!open || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       event.stopPropagation();
@@ -66,12 +66,13 @@ function begin() {
     { capture: true },
   );
   window.addEventListener("beforeunload", (event) => {
-    if ([...list.querySelectorAll(".ad-talk textarea")].some(({ value }) => value.trim())) event.preventDefault();
+    const written = /** @type {NodeListOf<HTMLTextAreaElement>} */ (list.querySelectorAll(".ad-talk textarea"));
+    if ([...written].some(({ value }) => value.trim())) event.preventDefault();
   });
-  // A click or Tab into a place makes it the one that keys mean.
+  // Keys act on the location that was last clicked or reached by Tab.
   list.addEventListener("focusin", (event) => {
-    const found = places().indexOf(event.target.closest(".ad-place"));
-    if (found >= 0) at = found;
+    const found = locations().indexOf(/** @type {Element} */ (event.target).closest(".ad-location"));
+    if (found >= 0) index = found;
   });
   byId("show-keys")?.addEventListener("click", () => sheet.open());
   for (const box of list.querySelectorAll(".ad-scroll")) {
@@ -79,11 +80,11 @@ function begin() {
     const name = box.querySelector("tbody th");
     if (mark && name) box.scrollLeft = Math.max(0, mark.offsetLeft - name.offsetWidth - 24);
   }
-  // After a swap of its buttons the focus would be lost: it goes back to the place. A discussion that was opened is to be written in,
-  // and what is typed must not be taken for keys.
+  // A swap of buttons loses the focus: return it to the location. In an opened discussion, focus the field, so that
+  // typed letters don't act as keys.
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
     const { elt } = detail.requestConfig;
-    if (elt.matches('[data-act="talk"]')) field(elt.closest(".ad-place"))?.focus();
+    if (elt.matches('[data-act="talk"]')) field(elt.closest(".ad-location"))?.focus();
     else if (document.activeElement === document.body) here()?.focus({ preventScroll: true });
   });
   document.documentElement.dataset.disagreements = "ready";

@@ -1,4 +1,4 @@
-/** Every sentence that the disagreements' script shows or says. */
+/** Every text that the script of the disagreements page shows or announces. */
 
 import { gettext, pgettext } from "../core/translating.js";
 import { words as shared } from "../editor/deciding/words.js";
@@ -7,7 +7,7 @@ export const words = {
   groups: {
     move: pgettext("what keys are for", "Move"),
     cause: pgettext("what keys are for", "Cause of the disagreement"),
-    place: pgettext("what keys are for", "Place"),
+    location: pgettext("what keys are for", "Location"),
   },
   causes: {
     AB: gettext("Abbreviation"),
@@ -17,9 +17,9 @@ export const words = {
   },
   keys: {
     sheet: shared.keys.sheet,
-    next: gettext("Next place"),
-    before: gettext("Place before"),
-    discuss: gettext("Discuss it"),
-    adjudicate: gettext("Open it for adjudication"),
+    next: gettext("Next disagreement"),
+    before: gettext("Previous disagreement"),
+    discuss: gettext("Open the discussion"),
+    adjudicate: gettext("Open the note for adjudication"),
   },
 };

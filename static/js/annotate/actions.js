@@ -1,4 +1,4 @@
-/** Every key of the workbench: what it does and how the `?` sheet names it. Labels bring their own keys, and so do other parts. */
+/** The keys of the workbench, as they are bound and listed on the `?` sheet. Labels and parts add their own keys. */
 
 import { byId } from "../editor/dom.js";
 import { words } from "../editor/words.js";
@@ -11,7 +11,7 @@ export function actions(workbench) {
   const { work } = workbench;
   const { labelling } = work;
   const link = (id) => {
-    const { href } = byId(id);
+    const { href } = /** @type {HTMLAnchorElement} */ (byId(id));
     if (href) workbench.go(href);
     else workbench.say(words.noFurther);
   };
@@ -24,7 +24,7 @@ export function actions(workbench) {
     { keys: [".", " "], group: change, what: what.repeat, run: () => labelling.repeat() },
     { keys: ["F2"], group: change, what: what.palette, run: () => work.openPalette(true) },
     ...work.mentions.actions(),
-    ...labelling.goingOn.actions(),
+    ...labelling.autoNext.actions(),
     { keys: ["Delete", "Backspace"], group: change, what: what.remove, run: () => labelling.remove() },
     { keys: ["Ctrl+z"], group: change, what: what.undo, run: () => labelling.undo() },
     { keys: ["Ctrl+Shift+z", "Ctrl+y"], group: change, what: what.redo, run: () => labelling.redo() },
@@ -32,10 +32,10 @@ export function actions(workbench) {
       keys: ["Enter"],
       group: note,
       what: what.enter,
-      run: () => (work.range ? work.openPalette(true) : void workbench.handing.submit()),
+      run: () => (work.range ? work.openPalette(true) : void workbench.submitting.submit()),
     },
     ...words.mouse.map(([hand, says]) => ({ keys: [], hand, group: words.groups.mouse, what: says, run: () => false })),
-    { keys: ["Ctrl+Enter"], group: note, what: what.submit, run: () => void workbench.handing.submit() },
+    { keys: ["Ctrl+Enter"], group: note, what: what.submit, run: () => void workbench.submitting.submit() },
     { keys: ["n"], group: note, what: what.next, run: () => link("next-note") },
     { keys: ["p"], group: note, what: what.previous, run: () => link("previous-note") },
     { keys: ["?"], group: note, what: what.sheet, run: () => workbench.sheet.open() },

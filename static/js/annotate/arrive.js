@@ -1,19 +1,19 @@
-/** A page that was opened at a place (`?at=START-END`, code points): the place is selected, and on the screen. */
+/** Select the location that the page's address names (`?at=START-END`, code points), and scroll to it. */
 
 import { byId } from "../editor/dom.js";
-import { placeIn } from "../text/place.js";
+import { locationIn } from "../text/location.js";
 import { stayAt } from "./staying.js";
 
 /** @param {import("./workbench.js").Workbench} workbench */
 export function arrive(workbench) {
   const { note, work } = workbench;
-  const place = placeIn(window.location.search, note.index.length);
-  if (!place) return;
-  const same = note.reading.spans().find(({ start, end }) => start === place.start && end === place.end);
+  const location = locationIn(window.location.search, note.index.length);
+  if (!location) return;
+  const same = note.annotationSet.spans().find(({ start, end }) => start === location.start && end === location.end);
   if (same) work.selectSpan(same.key);
-  else work.selectText(place.start, place.end, { exact: true });
+  else work.selectText(location.start, location.end, { exact: true });
   stayAt(() => {
     const frame = byId("scroll").getBoundingClientRect();
-    return note.places.range(place.start, place.end).getBoundingClientRect().top - frame.top - frame.height / 3;
+    return note.layout.range(location.start, location.end).getBoundingClientRect().top - frame.top - frame.height / 3;
   });
 }

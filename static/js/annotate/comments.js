@@ -1,4 +1,4 @@
-/** Comments on spans and on the note: written, answered and settled in the side panel; spans that have one carry a mark. */
+/** Comments on spans and on the note in the side panel: write, answer, resolve. Spans with comments are marked in the text. */
 
 import { byId, el } from "../editor/dom.js";
 import { Compose } from "./compose.js";
@@ -12,7 +12,7 @@ const QUOTE = 60;
 export class Comments {
   #workbench;
   #talk;
-  #drafts = new Map(); // note id -> what was being written there
+  #drafts = new Map(); // note id -> the unsaved comment there
   #compose;
   #marked = new Map(); // key of a commented span -> its pieces on the page
 
@@ -45,25 +45,25 @@ export class Comments {
   begin() {
     const { work, note } = this.#workbench;
     const { selected, range } = work;
-    const place = selected ?? range;
-    const about = place ? { start: place.start, end: place.end } : {};
+    const bounds = selected ?? range;
+    const about = bounds ? { start: bounds.start, end: bounds.end } : {};
     if (selected) about.key = selected.key;
-    this.#compose.open({ act: "add", ...about }, this.#title(place, selected), words.save);
+    this.#compose.open({ act: "add", ...about }, this.#title(bounds, selected), words.save);
     byId("comments").scrollIntoView({ block: "nearest" });
     this.#drafts.delete(note.id);
     return true;
   }
 
-  #title(place, span) {
-    if (!place) return words.onNote;
-    const quote = shorten(this.#workbench.note.index.slice(place.start, place.end), QUOTE);
+  #title(bounds, span) {
+    if (!bounds) return words.onNote;
+    const quote = shorten(this.#workbench.note.index.slice(bounds.start, bounds.end), QUOTE);
     const label = span && this.#workbench.labels.get(span.label)?.name;
     return label ? words.onSpan(label, quote) : words.onText(quote);
   }
 
   async #send({ key, ...body }) {
     const { note } = this.#workbench;
-    const span = key === undefined ? null : note.reading.idOf(key);
+    const span = key === undefined ? null : note.annotationSet.idOf(key);
     const trouble = await this.#talk.post(note.urls.comments, span === null ? body : { ...body, span });
     if (trouble === null) this.#workbench.say(words.saved);
     return trouble;
@@ -112,7 +112,7 @@ export class Comments {
     this.#point();
   }
 
-  /** Read earlier threads. A button that is gone afterwards leaves the focus to the list. */
+  /** Load earlier threads. If the button is hidden afterwards, the list gets the focus. */
   async #earlier() {
     await this.#talk.loadEarlier();
     const button = byId("comments-earlier");
@@ -120,7 +120,7 @@ export class Comments {
     if (document.activeElement === button || document.activeElement === document.body) byId("threads").querySelector("button")?.focus();
   }
 
-  /** The list was drawn anew: the focus goes to what stands for the element that had it, as near as there is. */
+  /** After the list was redrawn, focus the element that replaces the one that had the focus, or one near it. */
   #focusAgain(element) {
     const root = byId("threads");
     const { comment } = element.closest("[data-comment]")?.dataset ?? {};
@@ -131,22 +131,22 @@ export class Comments {
       root.querySelector("summary"),
       byId("comment-add"),
     ];
-    // A thread that was settled may be folded away.
+    // A resolved thread may be hidden in the folded list.
     near.find((each) => each?.checkVisibility())?.focus();
   }
 
-  /** What a thread is about, as it is now. */
+  /** What a thread is about: the span's current label and text, the text, or the note. */
   #titleOf(thread) {
     if (thread.start === null) return words.onNote;
     const span = this.#spanOf(thread);
-    // Of one's own reading this page knows more than the server said when it was asked.
+    // This page knows the person's own spans better than the server's answer, which may be older.
     if (!span && (thread.mine ? thread.span !== null : thread.gone)) return words.wasAt(thread.start, thread.end);
     return this.#title(span ?? thread, span);
   }
 
   #spanOf(thread) {
-    const { reading } = this.#workbench.note;
-    return thread.span === null ? null : reading.get(reading.keyOf(thread.span));
+    const { annotationSet } = this.#workbench.note;
+    return thread.span === null ? null : annotationSet.get(annotationSet.keyOf(thread.span));
   }
 
   async #click(event) {
@@ -172,7 +172,7 @@ export class Comments {
     else this.#workbench.say({ delete: words.removed, settle: words.settled, open: words.opened }[act]);
   }
 
-  /** To the place in the text: the span, where it still is, else the stretch. */
+  /** Go to what a thread is about: the span if it still exists, else the text. */
   #go(thread) {
     const { work, note } = this.#workbench;
     if (thread.start === null) return;
@@ -182,24 +182,24 @@ export class Comments {
     work.focusNote();
   }
 
-  /** Spans were changed: what threads are about is called by what it is now. */
+  /** Update the titles of threads after spans have changed. */
   #drawn() {
     if (!this.#talk.threads.length) return;
     for (const thread of this.#talk.threads) {
-      const place = thread.span !== null && byId("threads").querySelector(`[data-thread="${thread.id}"] > .thread-place`);
-      if (!place) continue;
+      const shown = thread.span !== null && byId("threads").querySelector(`[data-thread="${thread.id}"] > .thread-subject`);
+      if (!shown) continue;
       const title = this.#titleOf(thread);
-      if (place.textContent !== title) place.textContent = title;
+      if (shown.textContent !== title) shown.textContent = title;
     }
     this.#mark();
   }
 
-  // ── Marks on the note ───────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Marks in the text ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Mark the spans that have a comment. Only pieces that were drawn anew are looked for. */
+  /** Mark the spans with comments. Only spans whose pieces were redrawn are looked up again. */
   #mark() {
-    const { reading, view } = this.#workbench.note;
-    const wanted = new Set(this.#talk.threads.filter(({ span, settled }) => span !== null && !settled).map(({ span }) => reading.keyOf(span)));
+    const { annotationSet, view } = this.#workbench.note;
+    const wanted = new Set(this.#talk.threads.filter(({ span, settled }) => span !== null && !settled).map(({ span }) => annotationSet.keyOf(span)));
     for (const [key, pieces] of this.#marked) {
       if (wanted.has(key)) continue;
       for (const piece of pieces) unmark(piece);
@@ -208,17 +208,17 @@ export class Comments {
     for (const key of wanted) {
       const known = this.#marked.get(key);
       if (known?.length && known.every((piece) => piece.isConnected)) continue;
-      const pieces = reading.get(key) ? view.pieces(key) : [];
+      const pieces = annotationSet.get(key) ? view.pieces(key) : [];
       for (const piece of pieces) mark(piece);
       this.#marked.set(key, pieces);
     }
   }
 
-  /** The threads of the selected span stand out. */
+  /** Highlight the threads of the selected span. */
   #point() {
     const { work, note } = this.#workbench;
     const key = work?.selected?.key;
-    const id = key === undefined ? null : note.reading.idOf(key);
+    const id = key === undefined ? null : note.annotationSet.idOf(key);
     for (const node of byId("threads").querySelectorAll("[data-thread]")) {
       node.classList.toggle("is-here", id !== null && node.dataset.span === String(id));
     }

@@ -1,4 +1,4 @@
-/** The small form in which a comment is written. What was written stays until it is saved or given up. */
+/** The form for a comment. The text is kept until it is saved or canceled. */
 
 import { byId, el } from "../editor/dom.js";
 import { talk as words } from "./talk_words.js";
@@ -9,12 +9,12 @@ export class Compose {
   #root;
   #send;
   #closed;
-  #body = null; // what is sent besides the text
-  #begun = ""; // the text that was there to begin with
+  #body = null; // the request's fields other than the text
+  #begun = ""; // the initial text
 
   /**
-   * @param {HTMLElement} root  empty; hidden while nothing is written
-   * @param {{send: (body: object) => Promise<string|null>, closed: (saved: boolean) => void}} calls  `send` gives null, or why it failed
+   * @param {HTMLElement} root  empty; hidden while the form is closed
+   * @param {{send: (body: object) => Promise<string|null>, closed: (saved: boolean) => void}} calls  `send` resolves to null or an error message
    */
   constructor(root, { send, closed }) {
     this.#root = root;
@@ -30,19 +30,19 @@ export class Compose {
     return this.#root.querySelector("textarea");
   }
 
-  /** Something was written that is neither saved nor given up. */
+  /** Whether there is text that is neither saved nor canceled. */
   get #isUnsaved() {
     return this.hasText && this.#field.value !== this.#begun;
   }
 
-  /** Begin; the id makes sending it twice harmless. What is being written comes first. */
+  /** Open the form, unless it holds unsaved text. The change id prevents a comment that is sent twice from being added twice. */
   open(body, title, save, text = "") {
     if (this.#isUnsaved) byId("comment-error").textContent = words.unsaved;
     else this.#show({ body: { change_id: crypto.randomUUID(), ...body }, title, save, text });
     this.#field.focus();
   }
 
-  /** What is being written, to be restored later; null if nothing is. */
+  /** The unsaved comment, for `restore`; null if there is none. */
   draft() {
     return this.hasText ? { body: this.#body, title: this.#root.dataset.title, save: this.#root.dataset.save, text: this.#field.value } : null;
   }
@@ -103,7 +103,7 @@ export class Compose {
     form.dataset.sending = "yes";
     const trouble = await this.#send({ ...body, text });
     delete form.dataset.sending;
-    // Another note may have been opened meanwhile, and what is written there is not this.
+    // Another note may have been opened meanwhile: its form isn't this one.
     if (body !== this.#body) return;
     if (trouble) {
       byId("comment-error").textContent = trouble;

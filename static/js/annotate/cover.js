@@ -1,8 +1,8 @@
-/** Which stretches of a note its spans touch. Pure; code points. */
+/** Which bounds in a note overlap its spans. Pure; offsets in code points. */
 
 export class Cover {
   #spans;
-  #ends; // of each span and all before it, the last end
+  #ends; // for each span the largest end of it and all before it
 
   /** @param {Array<{start: number, end: number}>} spans in reading order */
   constructor(spans) {
@@ -11,12 +11,12 @@ export class Cover {
     this.#ends = spans.map(({ end }) => (last = Math.max(last, end)));
   }
 
-  /** True where no span has a character of the stretch. */
-  isFree(place) {
-    return this.over(place) === null;
+  /** Whether no span overlaps the bounds. */
+  isFree(bounds) {
+    return this.over(bounds) === null;
   }
 
-  /** A span that has a character of the stretch, or null. */
+  /** A span that overlaps the bounds, or null. */
   over({ start, end }) {
     let low = 0;
     let high = this.#spans.length; // the first span that starts at `end` or later
@@ -26,8 +26,8 @@ export class Cover {
       else high = middle;
     }
     if (low === 0 || this.#ends[low - 1] <= start) return null;
-    let at = low - 1;
-    while (this.#spans[at].end <= start) at -= 1;
-    return this.#spans[at];
+    let index = low - 1;
+    while (this.#spans[index].end <= start) index -= 1;
+    return this.#spans[index];
   }
 }

@@ -1,11 +1,11 @@
-/** The ends of the selected span as handles: drag one to resize. Snaps to tokens; Alt takes characters; Escape lets it be. */
+/** Handles at the ends of the selected span: drag one to resize it by tokens, with Alt by characters; Escape cancels. */
 
 import { byId, el } from "../editor/dom.js";
 import { scrollAtEdge } from "../editor/edge_scroll.js";
 import { covered } from "../text/tokens.js";
 import { isRightToLeftAt } from "../text/steps.js";
 
-// What can be grabbed is this wide: mostly inside the span, so that the words beside it stay free to be selected.
+// Width of a handle, and how much of it lies inside the span: mostly inside, so that the text next to the span can be selected.
 const TARGET = 24;
 const INSIDE = 18;
 // A press that moves less is a click on the text.
@@ -14,8 +14,8 @@ const EDGE = 28;
 const MOST_BOXES = 300;
 
 /**
- * Where an end goes that is dragged to `offset`: to the nearer boundary of a token, or with `exact` just there; never over the
- * other end. Pure; code points.
+ * The bounds after an end was dragged to `offset`: to the nearer token boundary, or with `exact` to the offset itself, and never
+ * past the other end. Pure; offsets in code points.
  * @param {Array<{start: number, end: number}>} tokens @param {"start"|"end"} edge @param {{start: number, end: number}} span
  * @returns {{start: number, end: number}}
  */
@@ -26,7 +26,7 @@ export function dragged(tokens, span, edge, offset, { exact = false } = {}) {
       : { start: Math.min(offset, span.end - 1), end: span.end };
   }
   const [first, past] = covered(tokens, offset, offset);
-  const inside = first < past ? tokens[first] : null; // strictly inside this one
+  const inside = first < past ? tokens[first] : null; // the token that has `offset` strictly inside
   if (edge === "end") {
     const least = tokens[covered(tokens, span.start, span.start + 1)[0]]?.end ?? span.start + 1;
     const before = tokens[first - 1]?.end ?? least;
@@ -39,10 +39,10 @@ export function dragged(tokens, span, edge, offset, { exact = false } = {}) {
   return { start: Math.min(start, most), end: span.end };
 }
 
-// Milliseconds for the frame itself.
+// Milliseconds of a frame.
 const FRAME = 17;
 
-function isSamePlace(a, b) {
+function haveSameBounds(a, b) {
   return a === b || (a !== null && b !== null && a.start === b.start && a.end === b.end);
 }
 
@@ -52,7 +52,7 @@ export class Ends {
   #handles = new Map();
   #boxes = el("div", { class: "wb-ends-boxes" });
   #layer;
-  #drag = null; // {edge, span, place, exact, dx, dy, x, y, moved, id}
+  #drag = null; // {edge, span, bounds, exact, dx, dy, x, y, moved, id}
   #waits = false;
   #shownFor = null; // the span whose ends the handles show
 
@@ -68,12 +68,12 @@ export class Ends {
     this.#layer.addEventListener("pointermove", (event) => this.#move(event));
     this.#layer.addEventListener("pointerup", (event) => this.#up(event));
     this.#layer.addEventListener("lostpointercapture", () => this.#stop());
-    // A press here must take neither focus nor selection away.
+    // Pressing a handle must keep focus and selection in the note.
     this.#layer.addEventListener("mousedown", (event) => event.preventDefault());
     this.#layer.addEventListener("click", (event) => this.#click(event));
     document.addEventListener("keydown", (event) => this.#key(event), true);
-    // While text is being selected, the handles are not in the way.
-    document.addEventListener("pointerdown", (event) => this.#through(!event.target.matches?.(".wb-end")), true);
+    // While text is being selected, the handles let the mouse through.
+    document.addEventListener("pointerdown", (event) => this.#through(!(event.target instanceof Element && event.target.matches(".wb-end"))), true);
     for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => this.#through(false));
   }
 
@@ -87,11 +87,11 @@ export class Ends {
 
   // ── Where the handles are ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Once a gesture's own frame is on the screen: where the handles go is measured then, at no cost to it. */
+  /** Position the handles after the frame of the gesture is painted, so that measuring doesn't delay it. */
   #later() {
     const span = this.#workbench.work?.selected ?? null;
-    // A span that was saved is another object in the same place: its handles stay, under a hand that is about to press.
-    if (!this.#drag && !isSamePlace(span, this.#shownFor)) this.#layer.hidden = true;
+    // A saved span is another object with the same bounds: its handles stay, because somebody may be about to press one.
+    if (!this.#drag && !haveSameBounds(span, this.#shownFor)) this.#layer.hidden = true;
     if (this.#waits || (!span && this.#shownFor === null)) return;
     this.#waits = true;
     requestAnimationFrame(() =>
@@ -99,14 +99,14 @@ export class Ends {
         this.#waits = false;
         if (this.#drag) return;
         const { note, work } = this.#workbench;
-        this.#shownFor = note.places ? work.selected : null;
+        this.#shownFor = note.layout ? work.selected : null;
         this.#show(this.#shownFor);
       }, FRAME),
     );
   }
 
   #show(span) {
-    const isShown = Boolean(span) && this.#workbench.note.reading.isOpen;
+    const isShown = Boolean(span) && this.#workbench.note.annotationSet.isOpen;
     this.#layer.hidden = !isShown;
     if (!isShown) return;
     const from = this.#edge(span, "start");
@@ -118,11 +118,11 @@ export class Ends {
     this.#put("end", to, inside);
   }
 
-  /** Where an end of a stretch lies on the screen; `inward` is the direction of the span from there. */
+  /** Position of an end on the screen; `inward` is the direction from there into the span (1: right, -1: left). */
   #edge({ start, end }, edge) {
-    const { places, index } = this.#workbench.note;
+    const { layout, index } = this.#workbench.note;
     const at = edge === "start" ? start : end - 1;
-    const box = edge === "start" ? places.box(start, start + 1).first : places.box(end - 1, end).last;
+    const box = edge === "start" ? layout.box(start, start + 1).first : layout.box(end - 1, end).last;
     const flips = isRightToLeftAt(index.text, index.toUtf16(at));
     const isLeft = (edge === "start") !== flips;
     return { x: isLeft ? box.left : box.right, top: box.top, height: box.height, inward: isLeft ? 1 : -1 };
@@ -148,10 +148,10 @@ export class Ends {
     event.target.setPointerCapture(event.pointerId);
     const { x, top, height } = this.#edge(span, edge);
     const { clientX, clientY, altKey } = event;
-    // A finger hides what it is on: the end stays where it is above it. A mouse points.
+    // A finger hides the text under it, so the end keeps its distance to the finger; a mouse points at the end itself.
     const isFinger = event.pointerType === "touch";
     this.#drag = {
-      edge, span, place: span, exact: altKey, id: event.pointerId, moved: false, waits: false,
+      edge, span, bounds: span, exact: altKey, id: event.pointerId, moved: false, waits: false,
       dx: isFinger ? clientX - x : 0, dy: isFinger ? clientY - (top + height / 2) : 0, x: clientX, y: clientY, fromX: clientX, fromY: clientY,
     }; // prettier-ignore
   }
@@ -169,32 +169,32 @@ export class Ends {
     this.#frame(drag);
   }
 
-  /** At most one look at the page each frame. */
+  /** Measure the page at most once in a frame. */
   #frame(drag) {
     if (drag.waits) return;
     drag.waits = true;
     requestAnimationFrame(() => {
       drag.waits = false;
       if (this.#drag !== drag) return;
-      if (scrollAtEdge(this.#scroller, drag.y, EDGE)) this.#frame(drag); // the text moves along
+      if (scrollAtEdge(this.#scroller, drag.y, EDGE)) this.#frame(drag); // the text scrolls too
       this.#follow(drag);
     });
   }
 
   #follow(drag) {
-    const { places, cursor } = this.#workbench.note;
-    // A hand beyond the window's edge is at the text that it scrolls in there.
+    const { layout, cursor } = this.#workbench.note;
+    // A pointer beyond the edge means the text that scrolls in at the edge.
     const { top, bottom } = this.#scroller.getBoundingClientRect();
-    const offset = places.under(drag.x - drag.dx, Math.min(Math.max(drag.y - drag.dy, top + 1), bottom - 1));
+    const offset = layout.under(drag.x - drag.dx, Math.min(Math.max(drag.y - drag.dy, top + 1), bottom - 1));
     if (offset === null) return;
-    drag.place = dragged(cursor.tokens, drag.span, drag.edge, offset, drag);
-    this.#show(drag.place);
-    this.#preview(drag.place);
+    drag.bounds = dragged(cursor.tokens, drag.span, drag.edge, offset, drag);
+    this.#show(drag.bounds);
+    this.#preview(drag.bounds);
   }
 
   #preview({ start, end }) {
     const frame = this.#scroller.getBoundingClientRect();
-    const boxes = [...this.#workbench.note.places.range(start, end).getClientRects()].slice(0, MOST_BOXES);
+    const boxes = [...this.#workbench.note.layout.range(start, end).getClientRects()].slice(0, MOST_BOXES);
     while (this.#boxes.childElementCount < boxes.length) this.#boxes.append(el("i"));
     [...this.#boxes.children].forEach((node, at) => {
       node.hidden = at >= boxes.length;
@@ -212,13 +212,13 @@ export class Ends {
     if (!drag || event.pointerId !== drag.id) return;
     if (drag.moved) this.#follow(Object.assign(drag, { exact: event.altKey }));
     this.#stop();
-    if (drag.moved) this.#workbench.work.resizing.to(drag.place);
+    if (drag.moved) this.#workbench.work.resizing.to(drag.bounds);
     this.#dragged = drag.moved;
   }
 
   #dragged = false;
 
-  /** Let go without a change. */
+  /** End the drag without a change. */
   #stop() {
     if (!this.#drag) return;
     const { id } = this.#drag;
@@ -226,7 +226,7 @@ export class Ends {
     this.#drag = null;
     this.#layer.classList.remove("is-dragging");
     this.#boxes.replaceChildren();
-    this.#layer.hidden = true; // until they are where they belong
+    this.#layer.hidden = true; // until the handles have their new position
     if (handle.hasPointerCapture(id)) handle.releasePointerCapture(id);
     this.#later();
   }
@@ -239,7 +239,7 @@ export class Ends {
     this.#stop();
   }
 
-  /** A handle that was not moved isn't there: the click is for the text below. */
+  /** A click on a handle, without a drag, is passed to the text below. */
   #click(event) {
     if (this.#dragged) {
       this.#dragged = false;

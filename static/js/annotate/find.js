@@ -1,11 +1,11 @@
-/** The find bar: every hit is shown without touching the note's elements; what it ends on is selected, so that a label key labels it. */
+/** The find bar. Hits are highlighted without changing the note's elements; the current hit gets selected for labeling. */
 
 import { findAll, firstFrom } from "../text/find.js";
 import { byId } from "../editor/dom.js";
 import { findWords as words } from "./talk_words.js";
 import { words as pageWords } from "../editor/words.js";
 
-// More highlights than this would be slow to paint, and nobody looks at them.
+// Painting more highlights than this would be slow.
 const PAINTED = 1000;
 const LONGEST = 200;
 
@@ -15,7 +15,7 @@ export class Find {
   #field = byId("find-text");
   #hits = [];
   #at = -1;
-  #from = 0; // where the search began
+  #from = 0; // the offset from which the search began
 
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench) {
@@ -45,9 +45,9 @@ export class Find {
 
   open() {
     const { work, note } = this.#workbench;
-    const place = work.range ?? work.selected;
-    this.#from = place?.start ?? note.cursor.head?.start ?? 0;
-    if (place && place.end - place.start <= LONGEST) this.#field.value = note.index.slice(place.start, place.end);
+    const bounds = work.range ?? work.selected;
+    this.#from = bounds?.start ?? note.cursor.head?.start ?? 0;
+    if (bounds && bounds.end - bounds.start <= LONGEST) this.#field.value = note.index.slice(bounds.start, bounds.end);
     work.palette?.close();
     this.#form.hidden = false;
     this.#field.focus();
@@ -55,7 +55,7 @@ export class Find {
     this.#search();
   }
 
-  /** The hit becomes the selection. */
+  /** Select the current hit. */
   close() {
     const hit = this.#hits[this.#at];
     this.#hide();
@@ -80,22 +80,22 @@ export class Find {
     event.stopPropagation();
   }
 
-  /** F3 in the note: the next hit of what was last sought, which is selected. */
+  /** F3 in the note: select the next hit of the last search. */
   #again(step) {
     if (!this.#field.value.trim()) return false;
     const { work, note } = this.#workbench;
-    const places = findAll(note.index, this.#field.value);
+    const hits = findAll(note.index, this.#field.value);
     const here = work.range ?? work.selected ?? note.cursor.head;
-    const next = firstFrom(places, here ? here.start + 1 : 0);
-    const same = places.findIndex(({ start }) => start >= (here?.start ?? 0));
-    const hit = places[step > 0 ? next : ((same < 0 ? places.length : same) - 1 + places.length) % places.length];
+    const next = firstFrom(hits, here ? here.start + 1 : 0);
+    const same = hits.findIndex(({ start }) => start >= (here?.start ?? 0));
+    const hit = hits[step > 0 ? next : ((same < 0 ? hits.length : same) - 1 + hits.length) % hits.length];
     if (!hit) {
       this.#workbench.say(words.none);
       return true;
     }
     work.selectText(hit.start, hit.end, { exact: true });
     this.#show(hit);
-    this.#workbench.say(words.found(places.indexOf(hit) + 1, places.length, this.#around(hit)));
+    this.#workbench.say(words.found(hits.indexOf(hit) + 1, hits.length, this.#around(hit)));
     return true;
   }
 
@@ -115,7 +115,7 @@ export class Find {
   #tell() {
     const count = this.#hits.length;
     byId("find-count").textContent = count ? words.count(this.#at + 1, count) : this.#field.value.trim() ? words.none : "";
-    for (const id of ["find-next", "find-previous"]) byId(id).disabled = count < 2;
+    for (const id of /** @type {const} */ (["find-next", "find-previous"])) byId(id).disabled = count < 2;
     this.#paint();
     const hit = this.#hits[this.#at];
     if (!hit) return;
@@ -123,28 +123,28 @@ export class Find {
     this.#workbench.say(words.found(this.#at + 1, count, this.#around(hit)));
   }
 
-  /** The words around a hit, for those who hear the page. */
+  /** The text around a hit, for screen readers. */
   #around({ start, end }) {
     const { index } = this.#workbench.note;
     return index.slice(Math.max(0, start - 30), Math.min(index.length, end + 30)).replace(/\s+/gu, " ");
   }
 
-  /** Through the browser's highlights; where it has none, the hit is selected instead. */
+  /** Show the hits by the browser's highlights; without these, select the current hit. */
   #paint() {
-    const { places } = this.#workbench.note;
+    const { layout } = this.#workbench.note;
     const hit = this.#hits[this.#at];
     if (!globalThis.CSS?.highlights) {
-      if (hit && this.isOpen) places.show(hit.start, hit.end);
+      if (hit && this.isOpen) layout.show(hit.start, hit.end);
       return;
     }
     const first = Math.max(0, this.#at - PAINTED / 2);
-    const ranges = this.#hits.slice(first, first + PAINTED).map(({ start, end }) => places.range(start, end));
+    const ranges = this.#hits.slice(first, first + PAINTED).map(({ start, end }) => layout.range(start, end));
     CSS.highlights.set("found", new Highlight(...ranges));
-    CSS.highlights.set("found-here", new Highlight(...(hit ? [places.range(hit.start, hit.end)] : [])));
+    CSS.highlights.set("found-here", new Highlight(...(hit ? [layout.range(hit.start, hit.end)] : [])));
   }
 
   #show({ start, end }) {
-    const box = this.#workbench.note.places.range(start, end).getBoundingClientRect();
+    const box = this.#workbench.note.layout.range(start, end).getBoundingClientRect();
     const scroller = byId("scroll");
     const frame = scroller.getBoundingClientRect();
     if (box.top < frame.top + 40 || box.bottom > frame.bottom - 40) scroller.scrollTop += box.top - frame.top - frame.height / 3;

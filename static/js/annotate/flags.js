@@ -1,4 +1,4 @@
-/** Flagging the note for a reviewer, with a reason. */
+/** Flag the note for a reviewer, with a reason. */
 
 import { byId } from "../editor/dom.js";
 import { flagWords as words } from "./talk_words.js";

@@ -1,10 +1,10 @@
-/** What is around the text and belongs to the open note: title, name, forms, words on its state. */
+/** The parts of the page around the text that depend on the open note: title, name, forms, messages on its state. */
 
 import { byId } from "../editor/dom.js";
 import { words } from "../editor/words.js";
 
 export class Frame {
-  #name; // as the page shows it now
+  #name; // the name that the page shows
 
   constructor(workbench) {
     this.#name = workbench.note.name;
@@ -23,6 +23,7 @@ export class Frame {
     }
     if (note.language) root.lang = note.language;
     else root.removeAttribute("lang");
+    byId("start-form").action = note.urls.start;
     byId("submit-form").action = note.urls.submit;
     byId("reopen-form").action = note.urls.reopen;
     byId("outcome").href = note.data.outcome;
@@ -30,6 +31,7 @@ export class Frame {
     about("next-open", "after", note);
     about("own-keys", "note", note);
     byId("submit").disabled = false;
+    byId("start").disabled = note.start === "sent";
     this.#state(note);
   }
 
@@ -37,13 +39,14 @@ export class Frame {
     const { seeded } = note.data;
     if (byId("seeded").textContent !== seeded) byId("seeded").textContent = seeded;
     byId("seeded").hidden = !seeded;
-    byId("withdrawn").hidden = note.reading.state !== "withdrawn";
+    byId("withdrawn").hidden = note.annotationSet.state !== "withdrawn";
   }
 }
 
-/** A link to a page that has to know which note is open. */
+/** Update a link to a page that needs the open note's id. */
 function about(link, name, { id }) {
-  const url = new URL(byId(link).href);
+  const anchor = /** @type {HTMLAnchorElement} */ (byId(link));
+  const url = new URL(anchor.href);
   url.search = `?${name}=${id}`;
-  byId(link).href = url.href;
+  anchor.href = url.href;
 }

@@ -1,4 +1,4 @@
-/** What a person does with the note: what is selected in it, and how that is shown. Labelling is in labelling.js. */
+/** The selection in the note and how the page shows it. Labeling is in labelling.js. */
 
 import { byId } from "../editor/dom.js";
 import { Ends } from "./ends.js";
@@ -11,13 +11,13 @@ import { Resizing } from "./resizing.js";
 import { shorten } from "../editor/panel.js";
 import { words } from "../editor/words.js";
 
-// Code points of a quote that are looked at; fewer of them are shown.
+// Code points that are read for a quote; fewer of them are shown.
 const QUOTED = 400;
 
 export class Gestures {
   #workbench;
   #selected = null; // key of the selected span
-  /** Keys chose the text that is selected, not the mouse. */
+  /** Whether keys selected the text, not the mouse. */
   isByKeys = false;
 
   /** @param {import("./workbench.js").Workbench} workbench */
@@ -44,8 +44,8 @@ export class Gestures {
     return this.#workbench.palette;
   }
 
-  get places() {
-    return this.#note.places;
+  get layout() {
+    return this.#note.layout;
   }
 
   get cursor() {
@@ -62,32 +62,32 @@ export class Gestures {
   }
 
   get selected() {
-    return this.#selected === null ? null : this.#note.reading.get(this.#selected);
+    return this.#selected === null ? null : this.#note.annotationSet.get(this.#selected);
   }
 
   focusNote() {
     this.#note.view.root.focus({ preventScroll: true });
   }
 
-  /** Show the reading as it is now. */
+  /** Draw the current spans. */
   redraw() {
-    const { reading, view } = this.#note;
-    view.draw(reading.spans());
-    this.#panel.counts(reading);
-    this.#panel.state(reading.state);
+    const { annotationSet, view } = this.#note;
+    view.draw(annotationSet.spans());
+    this.#panel.counts(annotationSet);
+    this.#panel.state(annotationSet.state);
     if (this.#selected !== null && !this.selected) this.#selected = null;
     view.select(this.selected?.key ?? null);
     this.showSelected();
-    if (this.range) this.places.show(this.range.start, this.range.end);
+    if (this.range) this.layout.show(this.range.start, this.range.end);
     this.#workbench.emit("drawn");
   }
 
-  /** The mouse or a finger went down: whatever keys were about to do is off. */
+  /** The mouse or a finger was pressed: drop what keys have started. */
   pressed() {
-    this.labelling.goingOn.forget();
+    this.labelling.autoNext.forget();
   }
 
-  /** Another note is open: nothing is selected in it. The armed label stays armed. */
+  /** Another note is opened: forget the selected span. The armed label stays armed. */
   forget() {
     this.palette.close();
     this.#selected = null;
@@ -101,11 +101,11 @@ export class Gestures {
     this.isByKeys = false;
     const found = this.#note.cursor.select(start, end, { exact });
     this.showSelected();
-    if (found && show) this.places.show(this.range.start, this.range.end);
+    if (found && show) this.layout.show(this.range.start, this.range.end);
     return found;
   }
 
-  /** Select a stretch, bring it into view, and read it out. */
+  /** Select text, scroll to it, and announce it. */
   choose({ start, end }) {
     this.palette.close();
     this.selectText(start, end, { exact: true });
@@ -114,29 +114,29 @@ export class Gestures {
   }
 
   selectSpan(key, { announce = true } = {}) {
-    const { reading, view } = this.#note;
-    const span = reading.get(key);
+    const { annotationSet, view } = this.#note;
+    const span = annotationSet.get(key);
     if (!span) return;
     this.clearText(span.end);
     this.#selected = span.key;
     const piece = view.select(span.key);
     this.showSelected();
-    // Measured after all is written, so that the page is laid out once.
+    // Measure after all changes, so that the browser lays out the page only once.
     if (piece) keepInView(byId("scroll"), piece.getBoundingClientRect());
-    if (announce) this.#panel.say(words.span(this.labelling.nameOf(span.label), this.#quote(span), reading.at(span.key) + 1, reading.spans().length));
+    if (announce) this.#panel.say(words.span(this.labelling.nameOf(span.label), this.#quote(span), annotationSet.at(span.key) + 1, annotationSet.spans().length));
   }
 
-  /** Several spans lie where was clicked: the innermost is selected, and the others are offered. @param {string[]} keys */
+  /** Select the innermost of the clicked spans, and list the others. @param {string[]} keys */
   pick(keys) {
     this.selectSpan(keys[0]);
     this.picker.open(keys);
   }
 
-  /** No text is selected any more; keys go on from `offset`. */
+  /** Deselect the text; keys continue from `offset`. */
   clearText(offset = null) {
     this.palette?.close();
     this.#note.cursor.clear(offset);
-    this.places.clear();
+    this.layout.clear();
   }
 
   #deselect() {
@@ -152,7 +152,7 @@ export class Gestures {
     this.showSelected();
   }
 
-  /** One step out: the palette, what is selected, the armed label, and at last the note. */
+  /** Leave one thing at a time: the palette, the selection, the armed label, and at last the note. */
   escape() {
     if (this.palette.isOpen) this.palette.close();
     else if (this.range || this.selected) this.clearAll();
@@ -160,7 +160,7 @@ export class Gestures {
     else byId("side").focus();
   }
 
-  /** Let the cursor go somewhere. @param {(cursor: import("../editor/cursor.js").Cursor) => void} go */
+  /** Move the cursor. @param {(cursor: import("../editor/cursor.js").Cursor) => void} go */
   move(go) {
     this.palette.close();
     this.#deselect();
@@ -173,38 +173,38 @@ export class Gestures {
   #showCursor() {
     if (!this.range) return;
     const { head } = this.#note.cursor;
-    this.places.show(this.range.start, this.range.end);
-    const { first } = this.places.box(head.start, head.end);
+    this.layout.show(this.range.start, this.range.end);
+    const { first } = this.layout.box(head.start, head.end);
     keepInView(byId("scroll"), first);
     this.#panel.say(this.#quote(this.range));
   }
 
   // ── Showing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** A label was chosen, by key or by click. */
+  /** Apply a label that was chosen by key or by click. */
   applyLabel(label) {
     this.labelling.apply(label);
   }
 
-  /** The labels to choose from, for the selected text or span. @param {boolean} focus for those who use keys */
+  /** Open the palette for the selected text or span. @param {boolean} focus whether the palette gets the focus */
   openPalette(focus) {
-    const place = this.range ?? this.selected;
-    if (!place || !this.labelling.mayChange()) return false;
-    this.palette.open(this.places.box(place.start, place.end), focus, {
+    const bounds = this.range ?? this.selected;
+    if (!bounds || !this.labelling.mayChange()) return false;
+    this.palette.open(this.layout.box(bounds.start, bounds.end), focus, {
       first: this.labelling.last,
       current: this.range ? null : this.selected.label,
-      quote: this.#quote(place),
+      quote: this.#quote(bounds),
       widen: (step) => this.growing.widen(step),
     });
     return true;
   }
 
-  /** What is selected after a change: a span's key, or null. */
+  /** Select a span after a change. @param {string|null} key */
   keep(key) {
     this.#selected = key;
   }
 
-  /** A word in the side panel, until something else is selected. */
+  /** Show a hint in the side panel until something else is selected. */
   hint(text) {
     this.#panel.hint(text);
   }
@@ -212,12 +212,12 @@ export class Gestures {
   showSelected() {
     const { index } = this.#note;
     const span = this.selected;
-    const place = span ?? this.range;
+    const bounds = span ?? this.range;
     this.#panel.selected(span, {
-      quote: place ? index.slice(place.start, Math.min(place.end, place.start + QUOTED)) : "",
+      quote: bounds ? index.slice(bounds.start, Math.min(bounds.end, bounds.start + QUOTED)) : "",
       armed: this.armed,
-      isOpen: this.#note.reading.isOpen,
-      alike: span ? this.#note.reading.count(span.label) : 0,
+      isOpen: this.#note.annotationSet.isOpen,
+      sameLabel: span ? this.#note.annotationSet.count(span.label) : 0,
       mentions: () => this.mentions.count(span),
       acts: {
         relabel: () => this.openPalette(true),
@@ -238,7 +238,7 @@ export class Gestures {
   }
 }
 
-/** Scroll as little as needed. */
+/** Scroll as little as needed to show a box. */
 function keepInView(scroller, box) {
   const frame = scroller.getBoundingClientRect();
   const margin = Math.min(64, frame.height / 4);

@@ -1,4 +1,4 @@
-/** Smart expansion: from the word to the expression that it belongs to, to the part of the line, and back. */
+/** Widen and narrow the selection: the word, the expression that contains it, the part of the line. */
 
 import { TextIndex } from "../text/offsets.js";
 import { expansions } from "../text/expand.js";
@@ -9,12 +9,12 @@ const holds = (outer, inner) => outer.start <= inner.start && outer.end >= inner
 
 export class Growing {
   #workbench;
-  #grown = null; // {pivot, start, end}: what was taken last, and from where
+  #grown = null; // {pivot, start, end}: the last expansion, and the offset from which it was made
 
   constructor(workbench) {
     this.#workbench = workbench;
     workbench.on("leave", () => this.forget());
-    // The rules are compiled when they are first used: not while somebody waits.
+    // The rules are compiled on first use: do that now, so that nobody waits for it later.
     const later = window.requestIdleCallback ?? ((run) => setTimeout(run, 1000));
     later(() => expansions(new TextIndex("Mario Rossi"), 0));
   }
@@ -26,12 +26,12 @@ export class Growing {
     ];
   }
 
-  /** Something was labelled, or another note is open: the next double click begins anew. */
+  /** Forget the last expansion, so that the next double click begins anew. */
   forget() {
     this.#grown = null;
   }
 
-  /** A double click: take what was probably meant at an offset; the same again, what is around that. False where there is nothing. */
+  /** Select the probable expression at an offset; called again there, the next wider one. False in white space. */
   expandAt(offset) {
     const { work, note } = this.#workbench;
     const found = expansions(note.index, offset);
@@ -46,23 +46,23 @@ export class Growing {
     return true;
   }
 
-  #spanAt(place) {
+  #spanAt(bounds) {
     for (const label of this.#workbench.labels.keys()) {
-      const span = this.#workbench.note.reading.find({ start: place.start, end: place.end, label });
+      const span = this.#workbench.note.annotationSet.find({ start: bounds.start, end: bounds.end, label });
       if (span) return span;
     }
     return null;
   }
 
-  /** Wider (1) or narrower (-1): the selected text, the selected span, or the cursor's word. */
+  /** Widen (1) or narrow (-1) the selected text, the selected span, or the word at the cursor. */
   widen(step) {
     const { work, note } = this.#workbench;
-    const place = work.range ?? work.selected ?? note.cursor.head;
-    if (!place) return false;
-    const pivot = same(this.#grown, place) ? this.#grown.pivot : place.start;
+    const bounds = work.range ?? work.selected ?? note.cursor.head;
+    if (!bounds) return false;
+    const pivot = same(this.#grown, bounds) ? this.#grown.pivot : bounds.start;
     const found = expansions(note.index, pivot);
     if (!found) return false;
-    const next = this.#next(found, place, step);
+    const next = this.#next(found, bounds, step);
     const { isOpen, hasFocus } = work.palette;
     if (!next) this.#workbench.say(step > 0 ? words.noWider : words.noNarrower);
     else if (work.selected) work.resizing.to(next);
@@ -72,10 +72,10 @@ export class Growing {
     return true;
   }
 
-  #next({ choices, best }, place, step) {
-    if (step < 0) return choices.findLast((each) => holds(place, each));
-    // From the word straight to what was probably meant, which may not be the next in size.
-    const isFresh = !same(this.#grown, place) && holds(choices[best], place);
-    return isFresh ? choices[best] : choices.find((each) => holds(each, place));
+  #next({ choices, best }, bounds, step) {
+    if (step < 0) return choices.findLast((each) => holds(bounds, each));
+    // The first widening goes to the probable expression, which may not be the next in size.
+    const isFresh = !same(this.#grown, bounds) && holds(choices[best], bounds);
+    return isFresh ? choices[best] : choices.find((each) => holds(each, bounds));
   }
 }

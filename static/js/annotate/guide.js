@@ -1,4 +1,4 @@
-/** The guidelines beside the text, with the description of the label at hand on top. */
+/** The guidelines next to the text, below the description of the current label. */
 
 import { byId, el } from "../editor/dom.js";
 import { guideWords as words } from "./talk_words.js";
@@ -9,8 +9,8 @@ export class Guide {
   #workbench;
   #root = byId("guide");
   #button = byId("guidelines");
-  #back = null; // what had the focus
-  #seen; // where this browser keeps which version the person has seen
+  #back = null; // the element that had the focus before
+  #seen; // the key under which this browser keeps the version that the person has seen
 
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench) {
@@ -25,7 +25,7 @@ export class Guide {
     byId("guide-close").addEventListener("click", () => this.close());
     this.#root.addEventListener("click", (event) => this.#jump(event));
     byId("notes-list").querySelector("summary").addEventListener("click", (event) => this.#give(event));
-    // Before the keys of the note: with nothing selected there, Escape closes this first.
+    // Handled before the keys of the note: if nothing is selected there, Escape closes the guidelines.
     document.addEventListener("keydown", (event) => this.#escape(event), { capture: true });
     workbench.on("selected", () => this.#label());
     const known = recall(this.#seen);
@@ -70,7 +70,7 @@ export class Guide {
     this.#button.setAttribute("aria-expanded", String(open));
   }
 
-  /** Whoever wants the list of notes gets it, also where there is no room for both. */
+  /** Open the list of notes; where there is no room for both, close the guidelines. */
   #give(event) {
     const [list, items] = [byId("notes-list"), byId("notes-items")];
     if (!this.isOpen || items.checkVisibility()) return;
@@ -91,7 +91,7 @@ export class Guide {
     event.stopPropagation();
   }
 
-  /** Read anew each time: somebody may have changed them. */
+  /** Load the guidelines, each time again because they may have changed. */
   async #load() {
     const body = byId("guide-body");
     try {
@@ -102,9 +102,9 @@ export class Guide {
         redirect: "manual",
       });
       if (!response.ok) throw new Error(String(response.status));
-      // The server makes Markdown harmless; nothing in such a document is ever run.
+      // The server sanitizes the Markdown, and scripts of a parsed document don't run.
       const part = new DOMParser().parseFromString(await response.text(), "text/html").querySelector(".guide");
-      for (const link of part.querySelectorAll('a[href]:not([href^="#"])')) {
+      for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (part.querySelectorAll('a[href]:not([href^="#"])'))) {
         link.target = "_blank";
         link.rel = "noopener noreferrer";
       }
@@ -122,7 +122,7 @@ export class Guide {
     remember(this.#seen, version);
   }
 
-  /** What the label at hand covers: that of the selected span, else the armed one. */
+  /** Show the description of the selected span's label, else of the armed label. */
   #label() {
     if (!this.isOpen) return;
     const { work, labels } = this.#workbench;

@@ -1,6 +1,6 @@
-/** What this browser keeps for a person: settings, never anything of a note. */
+/** Settings that this browser keeps for a person; never anything of a note. */
 
-/** What is kept under a key; null where nothing is, or storage is switched off. */
+/** The value of a key; null if there is none or storage is disabled. */
 export function recall(key) {
   try {
     return localStorage.getItem(key);
@@ -9,11 +9,11 @@ export function recall(key) {
   }
 }
 
-/** Keep a value; where storage is switched off it is forgotten with the page. */
+/** Keep a value. If storage is disabled, the value is lost with the page. */
 export function remember(key, value) {
   try {
     localStorage.setItem(key, value);
   } catch {
-    // nothing else depends on it
+    // The page works without the setting.
   }
 }

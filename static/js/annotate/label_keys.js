@@ -1,16 +1,16 @@
-/** The keys of the labels, changed on another page while this one is open: taken over. Other changes of labels are told. */
+/** Take over label keys that were changed on another page. Of other changes to labels, the page tells the person. */
 
 import { el } from "../editor/dom.js";
 import { words } from "../editor/words.js";
 
 const sameButKey = (a, b) => Boolean(b) && ["id", "name", "category", "hue", "underline"].every((name) => a[name] === b[name]);
 
-/** True where labels differ by their keys and descriptions alone. */
+/** Whether labels differ only in keys and descriptions. */
 export function onlyKeysDiffer(before, after) {
   return before.length === after.length && before.every((label, at) => sameButKey(label, after[at]));
 }
 
-/** The key of a label on its button; none where it has none. */
+/** Show a label's key, if it has one, on a button of the label. */
 function showKey(button, key) {
   const old = button.querySelector("kbd:not(.is-repeat)");
   if (!key) old?.remove();

@@ -1,20 +1,20 @@
-/** Giving labels, changing and deleting spans, undo and redo. Paints at once, then lets the outbox send. */
+/** Add, relabel and delete spans, undo and redo. The page shows a change at once, and then sends it. */
 
 import { byId } from "../editor/dom.js";
-import { GoingOn } from "./going_on.js";
+import { AutoNext } from "./auto_next.js";
 import { shorten } from "../editor/panel.js";
 import { trim } from "../text/tokens.js";
 import { words } from "../editor/words.js";
 
 export class Labelling {
   #workbench;
-  #armed = null; // id of the label that every selection gets
-  #last = null; // id of the label that was given last
+  #armed = null; // id of the label that every selection gets at once
+  #last = null; // id of the last used label
 
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench) {
     this.#workbench = workbench;
-    this.goingOn = new GoingOn(workbench);
+    this.autoNext = new AutoNext(workbench);
   }
 
   get #note() {
@@ -30,19 +30,20 @@ export class Labelling {
     return this.#armed;
   }
 
-  /** The label that was given last, or null. */
+  /** The last used label, or null. */
   get last() {
     return this.#armed ?? this.#last;
   }
 
-  /** Whether the reading can be changed; if not, says why. */
+  /** Whether the annotation set can be changed; if not, the page says why. */
   mayChange() {
-    if (this.#note.reading.isOpen) return true;
-    this.#workbench.tell(words.closed);
+    const { isOpen, state } = this.#note.annotationSet;
+    if (isOpen) return true;
+    this.#workbench.tell(state === "unstarted" ? words.unstarted : words.closed);
     return false;
   }
 
-  /** A label was chosen, by key or by click: for the selected text, the selected span, or whatever is selected next. */
+  /** Apply a label to the selected text or span; without a selection, arm it for the next selections. */
   apply(label) {
     if (!this.mayChange()) return;
     if (this.#work.range) this.#create(label);
@@ -50,7 +51,7 @@ export class Labelling {
     else this.arm(label === this.#armed ? null : label);
   }
 
-  /** The label that was given last, once more. False where nothing is selected. */
+  /** Apply the last used label again. False where nothing is selected. */
   repeat() {
     if (!this.#work.range && !this.#work.selected) return false;
     if (this.last === null) {
@@ -63,7 +64,7 @@ export class Labelling {
   #create(label) {
     const { palette } = this.#workbench;
     const work = this.#work;
-    const { index, reading } = this.#note;
+    const { index, annotationSet } = this.#note;
     const [start, end] = trim(index, work.range.start, work.range.end);
     if (start === end) {
       this.#workbench.say(words.onlySpace);
@@ -72,38 +73,38 @@ export class Labelling {
     this.#last = label;
     const shown = palette.isOpen ? { focus: palette.hasFocus } : null;
     const { isByKeys } = work;
-    const change = reading.create(start, end, label);
+    const change = annotationSet.create(start, end, label);
     work.clearText(end);
     if (change) {
-      const goesOn = isByKeys && this.goingOn.after(change.key, end, shown);
+      const goesOn = isByKeys && this.autoNext.after(change.key, end, shown);
       this.done(change, this.#armed === null && !goesOn ? change.key : null);
-    } else work.selectSpan(reading.find({ start, end, label }).key, { announce: false });
+    } else work.selectSpan(annotationSet.find({ start, end, label }).key, { announce: false });
     this.#workbench.say(change ? words.labelled(this.nameOf(label), this.#quote({ start, end })) : words.there(this.nameOf(label)));
   }
 
-  /** The same label in many places, as one change. @param {Array<{start: number, end: number, label: number}>} places */
-  createMany(places) {
+  /** Add many spans of one label as one change. @param {Array<{start: number, end: number, label: number}>} wanted */
+  createMany(wanted) {
     if (!this.mayChange()) return;
     const work = this.#work;
-    const change = this.#note.reading.createMany(places);
-    const { made } = this.goingOn;
+    const change = this.#note.annotationSet.createMany(wanted);
+    const { made } = this.autoNext;
     this.done(change);
     work.focusNote();
     if (!change) return;
-    const [{ label }] = places;
+    const [{ label }] = wanted;
     this.#last = label;
     const said = words.labelledMany(this.nameOf(label), change.edits.length);
     this.#workbench.say(said);
     work.hint(said);
-    // The stretch that was offered may be one of them.
-    if (made) this.goingOn.after(made.key, work.range?.start ?? made.end);
+    // The selected candidate may have become one of these spans.
+    if (made) this.autoNext.after(made.key, work.range?.start ?? made.end);
   }
 
   #relabel(label) {
     const span = this.#work.selected;
     this.#workbench.palette.close();
     this.#last = label;
-    const change = this.#note.reading.relabel(span.key, label);
+    const change = this.#note.annotationSet.relabel(span.key, label);
     this.done(change);
     const name = this.nameOf(label);
     this.#workbench.say(change ? words.relabelled(name, this.#quote(span)) : words.there(name));
@@ -112,7 +113,7 @@ export class Labelling {
   remove() {
     const span = this.#work.selected;
     if (!span || !this.mayChange()) return false;
-    const change = this.#note.reading.remove(span.key);
+    const change = this.#note.annotationSet.remove(span.key);
     this.#work.clearText(span.end);
     this.done(change, null);
     this.#work.focusNote();
@@ -122,13 +123,13 @@ export class Labelling {
 
   undo() {
     if (!this.mayChange()) return;
-    this.done(this.#note.reading.undo());
+    this.done(this.#note.annotationSet.undo());
     this.#workbench.say(words.undone);
   }
 
   redo() {
     if (!this.mayChange()) return;
-    this.done(this.#note.reading.redo());
+    this.done(this.#note.annotationSet.redo());
     this.#workbench.say(words.redone);
   }
 
@@ -141,7 +142,7 @@ export class Labelling {
     else if (before !== null) this.#workbench.say(words.disarmed);
   }
 
-  /** After a change: paint, and let it be sent. `selected` is the key of what is selected then, null for nothing. */
+  /** Show and send a change. `selected` is the key of the span to select, null for none. */
   done(change, selected = this.#work.selected?.key ?? null) {
     this.#work.keep(selected);
     if (!change) return;

@@ -10,7 +10,7 @@ import { Talk } from "./talk.js";
 import { arrive } from "./arrive.js";
 import { byId } from "../editor/dom.js";
 
-const workbench = new Workbench(JSON.parse(byId("reading").textContent));
+const workbench = new Workbench(JSON.parse(byId("annotation-set").textContent));
 const talk = new Talk(workbench);
 
 workbench

@@ -1,4 +1,4 @@
-/** `*`: the label of the selected span for every other mention of its text in the note, from a list where exceptions are unticked. */
+/** `*`: label the other mentions of the selected span's text, from a list in which the person can untick some. */
 
 import { Cover } from "./cover.js";
 import { Popover } from "../editor/popover.js";
@@ -7,11 +7,11 @@ import { covered } from "../text/tokens.js";
 import { shorten } from "../editor/panel.js";
 import { words } from "../editor/words.js";
 
-// Code points of context on each side: the mention itself is to be seen on a phone too.
+// Code points of context on each side: few, so that the mention itself is visible on a phone too.
 const BEFORE = 18;
 const AFTER = 40;
 
-/** A pattern for the same text: whatever white space its words have between them. */
+/** A pattern for the same text with any white space between its words. */
 function patternOf(quote, anyCase) {
   const source = quote
     .split(/\s+/u)
@@ -21,12 +21,12 @@ function patternOf(quote, anyCase) {
 }
 
 /**
- * Where else the text of a span stands, as whole tokens: [{start, end}] in reading order, without the span's own place and without
- * those that have its label there already.
+ * The other mentions of a span's text that consist of whole tokens: [{start, end}] in text order, without those that have a span
+ * of the same label already.
  * @param {import("../text/offsets.js").TextIndex} index
  * @param {Array<{start: number, end: number}>} tokens
  * @param {{start: number, end: number, label: number}} span
- * @param {(place: {start: number, end: number, label: number}) => boolean} isThere  whether a place has a label already
+ * @param {(bounds: {start: number, end: number, label: number}) => boolean} isThere  whether such a span exists
  */
 export function mentionsOf(index, tokens, span, isThere, { anyCase = false } = {}) {
   const quote = index.slice(span.start, span.end);
@@ -41,7 +41,7 @@ export function mentionsOf(index, tokens, span, isThere, { anyCase = false } = {
   return out;
 }
 
-/** True where both ends lie at ends of tokens. */
+/** Whether both ends lie on token boundaries. */
 function isWhole(tokens, start, end) {
   const [first, past] = covered(tokens, start, end);
   return first < past && tokens[first].start >= start && tokens[past - 1].end <= end;
@@ -69,20 +69,20 @@ export class Mentions {
     return [{ keys: ["*"], group: words.groups.change, what: words.mentionsKey, run: () => this.open() }];
   }
 
-  /** How many other mentions of a span's text no span touches. */
+  /** The number of other mentions of a span's text that overlap no span. */
   count(span) {
-    const cover = new Cover(this.#workbench.note.reading.spans());
-    return this.#others(span, false).filter((place) => cover.isFree(place)).length;
+    const cover = new Cover(this.#workbench.note.annotationSet.spans());
+    return this.#others(span, false).filter((bounds) => cover.isFree(bounds)).length;
   }
 
   #others(span, anyCase) {
-    const { reading, index, cursor } = this.#workbench.note;
-    return mentionsOf(index, cursor.tokens, span, (place) => reading.find(place) !== null, { anyCase });
+    const { annotationSet, index, cursor } = this.#workbench.note;
+    return mentionsOf(index, cursor.tokens, span, (bounds) => annotationSet.find(bounds) !== null, { anyCase });
   }
 
   open() {
     const { work, note } = this.#workbench;
-    const span = work.selected ?? work.labelling.goingOn.made;
+    const span = work.selected ?? work.labelling.autoNext.made;
     if (!span || !work.labelling.mayChange()) return false;
     this.#span = span;
     this.#anyCase = false;
@@ -93,7 +93,7 @@ export class Mentions {
       return true;
     }
     work.palette.close();
-    this.#popover.open(note.places.box(span.start, span.end));
+    this.#popover.open(note.layout.box(span.start, span.end));
     (this.#boxes[0] ?? this.#root.querySelector("input")).focus();
     return true;
   }
@@ -104,7 +104,7 @@ export class Mentions {
 
   #list() {
     this.#found = this.#others(this.#span, this.#anyCase);
-    const cover = new Cover(this.#workbench.note.reading.spans());
+    const cover = new Cover(this.#workbench.note.annotationSet.spans());
     const label = this.#workbench.labels.get(this.#span.label);
     const apply = el("button", { type: "button", class: "btn small primary" }, words.applyTo(this.#found.length), " ", el("kbd", {}, "Enter"));
     apply.addEventListener("click", () => this.#apply());
@@ -118,14 +118,14 @@ export class Mentions {
         " ",
         el("bdi", {}, shorten(this.#workbench.note.index.slice(this.#span.start, this.#span.end), 60)),
       ),
-      this.#found.length ? el("ul", {}, ...this.#found.map((place, at) => this.#row(place, at, cover.over(place)))) : el("p", { class: "mute" }, words.noMentions),
+      this.#found.length ? el("ul", {}, ...this.#found.map((bounds, at) => this.#row(bounds, at, cover.over(bounds)))) : el("p", { class: "mute" }, words.noMentions),
       el("label", { class: "wb-any-case" }, el("input", { type: "checkbox", "data-case": true, ...(this.#anyCase ? { checked: true } : {}) }), words.anyCase),
       el("div", { class: "actions" }, apply, leave),
     );
     this.#tally();
   }
 
-  /** @param {object|null} touched a span that is there already */
+  /** @param {object|null} touched a span that overlaps the mention */
   #row({ start, end }, at, touched) {
     const { index } = this.#workbench.note;
     const over = this.#workbench.labels.get(touched?.label);
@@ -136,7 +136,7 @@ export class Mentions {
       el(
         "label",
         {},
-        // One that is part of a span already would lie under it: that is for the person to say.
+        // A mention that overlaps a span is not ticked: the person decides.
         el("input", { type: "checkbox", checked: !over, "data-at": at }),
         el(
           "bdi",
@@ -173,10 +173,10 @@ export class Mentions {
 
   #apply() {
     const { label } = this.#span;
-    const places = this.#ticked.map(({ start, end }) => ({ start, end, label }));
-    if (!places.length) return;
+    const wanted = this.#ticked.map(({ start, end }) => ({ start, end, label }));
+    if (!wanted.length) return;
     this.#popover.close();
-    this.#workbench.work.labelling.createMany(places);
+    this.#workbench.work.labelling.createMany(wanted);
   }
 
   #key(event) {
@@ -187,7 +187,7 @@ export class Mentions {
       const back = event.key === "ArrowUp" || event.shiftKey;
       boxes[(at + (back ? -1 : 1) + boxes.length) % boxes.length].focus();
     } else {
-      // Space and Enter stay with what has the focus; other keys mean nothing here, and nothing in the note either.
+      // Space and Enter act on the focused element. Other keys do nothing, neither here nor in the note.
       event.stopPropagation();
       return;
     }

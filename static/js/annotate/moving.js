@@ -1,4 +1,4 @@
-/** Moving through the note by keys: a word, a line, a sentence, a screen, a span, or to the next stretch worth a look. */
+/** Move through the note by keys: by word, line, sentence, screen or span, or to the next candidate. */
 
 import { Cover } from "./cover.js";
 import { byId } from "../editor/dom.js";
@@ -8,13 +8,13 @@ import { isRightToLeft, lineAround, sentenceAfter, sentenceBefore } from "../tex
 import { words } from "../editor/words.js";
 
 const { move } = words.groups;
-// How far back (code points) a look backwards goes at once.
+// Code points that one step of a search backwards covers.
 const BACK = 4000;
-const KEPT = 48; // px of the last screen that stay in view
+const KEPT = 48; // pixels of the previous screen that stay visible
 
 /**
- * The next stretch worth a look that no span touches, after an offset or before it; from the other end of the note where there is
- * none. Null where there is none at all.
+ * The next candidate that overlaps no span, after an offset (step 1) or before it (-1), else from the other end of the note; null if
+ * there is none.
  */
 export function untouched(index, spans, from, step) {
   const cover = new Cover(spans);
@@ -92,45 +92,45 @@ export class Moving {
     ];
   }
 
-  /** A word to the right (1) or to the left (-1), as it is seen: where the line runs the other way, that is backwards. */
+  /** Move a word to the right (1) or left (-1) on the screen; in right-to-left lines, right means backwards in the text. */
   side(direction, extend) {
     const step = this.runsLeft(this.#here()) ? -direction : direction;
     this.#work.move((cursor) => cursor.move(step, extend));
   }
 
-  /** True where the line at an offset runs from right to left. */
+  /** Whether the line at an offset runs from right to left. */
   runsLeft(offset) {
     const { index } = this.#note;
     return isRightToLeft(index.text, index.toUtf16(Math.min(offset, index.length)));
   }
 
-  /** Where the cursor is, or was. */
+  /** The offset of the selection, or of the last one. */
   #here() {
     const { cursor } = this.#note;
     return this.#work.selected?.start ?? cursor.head?.start ?? 0;
   }
 
-  /** A line up or down, as the text lies on the screen. */
+  /** Move a line up or down on the screen. */
   line(direction, extend) {
     const { head } = this.#note.cursor;
     if (!head || !(this.#work.range || this.#work.selected)) {
       this.#work.move((cursor) => cursor.move(direction, extend));
       return;
     }
-    const found = this.#nextLine(this.#note.places.box(head.start, head.end).first, direction);
+    const found = this.#nextLine(this.#note.layout.box(head.start, head.end).first, direction);
     this.#work.move((cursor) => found !== null && cursor.moveTo(found, extend));
   }
 
-  /** The offset under the middle of the token, a line further; empty lines are stepped over. */
+  /** The offset below or above the middle of a box, in the next line that isn't empty. */
   #nextLine(box, direction) {
-    const { places } = this.#note;
+    const { layout } = this.#note;
     const x = box.left + box.width / 2;
     const step = Math.max(box.height / 2, 4);
     for (let away = 1; away < 60; away += 1) {
       const y = direction > 0 ? box.bottom + away * step : box.top - away * step;
-      const offset = places.under(x, y);
+      const offset = layout.under(x, y);
       if (offset === null) continue;
-      const there = places.box(offset, offset + 1).first;
+      const there = layout.box(offset, offset + 1).first;
       if (Math.abs(there.top - box.top) > box.height / 2) return offset;
     }
     return null;
@@ -158,12 +158,12 @@ export class Moving {
     this.#work.move((cursor) => cursor.moveTo(offset, extend));
   }
 
-  /** A screen down or up; the cursor stays where it is seen. */
+  /** Move a screen down or up; the cursor keeps its position on the screen. */
   page(direction) {
     const scroller = byId("scroll");
-    const { places, cursor } = this.#note;
+    const { layout, cursor } = this.#note;
     const frame = scroller.getBoundingClientRect();
-    const head = cursor.head && places.box(cursor.head.start, cursor.head.end).first;
+    const head = cursor.head && layout.box(cursor.head.start, cursor.head.end).first;
     const isSeen = head && head.top >= frame.top && head.bottom <= frame.bottom;
     const x = isSeen ? head.left + head.width / 2 : frame.left + frame.width / 2;
     const y = isSeen ? head.top + head.height / 2 : frame.top + frame.height / 2;
@@ -173,14 +173,14 @@ export class Moving {
       this.noteEdge(direction, false);
       return;
     }
-    const found = places.under(x, y) ?? places.under(frame.left + frame.width / 2, y);
+    const found = layout.under(x, y) ?? layout.under(frame.left + frame.width / 2, y);
     if (found !== null) this.#work.move((moving) => moving.moveTo(found, false));
   }
 
-  /** The next or previous span; false at the end, where Tab leaves the note. */
+  /** Select the next or previous span; false after the last one, so that Tab leaves the note. */
   walk(step) {
-    const { reading } = this.#note;
-    const spans = reading.spans();
+    const { annotationSet } = this.#note;
+    const spans = annotationSet.spans();
     if (!spans.length) {
       this.#workbench.say(words.noSpans);
       return false;
@@ -188,17 +188,17 @@ export class Moving {
     const selected = this.#work.selected;
     const offset = this.#work.range?.start ?? this.#note.cursor.head?.start ?? 0;
     let next;
-    if (selected) next = reading.at(selected.key) + step;
+    if (selected) next = annotationSet.at(selected.key) + step;
     else next = firstAt(spans, offset) - (step > 0 ? 0 : 1);
     if (next < 0 || next >= spans.length) return false;
     this.#work.selectSpan(spans[next].key);
     return true;
   }
 
-  /** Select the first stretch worth a look after an offset, and not from the start again. False where none is left. */
+  /** Select the first candidate after an offset, without starting again at the top. False if there is none. */
   onward(from) {
-    const { index, reading } = this.#note;
-    const found = firstFree(candidates(index, from), new Cover(reading.spans()));
+    const { index, annotationSet } = this.#note;
+    const found = firstFree(candidates(index, from), new Cover(annotationSet.spans()));
     if (found) this.#work.choose(found);
     else this.#nothing(words.nothingFurther);
     return found !== null;
@@ -210,12 +210,12 @@ export class Moving {
     this.#workbench.say(said);
   }
 
-  /** Select the next (or the last) stretch worth a look that no span touches. */
+  /** Select the next (1) or previous (-1) candidate that overlaps no span. */
   hunt(step) {
-    const { index, reading, cursor } = this.#note;
+    const { index, annotationSet, cursor } = this.#note;
     const here = this.#work.range ?? this.#work.selected ?? cursor.head;
     const from = here ? (step > 0 ? here.end : here.start) : 0;
-    const found = untouched(index, reading.spans(), from, step);
+    const found = untouched(index, annotationSet.spans(), from, step);
     if (!found) {
       this.#nothing(words.nothingUntouched);
       return;

@@ -1,4 +1,4 @@
-/** The list of notes beside the text: which there are, how far one is, and the way to the neighbours. */
+/** The list of notes next to the text, the progress, and the links to the next and previous note. */
 
 import { byId, el } from "../editor/dom.js";
 import { foldNotes, isNarrow } from "../editor/folding.js";
@@ -6,7 +6,7 @@ import { words } from "../editor/words.js";
 
 export class NotesList {
   #workbench;
-  #work; // the newest counts that the server gave
+  #work; // the newest counts from the server
   #asked = 0;
   #states = new Map(); // note id -> {state, at}: when it was submitted or reopened here
   #flagged = new Map(); // note id -> whether it was flagged here
@@ -39,9 +39,9 @@ export class NotesList {
 
   #open(note) {
     const { previous, next } = note.data.work;
-    const isDrawn = this.#here()?.getAttribute("href") === note.urls.annotate; // by the server
+    const isDrawn = this.#here()?.getAttribute("href") === note.urls.annotate; // the server has drawn the list
     if (!isDrawn) this.#list(note);
-    if (isNarrow) byId("notes-list").open = false; // the text needs the room
+    if (isNarrow) byId("notes-list").open = false; // so that the text has more room
     this.#near("previous-note", previous);
     this.#near("next-note", next);
     this.#counts(note);
@@ -49,7 +49,7 @@ export class NotesList {
   }
 
   #near(id, there) {
-    const link = byId(id);
+    const link = /** @type {HTMLAnchorElement} */ (byId(id));
     link.hidden = !there;
     if (there) link.href = there.url;
     else link.removeAttribute("href");
@@ -77,7 +77,7 @@ export class NotesList {
     );
   }
 
-  /** What was submitted or reopened here after the list was fetched is so, whatever the list says. */
+  /** Apply what was submitted or reopened on this page after the list was fetched. */
   #stateOf(id, state, { asked = 0 }) {
     const here = this.#states.get(id);
     return state && here && here.at > asked ? here.state : state;
@@ -111,7 +111,7 @@ export class NotesList {
     byId("progress").value = done;
     byId("progress").max = total;
     byId("progress").classList.toggle("ok", done >= total && !more);
-    byId("progress-words").replaceChildren(
+    byId("progress-text").replaceChildren(
       ...(more ? [el("span", {}, words.moreNotes(total))] : [el("span", {}, words.notesDone(done, total)), el("span", {}, words.notesLeft(total - done))]),
     );
     byId("pace").textContent = pace;

@@ -1,4 +1,4 @@
-/** Where several spans lie on each other: a list of them, the innermost first. Moving in the list selects in the note. */
+/** A list of overlapping spans, the innermost first. Moving in the list selects in the note. */
 
 import { Popover, itemBeside } from "../editor/popover.js";
 import { el } from "../editor/dom.js";
@@ -8,7 +8,7 @@ import { words } from "../editor/words.js";
 const QUOTE_LENGTH = 48;
 const DIGITS = 9;
 
-/** The spans that hold an offset, the innermost (shortest) first. @param {Array<{key: string, start: number, end: number}>} spans */
+/** The spans that contain an offset, the innermost (shortest) first. @param {Array<{key: string, start: number, end: number}>} spans */
 export function spansAt(spans, offset) {
   return spans
     .filter(({ start, end }) => start <= offset && offset < end)
@@ -19,7 +19,7 @@ export class Picker {
   #workbench;
   #popover;
   #root;
-  #spans = []; // those listed, as they were then
+  #spans = []; // the listed spans, as they were then
 
   constructor(workbench) {
     this.#workbench = workbench;
@@ -45,34 +45,34 @@ export class Picker {
     this.#popover.close();
   }
 
-  /** What is listed is no longer so. */
+  /** Close the list when one of its spans has changed. */
   #check() {
-    const { reading } = this.#workbench.note;
-    const isSo = this.#spans.every((span) => reading.get(span.key) === span);
-    if (!isSo) this.close();
+    const { annotationSet } = this.#workbench.note;
+    const isCurrent = this.#spans.every((span) => annotationSet.get(span.key) === span);
+    if (!isCurrent) this.close();
   }
 
-  /** List the spans at the selected span, at the selected text, or at the cursor. */
+  /** List the spans at the selected span, the selected text, or the cursor. */
   openHere() {
     const { work, note } = this.#workbench;
-    const place = work.selected ?? work.range ?? note.cursor.head;
-    if (!place) return false;
-    const found = spansAt(note.reading.spans(), place.start);
+    const bounds = work.selected ?? work.range ?? note.cursor.head;
+    if (!bounds) return false;
+    const found = spansAt(note.annotationSet.spans(), bounds.start);
     if (found.length) this.open(found.map(({ key }) => key), work.selected?.key);
     else this.#workbench.say(words.noSpanHere);
     return true;
   }
 
-  /** @param {string[]} keys the innermost first @param {string} [current] the one to begin at */
+  /** @param {string[]} keys the innermost first @param {string} [current] the span to begin at */
   open(keys, current = keys[0]) {
     const { note } = this.#workbench;
-    const spans = keys.map((key) => note.reading.get(key)).filter(Boolean);
+    const spans = keys.map((key) => note.annotationSet.get(key)).filter(Boolean);
     if (!spans.length) return;
     this.#spans = spans;
     const items = spans.map((span, at) => this.#item(span, at));
     this.#root.replaceChildren(el("p", { class: "wb-pop-hint" }, words.pickHint(spans.length)), ...items);
     const first = spans.find(({ key }) => key === current) ?? spans[0];
-    this.#popover.open(note.places.box(first.start, first.end));
+    this.#popover.open(note.layout.box(first.start, first.end));
     items[spans.indexOf(first)].focus();
   }
 

@@ -1,4 +1,4 @@
-/** Other ends for the selected span, or for the selected text: by words, by characters, by dragging. */
+/** Change the bounds of the selected span or text by words, by characters, or by dragging. */
 
 import { characterAfter, characterBefore, isRightToLeftAt } from "../text/steps.js";
 import { shorten } from "../editor/panel.js";
@@ -34,7 +34,7 @@ export class Resizing {
     ];
   }
 
-  /** The right end of the selected span, as it is seen; of selected text the end that moves. */
+  /** Move the right end (on the screen) of the selected span; of selected text, the end that keys extend. */
   right(direction) {
     const { work } = this.#workbench;
     const span = work.selected;
@@ -43,51 +43,51 @@ export class Resizing {
     else this.#byToken(span, "end", direction);
   }
 
-  /** The left end of the selected span or text, as it is seen. False where nothing is selected. */
+  /** Move the left end (on the screen) of the selected span or text. False where nothing is selected. */
   left(direction) {
     const { work } = this.#workbench;
-    const place = work.selected ?? work.range;
-    if (!place) return false;
-    if (work.moving.runsLeft(place.start)) this.#byToken(place, "end", -direction);
-    else this.#byToken(place, "start", direction);
+    const bounds = work.selected ?? work.range;
+    if (!bounds) return false;
+    if (work.moving.runsLeft(bounds.start)) this.#byToken(bounds, "end", -direction);
+    else this.#byToken(bounds, "start", direction);
     return true;
   }
 
-  #byToken(place, edge, step) {
+  #byToken(bounds, edge, step) {
     const { work, note } = this.#workbench;
-    const next = note.cursor.shift(place, edge, step);
+    const next = note.cursor.shift(bounds, edge, step);
     if (next && work.selected) this.to(next);
     else if (next) work.choose(next);
   }
 
-  /** Move an end by a character, as it is seen: of the selected span, or of the selected text. False where nothing is selected. */
+  /** Move an end (on the screen) of the selected span or text by a character. False where nothing is selected. */
   nudge(side, direction) {
     const { work, note } = this.#workbench;
     const span = work.selected;
-    const place = span ?? work.range;
-    if (!place) return false;
+    const bounds = span ?? work.range;
+    if (!bounds) return false;
     const { text } = note.index;
-    const flips = isRightToLeftAt(text, note.index.toUtf16(place.start));
+    const flips = isRightToLeftAt(text, note.index.toUtf16(bounds.start));
     const by = (offset) => {
       const unit = note.index.toUtf16(offset);
       return note.index.toCodePoint(direction > 0 !== flips ? characterAfter(text, unit) : characterBefore(text, unit));
     };
     const isEnd = (side === "right") !== flips;
-    const next = isEnd ? { start: place.start, end: by(place.end) } : { start: by(place.start), end: place.end };
+    const next = isEnd ? { start: bounds.start, end: by(bounds.end) } : { start: by(bounds.start), end: bounds.end };
     if (next.start >= next.end) return true;
     if (span) this.to(next);
     else work.choose(next);
     return true;
   }
 
-  /** Give the selected span other ends, without the white space at them. */
+  /** Give the selected span new bounds, trimmed of white space. */
   to({ start, end }) {
     const { work, note } = this.#workbench;
     const span = work.selected;
     if (!span || !work.labelling.mayChange()) return;
     const [from, past] = trim(note.index, start, end);
     if (from === past || (from === span.start && past === span.end)) return;
-    const change = note.reading.resize(span.key, from, past);
+    const change = note.annotationSet.resize(span.key, from, past);
     work.labelling.done(change);
     const name = this.#workbench.labels.get(span.label)?.name ?? "?";
     this.#workbench.say(change ? words.resized(name, shorten(note.index.slice(from, past))) : words.there(name));

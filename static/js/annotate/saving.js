@@ -1,26 +1,26 @@
-/** Sending what was changed, and hearing what changed elsewhere. */
+/** Send changes, and notice changes that were made elsewhere. */
 
 import { Outbox } from "../editor/outbox.js";
 import { takeOverKeys } from "./label_keys.js";
-import { TOLD, words } from "../editor/words.js";
+import { STATE_MESSAGES, words } from "../editor/words.js";
 
-// A note that was opened without the server is asked about again after this many milliseconds.
+// Milliseconds after which the server is asked again about a note whose opening it hasn't confirmed.
 const AGAIN = 5000;
 const FRAME = 17;
-// The worst first.
+// The states of saving, worst first.
 const STATES = ["other-person", "signed-out", "no-access", "submitted", "offline", "later", "saving", "saved"];
 
-/** What is true of all notes together: the worst of their states. */
+/** The worst of several states, which the page shows for all notes together. */
 export function worst(states) {
   return STATES.find((state) => states.includes(state)) ?? "saved";
 }
 
 export class Saving {
   #workbench;
-  #refreshing = null; // the visit about which the server is being asked
+  #refreshing = null; // the visit whose state is being requested
   #troubled = false;
-  #refusal = ""; // what was said of changes that were refused since all was saved last
-  #lost = 0; // how many these are
+  #refusal = ""; // the message on changes refused since all was last saved
+  #lost = 0; // the number of these changes
 
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench) {
@@ -28,25 +28,25 @@ export class Saving {
     this.#listen();
   }
 
-  /** Each note has its own outbox, so that one that was left goes on being saved. */
+  /** Give a note its own outbox, so that its changes are still saved after another note is opened. */
   attach(visit) {
-    const { reading, index, urls } = visit;
+    const { annotationSet, index, urls } = visit;
     const { api } = this.#workbench;
     visit.outbox = new Outbox({
-      queue: () => reading.next,
+      queue: () => annotationSet.next,
       post: async (change) =>
-        this.#closed(visit, await api.post(urls.changes, reading.body(change, (start, end) => index.slice(start, end)))),
+        this.#closed(visit, await api.post(urls.changes, annotationSet.body(change, (start, end) => index.slice(start, end)))),
       accepted: (answer) => this.#accepted(visit, answer),
       refused: (answer) => this.#refused(visit, answer),
       show: () => this.#show(),
     });
   }
 
-  /** A change to a note that was handed in meanwhile waits until somebody reopens it: nothing of it is lost. */
+  /** A change to a note that was submitted meanwhile waits until the note is reopened, so that it isn't lost. */
   #closed(visit, outcome) {
-    if (outcome.kind === "ok" && !visit.reading.isOpen) visit.reading.stands("draft");
+    if (outcome.kind === "ok" && !visit.annotationSet.isOpen) visit.annotationSet.stands("draft");
     if (outcome.kind !== "refused" || outcome.data.error !== "submitted") return outcome;
-    visit.reading.stands("submitted");
+    visit.annotationSet.stands("submitted");
     this.#redraw(visit);
     return { kind: "submitted" };
   }
@@ -60,27 +60,27 @@ export class Saving {
   }
 
   get waiting() {
-    return this.#visits.reduce((sum, { reading }) => sum + reading.waiting, 0);
+    return this.#visits.reduce((sum, { annotationSet }) => sum + annotationSet.waiting, 0);
   }
 
-  /** Something was changed. The page paints first: the request is begun after the gesture's own frame. */
+  /** Send changes after the gesture's frame is painted. */
   poke() {
     this.#show();
     setTimeout(() => this.#pokeAll(), FRAME);
   }
 
   #pokeAll() {
-    for (const { reading, outbox } of this.#visits) if (reading.waiting) outbox.poke();
+    for (const { annotationSet, outbox } of this.#visits) if (annotationSet.waiting) outbox.poke();
   }
 
-  /** Resolves to true once the changes of all notes are saved, to false as soon as one has to wait. */
+  /** Resolves to true once the changes of all notes are saved, or to false as soon as one has to wait. */
   async drained() {
-    const done = await Promise.all(this.#visits.filter(({ reading }) => reading.waiting).map(({ outbox }) => outbox.drained()));
+    const done = await Promise.all(this.#visits.filter(({ annotationSet }) => annotationSet.waiting).map(({ outbox }) => outbox.drained()));
     return done.every(Boolean);
   }
 
-  #spansUrl({ urls, reading, confirmed }) {
-    return `${urls.spans}?version=${reading.version}&labels=${this.#workbench.stamp}${confirmed ? "" : "&opened=1"}`;
+  #spansUrl({ urls, annotationSet, confirmed }) {
+    return `${urls.spans}?version=${annotationSet.version}&labels=${this.#workbench.stamp}${confirmed ? "" : "&opened=1"}`;
   }
 
   #listen() {
@@ -93,35 +93,35 @@ export class Saving {
     });
   }
 
-  /** What the page says is true of every note that it has, also of those that were left. @param {string} [heard] now */
+  /** Show the state of saving over all notes in memory, not only the open one. @param {string} [heard] a state just learned */
   #show(heard) {
     const { panel } = this.#workbench;
     const { waiting } = this;
-    const stuck = worst(this.#visits.map(({ outbox, reading }) => (reading.waiting ? outbox.state : "saved")));
+    const stuck = worst(this.#visits.map(({ outbox, annotationSet }) => (annotationSet.waiting ? outbox.state : "saved")));
     const state = worst([heard ?? "saved", waiting && stuck === "saved" ? "saving" : stuck]);
     panel.save(state, waiting);
-    if (TOLD[state] && !this.#troubled) {
+    if (STATE_MESSAGES[state] && !this.#troubled) {
       this.#troubled = true;
-      panel.tell(this.#told(state));
+      panel.tell(this.#messageFor(state));
     } else if (state === "saved") {
-      if (this.#troubled && !this.#lost) panel.tell(words.toldSavedAgain, "ok");
+      if (this.#troubled && !this.#lost) panel.tell(words.savedAgain, "ok");
       this.#troubled = false;
       this.#lost = 0;
       this.#refusal = "";
     }
   }
 
-  #told(state) {
-    const closed = this.#visits.find(({ outbox, reading }) => reading.waiting && outbox.state === state);
-    return state === "submitted" && closed ? this.#named(closed, TOLD[state]) : TOLD[state];
+  #messageFor(state) {
+    const closed = this.#visits.find(({ outbox, annotationSet }) => annotationSet.waiting && outbox.state === state);
+    return state === "submitted" && closed ? this.#named(closed, STATE_MESSAGES[state]) : STATE_MESSAGES[state];
   }
 
-  /** What was said about the note that was left no longer matters; that the server is away does. */
+  /** Close a message about the note that was left, but not one about the connection or the sign-in. */
   untell() {
     if (!this.#troubled) this.#workbench.panel.tell("");
   }
 
-  /** Say something about a note: with its name where another is open. What was refused just before stays to be read. */
+  /** Show a message about a note, with its name if another one is open, after the message on refused changes, if any. */
   tell(visit, message) {
     this.#workbench.panel.tell(`${this.#refusal} ${this.#named(visit, message)}`.trim());
   }
@@ -135,17 +135,19 @@ export class Saving {
   }
 
   #accepted(visit, answer) {
-    // The server answers: no need for the other notes to wait any longer.
-    for (const { outbox, reading } of this.#visits) if (reading.waiting && outbox !== visit.outbox && outbox.state === "offline") outbox.poke();
-    const elsewhere = visit.reading.accepted(answer);
+    // The server answers again, so the other notes needn't wait any longer.
+    for (const { outbox, annotationSet } of this.#visits) if (annotationSet.waiting && outbox !== visit.outbox && outbox.state === "offline") outbox.poke();
+    const elsewhere = visit.annotationSet.accepted(answer);
+    // The server started the set from a run's spans before it made the change: the page says so above the text.
+    if (answer.seeded) visit.data.seeded = answer.seeded;
     this.#redraw(visit);
-    if (elsewhere) this.tell(visit, words.elsewhere(elsewhere));
+    if (elsewhere && !answer.seeded) this.tell(visit, words.elsewhere(elsewhere));
     else if (answer.message && visit === this.#visit) this.#workbench.say(answer.message);
     if (answer.message && !answer.already) this.tell(visit, answer.message);
   }
 
   #refused(visit, answer) {
-    const { dropped, elsewhere } = visit.reading.refused(answer);
+    const { dropped, elsewhere } = visit.annotationSet.refused(answer);
     this.#redraw(visit);
     const more = elsewhere ? words.elsewhere(elsewhere) : "";
     if (answer.error === "nothing") {
@@ -160,13 +162,13 @@ export class Saving {
     this.#refusal = this.#named(visit, refusal);
   }
 
-  /** Somebody came back to this page: another tab may have changed the note, or the connection may be there again. */
+  /** The person returned to this page: another tab may have changed the note, or the connection may be back. */
   #back() {
     if (this.waiting) this.#pokeAll();
-    if (!this.#visit.reading.waiting) this.confirm();
+    if (!this.#visit.annotationSet.waiting) this.confirm();
   }
 
-  /** Ask the server whether what the open note shows is what is saved. */
+  /** Ask the server whether the open note shows the saved state. */
   async confirm() {
     const visit = this.#visit;
     if (this.#refreshing === visit) return;
@@ -176,22 +178,25 @@ export class Saving {
     if (visit !== this.#visit) return;
     if (kind === "ok") visit.confirmed = true;
     if (kind === "ok" && data.labels) takeOverKeys(this.#workbench, data);
-    if (kind === "ok" && !visit.reading.waiting) this.#refreshed(visit, data);
+    if (kind === "ok" && !visit.annotationSet.waiting) this.#refreshed(visit, data);
     else if (kind === "no-access" && !this.waiting) window.location.assign(visit.urls.annotate);
-    else if (TOLD[kind]) this.#show(kind);
+    else if (STATE_MESSAGES[kind]) this.#show(kind);
     else if (kind === "lost" && !visit.confirmed) setTimeout(() => visit === this.#visit && this.confirm(), AGAIN);
   }
 
   #refreshed(visit, answer) {
-    const { reading } = visit;
-    const before = reading.state;
-    const elsewhere = reading.refreshed(answer);
+    const { annotationSet } = visit;
+    const before = annotationSet.state;
+    // This answer is older than the one to the request that started the set.
+    if (answer.state === "unstarted" && visit.start === "done") return;
+    const elsewhere = annotationSet.refreshed(answer);
     const seeded = answer.seeded !== undefined && answer.seeded !== visit.data.seeded;
     if (seeded) visit.data.seeded = answer.seeded;
     this.#redraw(visit);
     if (this.#troubled) this.#show();
-    // A reading that begins now begins from a run's spans: the page says so above the text.
-    if (elsewhere && !seeded) this.tell(visit, words.elsewhere(elsewhere));
-    else if (before !== reading.state) this.tell(visit, reading.isOpen ? words.reopenedElsewhere : words.submittedElsewhere);
+    if (annotationSet.state === "unstarted") this.#workbench.submitting.start();
+    // The page says above the text that a set was started from a run's spans.
+    else if (elsewhere && !seeded) this.tell(visit, words.elsewhere(elsewhere));
+    else if (before !== annotationSet.state && !(before === "unstarted" && annotationSet.isOpen)) this.tell(visit, annotationSet.isOpen ? words.reopenedElsewhere : words.submittedElsewhere);
   }
 }

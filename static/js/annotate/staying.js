@@ -1,24 +1,24 @@
 /**
- * Scrolling to a place, and staying there. Lines get their true height only once they are near the window (note.css), which moves
- * what lies below them: so the place is looked at again until it rests, or until somebody does something else.
+ * Scroll to a target and keep it in view. Lines get their true height only near the window (note.css), which moves the lines below
+ * them. The position is therefore corrected until it rests, or until the person does something else.
  */
 
 import { byId } from "../editor/dom.js";
 
-const FRAMES = 20; // in which it rests on any machine
+const FRAMES = 20; // enough for the position to rest on any machine
 const RESTED = 3; // frames without a change
 
-let going = null; // the place that is being gone to
+let going = null; // the distance function of the current target
 
-/** Whatever was being gone to: no longer. */
+/** Stop scrolling to the current target. */
 export function leaveOff() {
   going = null;
 }
 
-/** @param {() => number} missing  how many pixels further down the text must be scrolled, as it lies now */
+/** @param {() => number} missing  how many pixels the text must still be scrolled down */
 export function stayAt(missing) {
   going = missing;
-  // Again and again the same function: it is added once.
+  // The browser adds the same listener only once.
   for (const name of ["wheel", "keydown", "pointerdown"]) window.addEventListener(name, leaveOff, { capture: true, passive: true });
   look(missing, FRAMES, RESTED);
 }

@@ -1,4 +1,4 @@
-/** What is said about the open note: its comments and flags, as the server has them. Parts of the page listen to it. */
+/** The comments and flags of the open note, as the server has them. Parts of the page listen for changes. */
 
 import { talk as words } from "./talk_words.js";
 
@@ -6,9 +6,9 @@ export class Talk {
   #workbench;
   #listeners = [];
   #asked = 0;
-  #loading = 0; // the last question for a page of threads that has no answer yet
+  #loading = 0; // the number of the load that has no answer yet, or 0
   threads = [];
-  earlier = null; // what to ask for the threads before the earliest that is here
+  earlier = null; // the parameter for earlier threads, or null
   flags = [];
   mayComment = false;
 
@@ -18,7 +18,7 @@ export class Talk {
     window.addEventListener("focus", () => this.load());
   }
 
-  /** Call `listener()` whenever it was read anew. */
+  /** Call `listener()` after every load. */
   on(listener) {
     this.#listeners.push(listener);
   }
@@ -28,7 +28,7 @@ export class Talk {
     this.load();
   }
 
-  /** Read it anew. An answer that comes when another note is open, or a later one was asked for, is dropped. */
+  /** Load comments and flags. An answer is dropped if another note is open by then, or a newer request was sent. */
   async load() {
     const { note, api } = this.#workbench;
     if (!note.urls.talk) return;
@@ -41,7 +41,7 @@ export class Talk {
     else if (kind === "refused") this.#workbench.tell(words.unread);
   }
 
-  /** Read the threads before those that are here, too. */
+  /** Load earlier threads in addition. */
   async loadEarlier() {
     const { note, api } = this.#workbench;
     const asked = ++this.#asked;
@@ -51,19 +51,28 @@ export class Talk {
     else this.#workbench.tell(words.unread);
   }
 
-  /** Do something. Returns null, or why it was not done, in words. */
+  /** Send a change. Resolves to null, or to an error message. */
   async post(url, body) {
     const { note, api } = this.#workbench;
     const { kind, data } = await api.post(url, body);
     if (kind !== "ok") return data?.message ?? words.troubles[kind] ?? words.troubles.lost;
     if (note !== this.#workbench.note) return null;
     this.#take(data);
-    // What was asked before this was done may be answered without it.
+    // Answers to requests sent before this change may lack it.
     if (this.#loading) this.load();
     return null;
   }
 
-  /** A whole page of threads, or after something was done the one thread that it changed. */
+  /**
+   * Take over an answer: a page of threads, or after a change the one thread that it changed.
+   * @param {object} answer
+   * @param {object[]} [answer.threads]
+   * @param {number | null} [answer.earlier]
+   * @param {number} [answer.root]
+   * @param {object | null} [answer.thread]
+   * @param {object[]} answer.flags
+   * @param {boolean} answer.may_comment
+   */
   #take({ threads, earlier, root, thread, flags, may_comment: mayComment }) {
     if (threads) [this.threads, this.earlier] = [threads, earlier ?? null];
     else if (root !== undefined) this.threads = [...this.threads.filter(({ id }) => id !== root), thread].filter(Boolean);

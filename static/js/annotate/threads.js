@@ -3,16 +3,17 @@
 import { el } from "../editor/dom.js";
 import { talk as words } from "./talk_words.js";
 
+/** @type {Intl.DateTimeFormatOptions} */
 const WHEN = { dateStyle: "medium", timeStyle: "short" };
 
-/** @param {object} thread as annotations/notes/selectors/comments.py says @param {{mayComment: boolean, title: string}} shown */
+/** @param {object} thread as in annotations/notes/selectors/comments.py @param {{mayComment: boolean, title: string}} shown */
 export function threadNode(thread, { mayComment, title }) {
-  const place = thread.start === null ? el("span", { class: "thread-place" }, title) : button("go", title, "thread-place");
+  const about = thread.start === null ? el("span", { class: "thread-subject" }, title) : button("go", title, "thread-subject");
   return el(
     "li",
     { class: thread.settled ? "thread is-settled" : "thread", "data-thread": thread.id, "data-span": thread.span ?? "", "data-comment": thread.id },
-    place,
-    thread.reading && el("span", { class: "tag" }, words.about(thread.reading)),
+    about,
+    thread.annotation_set && el("span", { class: "tag" }, words.about(thread.annotation_set)),
     thread.settled && el("span", { class: "tag ok" }, words.settledBy(thread.settled)),
     ...commentNodes(thread, mayComment),
     thread.answers.length > 0 &&

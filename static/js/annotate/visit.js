@@ -1,24 +1,28 @@
-/** One note: its text, its reading, where the cursor is; and while it is on the screen, its view. */
+/** One note in memory: its text, annotation set and cursor, and, while it is on the screen, its view. */
 
 import { Cursor } from "../editor/cursor.js";
 import { byId } from "../editor/dom.js";
 import { NoteView, emptyLines } from "../editor/render.js";
-import { Places } from "../editor/selection.js";
-import { Reading } from "../editor/model.js";
+import { TextLayout } from "../editor/selection.js";
+import { AnnotationSet } from "../editor/model.js";
 import { TextIndex } from "../text/offsets.js";
 import { linesOf } from "../text/segments.js";
 import { stopsOf } from "../text/steps.js";
 import { tokenize } from "../text/tokens.js";
 
 export class Visit {
-  /** Kinds are sent by it: see saving.js. @type {import("../editor/outbox.js").Outbox} */
+  /** Sends the changes: see saving.js. @type {import("../editor/outbox.js").Outbox} */
   outbox = null;
-  /** The server was asked whether what is shown is what is saved. */
+  /** Whether the server has confirmed that the shown state is the saved one. */
   confirmed = false;
   view = null;
-  places = null;
+  layout = null;
+  /** The request that starts the annotation set from a run's spans: "" (not sent), "sent" or "done". */
+  start = "";
+  /** When the note was requested (performance.now). */
+  asked = 0;
 
-  /** @param {object} data  what the server says of the note */
+  /** @param {object} data  the note's data from the server */
   constructor(data) {
     this.data = data;
     this.id = data.note.id;
@@ -27,35 +31,39 @@ export class Visit {
     this.text = data.text;
     this.urls = data.urls;
     this.index = new TextIndex(data.text);
-    this.reading = new Reading(data);
+    this.annotationSet = new AnnotationSet(data);
     this.cursor = new Cursor(stopsOf(this.index, tokenize(data.text)));
   }
 
-  /** Put the note on the page in the place of the one that is there. @param {Map<number, object>} labels by id */
+  /** Show the note instead of the one on the page. @param {Map<number, object>} labels by id */
   mount(labels) {
     const root = byId("note");
     root.replaceChildren(...emptyLines(linesOf(this.index)));
     this.#see(root, labels);
-    this.view.redrawAll(this.reading.spans());
+    this.view.redrawAll(this.annotationSet.spans());
   }
 
-  /** The server drew the note on the page. */
+  /** Take over the note that the server has drawn; draw it again where the server left out overlapping spans. */
   adopt(labels) {
-    this.#see(byId("note"), labels);
-    this.view.adopt(this.reading.spans());
+    if (byId("note").querySelector(".note-crowded")) {
+      this.mount(labels);
+    } else {
+      this.#see(byId("note"), labels);
+      this.view.adopt(this.annotationSet.spans());
+    }
     this.confirmed = true;
   }
 
-  /** Off the screen: nothing of the page is held. */
+  /** Release the page's elements when another note is shown. */
   unmount() {
     this.view = null;
-    this.places = null;
+    this.layout = null;
     this.confirmed = false;
     this.cursor.clear();
   }
 
   #see(root, labels) {
     this.view = new NoteView(root, this.index, labels);
-    this.places = new Places(root, this.index);
+    this.layout = new TextLayout(root, this.index);
   }
 }

@@ -1,10 +1,10 @@
-/** Going from note to note in place. Where that can't be done, the browser loads the note's page. */
+/** Open notes without loading a page; where that is impossible, the browser loads the note's page. */
 
 import { Visits } from "./visits.js";
-import { PlaceKeeper } from "./place.js";
+import { PositionKeeper } from "./position.js";
 import { words } from "../editor/words.js";
 
-/** An annotate page of this project, without what may follow its path; null for any other address. */
+/** The address of an annotate page of this project without its fragment; null for any other address. */
 export function noteAddress(target, here) {
   const url = new URL(target, here);
   const pattern = /^(.*\/notes\/)\d+(\/annotate\/)$/;
@@ -16,14 +16,14 @@ export function noteAddress(target, here) {
 export class Visiting {
   #workbench;
   #visits;
-  #place;
-  #wanted = null; // the address that is being opened
+  #position;
+  #wanted = null; // the address being opened
 
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench, made) {
     this.#workbench = workbench;
     this.#visits = new Visits(workbench.api, () => workbench.stamp, made);
-    this.#place = new PlaceKeeper(workbench);
+    this.#position = new PositionKeeper(workbench);
     this.#visits.add(workbench.note, this.#here);
     window.addEventListener("popstate", () => this.#back());
   }
@@ -36,13 +36,14 @@ export class Visiting {
     return this.#visits.all();
   }
 
-  /** The page was just loaded. */
+  /** Begin with the note that the page was loaded with. */
   begin() {
     const note = this.#workbench.note;
     this.#workbench.emit("open");
     this.#workbench.work.redraw();
-    this.#place.restore(note);
+    this.#position.restore(note);
     this.#ready(note);
+    this.#workbench.submitting.start();
   }
 
   /** @param {string} target  address of a page @returns {Promise<void>} */
@@ -55,13 +56,13 @@ export class Visiting {
     if (url === this.#wanted) return;
     this.#wanted = url;
     const visit = url === this.#here ? this.#workbench.note : await this.#visits.get(url);
-    if (this.#wanted !== url) return; // another was asked for meanwhile
+    if (this.#wanted !== url) return; // another note was requested meanwhile
     this.#wanted = null;
     if (!visit) await this.#load(push && url);
     else if (visit !== this.#workbench.note) this.#open(visit, push && url);
   }
 
-  /** What waits is sent first; if it can't be, the browser asks before it leaves. Without an address: the page that is named already. */
+  /** Load a page after sending unsent changes; if that fails, the browser asks before it leaves. Without an address, reload. */
   async #load(url) {
     await this.#workbench.saving.drained();
     if (url) window.location.assign(url);
@@ -84,9 +85,10 @@ export class Visiting {
     workbench.saving.untell();
     workbench.emit("open");
     workbench.work.redraw();
-    this.#place.restore(visit);
+    this.#position.restore(visit);
     this.#ready(visit);
-    workbench.say(words.opened(visit.name, visit.reading.spans().length));
+    workbench.say(words.opened(visit.name, visit.annotationSet.spans().length));
+    workbench.submitting.start();
     if (!visit.confirmed) workbench.saving.confirm();
   }
 
@@ -97,14 +99,14 @@ export class Visiting {
     this.#ahead(visit);
   }
 
-  /** Fetch what is likely to be opened next, once there is time. */
+  /** Fetch the notes that are likely to be opened next, when the browser is idle. */
   #ahead(visit) {
     const later = window.requestIdleCallback ?? ((task) => setTimeout(task, 200));
     later(async () => {
       const { next_open: open, next } = visit.data.work;
-      for (const there of [open, next]) {
-        if (!there || visit !== this.#workbench.note) continue;
-        const url = new URL(there.url, window.location.href).href;
+      for (const following of [open, next]) {
+        if (!following || visit !== this.#workbench.note) continue;
+        const url = new URL(following.url, window.location.href).href;
         const fetched = !this.#visits.has(url) && (await this.#visits.ahead(url));
         if (fetched) this.#workbench.emit("fetched", fetched);
       }

@@ -1,27 +1,27 @@
 /**
- * The notes that this page has in memory: those that may be opened next, fetched ahead, and those that were left. Nothing of
- * them is stored on the computer.
+ * The notes in this page's memory: those fetched ahead because they may be opened next, and those opened before. Nothing of them
+ * is stored on the computer.
  */
 
 import { Visit } from "./visit.js";
 
-// How many notes are kept, besides those with changes that wait.
+// How many notes are kept, in addition to those with unsent changes.
 const KEPT = 8;
 
-/** The address of a note's data, beside that of its page. */
+/** The address of a note's data, from the address of its page. */
 export const dataUrl = (url) => new URL("../data", url).href;
 
 export class Visits {
   #api;
   #stamp;
   #made;
-  #visits = new Map(); // address of the page -> Visit, the longest unused first
+  #visits = new Map(); // address of the page -> Visit, least recently used first
   #coming = new Map(); // address -> promise of a Visit or null
 
   /**
    * @param {import("../editor/api.js").Api} api
-   * @param {() => string} stamp  of the labels that the page knows
-   * @param {(visit: Visit) => void} made  called with every new one
+   * @param {() => string} stamp  the hash of the labels that the page knows
+   * @param {(visit: Visit) => void} made  called with every new visit
    */
   constructor(api, stamp, made) {
     this.#api = api;
@@ -29,7 +29,7 @@ export class Visits {
     this.#made = made;
   }
 
-  /** A note that is on the page already. */
+  /** Add a note that the page was loaded with. */
   add(visit, url) {
     this.#made(visit);
     this.#keep(visit, url);
@@ -44,7 +44,7 @@ export class Visits {
     return this.#visits.has(url);
   }
 
-  /** A note as it is known here, else as the server gives it; null if it gives none, or one that this page can't show. */
+  /** A note from memory, else from the server; null if there is none, or its labels are unknown to this page. */
   async get(url) {
     const known = this.#visits.get(url);
     if (!known) return this.ahead(url, false);
@@ -75,8 +75,8 @@ export class Visits {
   #keep(visit, url) {
     this.#visits.delete(url);
     this.#visits.set(url, visit);
-    for (const [address, { view, reading }] of [...this.#visits].slice(0, -KEPT)) {
-      if (!view && !reading.waiting) this.#visits.delete(address);
+    for (const [address, { view, annotationSet }] of [...this.#visits].slice(0, -KEPT)) {
+      if (!view && !annotationSet.waiting) this.#visits.delete(address);
     }
   }
 }

@@ -1,12 +1,13 @@
 /**
- * The workbench: what belongs together on the page, and where its parts meet.
+ * The workbench: builds the main parts of the annotate page and connects them.
  *
- * A part is any object that is added before `start`. If it has `actions()`, its keys are bound and listed on the `?` sheet. It
- * hears of what happens by `on`:
- *   open (note)      a note was opened        drawn (note)     spans were drawn anew
+ * A part is any object that is added before `start`. If it has `actions()`, its keys are bound and listed on the `?` sheet. Parts
+ * listen to events by `on`:
+ *   open (note)      a note was opened        drawn (note)     spans were redrawn
  *   leave (note)     it is about to be left   selected (note)  another span or stretch of text is selected, or none
- *   fetched (note)   one was fetched ahead    submitted (note) one was handed in
- *   reopened (note)  one was taken back           flagged (note)   it was flagged, or its flag cleared
+ *   fetched (note)   one was fetched ahead    submitted (note) one was submitted
+ *   reopened (note)  one was reopened        flagged (note)   it was flagged, or its flag cleared
+ *   started (note)   the open note's annotation set was started from a run's spans
  */
 
 import { actions, labelActions } from "./actions.js";
@@ -14,7 +15,7 @@ import { Api } from "../editor/api.js";
 import { byId } from "../editor/dom.js";
 import { Gestures } from "./gestures.js";
 import { Keys } from "../editor/keys.js";
-import { Handing } from "./handing.js";
+import { Submitting } from "./submitting.js";
 import { KeySheet } from "../editor/sheet.js";
 import { Mouse } from "../editor/mouse.js";
 import { Palette } from "../editor/palette.js";
@@ -24,7 +25,7 @@ import { Saving } from "./saving.js";
 import { Visit } from "./visit.js";
 import { Visiting } from "./visiting.js";
 
-/** @typedef {{actions?: () => import("../editor/keys.js").Action[]}} Part */
+/** @typedef {object & {actions?: () => import("../editor/keys.js").Action[]}} Part */
 
 export class Workbench {
   #listeners = new Map(); // name -> functions
@@ -36,22 +37,22 @@ export class Workbench {
 
   /** @param {object} data  the page's JSON: the open note's, and what is the same for all notes of the project */
   constructor(data) {
-    /** @type {Map<number, {id: number, name: string, key: string, category: string, hue: number, underline: number}>} */
+    /** @type {Map<number, {id: number, name: string, key: string, category: string, description: string, hue: number, underline: number}>} */
     this.labels = new Map(data.labels.map((label) => [label.id, label]));
-    /** Of the labels as this page knows them: a note that was fetched with others can't be shown. */
+    /** The hash of the labels that this page knows: a note fetched with other labels can't be shown. */
     this.stamp = data.labels_stamp;
     this.project = { ...data.project, person: data.person };
     this.api = new Api({
       token: document.querySelector("#submit-form [name=csrfmiddlewaretoken]").value,
       person: data.person,
-      renewal: () => `${this.note.urls.spans}?version=${this.note.reading.version}`,
+      renewal: () => `${this.note.urls.spans}?version=${this.note.annotationSet.version}`,
     });
     this.panel = new Panel(this.labels);
     this.note = new Visit(data);
     this.note.adopt(this.labels);
     this.work = new Gestures(this);
     this.saving = new Saving(this);
-    this.handing = new Handing(this);
+    this.submitting = new Submitting(this);
     this.#visiting = new Visiting(this, (visit) => this.saving.attach(visit));
     this.add(new Frame(this));
     this.palette = new Palette(byId("palette"), data.labels, (label) => this.work.applyLabel(label), () => this.work.focusNote());
@@ -73,7 +74,7 @@ export class Workbench {
     this.#visiting.begin();
   }
 
-  /** Bind the keys, and list them; again whenever they change. Of two that want a key the first has it: a label keeps its own. */
+  /** Bind and list the keys; called again when they change. The first action with a key gets it, so labels keep their keys. */
   bind() {
     const own = this.#parts.flatMap((part) => part.actions?.() ?? []);
     this.#keys = new Keys([...labelActions(this), ...actions(this), ...own]);
@@ -82,19 +83,19 @@ export class Workbench {
 
   #key(event) {
     if (event.defaultPrevented || this.sheet.isOpen || isWriting(event.target) || isElsewhere(event)) return;
-    // A key that is held down would submit one note after the other.
+    // A key held down would submit one note after the other.
     if (event.repeat && ["Enter", "n", "p"].includes(event.key)) return;
     this.mouse.settle();
-    this.work.labelling.goingOn.settle();
+    this.work.labelling.autoNext.settle();
     this.#keys.handle(event);
   }
 
-  /** Call `listener(note)` whenever this happens. */
+  /** Call `listener(note)` on every event of this name. */
   on(name, listener) {
     this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener]);
   }
 
-  /** @param {Visit} [note]  that it is about: else the open one */
+  /** @param {Visit} [note]  the note that the event is about; the open one by default */
   emit(name, note = this.note) {
     for (const listener of this.#listeners.get(name) ?? []) listener(note);
   }
@@ -109,23 +110,23 @@ export class Workbench {
     this.panel.tell(text, kind);
   }
 
-  /** All notes that the page has in memory. */
+  /** All notes in memory. */
   visits() {
     return this.#visiting.all();
   }
 
-  /** Go to the page at an address: to a note of this project in place, with all that waits still being sent. */
+  /** Go to an address. A note of this project is opened on this page, and unsent changes are still sent. */
   go(url) {
     return this.#visiting.go(url);
   }
 }
 
-/** Keys that a field or a dialog of the page needs for itself. */
+/** Whether a field or a dialog needs the keys itself. */
 function isWriting(target) {
   return target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable], dialog *");
 }
 
-/** Tab and arrows are for the note only while it has the focus, or nothing has; Enter belongs to a button that has it. */
+/** Whether a key is not for the note: Tab and arrows need the focus in the note or nowhere; Enter belongs to a focused button. */
 function isElsewhere({ key, target }) {
   if (key === "Enter" || key === " ") return target instanceof Element && target.matches("a, button, summary");
   return /^(Tab|Arrow)/.test(key) && target !== byId("note") && target !== document.body;

@@ -1,5 +1,5 @@
-// Runs before the first paint (theme) and once the page is there (menus, focus after htmx). Classic script, no module:
-// a module would run too late for the theme.
+// Runs before the first paint (theme) and after the page has loaded (menus, focus after htmx). A classic script, because a
+// module would run too late for the theme.
 "use strict";
 
 (() => {
@@ -10,7 +10,7 @@
     try {
       return localStorage.getItem(KEY) || "auto";
     } catch {
-      return "auto"; // storage may be switched off
+      return "auto"; // storage may be disabled
     }
   };
 
@@ -33,7 +33,7 @@
   window.addEventListener("storage", (event) => event.key === KEY && apply(stored()));
 
   const closeMenus = (except) => {
-    for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== except) menu.open = false;
+    for (const menu of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("details.menu[open]"))) if (menu !== except) menu.open = false;
   };
 
   document.addEventListener("click", (event) => {
@@ -43,56 +43,51 @@
       try {
         localStorage.setItem(KEY, theme);
       } catch {
-        // the choice then lasts for this page only
+        // The choice then applies to this page only.
       }
       apply(theme);
     }
     closeMenus(event.target.closest("details.menu"));
-    // "Keep it" inside a confirm panel closes the panel and gives the focus back to its button.
-    const keep = event.target.closest("[data-close]");
-    const panel = keep?.closest("details");
+    // "Cancel" in a confirmation panel closes the panel and returns the focus to its button.
+    const close = event.target.closest("[data-close]");
+    const panel = close?.closest("details");
     if (panel) {
       panel.open = false;
       panel.querySelector("summary")?.focus();
     }
   });
 
-  // htmx leaves the page as it is when an answer is an error; say so, in words that the server wrote into the page.
+  // htmx does not change the page after an error, so show a message. The server has put the messages into the page.
   const tell = (kind, sentence = "") => {
-    const words = sentence || document.querySelector(`template[data-words="${kind}"]`)?.content.textContent.trim();
+    const written = /** @type {HTMLTemplateElement | null} */ (document.querySelector(`template[data-message="${kind}"]`));
+    const message = sentence || written?.content.textContent.trim();
     const list = document.getElementById("messages");
-    if (!words || !list) return;
+    if (!message || !list) return;
     const item = document.createElement("p");
     item.className = "notice error";
-    item.textContent = words;
+    item.textContent = message;
     list.replaceChildren(item);
     item.scrollIntoView({ block: "nearest" });
   };
   const kinds = { 403: "forbidden", 404: "missing", 413: "large", 429: "fast" };
   document.addEventListener("htmx:responseError", (event) => {
     const { xhr } = event.detail;
-    // A limit, and a request that can't be read, are answered with a sentence.
-    const told = [400, 415, 429].includes(xhr.status) && xhr.getResponseHeader("Content-Type")?.startsWith("text/plain");
-    const sentence = told ? xhr.responseText : "";
-    if (xhr.status !== 401) tell(kinds[xhr.status] || "failed", sentence); // 401 carries the way to the sign-in page
+    // For limits and invalid requests the server answers with a sentence.
+    const isMessage = [400, 415, 429].includes(xhr.status) && xhr.getResponseHeader("Content-Type")?.startsWith("text/plain");
+    const sentence = isMessage ? xhr.responseText : "";
+    if (xhr.status !== 401) tell(kinds[xhr.status] || "failed", sentence); // 401 redirects to the sign-in page
   });
   document.addEventListener("htmx:sendError", () => tell("offline"));
   document.addEventListener("htmx:timeout", () => tell("offline"));
 
-  // htmx gives the focus back to the element with the same id. Else it goes to one that reads the same, such as a link in a part
-  // that is fetched every second; where there is none any more, to the new part itself.
+  // htmx returns the focus to the element with the same id. Otherwise focus an element with the same text, or else the new part.
   let held = null;
-  // What somebody opened or closed stays so, by the words of its summary; figures in them may change.
-  let unfolded = new Map();
-  const saying = (details) => details.querySelector("summary")?.textContent.replace(/\d+/g, "").trim();
   document.addEventListener("htmx:beforeSwap", (event) => {
     const { activeElement } = document;
     held = event.detail.target.contains(activeElement) ? activeElement : null;
-    unfolded = new Map([...event.detail.target.querySelectorAll("details")].map((details) => [saying(details), details.open]));
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     const part = event.detail.elt;
-    for (const details of part.querySelectorAll("details")) details.open = unfolded.get(saying(details)) ?? details.open;
     if (!held || (document.activeElement && document.activeElement !== document.body)) return;
     const twin = [...part.querySelectorAll(held.tagName)].find((each) => each.textContent === held.textContent);
     if (!twin && !part.hasAttribute("tabindex")) part.tabIndex = -1;
@@ -102,7 +97,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
-    const open = document.querySelector("details.menu[open]");
+    const open = /** @type {HTMLDetailsElement | null} */ (document.querySelector("details.menu[open]"));
     if (!open) return;
     open.open = false;
     open.querySelector("summary").focus();

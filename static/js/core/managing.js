@@ -1,4 +1,4 @@
-// Small helps for the managing pages: no form is sent twice, a link is copied, an unsaved text is not lost.
+// Small aids for the management pages: forms are sent once, links can be copied, unsaved text gets a warning.
 
 const once = (form) => {
   form.addEventListener("submit", (event) => {
@@ -7,7 +7,7 @@ const once = (form) => {
       return;
     }
     form.dataset.sent = "1";
-    // Not `disabled`: that would take the button's own name and value out of what is sent.
+    // Not `disabled`, which would leave the button's name and value out of the form data.
     for (const button of form.querySelectorAll("[type=submit]")) button.setAttribute("aria-disabled", "true");
   });
 };
@@ -18,7 +18,7 @@ const again = (form) => {
 };
 
 const copies = (button) => {
-  if (!navigator.clipboard) return; // only in secure contexts; the text can be selected by one click anyway
+  if (!navigator.clipboard) return; // only in secure contexts; one click selects the text anyway
   button.hidden = false;
   const said = button.parentElement.querySelector("[data-copied]");
   button.addEventListener("click", async () => {
@@ -47,5 +47,5 @@ const all = (selector, act) => {
 all("form[data-once]", once);
 all("[data-copy]", copies);
 all("form[data-keep]", keeps);
-// The back button shows a page as it was left: its buttons must work again.
+// The back button may restore the page as it was left, so its buttons must work again.
 addEventListener("pageshow", (event) => event.persisted && all("form[data-once]", again));

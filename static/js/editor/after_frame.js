@@ -1,13 +1,13 @@
 /**
- * What may be shown a frame later than what a gesture is about, so that the gesture's own frame is done sooner: it waits until that
- * frame is made, and then runs all at once.
+ * Delay updates that may be shown a frame later than the result of a gesture, so that the gesture's frame is painted sooner. They run
+ * together after that frame.
  */
 
 export class AfterFrame {
-  #waiting = new Map(); // name -> function, in the order in which they were put
+  #waiting = new Map(); // name -> function, in the order of `put`
   #isAsked = false;
 
-  /** Run this after the frame that is being made; what was put under the same name before is dropped. */
+  /** Run a function after the current frame; it replaces a waiting one of the same name. */
   put(name, run) {
     this.#waiting.delete(name);
     this.#waiting.set(name, run);

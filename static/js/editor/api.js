@@ -1,28 +1,28 @@
 /**
- * Requests of the workbench, and what their answers mean. Note text travels in bodies only, never in a URL.
+ * Requests of the pages over notes, and the meaning of the answers. Note text is sent in bodies only, never in a URL.
  *
  * Kinds of outcome:
- *   ok            made; `data` is the answer
- *   refused       not made, for good; `data` has `message`, and of a conflict the reading as it is now
- *   lost          no answer, or one that says nothing about the change: to be sent again
- *   later         this person sends more than the server takes at a time: to be sent again after `wait` milliseconds; never what
- *                 `get` gives
- *   token         the form token is out of date (somebody signed in again); never what `post` and `get` give
- *   no-access     the note is not this person's to change any more, but may be again; `data` has `message`
+ *   ok            done; `data` is the answer
+ *   refused       not done, and never will be; `data` has `message`, and after a conflict the current spans
+ *   lost          no answer, or one that says nothing about the request: send it again
+ *   later         the person sends too many requests: send it again after `wait` milliseconds; never returned by `get`
+ *   token         the CSRF token is out of date, because somebody signed in again; never returned by `post` and `get`
+ *   no-access     the person may not change the note at present; `data` has `message`
  *   signed-out    nobody is signed in
  *   other-person  somebody else is signed in
  */
 
+import { sleepFor } from "./outbox.js";
 import { words } from "./words.js";
 
 const TIMEOUT = 20_000;
-// How long to wait where a 429 doesn't say, and how long at most (milliseconds).
+// The wait after a 429 without Retry-After, and the longest wait (milliseconds).
 const USUAL_WAIT = 1000;
 const LONGEST_WAIT = 60_000;
-// So often a reading request waits for its turn.
+// How often `get` sends a request that gets 429.
 const TURNS = 3;
 
-/** What a 429 says in Retry-After, as milliseconds. */
+/** The Retry-After of a 429 in milliseconds. */
 function waitOf(response) {
   const seconds = Number(response.headers?.get("Retry-After"));
   return seconds > 0 ? Math.min(seconds * 1000, LONGEST_WAIT) : USUAL_WAIT;
@@ -36,7 +36,12 @@ async function json(response) {
   }
 }
 
-/** @returns {Promise<{kind: string, data?: object}>} */
+/**
+ * @typedef {{kind: string, data?: any, wait?: number}} Outcome  kinds: see above
+ *
+ * @param {Response} response
+ * @returns {Promise<Outcome>}
+ */
 export async function outcomeOf(response) {
   if (response.type === "opaqueredirect" || response.status >= 500 || [0, 408, 425].includes(response.status)) {
     return { kind: "lost" };
@@ -57,8 +62,8 @@ export class Api {
   #fetch;
   #sleep;
 
-  /** @param {{token: string, person: number, renewal: () => string}} about  `renewal`: an address whose answer brings a fresh token */
-  constructor({ token, person, renewal }, fetcher = (...args) => fetch(...args), sleep = (ms) => new Promise((done) => setTimeout(done, ms))) {
+  /** @param {{token: string, person: number, renewal: () => string}} about  `renewal`: an address whose answer has a fresh token */
+  constructor({ token, person, renewal }, fetcher = (url, options) => fetch(url, options), sleep = sleepFor) {
     this.token = token;
     this.#person = person;
     this.#renewal = renewal;
@@ -66,7 +71,7 @@ export class Api {
     this.#sleep = sleep;
   }
 
-  /** A form token that is out of date is renewed, once: signing in again in another tab is no reason to lose anything. */
+  /** Send a POST; renew the CSRF token once if it is out of date, so that signing in again in another tab loses nothing. */
   async post(url, body) {
     const outcome = await this.#post(url, body);
     if (outcome.kind !== "token") return outcome;
@@ -84,7 +89,7 @@ export class Api {
     });
   }
 
-  /** The answer counts only if it is this person who is signed in; it may bring a fresh form token. */
+  /** Send a GET. The answer counts only if this person is still signed in; it may have a fresh CSRF token. */
   async get(url) {
     let outcome = await this.#request(url, { method: "GET", headers: {} });
     for (let turn = 1; turn < TURNS && outcome.kind === "later"; turn += 1) {

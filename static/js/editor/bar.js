@@ -1,4 +1,4 @@
-/** What every page over a note says of its work: how far it is saved, notices, and words for screen readers. */
+/** The bar of every page over a note: state of saving, notices, and announcements for screen readers. */
 
 import { byId, el } from "./dom.js";
 import { saveWords, words } from "./words.js";
@@ -12,9 +12,9 @@ export class Bar {
     node.textContent = shown;
   }
 
-  /** A notice that stays until it is closed or answered by the next one. */
+  /** Show a notice until it is closed or replaced; an empty message closes it. */
   tell(message, kind = "warn") {
-    const root = byId("told");
+    const root = byId("notice");
     root.hidden = message === "";
     if (!message) {
       root.replaceChildren();
@@ -25,7 +25,7 @@ export class Bar {
     root.replaceChildren(el("div", { class: `notice ${kind}`, role: "status" }, el("span", {}, message), close));
   }
 
-  /** For screen readers: what was just done. */
+  /** Announce to screen readers what was just done. */
   say(message) {
     byId("said").textContent = message;
   }

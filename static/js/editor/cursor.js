@@ -1,12 +1,12 @@
-/** The selection in the note: a run of tokens, moved by keys, or any stretch made with the mouse. Pure; offsets in code points. */
+/** The selection in the note: a run of tokens, moved by keys, or any bounds made with the mouse. Pure; offsets in code points. */
 
 import { covered, snap } from "../text/tokens.js";
 
 export class Cursor {
   #tokens;
-  #anchor = null; // indexes of tokens; the head is the end that moves
-  #head = null;
-  #place = null; // where the head was when nothing is selected any more
+  #anchor = null; // index of the token at the end that stays
+  #head = null; // index of the token at the end that moves
+  #last = null; // index of the last head, from which keys continue when nothing is selected
   range = null; // {start, end}, or null
 
   constructor(tokens) {
@@ -17,12 +17,12 @@ export class Cursor {
     return this.#tokens;
   }
 
-  /** The token that moves, or the last one that did. */
+  /** The token at the head, or at the last head. */
   get head() {
-    return this.#tokens[this.#head ?? this.#place ?? -1] ?? null;
+    return this.#tokens[this.#head ?? this.#last ?? -1] ?? null;
   }
 
-  /** Select a stretch; `exact` keeps its ends, else it is widened to whole tokens. Returns whether anything is selected. */
+  /** Select text, widened to whole tokens unless `exact`. Returns whether anything is selected. */
   select(start, end, { exact = false } = {}) {
     const range = this.stretch(start, end, { exact });
     if (!range) {
@@ -32,31 +32,31 @@ export class Cursor {
     const [first, past] = covered(this.#tokens, range.start, Math.max(range.end, range.start + 1));
     this.#anchor = Math.min(first, this.#tokens.length - 1);
     this.#head = Math.max(past - 1, this.#anchor);
-    this.#place = this.#head;
+    this.#last = this.#head;
     this.range = range;
     return true;
   }
 
-  /** What selecting would take, or null: {start, end}. */
+  /** The bounds that `select` would select, or null. */
   stretch(start, end, { exact = false } = {}) {
     if (exact && start < end) return { start, end };
     const snapped = snap(this.#tokens, start, end);
     return snapped && { start: snapped[0], end: snapped[1] };
   }
 
-  /** Nothing is selected; keys go on from here. */
+  /** Deselect; keys continue from `offset`. */
   clear(offset = null) {
-    if (offset !== null) this.#place = this.#before(offset);
+    if (offset !== null) this.#last = this.#before(offset);
     this.#anchor = null;
     this.#head = null;
     this.range = null;
   }
 
-  /** Move by tokens; from nothing, to the next one. Returns false at the ends of the note. */
+  /** Move by tokens; without a selection, select the next token. Returns false at the ends of the note. */
   move(step, extend) {
     if (this.#head === null) {
-      const from = this.#place ?? (step > 0 ? -1 : 0);
-      return this.#to(this.#place === null && step < 0 ? 0 : from + step, false);
+      const from = this.#last ?? (step > 0 ? -1 : 0);
+      return this.#to(this.#last === null && step < 0 ? 0 : from + step, false);
     }
     return this.#to(this.#head + step, extend);
   }
@@ -77,26 +77,26 @@ export class Cursor {
     const head = Math.max(0, Math.min(index, this.#tokens.length - 1));
     this.#anchor = extend ? this.#anchor : head;
     this.#head = head;
-    this.#place = head;
+    this.#last = head;
     const first = this.#tokens[Math.min(this.#anchor, head)];
     const last = this.#tokens[Math.max(this.#anchor, head)];
     this.range = { start: first.start, end: last.end };
     return head === index;
   }
 
-  /** Another end for a span, `step` tokens further: "start" or "end". Null where it can't go there. */
+  /** The bounds of a span after its "start" or "end" moved by `step` tokens; null where that is impossible. */
   shift(span, edge, step) {
     const tokens = this.#tokens;
     const [first, past] = covered(tokens, span.start, span.end);
     if (edge === "end") {
       const inside = tokens[past - 1] && tokens[past - 1].end > span.end;
-      const at = step > 0 ? (inside ? past - 1 : past) : past - 2;
-      const end = tokens[at]?.end;
+      const index = step > 0 ? (inside ? past - 1 : past) : past - 2;
+      const end = tokens[index]?.end;
       return end !== undefined && end > span.start ? { start: span.start, end } : null;
     }
     const inside = tokens[first] && tokens[first].start < span.start;
-    const at = step < 0 ? (inside ? first : first - 1) : first + 1;
-    const start = tokens[at]?.start;
+    const index = step < 0 ? (inside ? first : first - 1) : first + 1;
+    const start = tokens[index]?.start;
     return start !== undefined && start < span.end ? { start, end: span.end } : null;
   }
 }

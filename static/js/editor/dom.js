@@ -1,4 +1,4 @@
-/** Small helpers to build markup without parsing any. */
+/** Helpers that build elements without parsing markup. */
 
 /** An element with attributes and children; strings become text. */
 export function el(tag, attributes = {}, ...children) {
@@ -11,7 +11,21 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** A label's name, which may go on in the next line after an underscore: strings and elements for `el`. */
-export const breakable = (name) => name.split(/(?<=_)/u).flatMap((part, at) => (at ? [el("wbr"), part] : [part]));
+/** A label's name with possible line breaks after underscores, as children for `el`. */
+export const breakable = (name) => name.split(/(?<=_)/u).flatMap((part, index) => (index ? [el("wbr"), part] : [part]));
 
-export const byId = (id) => document.getElementById(id);
+/**
+ * @template {keyof PageElements} K
+ * @overload
+ * @param {K} id  an id with a known element type
+ * @returns {PageElements[K]}
+ */
+/**
+ * @overload
+ * @param {string} id
+ * @returns {HTMLElement}
+ */
+/** @param {string} id */
+export function byId(id) {
+  return document.getElementById(id);
+}

@@ -1,13 +1,13 @@
-/** Text that moves along while something is dragged near the top or the bottom of its window, or beyond. */
+/** Scroll the text while something is dragged near or beyond its top or bottom edge. */
 
-// Pixels in a frame: the further beyond, the faster.
+// Pixels in a frame: the farther beyond the edge, the faster.
 const SLOWEST = 4;
 const FASTEST = 40;
 const BY_DISTANCE = 0.4;
 
 /**
- * One step; whether there was anything left to scroll.
- * @param {HTMLElement} scroller @param {number} y of the pointer, in the window @param {number} edge pixels inside the frame where it begins
+ * Make one step. Returns whether there was anything left to scroll.
+ * @param {HTMLElement} scroller @param {number} y of the pointer in the window @param {number} edge width in pixels of the zone inside the frame
  */
 export function scrollAtEdge(scroller, y, edge) {
   const { top, bottom } = scroller.getBoundingClientRect();

@@ -1,4 +1,4 @@
-/** The list of notes beside a text: closed where there is no room for it, else as it was left; the open note in view. */
+/** The list of notes next to a text: closed on narrow screens, else as the person left it, scrolled to the open note. */
 
 const KEY = "deidreview.notes";
 

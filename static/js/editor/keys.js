@@ -1,4 +1,4 @@
-/** Keys: how a key press is named, and which action it starts. The `?` sheet is made from the same table. */
+/** Keys: the name of a key press, and the action that it starts. The `?` sheet is made from the same table. */
 
 const NAMES = new Map([
   ["ArrowLeft", "←"],
@@ -11,8 +11,8 @@ const NAMES = new Map([
 ]);
 
 /**
- * The name of a key press, such as "d", "Ctrl+z", "Ctrl+Shift+z", "Shift+Tab" or "?". Shift counts with named keys and beside
- * Ctrl or Alt only: "?" needs it on one keyboard and not on another. Null for what is part of writing (AltGr, input methods).
+ * The name of a key press, such as "d", "Ctrl+z", "Ctrl+Shift+z", "Shift+Tab" or "?". Shift is named only with
+ * named keys, Ctrl or Alt, because "?" needs Shift on some keyboards only. Null for a part of writing (AltGr, input methods).
  */
 export function nameOf(event) {
   if (event.isComposing || event.key === "Dead" || event.key === "Unidentified") return null;
@@ -25,7 +25,7 @@ export function nameOf(event) {
   return [control && "Ctrl", alt && "Alt", shift && "Shift", key].filter(Boolean).join("+");
 }
 
-/** The key as it is shown: "Ctrl+Shift+Z", "Shift+→". */
+/** The key as the page shows it: "Ctrl+Shift+Z", "Shift+→". */
 export function shown(name) {
   const parts = name === "+" ? ["+"] : name.split("+");
   const last = parts.pop();
@@ -35,14 +35,14 @@ export function shown(name) {
 
 /**
  * @typedef {{keys: string[], hand?: string, group: string, what: string, run: (event: KeyboardEvent, key: string) => boolean|void}} Action
- *   `hand` is what a hand with a mouse does for it
- *   `run` returns false where the key means nothing now: the browser then does what it always does
+ *   `hand` describes what to do with the mouse instead
+ *   `run` returns false where the key has no meaning at present: then the browser handles the key
  */
 export class Keys {
   #actions;
   #byKey = new Map();
 
-  /** @param {Action[]} actions  of two that want a key, the first has it */
+  /** @param {Action[]} actions  the first action with a key gets it */
   constructor(actions) {
     this.#actions = actions;
     for (const action of actions) {
@@ -50,7 +50,7 @@ export class Keys {
     }
   }
 
-  /** Start what the key is bound to; true if something took it. */
+  /** Run the action that the key is bound to; true if one handled it. */
   handle(event) {
     const key = nameOf(event);
     const action = key === null ? undefined : this.#byKey.get(key);
@@ -59,7 +59,7 @@ export class Keys {
     return true;
   }
 
-  /** What is bound, by group: [{group, entries: [{keys, what}]}]. */
+  /** The bound keys by group: [{group, entries: [{keys, what}]}]. */
   sheet() {
     const groups = new Map();
     for (const action of this.#actions) {

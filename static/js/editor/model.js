@@ -1,27 +1,27 @@
 /**
- * A reading as the page knows it: what the server has confirmed, and on top of it what waits to be sent. Pure: it touches
+ * An annotation set as the page knows it: the state that the server has confirmed, with the unsent changes applied. Pure: it uses
  * neither the page nor the network.
  *
- * A span is known by a key that stays the same while the page is open: the server's id, or for a span made here a key of
- * its own, which is tied to the id once the server has named it. Undo and redo are the server's to decide (it has the whole
- * log); what they will do is foreseen here where it can be, so that it shows at once.
+ * A span has a key that stays the same while the page is open: the server's id, or for a span made here a key of its own, which is
+ * tied to the id when the server answers. The server decides what undo and redo do, because it has the whole log. This module
+ * foresees their effect where it can, so that the page shows it at once.
  */
 
-import { Shown, place, same } from "./shown.js";
+import { Shown, boundsOf, same } from "./shown.js";
 
 /**
- * @typedef {import("./shown.js").Place} Place
- * @typedef {{key: string, before: Place|null, after: Place|null}} Edit
- * @typedef {{id: string, kind: string, key: string|null, edits: Edit[], origin: string}} Change  `key`: of the span, if it is one;
- *   no edits where only the server can tell; `origin`: id of the change that an undo or redo is about
+ * @typedef {import("./shown.js").LabeledBounds} LabeledBounds
+ * @typedef {{key: string, before: LabeledBounds|null, after: LabeledBounds|null}} Edit
+ * @typedef {{id: string, kind: string, key: string|null, edits: Edit[], origin: string}} Change  `key`: the span's, if the change
+ *   is of one span; no edits where only the server knows the effect; `origin`: id of the change that an undo or redo reverts
  */
 
 const triple = ({ start, end, label }) => [start, end, label];
 const STEPS = ["undo", "redo"];
 
-let madeHere = 0; // spans made in this page, in whatever note: no two have the same key
+let madeHere = 0; // counts the spans made on this page in all notes, so that keys are unique
 
-/** What differs between two maps of places: how many spans were added, removed and changed; null if nothing. */
+/** How many spans were added, removed and changed between two maps of bounds; null if none. */
 export function difference(before, after) {
   let changed = 0;
   let removed = 0;
@@ -38,14 +38,14 @@ export function difference(before, after) {
   return added || removed || changed ? { added, removed, changed } : null;
 }
 
-export class Reading {
-  #base = new Map(); // key -> Place, as the server has it
-  #shown = new Shown(); // the same with all pending changes made
-  #pending = []; // changes in the order in which they were made; the first may be under way
+export class AnnotationSet {
+  #base = new Map(); // key -> LabeledBounds, as the server has it
+  #shown = new Shown(); // the same with all pending changes applied
+  #pending = []; // changes in the order of making; the first may be on its way
   #ids = new Map(); // key -> id, for spans made here
-  #keys = new Map(); // id -> key, the other way round
-  #alias = new Map(); // key -> key, where a span made here turned out to be there already
-  #past = []; // what undo will take back, as far as this page knows
+  #keys = new Map(); // id -> key, the reverse
+  #alias = new Map(); // key -> key, where a span made here existed already on the server
+  #past = []; // the changes that undo will revert, as far as this page knows
   #future = [];
   #newId;
 
@@ -71,7 +71,7 @@ export class Reading {
     return this.state === "draft";
   }
 
-  /** All spans in reading order: `{key, start, end, label}`. The same array as long as nothing changes; not to be changed. */
+  /** All spans in text order: `{key, start, end, label}`. The same array while nothing changes; don't change it. */
   spans() {
     return this.#shown.list;
   }
@@ -85,13 +85,13 @@ export class Reading {
     return this.#shown.get(this.#resolve(key));
   }
 
-  /** Where a span stands in `spans()`; -1 where it isn't. */
+  /** The index of a span in `spans()`; -1 if it isn't there. */
   at(key) {
     const span = this.get(key);
     return span ? this.#shown.at(span) : -1;
   }
 
-  /** The span at exactly this place with this label, or null. */
+  /** The span with exactly these bounds and label, or null. */
   find(wanted) {
     return this.#shown.find(wanted);
   }
@@ -102,21 +102,21 @@ export class Reading {
     return Number.isSafeInteger(id) ? id : null;
   }
 
-  /** The key under which this page knows the span with this id, whether it is there or not. */
+  /** The key of the span with this id, whether or not the span exists. */
   keyOf(id) {
     return this.#keyOf(id);
   }
 
-  // ── What a person does. Each returns the change, or null where there is nothing to change. ──────────────────────────
+  // ── Changes by the person. Each returns the change, or null where it would change nothing. ──────────────────────────
 
   create(start, end, label) {
     const after = { start, end, label };
     return this.find(after) ? null : this.#made("create", [this.#fresh(after)]);
   }
 
-  /** Many spans as one change, which one undo takes back. Those that are there already are left out. @param {Place[]} places */
-  createMany(places) {
-    const wanted = new Map(places.map((each) => [String(triple(each)), place(each)]));
+  /** Add many spans as one change, which one undo reverts; existing spans are left out. @param {LabeledBounds[]} bounds */
+  createMany(bounds) {
+    const wanted = new Map(bounds.map((each) => [String(triple(each)), boundsOf(each)]));
     const edits = [...wanted.values()].filter((each) => !this.find(each)).map((after) => this.#fresh(after));
     return edits.length ? this.#made("create_many", edits) : null;
   }
@@ -131,7 +131,7 @@ export class Reading {
 
   remove(key) {
     const span = this.get(key);
-    return span && this.#made("delete", [{ key: span.key, before: place(span), after: null }]);
+    return span && this.#made("delete", [{ key: span.key, before: boundsOf(span), after: null }]);
   }
 
   undo() {
@@ -150,8 +150,8 @@ export class Reading {
   #alter(kind, key, values) {
     const span = this.get(key);
     if (!span) return null;
-    const after = { ...place(span), ...values };
-    return this.find(after) ? null : this.#made(kind, [{ key: span.key, before: place(span), after }]);
+    const after = { ...boundsOf(span), ...values };
+    return this.find(after) ? null : this.#made(kind, [{ key: span.key, before: boundsOf(span), after }]);
   }
 
   #made(kind, edits) {
@@ -162,7 +162,7 @@ export class Reading {
     return this.#enqueue(change);
   }
 
-  /** An undo is the opposite of the last entry; where this page knows none, only the server can tell. */
+  /** Undo or redo: the opposite of the last entry. Where this page knows none, only the server knows the effect. */
   #step(kind, from, to) {
     const entry = from.pop();
     const id = this.#newId();
@@ -179,9 +179,9 @@ export class Reading {
     return change;
   }
 
-  // ── What the server says ──────────────────────────────────────────────────────────────────────────────────────────
+  // ── Answers of the server ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The change as it is sent. Called when its turn comes: by then every span that it names has its id. */
+  /** The body of a change's request. Call it when the earlier changes are answered: then every span has its id. */
   body(change, quote) {
     const { id, kind, edits } = change;
     const body = { change_id: id, kind, version: this.version };
@@ -196,7 +196,7 @@ export class Reading {
   }
 
   /**
-   * The first pending change was made. Returns what else has changed in the reading (in another tab), or null.
+   * The first pending change was made. Returns what else has changed in the set (in another tab), or null.
    */
   accepted(answer) {
     const change = this.#pending.shift();
@@ -211,7 +211,7 @@ export class Reading {
     return elsewhere;
   }
 
-  /** The server's list; returns what in it is not as this page expected, if that is somebody else's doing. */
+  /** Take over the server's list. Returns what in it is unexpected, if another tab changed it. */
   #takeOver({ spans, changed_elsewhere: byOthers }) {
     const expected = this.#base;
     this.#base = this.#fromList(spans);
@@ -219,10 +219,10 @@ export class Reading {
     return byOthers === false ? null : difference(expected, this.#base);
   }
 
-  /** Write into what is confirmed what the answer names, or where it names nothing, what was foreseen. Returns the keys. */
+  /** Apply the answer to the confirmed spans; where it names none, apply the foreseen edits. Returns the keys. */
   #confirm(change, { span, removed, made, already, spans }) {
     const named = made ?? (span && !already ? [span] : []);
-    const edits = named.map((one) => [this.#keyOf(one.id), place(one)]);
+    const edits = named.map((one) => [this.#keyOf(one.id), boundsOf(one)]);
     if (removed) edits.push([this.#keyOf(removed), null]);
     if (spans && !span && !removed && !made) edits.push(...change.edits.map(({ key, after }) => [this.#resolve(key), after]));
     for (const [key, after] of edits) {
@@ -232,7 +232,7 @@ export class Reading {
     return edits.map(([key]) => key);
   }
 
-  /** Those that the server made get their ids; the others were there, and an undo won't touch them. */
+  /** Tie the spans that the server made to their ids; the others existed already, and an undo leaves them alone. */
   #tieMany(change, made) {
     const ids = new Map(made.map((span) => [String(triple(span)), span.id]));
     const twins = new Map([...this.#base].map(([key, at]) => [String(triple(at)), key]));
@@ -252,8 +252,8 @@ export class Reading {
   }
 
   /**
-   * The first pending change was refused for good, and so is everything that builds on a span that never came to be, and every undo
-   * of what never was. Returns how many changes were dropped, and what else has changed.
+   * The first pending change was refused. Drop it, all changes of a span that it would have made, and its undo. Returns how many
+   * changes were dropped, and what else has changed.
    */
   refused(answer) {
     const change = this.#pending.shift();
@@ -266,7 +266,7 @@ export class Reading {
     return { dropped, elsewhere: this.refreshed(answer) };
   }
 
-  /** Take over the server's list, where the answer has one. Returns what that changed, or null. */
+  /** Take over version, state and spans, as far as the answer has them. Returns what changed in the spans, or null. */
   refreshed(answer) {
     let elsewhere = null;
     if (answer.spans) {
@@ -281,7 +281,7 @@ export class Reading {
     return elsewhere;
   }
 
-  /** It was handed in or reopened elsewhere; what waits goes on waiting, and stays to be seen. */
+  /** The set was submitted or reopened elsewhere. Pending changes stay pending and visible. */
   stands(state) {
     this.state = state;
   }
@@ -292,7 +292,7 @@ export class Reading {
   }
 
   #fromList(spans) {
-    return new Map(spans.map((span) => [this.#keyOf(span.id), place(span)]));
+    return new Map(spans.map((span) => [this.#keyOf(span.id), boundsOf(span)]));
   }
 
   /** The span made here under `key` is the server's `id`. */
@@ -320,9 +320,9 @@ export class Reading {
     return this.#ids.get(known) ?? Number(known);
   }
 
-  // ── What is shown ─────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Shown spans ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Show some spans anew: what is confirmed of each, and all pending changes to it. */
+  /** Show some spans again: the confirmed state of each with all pending changes to it. */
   #settle(keys) {
     for (const key of new Set(keys)) {
       this.#shown.put(key, this.#base.get(key) ?? null);
@@ -332,21 +332,21 @@ export class Reading {
     }
   }
 
-  /** A span that another tab deleted doesn't come back by being changed here. */
+  /** Apply an edit to the shown spans. Changing a span that another tab deleted doesn't restore it. */
   #apply(key, before, after) {
     if (after === null) this.#shown.put(key, null);
     else if (before === null || this.#shown.has(key)) this.#shown.put(key, after);
   }
 
   #rebuild() {
-    const places = new Map(this.#base);
+    const bounds = new Map(this.#base);
     for (const { edits } of this.#pending) {
       for (const { key, before, after } of edits) {
         const known = this.#resolve(key);
-        if (after === null) places.delete(known);
-        else if (before === null || places.has(known)) places.set(known, after);
+        if (after === null) bounds.delete(known);
+        else if (before === null || bounds.has(known)) bounds.set(known, after);
       }
     }
-    this.#shown.replace(places);
+    this.#shown.replace(bounds);
   }
 }

@@ -1,11 +1,11 @@
-/** Mouse, pen and finger. */
+/** Selecting and labeling by mouse, pen and finger. */
 
 import { byId } from "./dom.js";
 import { Sweep } from "./sweep.js";
 
-// A finger moves the ends of its selection after it was lifted: wait until they rest.
+// Milliseconds to wait after a touch: people still move the ends of the selection after lifting the finger.
 const TOUCH_REST = 350;
-// A press that moves more is a drag.
+// Pixels from which on a press is a drag.
 const MOVED = 4;
 
 export class Mouse {
@@ -13,14 +13,14 @@ export class Mouse {
   #note;
   #touch = false;
   #isMouse = false;
-  #began = null; // where the press began, if it began in the note
+  #began = null; // position of the press, if it began in the note
   #clicks = 0; // 2 for a double click
   #timer = 0;
-  #unsettled = null; // what is to be done once the browser has settled the selection
+  #unsettled = null; // what to do once the browser has settled the selection
   #sweep;
 
   /**
-   * @param {object} work  what a person does: selectText, selectSpan, applyLabel …; `growing.expandAt`, `pick`, `pressed`, `struck` where there are
+   * @param {object} work  the page's acts: selectText, selectSpan, applyLabel …; optional: `growing.expandAt`, `pick`, `pressed`, `struck`
    * @param {HTMLElement} note
    */
   constructor(work, note) {
@@ -37,12 +37,13 @@ export class Mouse {
       this.#clicks = event.detail;
       if (this.#began && this.#isMouse) this.#sweep.begin(event);
     });
-    // By now the browser has settled the selection; a timer would come after another frame. Last, since windows close by clicks.
+    // At a click the browser has settled the selection; a timer would run a frame later. On `window`, because clicks on the page
+    // close popovers first.
     window.addEventListener("click", () => this.settle());
     document.addEventListener("selectionchange", () => this.#touched());
     byId("side").addEventListener("mousedown", (event) => {
-      // Pressing a label must take neither the selection nor the focus away.
-      if (event.target.closest("button")) event.preventDefault();
+      // Pressing a label must keep selection and focus in the note.
+      if (/** @type {Element} */ (event.target).closest("button")) event.preventDefault();
     });
     byId("side").addEventListener("click", (event) => this.#label(event));
   }
@@ -64,24 +65,24 @@ export class Mouse {
     this.#began = null;
     const stack = stackUnder(target);
     const swept = this.#sweep.end(event);
-    // Where the selection is the browser's, it settles it after this event, and says how many clicks it was.
+    // The browser settles its own selection, and counts the clicks, only after this event.
     this.#unsettled = () =>
-      this.#settled(swept ?? this.#work.places.selected(), stack, { exact: altKey, clicks: isDrag ? 0 : this.#clicks, x: clientX, y: clientY });
-    setTimeout(() => this.settle(), 0); // where no click follows: the button was let go outside the window
+      this.#settled(swept ?? this.#work.layout.selected(), stack, { exact: altKey, clicks: isDrag ? 0 : this.#clicks, x: clientX, y: clientY });
+    setTimeout(() => this.settle(), 0); // in case no click follows, because the button was released outside the window
   }
 
-  /** Take what was selected now: a key was pressed right after the mouse was let go. */
+  /** Handle the last mouse selection now, for example because a key was pressed right after it. */
   settle() {
     const settled = this.#unsettled;
     this.#unsettled = null;
     settled?.();
   }
 
-  /** A click on something that lies over the text is for the text. */
+  /** Handle a click on an element above the text as a click on the text. */
   clickThrough({ clientX, clientY, altKey, detail }) {
     const under = document.elementFromPoint(clientX, clientY);
     if (!under || !this.#note.contains(under)) return;
-    this.#work.places.clear();
+    this.#work.layout.clear();
     this.#settled(null, stackUnder(under), { exact: altKey, clicks: detail, x: clientX, y: clientY });
   }
 
@@ -97,16 +98,16 @@ export class Mouse {
       this.#work.pick(stack);
       return;
     }
-    // Clicking again where several spans lie goes to the next one outside.
+    // Clicking again on overlapping spans selects the next outer one.
     const here = stack.indexOf(this.#work.selected?.key);
     if (stack.length) this.#work.selectSpan(stack[(here + 1) % stack.length]);
     else if (!this.#touch) this.#work.clearAll(selection?.start ?? null);
   }
 
-  /** A double click: on the character under it. (The browser's own selection begins at the nearer end of a character: of "H." it may be the dot.) */
+  /** A double click expands from the character under the pointer; the browser's own selection may begin at the character after it. */
   #expand(offset, x, y) {
-    const at = this.#work.places.characterUnder(x, y) ?? offset ?? this.#work.places.under(x, y);
-    if (at === null || !this.#work.growing?.expandAt(at)) return false;
+    const character = this.#work.layout.characterUnder(x, y) ?? offset ?? this.#work.layout.under(x, y);
+    if (character === null || !this.#work.growing?.expandAt(character)) return false;
     this.#offer();
     return true;
   }
@@ -119,7 +120,7 @@ export class Mouse {
     this.#offer();
   }
 
-  /** Text is selected: label it at once, or show the labels. */
+  /** Label the selected text with the armed label, or show the labels. */
   #offer() {
     if (this.#work.armed !== null) this.#work.applyLabel(this.#work.armed);
     else this.#work.openPalette(false);
@@ -129,7 +130,7 @@ export class Mouse {
     if (!this.#touch) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      const selection = this.#work.places.selected();
+      const selection = this.#work.layout.selected();
       const range = this.#work.range;
       if (!selection || selection.start === selection.end) return;
       if (range && range.start <= selection.start && range.end >= selection.end && this.#work.palette.isOpen) return;
@@ -144,7 +145,7 @@ export class Mouse {
   }
 }
 
-/** The keys of the spans that lie under a click, the innermost first. */
+/** The keys of the spans under a click, the innermost first. */
 function stackUnder(target) {
   const keys = [];
   for (let piece = target.closest(".span"); piece; piece = piece.parentElement.closest(".span")) {

@@ -1,15 +1,22 @@
 /**
- * Sends changes one after another, in order, until each is answered for good. A lost connection only makes it wait: the
- * changes stay where they are, and their ids make a second sending harmless.
+ * Send changes one after another, in order, until each is accepted or refused. While the connection is lost, changes wait; their ids
+ * let the server recognize a change that is sent twice.
  *
- * States: saved · saving · later · offline · signed-out · other-person · no-access · submitted. What is shown is never better than what is known.
+ * States: saved · saving · later · offline · signed-out · other-person · no-access · submitted. The shown state is never better than the known one.
  */
 
 const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 15_000;
 const PERSON_WAIT = 5000;
-// What only a person can end: somebody signs in, gives the note back, or reopens it.
+// States that end only when a person acts: somebody signs in, assigns the note again, or reopens it.
 const BY_PERSON = ["signed-out", "other-person", "no-access", "submitted"];
+
+/** Resolves after `ms` milliseconds. @param {number} ms @returns {Promise<void>} */
+export function sleepFor(ms) {
+  return new Promise((done) => {
+    setTimeout(done, ms);
+  });
+}
 
 export function backOff(failures) {
   return Math.min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT);
@@ -32,8 +39,8 @@ export class Outbox {
    * @param {object} parts
    * @param {() => object|null} parts.queue  the change to send next, null when there is none
    * @param {(change: object) => Promise<{kind: string, data?: object, wait?: number}>} parts.post  see api.js for the kinds
-   * @param {(answer: object) => void} parts.accepted  must take the change off the queue
-   * @param {(answer: object) => void} parts.refused  must take the change off the queue
+   * @param {(answer: object) => void} parts.accepted  must remove the change from the queue
+   * @param {(answer: object) => void} parts.refused  must remove the change from the queue
    * @param {(state: string) => void} parts.show
    * @param {(ms: number) => Promise<void>} [parts.sleep]
    */
@@ -43,24 +50,27 @@ export class Outbox {
     this.#accepted = accepted;
     this.#refused = refused;
     this.#show = show;
-    this.#sleep = sleep ?? ((ms) => new Promise((done) => setTimeout(done, ms)));
+    this.#sleep = sleep ?? sleepFor;
   }
 
-  /** Something was queued, or the connection may be back: go on, without waiting any longer, and after a failure not for long. */
+  /** Send the queue now: something was queued, or the connection may be back. Waits after failures begin short again. */
   poke() {
     this.#failures = 0;
-    // The server has said when it takes more: sending earlier would only be refused again.
+    // The server said when it accepts more: it would refuse an earlier request.
     if (this.state !== "later") this.#wake?.();
-    this.#running ??= this.#run().finally(() => {
+    if (this.#running) return;
+    this.#running = this.#run().finally(() => {
       this.#running = null;
     });
   }
 
-  /** Resolves to true once everything is saved, to false as soon as that has to wait for something. */
+  /** Resolves to true once everything is saved, or to false as soon as a change has to wait. */
   async drained() {
     this.poke();
     while (this.#queue() !== null) {
-      await new Promise((done) => this.#watchers.push(done));
+      await new Promise((done) => {
+        this.#watchers.push(done);
+      });
       if (this.#stuck && this.#queue() !== null) return false;
     }
     return true;

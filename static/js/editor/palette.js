@@ -1,6 +1,6 @@
 /**
- * The labels to choose from, at the selection: the one given last first. Label keys choose; other letters filter. A sheet at the bottom
- * on small screens (windows.css).
+ * The palette of labels at the selection, the last used label first. Label keys choose a label; other letters filter the names. On
+ * small screens the palette is a sheet at the bottom (windows.css).
  */
 
 import { breakable, el } from "./dom.js";
@@ -25,7 +25,7 @@ export class Palette {
    * @param {HTMLElement} root
    * @param {object[]} labels
    * @param {(label: number) => void} choose
-   * @param {() => void} back  where the focus goes when it closes
+   * @param {() => void} back  gives the focus back when the palette closes
    */
   constructor(root, labels, choose, back) {
     this.#root = root;
@@ -35,7 +35,7 @@ export class Palette {
     this.#buttons = new Map(labels.map((label) => [label.id, buttonOf(label)]));
     this.#head.append(this.#quote, this.#tool(-1, words.narrower, "-"), this.#tool(1, words.wider, "+"));
     root.replaceChildren(...this.#buttons.values(), this.#hint, this.#head);
-    // Selection and focus stay in the note while a button is pressed.
+    // Pressing a button must keep selection and focus in the note.
     root.addEventListener("mousedown", (event) => event.preventDefault());
     root.addEventListener("click", (event) => this.#click(event));
     root.addEventListener("keydown", (event) => this.#keydown(event));
@@ -59,9 +59,9 @@ export class Palette {
   }
 
   /**
-   * @param {{first: DOMRect, last: DOMRect}} box of the selection @param {boolean} focus for those who use keys
+   * @param {{first: DOMRect, last: DOMRect}} box of the selection @param {boolean} focus whether the palette gets the focus
    * @param {{first?: number|null, current?: number|null, quote?: string, widen?: (step: number) => void}} [options]  `first`: the label to
-   *   offer first; `current`: the one that the selected span has; `widen`: makes the selection wider or narrower
+   *   show first; `current`: the selected span's label; `widen`: makes the selection wider or narrower
    */
   open(box, focus, { first = null, current = null, quote = "", widen = null } = {}) {
     this.#filter("");
@@ -75,7 +75,7 @@ export class Palette {
     if (focus) this.#shown[0]?.focus();
   }
 
-  /** The label given last goes to the front, and says so by its key. */
+  /** Move the last used label to the front, and show the key that repeats it. */
   #offerFirst(first) {
     const order = this.#labels.map(({ id }) => this.#buttons.get(id));
     const last = this.#buttons.get(first);
@@ -83,7 +83,7 @@ export class Palette {
     if (last) last.append(el("kbd", { class: "is-repeat", title: words.keys.repeat }, "."));
     const wanted = last ? [last, ...order.filter((button) => button !== last)] : order;
     const now = [...this.#root.querySelectorAll(":scope > .wb-label")];
-    if (wanted.some((button, at) => now[at] !== button)) this.#hint.before(...wanted);
+    if (wanted.some((button, index) => now[index] !== button)) this.#hint.before(...wanted);
   }
 
   close() {
@@ -94,7 +94,7 @@ export class Palette {
     if (hadFocus) this.#back();
   }
 
-  /** All that the focus goes through: labels that the filter leaves, and what else was put in. */
+  /** The buttons that can get the focus: the filtered labels and the tools. */
   get #shown() {
     return [...this.#root.querySelectorAll("button")].filter((button) => !button.hidden && !button.closest("[hidden]"));
   }
@@ -129,7 +129,7 @@ export class Palette {
     event.stopPropagation();
   }
 
-  /** A letter that is no label's key, or with Shift, or after one: part of a label's name. */
+  /** Whether a key is part of a label's name: a letter that is no label's key, or typed with Shift, or after another letter. */
   #isTyping({ key, shiftKey }) {
     if (!/^[\p{L}\p{N}]$/u.test(key)) return false;
     return this.#typed !== "" || shiftKey || !this.#labels.some((label) => label.key === key.toLowerCase());

@@ -1,4 +1,4 @@
-/** The right-hand column and the bar: what is selected, how many spans each label has, whether all is saved. */
+/** The right-hand column and the bar: the selection, the number of spans of each label, the state of saving. */
 
 import { AfterFrame } from "./after_frame.js";
 import { byId, el } from "./dom.js";
@@ -6,16 +6,16 @@ import { Bar } from "./bar.js";
 import { words } from "./words.js";
 
 const QUOTE_LENGTH = 160;
-// Milliseconds after which what may take long is looked up: the gesture is on the screen by then.
+// Milliseconds until slow look-ups begin: by then, the gesture is painted.
 const LATER = 50;
 
-/** A quote short enough to show; cut between code points. */
+/** A quote of at most `most` code points. */
 export function shorten(quote, most = QUOTE_LENGTH) {
   const characters = [...quote];
   return characters.length <= most ? quote : `${characters.slice(0, most - 1).join("")}…`;
 }
 
-/** All but whether it is saved, and notices, is shown a frame after the text: that is where the eyes are. */
+/** Everything but the state of saving and notices is updated a frame after the text, which people look at first. */
 export class Panel extends Bar {
   #later = new AfterFrame();
   #labels;
@@ -25,7 +25,7 @@ export class Panel extends Bar {
   #state = null;
   #buttons;
   #marked = { current: null, armed: null };
-  #signature = null; // of what the selected span's part shows
+  #signature = null; // of the shown selection
   #selectedRoot = byId("selected");
   #acts = {};
 
@@ -35,24 +35,24 @@ export class Panel extends Bar {
     this.#counts = new Map([...document.querySelectorAll("[data-count]")].map((node) => [Number(node.dataset.count), node]));
     this.#buttons = new Map([...document.querySelectorAll("#side [data-label-id]")].map((node) => [Number(node.dataset.labelId), node]));
     this.#selectedRoot.addEventListener("click", (event) => {
-      const act = event.target.closest("[data-act]")?.dataset.act;
+      const act = /** @type {Element} */ (event.target).closest("[data-act]")?.dataset.act;
       if (act) this.#acts[act]?.();
     });
   }
 
-  /** How many spans each label has; only what changed is written. */
-  counts(reading) {
-    this.#later.put("counts", () => this.#count(reading));
+  /** Show the number of spans of each label; only changed numbers are written. */
+  counts(annotationSet) {
+    this.#later.put("counts", () => this.#count(annotationSet));
   }
 
-  #count(reading) {
+  #count(annotationSet) {
     for (const [label, node] of this.#counts) {
-      const count = reading.count(label);
+      const count = annotationSet.count(label);
       if (this.#shownCounts.get(label) === count) continue;
       this.#shownCounts.set(label, count);
       node.textContent = count || "";
     }
-    const total = reading.spans().length;
+    const total = annotationSet.spans().length;
     if (total !== this.#total) byId("count").textContent = words.count(total);
     this.#total = total;
   }
@@ -74,24 +74,24 @@ export class Panel extends Bar {
   }
 
   /**
-   * Show the selected span; null for none: then the selected text, or what will happen to the next selection.
+   * Show the selected span; without one (null), the selected text or what happens to the next selection.
    * @param {object|null} span
-   * @param {{quote: string, armed: number|null, isOpen: boolean, alike: number, mentions: () => number, acts: Record<string, () => void>}} about
-   *   `quote` is the text of the span, or the one that is selected; `alike`: how many spans have its label, so that what is said of its
-   *   other mentions is said anew
+   * @param {{quote: string, armed: number|null, isOpen: boolean, sameLabel: number, mentions: () => number, acts: Record<string, () => void>}} about
+   *   `quote`: the text of the span or the selection; `sameLabel`: the number of spans with the same label, so that the number of other
+   *   mentions is updated with it
    */
   selected(span, about) {
-    const { quote, armed, isOpen, alike } = about;
+    const { quote, armed, isOpen, sameLabel } = about;
     this.#acts = about.acts;
-    const signature = span ? [span.key, span.start, span.end, span.label, isOpen, alike].join() : `none,${armed},${isOpen},${quote}`;
-    if (signature === this.#signature) return; // also while it waits: what was put after it stays after it
+    const signature = span ? [span.key, span.start, span.end, span.label, isOpen, sameLabel].join() : `none,${armed},${isOpen},${quote}`;
+    if (signature === this.#signature) return; // even while the update waits: its order among the updates stays
     this.#signature = signature;
     this.#later.put("selected", () => this.#show(span, signature, about));
   }
 
   #show(span, signature, { quote, armed, isOpen, mentions }) {
     this.#selectedRoot.replaceChildren(...(span ? this.#span(span, quote, isOpen) : this.#nothing(armed, isOpen, quote)));
-    // How often its text stands elsewhere can be told after the span is painted.
+    // Counting the other mentions can wait until the span is painted.
     if (span && isOpen) setTimeout(() => this.#signature === signature && this.#others(mentions()), LATER);
   }
 
@@ -129,7 +129,7 @@ export class Panel extends Bar {
     this.#selectedRoot.querySelector(".actions")?.append(this.#button("all", words.allOthers(count), "*"));
   }
 
-  /** A word where the selected span is shown, until another is. */
+  /** Show a hint below the selected span until another one is selected. */
   hint(text) {
     this.#later.put("hint", () => this.#hint(text));
   }
@@ -141,17 +141,18 @@ export class Panel extends Bar {
     else this.#selectedRoot.append(el("p", { class: "wb-hint small" }, text));
   }
 
-  /** Which buttons there are: for a draft, or for a submitted reading. */
+  /** Show the buttons that belong to the annotation set's state. */
   state(state) {
     if (state === this.#state) return;
     this.#state = state;
     byId("workbench").dataset.state = state;
+    byId("start-form").hidden = state !== "unstarted";
     byId("submit-form").hidden = state !== "draft";
     byId("reopen-form").hidden = state !== "submitted";
-    for (const id of ["undo", "redo"]) byId(id).disabled = state !== "draft";
+    for (const id of /** @type {const} */ (["undo", "redo"])) byId(id).disabled = state !== "draft";
   }
 
-  /** For screen readers: what was just done. */
+  /** Announce to screen readers what was just done. */
   say(message) {
     this.#later.put("said", () => super.say(message));
   }

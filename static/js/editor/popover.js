@@ -1,8 +1,8 @@
-/** Small windows over the note, beside what they are about. On a phone windows.css makes sheets of them at the bottom. */
+/** Popovers next to the text that they are about. On phones, windows.css shows them as sheets at the bottom. */
 
 const GAP = 8;
 
-/** Put an element below a stretch of text, or above where there is no room; never over it. @param {{first: DOMRect, last: DOMRect}} box */
+/** Put an element below some text, or above it where there is no room below. @param {{first: DOMRect, last: DOMRect}} box */
 export function putBeside(root, box) {
   const { width, height } = root.getBoundingClientRect();
   const left = Math.max(GAP, Math.min(box.last.left, window.innerWidth - width - GAP));
@@ -14,14 +14,14 @@ export function putBeside(root, box) {
 }
 
 /**
- * The item that lies a step away, as the items are laid out in rows and columns; the ends join.
+ * The neighbor of an item laid out in rows and columns; after the last item comes the first.
  * @param {HTMLElement[]} items @param {string} key an arrow's name
  */
 export function itemBeside(items, current, key) {
-  const at = items.indexOf(current);
+  const index = items.indexOf(current);
   const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[key];
-  if (at < 0 || step === undefined) return items[0];
-  const around = items[(at + step + items.length) % items.length];
+  if (index < 0 || step === undefined) return items[0];
+  const around = items[(index + step + items.length) % items.length];
   if (key === "ArrowRight" || key === "ArrowLeft") return around;
   const here = current.getBoundingClientRect();
   const sameColumn = items.filter((item) => Math.abs(item.getBoundingClientRect().left - here.left) < here.width / 2);
@@ -29,7 +29,7 @@ export function itemBeside(items, current, key) {
   return sameColumn[row] ?? around;
 }
 
-/** A window that takes the focus, keeps it, and gives it back to the note. */
+/** A popover that takes the focus and gives it back to the note. */
 export class Popover {
   #back;
 
@@ -37,7 +37,7 @@ export class Popover {
   constructor(root, back) {
     this.root = root;
     this.#back = back;
-    document.addEventListener("pointerdown", (event) => this.isOpen && !root.contains(event.target) && this.close(), true);
+    document.addEventListener("pointerdown", (event) => this.isOpen && !root.contains(/** @type {Node} */ (event.target)) && this.close(), true);
     root.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
       event.preventDefault();

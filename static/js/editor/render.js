@@ -1,6 +1,6 @@
 /**
- * Draws the spans of a note. Only the pieces of a line that change are touched, and only through DOM methods: nothing of a note or a label is
- * ever parsed as markup. Draws as `annotations/core/templatetags/note_text.py` does.
+ * Draw the spans of a note. Only the changed pieces of a line are replaced, and only through DOM methods: no text of a note or label is
+ * ever parsed as markup. The result is the same as that of `annotations/core/templatetags/note_text.py`.
  */
 
 import { Runs, changes } from "./runs.js";
@@ -8,19 +8,19 @@ import { lineAt, linesOf, segmentSome } from "../text/segments.js";
 import { el } from "./dom.js";
 import { words } from "./words.js";
 
-/** How one piece of a span looks and reads: what the server's template tag writes. */
+/** Name, classes and accessible name of the pieces of a span, as the server's template tag writes them. */
 function lookOf(span, lane, label) {
   const name = label ? label.name : "?";
   return {
     key: span.key,
     name,
-    // Under review a span also has a state: a class, and a word for those who hear the page.
+    // In review and adjudication a span also has a state: a class, and a word for screen readers.
     spoken: span.stateWord ? `${name}, ${span.stateWord}` : name,
     classes: `span hue-${label ? label.hue : 0} underline-${label ? label.underline : 0} lane-${lane}${span.look ? ` ${span.look}` : ""}`,
   };
 }
 
-/** The segments as a tree of pieces: a span that goes on into the next segment stays one piece. Leaves are segments. */
+/** The segments as a tree of pieces, in which a span that continues in the next segment stays one piece. Leaves are segments. */
 export function piecesOf(segments) {
   const root = { children: [] };
   let open = []; // {index, piece}
@@ -39,13 +39,12 @@ export function piecesOf(segments) {
   return root.children;
 }
 
-// A block ends with the line that makes it this long, in lines or in code points.
+// The size at which a block of lines is full, in lines and in code points.
 const BLOCK_LINES = 24;
 const BLOCK_CHARACTERS = 3000;
 
 /**
- * The lines of a note as elements, with nothing drawn in them yet: in blocks, which the browser lays out and paints only when
- * they come near the window.
+ * The lines of a note as empty elements, in blocks that the browser lays out and paints only near the window.
  */
 export function emptyLines(lines) {
   const blocks = [[]];
@@ -73,15 +72,15 @@ export class NoteView {
   #lines;
   #texts; // the .line-text of each line
   #runs = new Runs();
-  #list = []; // the spans that are drawn, as they were given
-  #drawn; // of each line, the signatures of the pieces that it shows
+  #list = []; // the drawn spans, as given
+  #drawn; // for each line the signatures of its pieces
   #selected = null;
   #selectedPieces = [];
 
   /**
    * @param {HTMLElement} root  the .note, with its lines
    * @param {import("../text/offsets.js").TextIndex} index  of the note's text
-   * @param {Map<number, object>} labels  by id
+   * @param {{get(id: number): any}} labels  by id
    */
   constructor(root, index, labels) {
     this.root = root;
@@ -92,7 +91,7 @@ export class NoteView {
     this.#drawn = this.#lines.map(() => null);
   }
 
-  /** The page shows these spans already: the server drew them. */
+  /** Take over spans that the server has drawn. */
   adopt(spans) {
     this.#list = spans;
     this.#runs = new Runs();
@@ -100,7 +99,7 @@ export class NoteView {
     for (const { line, signatures } of this.#rows(0, this.#lines.length)) this.#drawn[line] = signatures;
   }
 
-  /** Show these spans, which are in reading order. Returns how many lines were drawn. */
+  /** Draw spans, which must be in text order. Returns the number of changed lines. */
   draw(spans) {
     const { gone, come } = changes(this.#list, spans);
     this.#list = spans;
@@ -112,7 +111,7 @@ export class NoteView {
     return this.#drawLines([...dirty].sort((a, b) => a - b));
   }
 
-  /** Draw every line anew, as a check that the server and the browser draw alike, and for a note that the browser builds. */
+  /** Draw every line: for a note that the browser builds, and to check that server and browser draw alike. */
   redrawAll(spans) {
     this.adopt(spans);
     this.#drawn.fill(null);
@@ -128,7 +127,7 @@ export class NoteView {
     return this.#selectedPieces[0] ?? null;
   }
 
-  /** The elements of a span, from left to right. Only the lines that it covers are looked at. */
+  /** The elements of a span in text order. Only the lines of the span are searched. */
   pieces(key) {
     const span = this.#runs.get(key);
     if (!span) return [];
@@ -136,7 +135,7 @@ export class NoteView {
     return lines.flatMap((line) => [...line.querySelectorAll(`.span[data-span="${CSS.escape(key)}"]`)]);
   }
 
-  /** The lines whose numbers are given, ascending; returns how many show something else now. */
+  /** Draw the lines with these ascending numbers. Returns how many have changed. */
   #drawLines(numbers) {
     let count = 0;
     for (const [from, past] of stretches(numbers)) {
@@ -146,18 +145,18 @@ export class NoteView {
     return count;
   }
 
-  /** What lines show: the pieces of each, and a signature of each piece. */
+  /** The pieces of lines, with a signature of each piece. */
   *#rows(from, past) {
     const spans = this.#runs.within(this.#lines[from].start, this.#lines[past - 1].breakEnd);
     const looks = spans.map((span) => lookOf(span, this.#runs.lane(span.key), this.#labels.get(span.label)));
     const rows = segmentSome(this.#lines, from, past, spans);
-    for (let at = 0; at < rows.length; at += 1) {
-      const pieces = piecesOf(rows[at].segments);
-      yield { line: from + at, pieces, looks, signatures: pieces.map((piece) => signatureOf(piece, looks)) };
+    for (let row = 0; row < rows.length; row += 1) {
+      const pieces = piecesOf(rows[row].segments);
+      yield { line: from + row, pieces, looks, signatures: pieces.map((piece) => signatureOf(piece, looks)) };
     }
   }
 
-  /** Put what is new in the place of what is no longer so; pieces at the line's start and end that are as they were stay. */
+  /** Replace the changed pieces of a line; unchanged pieces at its start and end stay. */
   #show({ line, pieces, looks, signatures }) {
     const node = this.#texts[line];
     const known = this.#drawn[line];
@@ -191,7 +190,7 @@ export class NoteView {
   }
 }
 
-/** All that a piece shows, as a string to compare. */
+/** Everything that a piece shows, as a string for comparison. */
 function signatureOf(piece, looks) {
   if (!piece.children) return `${piece.start}-${piece.end}`;
   const { key, name, spoken, classes } = looks[piece.index];
@@ -209,7 +208,7 @@ function ends(before, after) {
   return { head, tail };
 }
 
-/** Ascending numbers as half-open stretches of numbers that follow each other. */
+/** Ascending numbers as half-open ranges of consecutive numbers. */
 function stretches(numbers) {
   const out = [];
   for (const number of numbers) {

@@ -1,6 +1,6 @@
 /**
- * The spans that are drawn, in runs: spans that overlap, directly or over others, form one. Lanes are given out within a run, so
- * that a change concerns its own run only. Pure.
+ * The drawn spans in runs: spans that overlap, directly or through others, form one run. Lanes are assigned within a run, so that a
+ * change affects only its own run. Pure.
  *
  * @typedef {{key: string, start: number, end: number, label: number}} Span  code points, end-exclusive
  * @typedef {{start: number, end: number, spans: Span[]}} Run  no two runs share a character
@@ -8,7 +8,7 @@
 
 import { lanes } from "./lanes.js";
 
-/** Reading order; the longer of two that begin together first. */
+/** Text order; of two spans with the same start, the longer comes first. */
 export function inOrder(a, b) {
   return a.start - b.start || b.end - a.end || a.label - b.label || (a.key < b.key ? -1 : Number(a.key > b.key));
 }
@@ -26,7 +26,7 @@ export class Runs {
     return this.#lanes.get(key);
   }
 
-  /** Take spans out and put spans in. Returns the spans, of all that are there now, whose lane is another. */
+  /** Remove and add spans. Returns the present spans whose lane has changed. */
   change(gone, come) {
     const loose = [];
     for (const span of gone) {
@@ -42,14 +42,14 @@ export class Runs {
     return grouped(kept.sort(inOrder)).flatMap((run) => this.#put(run));
   }
 
-  /** All spans that share a character with a stretch, in reading order. */
+  /** All spans that overlap the bounds, in text order. */
   within(start, end) {
     const [first, past] = this.#range(start, end);
     const found = this.#runs.slice(first, past).flatMap((run) => run.spans);
     return found.filter((span) => span.start < end && span.end > start);
   }
 
-  /** Take the runs that share a character with a stretch away, and return their spans. */
+  /** Remove the runs that overlap the bounds, and return their spans. */
   #take(start, end) {
     const [first, past] = this.#range(start, end);
     return first < past ? this.#runs.splice(first, past - first).flatMap((run) => run.spans) : [];
@@ -57,19 +57,19 @@ export class Runs {
 
   #put(run) {
     const changed = [];
-    lanes(run.spans).forEach((lane, at) => {
-      const { key } = run.spans[at];
+    lanes(run.spans).forEach((lane, position) => {
+      const { key } = run.spans[position];
       if (this.#lanes.get(key) === lane) return;
       this.#lanes.set(key, lane);
-      changed.push(run.spans[at]);
+      changed.push(run.spans[position]);
     });
-    const [place] = this.#range(run.start, run.end);
-    if (place === this.#runs.length) this.#runs.push(run);
-    else this.#runs.splice(place, 0, run);
+    const [index] = this.#range(run.start, run.end);
+    if (index === this.#runs.length) this.#runs.push(run);
+    else this.#runs.splice(index, 0, run);
     return changed;
   }
 
-  /** The half-open range of the runs that share a character with a stretch; where it would be if none does. */
+  /** The half-open range of the runs that overlap the bounds; if none does, the empty range where one would be. */
   #range(start, end) {
     const first = this.#firstWhere((run) => run.end > start);
     return [first, Math.max(first, this.#firstWhere((run) => run.start >= end))];
@@ -87,7 +87,7 @@ export class Runs {
   }
 }
 
-/** Spans in reading order, as runs. */
+/** Spans in text order as runs. */
 function grouped(spans) {
   const runs = [];
   for (const span of spans) {
@@ -103,7 +103,7 @@ function grouped(spans) {
 const FIELDS = ["key", "start", "end", "label", "look", "stateWord"];
 const equal = (a, b) => a === b || FIELDS.every((field) => a[field] === b[field]);
 
-/** What differs between two lists in reading order: spans that went and spans that came. One that changed is in both. */
+/** The spans that left and that joined, between two lists in text order. A changed span is in both. */
 export function changes(before, after) {
   let head = 0;
   while (head < before.length && head < after.length && equal(before[head], after[head])) head += 1;

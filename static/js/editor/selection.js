@@ -1,12 +1,12 @@
 /**
- * Places in the page to offsets of the note, and back. A `.line-text` holds exactly its line's text, so a place in it is
- * counted from the line's start; the counting of UTF-16 units is left to TextIndex.
+ * Where the text of the note is on the page: screen positions and the browser's selection to offsets of the note, and back. A
+ * `.line-text` holds exactly its line's text, so a position in it is counted from the line's start; TextIndex converts UTF-16 units.
  */
 
 import { byId } from "./dom.js";
 import { lineAt, linesOf } from "../text/segments.js";
 
-export class Places {
+export class TextLayout {
   #root;
   #index;
   #lines; // {start, end, node}
@@ -16,10 +16,10 @@ export class Places {
     this.#root = root;
     this.#index = index;
     const nodes = root.querySelectorAll(".line-text");
-    this.#lines = linesOf(index).map(({ start, end }, at) => ({ start, end, node: nodes[at] }));
+    this.#lines = linesOf(index).map(({ start, end }, index) => ({ start, end, node: nodes[index] }));
   }
 
-  /** The selection that the browser shows, as offsets; null if there is none in the note. May be empty (a caret). */
+  /** The browser's selection as offsets; null if there is none in the note. It may be empty (a caret). */
   selected() {
     const selection = document.getSelection();
     if (!selection.rangeCount) return null;
@@ -30,7 +30,7 @@ export class Places {
     return { start: Math.min(start, end), end: Math.max(start, end) };
   }
 
-  /** Let the browser show a selection. */
+  /** Set the browser's selection. */
   show(start, end) {
     const from = this.#point(start, false);
     const to = this.#point(end, true);
@@ -41,7 +41,7 @@ export class Places {
     document.getSelection().removeAllRanges();
   }
 
-  /** A stretch of the note as the browser's range. */
+  /** Bounds in the note as a browser range. */
   range(start, end) {
     const range = document.createRange();
     const from = this.#point(start, false);
@@ -51,20 +51,20 @@ export class Places {
     return range;
   }
 
-  /** Where a stretch of the note lies on the screen. */
+  /** The first and the last box on the screen of some text. */
   box(start, end) {
     const range = this.range(start, end);
     const boxes = range.getClientRects();
     return { first: boxes[0] ?? range.getBoundingClientRect(), last: boxes[boxes.length - 1] ?? range.getBoundingClientRect() };
   }
 
-  /** The offset under a place on the screen; null outside the text, and on an empty line. */
+  /** The offset at a position on the screen; null outside the text and on an empty line. */
   under(x, y) {
     const point = this.#caret(x, y);
     return point?.node.parentElement.closest(".line-text") ? this.#offset(point.node, point.offset) : null;
   }
 
-  /** The offset that lies nearest to a place beside the text or beyond its window; null where no line is at that height. */
+  /** The offset nearest to a position next to the text or beyond its window; null where no line is at that height. */
   nearest(x, y) {
     const first = this.#lines[0]?.node;
     if (!first) return null;
@@ -79,13 +79,13 @@ export class Places {
     return point && this.#root.contains(point.node) && elementOf(point.node).closest(".line-text") ? point : null;
   }
 
-  /** The character that lies under a place on the screen, as its offset: `under` gives the nearer end. Null where none does. */
+  /** The offset of the character at a position on the screen, where `under` gives the nearer end of the character; or null. */
   characterUnder(x, y) {
     const offset = this.under(x, y);
-    for (const at of offset === null ? [] : [offset - 1, offset]) {
-      if (at < 0 || at >= this.#index.length) continue;
-      const { left, right } = this.box(at, at + 1).first;
-      if (left <= x && x < right) return at;
+    for (const character of offset === null ? [] : [offset - 1, offset]) {
+      if (character < 0 || character >= this.#index.length) continue;
+      const { left, right } = this.box(character, character + 1).first;
+      if (left <= x && x < right) return character;
     }
     return null;
   }
@@ -100,10 +100,10 @@ export class Places {
     return this.#index.toCodePoint(this.#index.toUtf16(start) + range.toString().length);
   }
 
-  /** A place between lines, in the gutter or outside the note: the end of the last line before it, else the note's start. */
+  /** The offset for a position outside the lines' texts: the end of the last line before it, else the note's start. */
   #outside(node, inside) {
     let low = 0;
-    let high = this.#lines.length; // the first line that doesn't lie wholly before the place
+    let high = this.#lines.length; // the first line that doesn't lie wholly before the position
     const range = document.createRange();
     while (low < high) {
       const middle = (low + high) >>> 1;
@@ -114,14 +114,14 @@ export class Places {
     return low === 0 ? 0 : this.#lines[low - 1].end;
   }
 
-  /** The text node and place in it of an offset. At the seam of two nodes, `back` takes the earlier one. */
+  /** The text node of an offset, and the offset in it. Where two nodes meet, `back` takes the earlier one. */
   #point(offset, back) {
     const line = this.#lines[lineAt(this.#lines, offset)];
     const start = this.#index.toUtf16(line.start);
     let left = this.#index.toUtf16(Math.min(offset, line.end)) - start;
     const walker = document.createTreeWalker(line.node, NodeFilter.SHOW_TEXT);
     let last = null;
-    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    for (let node = textIn(walker); node; node = textIn(walker)) {
       if (left < node.length || (back && left === node.length)) return { node, offset: left };
       left -= node.length;
       last = node;
@@ -130,13 +130,16 @@ export class Places {
   }
 }
 
+/** @param {TreeWalker} walker one that visits only text nodes */
+const textIn = (walker) => /** @type {Text | null} */ (walker.nextNode());
+
 function elementOf(node) {
   return node.nodeType === Node.TEXT_NODE ? node.parentElement : node;
 }
 
-/** A pixel inside of both ends: on the very edge lies what is beside. */
-function within(at, low, high) {
-  return Math.max(low + 1, Math.min(at, high - 1));
+/** Clamp to one pixel inside both edges, because the edge itself belongs to the neighbor. */
+function within(value, low, high) {
+  return Math.max(low + 1, Math.min(value, high - 1));
 }
 
 function caretAt(x, y) {

@@ -1,11 +1,11 @@
-/** The `?` sheet: what is bound, made from the bindings themselves. */
+/** The `?` sheet: the list of keys, made from the bindings. */
 
 import { breakable, el } from "./dom.js";
 import { words } from "./words.js";
 
-// Whoever binds first has a key, but the sheet reads from moving to labels.
+// The order of groups on the sheet, which is not the order of binding.
 const ORDER = Object.values(words.groups);
-const placeOf = (group) => (ORDER.includes(group) ? ORDER.indexOf(group) : ORDER.length - 1.5);
+const rankOf = (group) => (ORDER.includes(group) ? ORDER.indexOf(group) : ORDER.length - 1.5);
 
 export class KeySheet {
   #dialog;
@@ -13,7 +13,7 @@ export class KeySheet {
   constructor(dialog, list, keys) {
     this.#dialog = dialog;
     list.replaceChildren(
-      ...keys.sheet().sort((a, b) => placeOf(a.group) - placeOf(b.group)).map(({ group, entries }) =>
+      ...keys.sheet().sort((a, b) => rankOf(a.group) - rankOf(b.group)).map(({ group, entries }) =>
         el(
           "section",
           {},
@@ -34,5 +34,5 @@ export class KeySheet {
 }
 
 function inKbd(keys) {
-  return keys.flatMap((key, at) => (at ? [" ", el("kbd", {}, key)] : [el("kbd", {}, key)]));
+  return keys.flatMap((key, index) => (index ? [" ", el("kbd", {}, key)] : [el("kbd", {}, key)]));
 }

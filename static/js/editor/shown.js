@@ -1,18 +1,18 @@
-/** Spans as they are shown: by key, in reading order, and counted by label; each of these is kept up change by change. Pure. */
+/** The shown spans: by key, in text order, and counted by label; all three are updated with each change. Pure. */
 
 import { inOrder } from "./runs.js";
 
-/** @typedef {{start: number, end: number, label: number}} Place  code points, end-exclusive, and a label id */
+/** @typedef {{start: number, end: number, label: number}} LabeledBounds  code points, end-exclusive, and a label id */
 
 export const same = (a, b) => a.start === b.start && a.end === b.end && a.label === b.label;
-export const place = ({ start, end, label }) => ({ start, end, label });
+export const boundsOf = ({ start, end, label }) => ({ start, end, label });
 
 export class Shown {
   #spans = new Map(); // key -> {key, start, end, label}
-  #list = []; // those in reading order; a new array whenever something changes
+  #list = []; // the same in text order; a new array after every change
   #counts = new Map(); // label -> how many
 
-  /** The same array as long as nothing changes; not to be changed. */
+  /** The spans in text order: the same array while nothing changes; don't change it. */
   get list() {
     return this.#list;
   }
@@ -29,7 +29,7 @@ export class Shown {
     return this.#spans.get(key) ?? null;
   }
 
-  /** Where a span stands in the list, or belongs. */
+  /** The index of a span in the list, or the index at which to insert it. */
   at(span) {
     let low = 0;
     let high = this.#list.length;
@@ -41,13 +41,13 @@ export class Shown {
     return low;
   }
 
-  /** The span at exactly this place with this label, or null. @param {Place} wanted */
+  /** The span with exactly these bounds and label, or null. @param {LabeledBounds} wanted */
   find(wanted) {
     const found = this.#list[this.at({ ...wanted, key: "" })];
     return found && same(found, wanted) ? found : null;
   }
 
-  /** A span is at this place now; at none: it is gone. @param {Place|null} after */
+  /** Set a span's bounds and label; null removes it. @param {LabeledBounds|null} after */
   put(key, after) {
     const was = this.#spans.get(key);
     if (was ? after && same(was, after) : !after) return;
@@ -58,20 +58,20 @@ export class Shown {
       this.#spans.delete(key);
     }
     if (!after) return;
-    const span = { key, ...place(after) };
+    const span = { key, ...boundsOf(after) };
     const to = this.at(span);
     this.#list = [...this.#list.slice(0, to), span, ...this.#list.slice(to)];
     this.#tally(span, 1);
     this.#spans.set(key, span);
   }
 
-  /** All of it anew; a span that is as it was stays the same object. @param {Map<string, Place>} places by key */
-  replace(places) {
+  /** Replace all spans; an unchanged span stays the same object. @param {Map<string, LabeledBounds>} bounds by key */
+  replace(bounds) {
     const before = this.#spans;
     this.#spans = new Map();
-    for (const [key, at] of places) {
+    for (const [key, after] of bounds) {
       const was = before.get(key);
-      this.#spans.set(key, was && same(was, at) ? was : { key, ...place(at) });
+      this.#spans.set(key, was && same(was, after) ? was : { key, ...boundsOf(after) });
     }
     this.#list = [...this.#spans.values()].sort(inOrder);
     this.#counts = new Map();

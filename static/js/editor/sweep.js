@@ -1,17 +1,17 @@
 /**
- * A drag over text with the mouse. What will be taken is shown while it goes on: whole tokens, or with Alt characters.
+ * Select text by dragging the mouse. While dragging, the page shows the tokens, or with Alt the characters, that will be selected.
  *
- * It is done here and not left to the browser for two reasons. The browser's own selection shows characters, so that a person would
- * learn only afterwards what was taken. And while the button is down, Chromium makes a frame at every tick of the screen (to scroll at
- * the edges): a label given by letting go would then wait for the tick after, instead of being painted at once.
+ * The browser doesn't do this for two reasons. Its own selection shows characters, so that a person would see only afterwards which
+ * tokens are selected. And while the button is pressed, Chromium makes a frame at every refresh of the screen, to scroll at the edges:
+ * a label that is applied on release would then be painted one refresh later.
  */
 
 import { byId } from "./dom.js";
 import { scrollAtEdge } from "./edge_scroll.js";
 
-// A press that moves less is a click.
+// Pixels below which a press is a click.
 const MOVED = 4;
-// The last pixels of the window's frame: a screen may end there, and the mouse with it.
+// Width in pixels of the zone inside the edges that scrolls: the screen may end at the edge, so the mouse can't go beyond.
 const EDGE = 3;
 
 export class Sweep {
@@ -20,29 +20,29 @@ export class Sweep {
   #scroller = byId("scroll");
   #going = null; // {anchor, head, x, y, fromX, fromY, exact, moved, waits}
 
-  /** @param {object} work with `places`, `cursor` and `palette` @param {HTMLElement} note */
+  /** @param {object} work with `layout`, `cursor` and `palette` @param {HTMLElement} note */
   constructor(work, note) {
     this.#work = work;
     this.#note = note;
     document.addEventListener("pointermove", (event) => this.#move(event));
-    this.#scroller.addEventListener("scroll", () => this.#going?.moved && this.#follow(this.#going)); // a wheel, or the edge
-    for (const type of ["keydown", "keyup"]) document.addEventListener(type, (event) => this.#alt(event));
+    this.#scroller.addEventListener("scroll", () => this.#going?.moved && this.#follow(this.#going)); // by the wheel, or at the edge
+    for (const type of /** @type {const} */ (["keydown", "keyup"])) document.addEventListener(type, (event) => this.#alt(event));
   }
 
-  /** @param {MouseEvent} event mousedown in the note. Anything but a plain press on text stays the browser's. */
+  /** @param {MouseEvent} event mousedown in the note. The browser handles everything but a plain press on text. */
   begin(event) {
     const { clientX: x, clientY: y, altKey } = event;
     this.#going = null;
     if (event.button !== 0 || event.detail !== 1 || event.shiftKey || event.ctrlKey || event.metaKey) return;
-    const anchor = this.#work.places.under(x, y);
+    const anchor = this.#work.layout.under(x, y);
     if (anchor === null) return;
     event.preventDefault();
-    this.#work.places.clear();
+    this.#work.layout.clear();
     this.#note.focus({ preventScroll: true });
     this.#going = { anchor, head: anchor, x, y, fromX: x, fromY: y, exact: altKey, moved: false, waits: false };
   }
 
-  /** The button was let go: what was swept, as it is under the mouse (tokens or not); empty for a click; null if nothing began here. */
+  /** The button was released. Returns the selected bounds, empty after a click; null if the press didn't begin here. */
   end({ clientX, clientY, altKey }) {
     const going = this.#going;
     if (!going) return null;
@@ -59,20 +59,23 @@ export class Sweep {
   #move({ clientX, clientY, altKey, buttons }) {
     const going = this.#going;
     if (!going) return;
-    // The button was let go where no event told of it.
-    if (!(buttons & 1)) return void this.cancel();
+    // The button was released without an event for this page.
+    if (!(buttons & 1)) {
+      this.cancel();
+      return;
+    }
     this.#follow(Object.assign(going, { x: clientX, y: clientY, exact: altKey }));
     this.#scroll(going);
   }
 
-  /** Alt pressed or let go in the middle of it. */
+  /** Alt was pressed or released during the drag. */
   #alt({ key, type }) {
     if (key !== "Alt" || !this.#going) return;
     this.#going.exact = type === "keydown";
     this.#follow(this.#going);
   }
 
-  /** At the edges the text moves on, also while the mouse rests. */
+  /** Scroll at the edges, even while the mouse rests. */
   #scroll(going) {
     if (going.waits || !going.moved || !scrollAtEdge(this.#scroller, going.y, EDGE)) return;
     going.waits = true;
@@ -88,13 +91,13 @@ export class Sweep {
       going.moved = true;
       this.#work.palette?.close();
     }
-    const { places, cursor } = this.#work;
-    const offset = places.nearest(going.x, going.y);
+    const { layout, cursor } = this.#work;
+    const offset = layout.nearest(going.x, going.y);
     if (offset !== null) going.head = offset;
     if (!show) return;
     const { anchor, head, exact } = going;
     const stretch = anchor === head ? null : cursor.stretch(Math.min(anchor, head), Math.max(anchor, head), { exact });
-    if (stretch) places.show(stretch.start, stretch.end);
-    else places.clear();
+    if (stretch) layout.show(stretch.start, stretch.end);
+    else layout.clear();
   }
 }

@@ -1,7 +1,7 @@
-/** A note's page that was opened at a place (`?at=START-END`, code points): the place is marked, and on the screen. */
+/** Highlight the location `?at=START-END` (code points) on a note's page, and scroll to it. */
 
 import { codePointToUtf16 } from "../text/offsets.js";
-import { placeIn } from "../text/place.js";
+import { locationIn } from "../text/location.js";
 
 const lines = [...document.querySelectorAll(".note .line-text")].map((node) => ({
   node,
@@ -9,13 +9,19 @@ const lines = [...document.querySelectorAll(".note .line-text")].map((node) => (
   end: Number(node.dataset.end),
 }));
 
-/** The text node of an offset, and the place in it; an offset between two lines is the end of the first. */
+/** @param {TreeWalker} walker visits text nodes only */
+const textIn = (walker) => /** @type {Text | null} */ (walker.nextNode());
+
+/**
+ * Text node at an offset, and the index in it. An offset between two lines is the end of the first line.
+ * @returns {[Node, number]}
+ */
 function pointAt(offset) {
   const line = lines.findLast(({ start }) => start <= offset);
   let left = codePointToUtf16(line.node.textContent, Math.min(offset, line.end) - line.start);
   const walker = document.createTreeWalker(line.node, NodeFilter.SHOW_TEXT);
   let last = null;
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+  for (let node = textIn(walker); node; node = textIn(walker)) {
     if (left <= node.length) return [node, left];
     left -= node.length;
     last = node;
@@ -23,11 +29,11 @@ function pointAt(offset) {
   return last ? [last, last.length] : [line.node, 0];
 }
 
-const place = lines.length ? placeIn(window.location.search, lines.at(-1).end) : null;
-if (place) {
+const found = lines.length ? locationIn(window.location.search, lines.at(-1).end) : null;
+if (found) {
   const range = document.createRange();
-  range.setStart(...pointAt(place.start));
-  range.setEnd(...pointAt(place.end));
+  range.setStart(...pointAt(found.start));
+  range.setEnd(...pointAt(found.end));
   if (globalThis.CSS?.highlights) CSS.highlights.set("found-here", new Highlight(range));
   else document.getSelection().addRange(range);
   range.startContainer.parentElement.closest(".line")?.scrollIntoView({ block: "center" });

@@ -1,4 +1,4 @@
-/** Every key of the review page: what it does and how the `?` sheet names it. Labels bring their own keys. */
+/** The keys of the review page: what each does, and its text in the list of keys. Labels add their own keys. */
 
 import { asking, ending, labelling, moving, selecting, takingBack } from "../editor/deciding/actions.js";
 import { leaver } from "../editor/deciding/page.js";
@@ -27,15 +27,15 @@ export function actions(work, labels) {
       what: what.leftEnd,
       run: (_, key) => work.moveEnd("start", key.endsWith("Right") ? 1 : -1),
     },
-    { keys: ["e"], group: decide, what: what.ends, run: () => work.takeEnds() },
-    { keys: ["="], group: decide, what: what.first, run: () => work.takeFirst() },
+    { keys: ["e"], group: decide, what: what.ends, run: () => work.useAsBounds() },
+    { keys: ["="], group: decide, what: what.first, run: () => work.decideLikeFirst() },
     ...takingBack(work, decide),
     { keys: ["v"], group: note, what: what.mask, run: () => work.mask() },
     { keys: ["m"], group: missed, what: what.mark, run: () => work.mark() },
     ...selecting(work, missed),
     { keys: ["Backspace", "Delete"], group: missed, what: what.remove, run: () => work.remove() },
     ...ending(work, note, [
-      { keys: ["Shift+Enter"], group: note, what: what.rest, run: () => (work.range ? work.openPalette(true) : work.closeWithRest()) },
+      { keys: ["Shift+Enter"], group: note, what: what.rest, run: () => (work.range ? work.openPalette(true) : work.finishWithRest()) },
     ]),
     { keys: ["n"], group: note, what: what.nextNote, run: () => leave("next-note") },
     { keys: ["p"], group: note, what: what.noteBefore, run: () => leave("previous-note") },

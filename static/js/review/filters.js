@@ -1,12 +1,12 @@
-/** The filters beside the note: read from the address, kept there (choices, never text), and carried to the next note. */
+/** The filters beside the note. They are stored in the URL (choices only, never text) and carried to the next note. */
 
 import { byId, el } from "../editor/dom.js";
 import { NOTHING, narrows } from "./filter.js";
 import { words } from "./words.js";
 
-// `agree` is there where the list is merged from several runs.
+// The field `agree` exists only for merged lists.
 const CHOICES = ["order", "label", "source", "state", "agree", "least", "most"];
-// No choice, and one that is of this note alone.
+// Values that are not carried on: no choice, and a choice that applies to this note only.
 const HERE = ["", "differs"];
 const percent = (value) => (value === "" ? null : Math.min(Math.max(Number(value) / 100, 0), 1));
 
@@ -16,17 +16,17 @@ export class Filters {
   #choices = CHOICES.filter((name) => this.#form.elements[name]);
 
   /** @param {(filter: object, order: string) => void} changed */
-  constructor(proposals, changed) {
+  constructor(suggestions, changed) {
     this.#changed = changed;
-    const sources = [...new Set(proposals.map(({ source }) => source).filter(Boolean))].sort();
+    const sources = [...new Set(suggestions.map(({ source }) => source).filter(Boolean))].sort();
     this.#form.elements.source.append(...sources.map((source) => el("option", { value: source }, source)));
     this.#read();
-    this.#form.addEventListener("input", () => this.#take());
+    this.#form.addEventListener("input", () => this.#apply());
     this.#form.addEventListener("submit", (event) => event.preventDefault());
     byId("no-filters").addEventListener("click", () => {
       this.#form.reset();
       for (const name of this.#choices) this.#form.elements[name].value = "";
-      this.#take();
+      this.#apply();
     });
   }
 
@@ -36,7 +36,7 @@ export class Filters {
       const field = this.#form.elements[name];
       const value = asked.get(name) ?? "";
       if (name === "source" && value && ![...field.options].some((option) => option.value === value)) {
-        field.append(el("option", { value }, value)); // of another note: it stays chosen
+        field.append(el("option", { value }, value)); // a source of another note stays selectable
       }
       field.value = value;
       if (field.value !== value) field.value = "";
@@ -62,22 +62,22 @@ export class Filters {
     return this.#form.elements.order.value || "note";
   }
 
-  /** Show the proposals of one state, and nothing else. */
+  /** Show only the suggestions with one state. */
   only(state) {
     for (const name of this.#choices) if (name !== "order") this.#form.elements[name].value = "";
     const field = this.#form.elements.state;
     if (![...field.options].some(({ value }) => value === state)) field.append(el("option", { value: state }, words.stateTags[state]));
     field.value = state;
-    this.#take();
+    this.#apply();
   }
 
-  /** The choices as a query, to go along to another note. */
+  /** The choices as a query string for the links to other notes. */
   get query() {
     const pairs = this.#choices.map((name) => [name, this.#form.elements[name].value]).filter(([, value]) => !HERE.includes(value));
     return new URLSearchParams(pairs).toString();
   }
 
-  #take() {
+  #apply() {
     const { query } = this;
     window.history.replaceState(null, "", `${window.location.pathname}${query ? `?${query}` : ""}`);
     for (const link of document.querySelectorAll("a[data-keeps]")) carry(link, query);
@@ -86,7 +86,7 @@ export class Filters {
   }
 }
 
-/** The link with these choices; what else it says (after which note) stays. */
+/** Put these choices into a link. The parameter `after` stays. */
 function carry(link, query) {
   const url = new URL(link.href);
   const after = url.searchParams.get("after");

@@ -1,4 +1,4 @@
-/** The review page: ties the review, the note on the page, the keys and the mouse, and the outbox together. */
+/** The entry point of the review page: connects the model, the note, the panel, keys, mouse and outbox. */
 
 import { Keys } from "../editor/keys.js";
 import { KeySheet } from "../editor/sheet.js";
@@ -15,7 +15,7 @@ import { actions } from "./actions.js";
 import { reviewSaving } from "./saving.js";
 import { words } from "./words.js";
 
-const { data, index, root, labels, quote, cursor, places, api } = begin("review-data");
+const { data, index, root, labels, quote, cursor, layout, api } = begin("review-data");
 const note = new Review(data, data.name);
 const panel = new ReviewPanel({
   labels,
@@ -27,23 +27,23 @@ const panel = new ReviewPanel({
     accept: () => work.accept(),
     reject: () => work.reject(),
     remove: () => work.remove(),
-    ends: () => work.takeEnds(),
+    ends: () => work.useAsBounds(),
     drop: () => work.dropText(),
-    first: () => work.takeFirst(),
+    first: () => work.decideLikeFirst(),
   },
 });
-const work = new ReviewWork({ note, view: new NoteView(root, index, labels), panel, labels, index, cursor, places });
-// What was chosen in the address goes along to the next note.
-const urls = { ...data.urls, get close() { return `${data.urls.close}${window.location.search}`; } };
+const work = new ReviewWork({ note, view: new NoteView(root, index, labels), panel, labels, index, cursor, layout });
+// The filters in the URL are carried to the next note.
+const urls = { ...data.urls, get finish() { return `${data.urls.finish}${window.location.search}`; } };
 const settle = () => {
   if (note.stage !== "settling") {
-    work.toLeftOut();
+    work.toPlantedLeaks();
     return;
   }
   filters.only("differs");
   work.mask(false);
   panel.tell(words.differ(note.between.first, work.differences));
-  work.selectSpan(null); // from the first difference on
+  work.selectSpan(null); // so that walking starts at the first difference
   work.walk(1) || work.walk(1, { open: true });
 };
 work.saving = reviewSaving({ api, urls, note, panel, work, quote, settle });
@@ -51,14 +51,14 @@ work.others = data.hints;
 note.facts = {
   quote,
   rates: new Map(data.rates.map(([label, source, right, decided]) => [`${label} ${source}`, [right, decided]])),
-  places: new Map(data.labels.map(({ id }, place) => [id, place])),
+  positions: new Map(data.labels.map(({ id }, position) => [id, position])),
 };
 
-// The palette also offers the selection as the ends of the chosen proposal: a button that is no label.
+// Besides the labels, the palette has a button that uses the selected text as bounds of the selected suggestion.
 work.palette = new Palette(
   byId("palette"),
   data.labels,
-  (label) => (Number.isNaN(label) ? work.takeEnds() : work.applyLabel(label)),
+  (label) => (Number.isNaN(label) ? work.useAsBounds() : work.applyLabel(label)),
   () => work.focusNote(),
 );
 work.endsButton = el("button", { type: "button", class: "btn small", id: "palette-ends" }, " ", el("kbd", {}, "e"));
@@ -69,8 +69,8 @@ listen({ work, root, handle: (event) => keys.handle(event) });
 
 foldNotes(byId("notes-list"));
 byId("masked").addEventListener("click", () => work.mask());
-byId("close-rest").addEventListener("click", () => work.closeWithRest());
-const filters = new Filters(data.proposals, (filter, order) => work.look(filter, order));
+byId("finish-rest").addEventListener("click", () => work.finishWithRest());
+const filters = new Filters(data.suggestions, (filter, order) => work.look(filter, order));
 note.filter = filters.filter;
 note.order = filters.order;
 
@@ -78,5 +78,5 @@ work.redraw();
 if (note.stage === "settling" || (!note.closed && note.rest().length < note.open)) settle();
 else if (!note.closed) work.walk(1, { open: true }) || work.walk(1);
 root.focus({ preventScroll: true });
-// Tests wait for this.
+// Browser tests wait for this attribute.
 document.documentElement.dataset.review = "ready";

@@ -1,11 +1,11 @@
 /**
- * A review as the page knows it: what the server said last, and on top of it what waits to be sent. Pure.
+ * A review as the page knows it: the last state from the server, plus the changes that wait to be sent. Pure.
  *
- * A proposal is `{id, start, end, label, confidence, source, state, place, by, at}`: `state` is open, accepted or rejected; an
- * accepted one stands in gold at `place`, `[start, end, label]`. Offsets are code points, end-exclusive. One of a list merged from
- * several runs also has `runs`, `{run, confidence, source}` of each that proposed it, `of`, out of how many, and `rivals`, the ids of
- * other readings of the same place: accepting it rejects those that are open. One that had been left out to measure what reading
- * misses says in `planted` what became of it: found, partly, missed or elsewhere.
+ * A suggestion is `{id, start, end, label, confidence, source, state, bounds, by, at}`. `state` is open, accepted or rejected; `bounds` is
+ * the gold span `[start, end, label]` of an accepted one. Offsets are code points, end-exclusive.
+ * A suggestion of a merged list also has `runs` (`{run, confidence, source}` of each run that suggests it), `of` (the number of runs
+ * merged) and `conflicting` (ids of conflicting suggestions; accepting one rejects the open ones among them).
+ * A revealed planted leak has its outcome in `planted`: found, partly, missed or elsewhere.
  */
 
 import { Decisions, around } from "../editor/deciding/queue.js";
@@ -15,50 +15,51 @@ const same = (a, b) => a.start === b.start && a.end === b.end && a.label === b.l
 const bare = ({ start, end, label }) => ({ start, end, label });
 const overlap = (a, b) => a.start < b.end && b.start < a.end;
 const keyOf = ({ start, end, label }) => `g${start}-${end}-${label}`;
-const LOOKS = { open: "is-proposal", accepted: "is-accepted", rejected: "is-rejected" };
+const LOOKS = { open: "is-suggestion", accepted: "is-accepted", rejected: "is-rejected" };
 
-/** Where a proposal stands: in gold if it is accepted, else where the run put it. */
-export function placeOf(proposal) {
-  if (!proposal.place) return bare(proposal);
-  const [start, end, label] = proposal.place;
+/** The bounds and label of a suggestion: in gold if it is accepted, else as suggested. */
+export function boundsOf(suggestion) {
+  if (!suggestion.bounds) return bare(suggestion);
+  const [start, end, label] = suggestion.bounds;
   return { start, end, label };
 }
 
-/** The proposal as the page shows it, for the server to see whether somebody decided otherwise meanwhile. */
-export function seenOf(proposal) {
-  return proposal.state === "accepted" ? ["accepted", ...proposal.place] : [proposal.state];
+/** The state that the page shows, by which the server detects decisions that others made meanwhile. */
+export function seenOf(suggestion) {
+  return suggestion.state === "accepted" ? ["accepted", ...suggestion.bounds] : [suggestion.state];
 }
 
 export class Review extends Decisions {
   #shown;
   filter = NOTHING;
   order = "note";
-  /** What filters and orders need to know: quote(proposal), rates (see filter.js), and the labels' places. */
-  facts = { quote: () => "", rates: new Map(), places: new Map() };
+  /** The data for filters and orders: quote(suggestion), rates (see filter.js), and the positions of the labels. */
+  facts = { quote: () => "", rates: new Map(), positions: new Map() };
 
+  /** @param {ConstructorParameters<typeof Decisions>} given */
   constructor(...given) {
     super(...given);
     this.rebuild();
   }
 
-  /** first (review), second (person's), settling (what the two differ in), waiting (for another person), or closed. */
+  /** first review, second review, settling (resolving differences), waiting (for another person), or closed (finished). */
   get stage() {
     return this.base.stage ?? (this.closed ? "closed" : "first");
   }
 
-  /** Between two reviewers: `{first, blind, outcome}`, the outcome where it may be seen. */
+  /** During a second review: `{first, blind, outcome}`, with the first reviewer's outcome if it may be seen; else null. */
   get between() {
     return this.base.between ?? null;
   }
 
-  /** What the first reviewer said of a proposal: `{state, place}`; null where that is not known. */
+  /** The first reviewer's decision on a suggestion: `{state, bounds}`; null if it is not known. */
   firstOf({ id }) {
-    const said = this.between?.outcome?.proposals[id];
-    return said === undefined ? null : { state: said ? "accepted" : "rejected", place: said };
+    const decided = this.between?.outcome?.suggestions[id];
+    return decided === undefined ? null : { state: decided ? "accepted" : "rejected", bounds: decided };
   }
 
-  /** Gold spans of no proposal that the first added and this person has not, and those that only this person has. */
-  otherwise() {
+  /** Added spans that only the first reviewer (`theirs`) or only this person (`own`) has in gold. */
+  addedByOne() {
     const outcome = this.between?.outcome;
     if (!outcome) return { theirs: [], own: [] };
     const theirs = outcome.others.map(([start, end, label]) => ({ start, end, label }));
@@ -67,47 +68,47 @@ export class Review extends Decisions {
   }
 
   get open() {
-    return this.proposals().filter(({ state }) => state === "open").length;
+    return this.suggestions().filter(({ state }) => state === "open").length;
   }
 
-  /** In reading order. */
-  proposals() {
-    return this.#shown.proposals;
+  /** All suggestions in text order. */
+  suggestions() {
+    return this.#shown.suggestions;
   }
 
-  /** What closing the note may accept unseen: open proposals, but for those that had been left out and were not marked. */
+  /** The open suggestions that finishing may accept together: all except planted leaks. */
   rest() {
-    return this.proposals().filter(({ state, planted }) => state === "open" && !planted);
+    return this.suggestions().filter(({ state, planted }) => state === "open" && !planted);
   }
 
-  /** Planted leaks by what became of them, as far as they wait for a decision; and those that were found. */
-  leftOut() {
-    const count = (wanted, state) => this.proposals().filter((one) => one.planted === wanted && (!state || one.state === state)).length;
+  /** The numbers of undecided planted leaks by outcome, and of found ones. */
+  plantedCounts() {
+    const count = (wanted, state) => this.suggestions().filter((one) => one.planted === wanted && (!state || one.state === state)).length;
     return { missed: count("missed", "open"), partly: count("partly", "open") + count("elsewhere", "open"), found: count("found") };
   }
 
   get(id) {
-    return this.proposals().find((proposal) => proposal.id === id) ?? null;
+    return this.suggestions().find((suggestion) => suggestion.id === id) ?? null;
   }
 
-  /** Gold spans that no proposal stands for: added by a person, or there from before. */
+  /** Gold spans without an accepted suggestion: added by a person, or in gold before. */
   others() {
-    const accepted = this.proposals().filter(({ state }) => state === "accepted").map(placeOf);
-    return this.#shown.gold.filter((span) => !accepted.some((place) => same(place, span)));
+    const accepted = this.suggestions().filter(({ state }) => state === "accepted").map(boundsOf);
+    return this.#shown.gold.filter((span) => !accepted.some((one) => same(one, span)));
   }
 
-  /** The gold span at a place, with how it came about. */
-  goldAt(place) {
-    return this.#shown.gold.find((span) => same(span, place)) ?? null;
+  /** The gold span with these bounds and label, with its provenance; null if there is none. */
+  goldAt(bounds) {
+    return this.#shown.gold.find((span) => same(span, bounds)) ?? null;
   }
 
-  /** What the note shows: proposals with their state, and the other gold spans. */
+  /** The spans to draw in the note: suggestions with their state, and the other gold spans. */
   spans(stateWords) {
-    const proposals = this.proposals().map((proposal) => ({
-      key: `p${proposal.id}`,
-      ...placeOf(proposal),
-      look: LOOKS[proposal.state],
-      stateWord: stateWords[proposal.state],
+    const suggestions = this.suggestions().map((suggestion) => ({
+      key: `p${suggestion.id}`,
+      ...boundsOf(suggestion),
+      look: LOOKS[suggestion.state],
+      stateWord: stateWords[suggestion.state],
     }));
     const others = this.others().map((span) => ({
       key: keyOf(span),
@@ -115,68 +116,68 @@ export class Review extends Decisions {
       look: LOOKS.accepted,
       stateWord: stateWords.added,
     }));
-    return [...proposals, ...others].sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label);
+    return [...suggestions, ...others].sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label);
   }
 
-  /** What a key of `spans` stands for: `{key, proposal}` or `{key, other}`; null when it is gone. */
+  /** The item with a key of `spans`: `{key, suggestion}` or `{key, other}`; null if it no longer exists. */
   find(key) {
     if (key === null) return null;
     if (key.startsWith("p")) {
-      const proposal = this.get(Number(key.slice(1)));
-      return proposal && { key, proposal };
+      const suggestion = this.get(Number(key.slice(1)));
+      return suggestion && { key, suggestion };
     }
     const other = this.others().find((span) => keyOf(span) === key);
     return other ? { key, other } : null;
   }
 
-  /** In the order wanted, those that the filter lets through. */
+  /** The suggestions that pass the filter, in the chosen order. */
   listed() {
-    return ordered(this.proposals(), this.order, this.facts).filter((proposal) => this.#passes(proposal));
+    return ordered(this.suggestions(), this.order, this.facts).filter((suggestion) => this.#passes(suggestion));
   }
 
-  #passes(proposal) {
-    return passes(proposal, this.filter, this.facts.quote);
+  #passes(suggestion) {
+    return passes(suggestion, this.filter, this.facts.quote);
   }
 
   /**
-   * The proposal after (or, with step -1, before) this one, of those listed; the next open one, going round, when `open` is set.
-   * One that the filter no longer lets through keeps its place in the order.
+   * The listed suggestion after this one (before it with step -1). With `open`, the next open one, going round.
+   * The current suggestion keeps its position in the order even if it no longer passes the filter.
    */
   after(id, step, { open = false } = {}) {
-    const list = ordered(this.proposals(), this.order, this.facts);
-    const from = list.findIndex((proposal) => proposal.id === id);
-    if (open) return around(list, from, step, (proposal) => proposal.state === "open" && this.#passes(proposal));
+    const list = ordered(this.suggestions(), this.order, this.facts);
+    const from = list.findIndex((suggestion) => suggestion.id === id);
+    if (open) return around(list, from, step, (suggestion) => suggestion.state === "open" && this.#passes(suggestion));
     const ahead = step > 0 ? list.slice(from + 1) : list.slice(0, from < 0 ? list.length : from).reverse();
-    return ahead.find((proposal) => this.#passes(proposal)) ?? null;
+    return ahead.find((suggestion) => this.#passes(suggestion)) ?? null;
   }
 
-  /** What this person decided in the note, the last first. */
+  /** The suggestions that this person decided in the note, newest first. */
   recent() {
-    const own = this.proposals().filter(({ by, state }) => by === this.person && state !== "open");
-    const at = (proposal) => proposal.at ?? "~"; // what still waits to be sent is the newest
+    const own = this.suggestions().filter(({ by, state }) => by === this.person && state !== "open");
+    const at = (suggestion) => suggestion.at ?? "~"; // changes that still wait to be sent are the newest
     return own.sort((a, b) => (at(a) < at(b) ? 1 : at(a) > at(b) ? -1 : 0));
   }
 
-  // ── Acts: each returns the change that was queued, or null where it would change nothing. ──────────────────────────
+  // ── Acts: each returns the queued change, or null if nothing would change ─────────────────────────────────────────
 
   accept(id) {
-    const proposal = this.get(id);
-    if (!proposal || (proposal.state === "accepted" && same(placeOf(proposal), proposal))) return null;
-    return this.queue({ act: "accept", proposal: id, seen: seenOf(proposal) });
+    const suggestion = this.get(id);
+    if (!suggestion || (suggestion.state === "accepted" && same(boundsOf(suggestion), suggestion))) return null;
+    return this.queue({ act: "accept", suggestion: id, seen: seenOf(suggestion) });
   }
 
   reject(id) {
-    const proposal = this.get(id);
-    if (!proposal || proposal.state === "rejected") return null;
-    return this.queue({ act: "reject", proposal: id, seen: seenOf(proposal) });
+    const suggestion = this.get(id);
+    if (!suggestion || suggestion.state === "rejected") return null;
+    return this.queue({ act: "reject", suggestion: id, seen: seenOf(suggestion) });
   }
 
-  /** Accept with other ends or another label. */
-  correct(id, place) {
-    const proposal = this.get(id);
-    if (!proposal || (proposal.state === "accepted" && same(placeOf(proposal), place))) return null;
-    if (same(proposal, place)) return this.accept(id);
-    return this.queue({ act: "correct", proposal: id, seen: seenOf(proposal), ...bare(place) });
+  /** Accept with other bounds or another label. */
+  correct(id, bounds) {
+    const suggestion = this.get(id);
+    if (!suggestion || (suggestion.state === "accepted" && same(boundsOf(suggestion), bounds))) return null;
+    if (same(suggestion, bounds)) return this.accept(id);
+    return this.queue({ act: "correct", suggestion: id, seen: seenOf(suggestion), ...bare(bounds) });
   }
 
   add(start, end, label) {
@@ -188,70 +189,70 @@ export class Review extends Decisions {
     return this.queue({ act: "remove", ...bare(span) });
   }
 
-  /** The other readings of the place of a proposal. */
-  rivals(proposal) {
-    return (proposal.rivals ?? []).map((id) => this.get(id)).filter(Boolean);
+  /** The conflicting suggestions of a suggestion in a merged list. */
+  conflicting(suggestion) {
+    return (suggestion.conflicting ?? []).map((id) => this.get(id)).filter(Boolean);
   }
 
-  /** One reading of a place was accepted: what is open of the others and not in gold is rejected with it. */
-  #settle(accepted, proposals, gold) {
-    const place = placeOf(accepted);
-    const open = (accepted.rivals ?? []).map((id) => proposals.get(id)).filter((rival) => rival?.state === "open");
-    for (const rival of open.filter((one) => overlap(one, place) && !gold.some((span) => same(span, one)))) {
-      Object.assign(rival, { state: "rejected", by: this.person, at: null });
+  /** Reject the open conflicting suggestions that overlap the accepted one and are not in gold. */
+  #rejectConflicting(accepted, suggestions, gold) {
+    const bounds = boundsOf(accepted);
+    const open = (accepted.conflicting ?? []).map((id) => suggestions.get(id)).filter((one) => one?.state === "open");
+    for (const other of open.filter((one) => overlap(one, bounds) && !gold.some((span) => same(span, one)))) {
+      Object.assign(other, { state: "rejected", by: this.person, at: null });
     }
   }
 
-  // ── What the server says ──────────────────────────────────────────────────────────────────────────────────────────
+  // ── State from the server ─────────────────────────────────────────────────────────────────────────────────────────
 
   isState(state) {
-    return Array.isArray(state.proposals);
+    return Array.isArray(state.suggestions);
   }
 
-  /** The key of the first proposal or gold span that is not as it was. */
+  /** The key of the first suggestion or gold span that has changed. */
   difference(before) {
-    const was = new Map(before.proposals.map((proposal) => [proposal.id, String(seenOf(proposal))]));
-    const changed = this.base.proposals.find((proposal) => was.get(proposal.id) !== String(seenOf(proposal)));
+    const was = new Map(before.suggestions.map((suggestion) => [suggestion.id, String(seenOf(suggestion))]));
+    const changed = this.base.suggestions.find((suggestion) => was.get(suggestion.id) !== String(seenOf(suggestion)));
     if (changed) return `p${changed.id}`;
     const there = new Set(before.gold.map(keyOf));
     const come = this.base.gold.find((span) => !there.has(keyOf(span)));
     return come ? keyOf(come) : null;
   }
 
-  /** The server's state with every waiting change made, as far as it can be foreseen (undo and redo can't). */
+  /** Apply every waiting change to the server's state, except undo and redo, whose effect is not known here. */
   rebuild() {
-    const proposals = new Map(this.base.proposals.map((proposal) => [proposal.id, { ...proposal }]));
+    const suggestions = new Map(this.base.suggestions.map((suggestion) => [suggestion.id, { ...suggestion }]));
     let gold = [...this.base.gold];
-    const leave = (place, id) => {
-      const held = [...proposals.values()].some((one) => one.id !== id && one.state === "accepted" && same(placeOf(one), place));
-      if (!held) gold = gold.filter((span) => !same(span, place));
+    const leave = (bounds, id) => {
+      const held = [...suggestions.values()].some((one) => one.id !== id && one.state === "accepted" && same(boundsOf(one), bounds));
+      if (!held) gold = gold.filter((span) => !same(span, bounds));
     };
-    const enter = (place) => {
-      if (!gold.some((span) => same(span, place))) gold.push({ ...bare(place), from: `reviewer:${this.person}`, by: this.person });
+    const enter = (bounds) => {
+      if (!gold.some((span) => same(span, bounds))) gold.push({ ...bare(bounds), from: `reviewer:${this.person}`, by: this.person });
     };
     for (const change of this.pending) {
-      const proposal = proposals.get(change.proposal);
-      if (proposal) {
-        if (proposal.state === "accepted") leave(placeOf(proposal), proposal.id);
-        const place = change.act === "correct" ? change : proposal;
-        const kept = change.act === "reject" ? null : [place.start, place.end, place.label];
-        Object.assign(proposal, { state: kept ? "accepted" : "rejected", place: kept, by: this.person, at: null });
-        if (kept) enter(placeOf(proposal));
-        if (kept) this.#settle(proposal, proposals, gold);
+      const suggestion = suggestions.get(change.suggestion);
+      if (suggestion) {
+        if (suggestion.state === "accepted") leave(boundsOf(suggestion), suggestion.id);
+        const bounds = change.act === "correct" ? change : suggestion;
+        const kept = change.act === "reject" ? null : [bounds.start, bounds.end, bounds.label];
+        Object.assign(suggestion, { state: kept ? "accepted" : "rejected", bounds: kept, by: this.person, at: null });
+        if (kept) enter(boundsOf(suggestion));
+        if (kept) this.#rejectConflicting(suggestion, suggestions, gold);
       } else if (change.act === "add") enter(change);
       else if (change.act === "remove") leave(change, null);
     }
-    for (const proposal of proposals.values()) {
-      // What gold holds already leaves nothing to decide.
-      if (proposal.state === "open" && gold.some((span) => same(span, proposal))) {
-        Object.assign(proposal, { state: "accepted", place: [proposal.start, proposal.end, proposal.label] });
+    for (const suggestion of suggestions.values()) {
+      // A suggestion whose exact span is in gold needs no decision.
+      if (suggestion.state === "open" && gold.some((span) => same(span, suggestion))) {
+        Object.assign(suggestion, { state: "accepted", bounds: [suggestion.start, suggestion.end, suggestion.label] });
       }
     }
-    for (const proposal of proposals.values()) {
-      const first = this.firstOf(proposal);
-      proposal.differs = first !== null && proposal.state !== "open" && String([first.state, first.place]) !== String([proposal.state, proposal.place]);
+    for (const suggestion of suggestions.values()) {
+      const first = this.firstOf(suggestion);
+      suggestion.differs = first !== null && suggestion.state !== "open" && String([first.state, first.bounds]) !== String([suggestion.state, suggestion.bounds]);
     }
     const order = (a, b) => a.start - b.start || a.end - b.end || (a.id ?? 0) - (b.id ?? 0);
-    this.#shown = { proposals: [...proposals.values()].sort(order), gold: gold.sort(order) };
+    this.#shown = { suggestions: [...suggestions.values()].sort(order), gold: gold.sort(order) };
   }
 }

@@ -1,46 +1,46 @@
-/** The right-hand column of the review page: what is chosen, all proposals, what is left; and the bar. */
+/** The side panel of the review page (selected item, suggestions, hints, recent decisions) and the bar. */
 
 import { Panel, fill, row } from "../editor/deciding/panel.js";
 import { byId, el } from "../editor/dom.js";
 import { shorten } from "../editor/panel.js";
-import { placeOf } from "./model.js";
+import { boundsOf } from "./model.js";
 import { words } from "./words.js";
 
-// So many of the last decisions stay listed.
+// Number of recent decisions that are listed.
 const RECENT = 8;
 
 export class ReviewPanel extends Panel {
   /**
-   * @param {object} parts  see Panel
-   * @param {Record<string, (value?: number) => void>} parts.acts  choose, walk, accept, reject, remove, ends, drop
+   * @param {ConstructorParameters<typeof Panel>[0] & {acts: Record<string, (value?: any) => void>}} parts
+   *   `acts`: choose, walk, accept, reject, remove, ends, drop, first
    */
   constructor({ acts, ...parts }) {
     super(parts);
-    for (const list of ["proposals", "recent", "chosen"]) {
-      this.listen(byId(list), "proposal", (button) => acts.choose(`p${button.dataset.proposal}`));
+    for (const list of ["suggestions", "recent", "chosen"]) {
+      this.listen(byId(list), "suggestion", (button) => acts.choose(`p${button.dataset.suggestion}`));
     }
     this.listen(byId("hints"), "hint", (button) => acts.choose(button.dataset.hint));
     this.listen(byId("chosen"), "act", (button) => acts[button.dataset.act]());
-    byId("before-proposal").addEventListener("click", () => acts.walk(-1));
-    byId("after-proposal").addEventListener("click", () => acts.walk(1));
+    byId("before-suggestion").addEventListener("click", () => acts.walk(-1));
+    byId("after-suggestion").addEventListener("click", () => acts.walk(1));
   }
 
-  /** @param {object|null} chosen see Review.find @param {string|null} text what is selected in the note */
+  /** @param {object|null} chosen see Review.find @param {string|null} text the text selected in the note */
   show(review, chosen, text, hints) {
-    const proposals = review.listed();
-    const at = chosen?.proposal ? proposals.findIndex(({ id }) => id === chosen.proposal.id) : -1;
-    this.count({ words, at, open: review.open, total: review.proposals().length, listed: proposals.length, before: "before-proposal", after: "after-proposal" });
-    const kind = text !== null ? "text" : chosen?.other ? "gold" : chosen?.hint ? "hint" : "proposal";
+    const suggestions = review.listed();
+    const at = chosen?.suggestion ? suggestions.findIndex(({ id }) => id === chosen.suggestion.id) : -1;
+    this.count({ words, at, open: review.open, total: review.suggestions().length, listed: suggestions.length, before: "before-suggestion", after: "after-suggestion" });
+    const kind = text !== null ? "text" : chosen?.other ? "gold" : chosen?.hint ? "hint" : "suggestion";
     byId("chosen-title").textContent = words.titles[kind];
     fill(byId("chosen"), this.#chosen(review, chosen, text), "act");
-    fill(byId("proposals"), proposals.map((proposal) => this.#row(proposal, chosen?.proposal)), "proposal");
-    byId("proposals").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    fill(byId("suggestions"), suggestions.map((suggestion) => this.#row(suggestion, chosen?.suggestion)), "suggestion");
+    byId("suggestions").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
     this.#stage(review);
     this.#lists(review, chosen, hints);
     this.state(review.closed, "reopen-form");
   }
 
-  /** Between two reviewers: what this is, and what becomes of it. */
+  /** Explain the stage of a second review. */
   #stage({ stage, between }) {
     const node = byId("stage");
     node.hidden = !between;
@@ -50,11 +50,11 @@ export class ReviewPanel extends Panel {
   #lists(review, chosen, hints) {
     byId("hints-box").hidden = review.closed || (review.open > 0 && !hints.length);
     const rest = review.rest().length;
-    byId("close-rest").hidden = review.closed || !rest || rest < review.open;
+    byId("finish-rest").hidden = review.closed || !rest || rest < review.open;
     byId("rest-count").textContent = rest;
     byId("hints-left").textContent = words.hintsLeft(hints.length);
     fill(byId("hints"), hints.map((hint) => this.#hintRow(hint, chosen?.hint)), "hint");
-    fill(byId("recent"), review.recent().slice(0, RECENT).map((proposal) => this.#row(proposal, null)), "proposal");
+    fill(byId("recent"), review.recent().slice(0, RECENT).map((suggestion) => this.#row(suggestion, null)), "suggestion");
   }
 
   /** Whether the note is shown masked. */
@@ -66,14 +66,14 @@ export class ReviewPanel extends Panel {
     if (text !== null) return this.#text(review, chosen, text);
     if (chosen?.other) return this.#gold(review, chosen.other);
     if (chosen?.hint) return this.#hint(review, chosen.hint);
-    if (chosen) return this.#proposal(review, chosen.proposal);
-    const { none, closedNote, nothing, allDone } = words;
-    const said = review.closed ? closedNote : !review.proposals().length ? none : review.open ? nothing : allDone;
+    if (chosen) return this.#suggestion(review, chosen.suggestion);
+    const { none, finishedNote, nothing, allDone } = words;
+    const said = review.closed ? finishedNote : !review.suggestions().length ? none : review.open ? nothing : allDone;
     return [el("p", { class: "mute" }, said)];
   }
 
   #text(review, chosen, text) {
-    const label = chosen?.proposal && this.label(placeOf(chosen.proposal).label).name;
+    const label = chosen?.suggestion && this.label(boundsOf(chosen.suggestion).label).name;
     return [
       el("p", { class: "wb-quote" }, el("bdi", {}, text)),
       el("p", { class: "mute small" }, words.hintText),
@@ -100,57 +100,57 @@ export class ReviewPanel extends Panel {
     ];
   }
 
-  #proposal(review, proposal) {
-    const { state } = proposal;
-    const facts = words.facts([proposal.runs ? "" : words.source(proposal.source), words.confidence(proposal.confidence)]);
-    const place = placeOf(proposal);
-    const changed = ["start", "end", "label"].some((part) => place[part] !== proposal[part]);
+  #suggestion(review, suggestion) {
+    const { state } = suggestion;
+    const facts = words.facts([suggestion.runs ? "" : words.source(suggestion.source), words.confidence(suggestion.confidence)]);
+    const bounds = boundsOf(suggestion);
+    const changed = ["start", "end", "label"].some((part) => bounds[part] !== suggestion[part]);
     return [
-      this.#line(proposal),
+      this.#line(suggestion),
       facts && el("p", { class: "mute small" }, facts),
-      proposal.planted && el("p", { class: "small rv-planted" }, words.planted[proposal.planted]),
-      state === "open" ? null : el("p", { class: `rv-verdict is-${state}` }, this.#verdict(review, proposal)),
-      changed && el("p", { class: "small" }, `${words.as} `, ...this.#parts(place)),
-      this.#first(review, proposal),
-      proposal.runs && this.#backing(proposal),
-      ...this.#rivals(review, proposal),
+      suggestion.planted && el("p", { class: "small rv-planted" }, words.planted[suggestion.planted]),
+      state === "open" ? null : el("p", { class: `rv-verdict is-${state}` }, this.#verdict(review, suggestion)),
+      changed && el("p", { class: "small" }, `${words.as} `, ...this.#parts(bounds)),
+      this.#first(review, suggestion),
+      suggestion.runs && this.#backing(suggestion),
+      ...this.#conflicting(review, suggestion),
       this.#buttons(review, [
         ["accept", words.accept, state === "open" ? "primary" : "", "A"],
         ["reject", words.reject, "danger", "X"],
-        proposal.differs && ["first", words.takeFirst(review.between.first), "", "="],
+        suggestion.differs && ["first", words.decideLikeFirst(review.between.first), "", "="],
       ]),
       state === "open" && el("p", { class: "mute small rv-hint" }, words.hint),
     ];
   }
 
-  /** What the first of two reviewers said of it, where the second said otherwise. */
-  #first(review, proposal) {
-    if (!proposal.differs) return null;
-    const first = review.firstOf(proposal);
-    const [start, end, label] = first.place ?? [];
-    const place = first.place ? this.#parts({ start, end, label }) : [];
-    return el("p", { class: "small rv-first" }, words.firstSaid(review.between.first, first.state), " ", ...place);
+  /** The first reviewer's decision, if the second reviewer decided differently. */
+  #first(review, suggestion) {
+    if (!suggestion.differs) return null;
+    const first = review.firstOf(suggestion);
+    const [start, end, label] = first.bounds ?? [];
+    const parts = first.bounds ? this.#parts({ start, end, label }) : [];
+    return el("p", { class: "small rv-first" }, words.firstDecided(review.between.first, first.state), " ", ...parts);
   }
 
-  /** Which of the merged runs propose it, and how sure each is. */
+  /** The merged runs that suggest the span, with their confidence. */
   #backing({ runs, of }) {
     const each = words.facts(runs.map(({ run, confidence }) => words.backer(run, confidence)));
     return el("p", { class: "small rv-backing" }, el("strong", {}, words.agree(runs.length, of)), ` ${each}`);
   }
 
-  /** The other readings of the place: to look at, and what becomes of them. */
-  #rivals(review, proposal) {
-    const rivals = review.rivals(proposal);
-    if (!rivals.length) return [];
-    const rows = rivals.map((rival) => this.#row(rival, null));
-    const list = el("ul", { class: "rv-rivals", "aria-label": words.rivals }, ...rows);
-    const open = proposal.state === "open" && rivals.some(({ state }) => state === "open");
-    return [el("p", { class: "mute small" }, open ? words.settles : words.rivals), list];
+  /** The conflicting suggestions, and whether accepting this one rejects them. */
+  #conflicting(review, suggestion) {
+    const conflicting = review.conflicting(suggestion);
+    if (!conflicting.length) return [];
+    const rows = conflicting.map((one) => this.#row(one, null));
+    const list = el("ul", { class: "rv-conflicting", "aria-label": words.conflicting }, ...rows);
+    const open = suggestion.state === "open" && conflicting.some(({ state }) => state === "open");
+    return [el("p", { class: "mute small" }, open ? words.rejectsConflicting : words.conflicting), list];
   }
 
-  #verdict(review, proposal) {
-    if (proposal.by) return words.decided[proposal.state](this.#who(proposal.by), proposal.at);
-    const gold = review.goldAt(placeOf(proposal));
+  #verdict(review, suggestion) {
+    if (suggestion.by) return words.decided[suggestion.state](this.#who(suggestion.by), suggestion.at);
+    const gold = review.goldAt(boundsOf(suggestion));
     const history = gold ? words.history(gold.from, this.#who(gold.by), gold.at) : "";
     return history ? words.thereSince(history) : words.there;
   }
@@ -171,13 +171,13 @@ export class ReviewPanel extends Panel {
     );
   }
 
-  #parts(place) {
-    const label = this.label(place.label);
-    return [el("span", { class: `chip hue-${label.hue}` }, label.name), " ", el("bdi", {}, shorten(this.quote(place)))];
+  #parts(span) {
+    const label = this.label(span.label);
+    return [el("span", { class: `chip hue-${label.hue}` }, label.name), " ", el("bdi", {}, shorten(this.quote(span)))];
   }
 
-  #line(place) {
-    return el("p", { class: "wb-quote" }, ...this.#parts(place));
+  #line(span) {
+    return el("p", { class: "wb-quote" }, ...this.#parts(span));
   }
 
   #hintRow(hint, chosen) {
@@ -192,16 +192,16 @@ export class ReviewPanel extends Panel {
     });
   }
 
-  #row(proposal, chosen) {
-    const place = placeOf(proposal);
-    const label = this.label(place.label);
+  #row(suggestion, chosen) {
+    const bounds = boundsOf(suggestion);
+    const label = this.label(bounds.label);
     return row({
-      look: `is-${proposal.state}`,
-      data: ["proposal", proposal.id],
-      current: proposal.id === chosen?.id,
+      look: `is-${suggestion.state}`,
+      data: ["suggestion", suggestion.id],
+      current: suggestion.id === chosen?.id,
       mark: el("span", { class: `chip hue-${label.hue}` }, label.name),
-      quote: shorten(this.quote(place), 60),
-      state: [proposal.runs && words.agreeShort(proposal.runs.length, proposal.of), words.stateTags[proposal.state], proposal.planted && words.stateTags.planted, proposal.differs && words.stateTags.differs]
+      quote: shorten(this.quote(bounds), 60),
+      state: [suggestion.runs && words.agreeShort(suggestion.runs.length, suggestion.of), words.stateTags[suggestion.state], suggestion.planted && words.stateTags.planted, suggestion.differs && words.stateTags.differs]
         .filter(Boolean)
         .join(" · "),
     });

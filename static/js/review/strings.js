@@ -1,15 +1,15 @@
-/** The places of one string: keys to go through them, tick and decide. Without it the form works by mouse and Tab. */
+/** Keys for the page of one string: move between occurrences, select and decide. Without this script, the form works by mouse and Tab. */
 
 import { byId } from "../editor/dom.js";
 import { nameOf } from "../editor/keys.js";
 import { words } from "./words.js";
 
 const form = byId("string-form");
-const boxes = form ? [...form.querySelectorAll("[name=tick]")] : [];
+const boxes = form ? [.../** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll("[name=tick]"))] : [];
 const all = byId("tick-all");
 
 function step(by) {
-  const at = boxes.indexOf(document.activeElement);
+  const at = boxes.findIndex((box) => box === document.activeElement);
   const next = boxes[at < 0 ? (by > 0 ? 0 : boxes.length - 1) : at + by];
   next?.focus();
   next?.closest("tr").scrollIntoView({ block: "nearest" });
@@ -24,7 +24,7 @@ function show() {
   all.checked = ticked === boxes.length;
   all.indeterminate = ticked > 0 && ticked < boxes.length;
   byId("ticked").dataset.ticked = String(ticked);
-  byId("ticked").firstChild.data = words.ticked(ticked, boxes.length);
+  byId("ticked").firstChild.nodeValue = words.ticked(ticked, boxes.length);
 }
 
 const KEYS = { j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), a: () => decide("accept"), x: () => decide("reject") };
@@ -37,7 +37,7 @@ if (boxes.length) {
   });
   form.addEventListener("change", show);
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.target.matches("select, textarea, input:not([type=checkbox])")) return;
+    if (event.defaultPrevented || /** @type {Element} */ (event.target).matches("select, textarea, input:not([type=checkbox])")) return;
     const act = KEYS[nameOf(event)];
     if (!act) return;
     event.preventDefault();

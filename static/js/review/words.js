@@ -1,21 +1,21 @@
-/** Every sentence that the review page's script shows or says. */
+/** All texts of the review page's scripts. */
 
 import { gettext, interpolate, listed, ngettext, pgettext } from "../core/translating.js";
 import { whoWhen, words as shared } from "../editor/deciding/words.js";
 
 const WHY = {
-  string: () => gettext("The same words are in gold elsewhere in this note."),
-  run: (runs) => interpolate(gettext("Found by %(runs)s, and not by this run."), { runs }),
-  first: (first) => interpolate(gettext("%(first)s added this, and you did not."), { first }),
-  own: (first) => interpolate(gettext("You added this, and %(first)s did not."), { first }),
+  string: () => gettext("The same text is in gold elsewhere in this note."),
+  run: (runs) => interpolate(gettext("Found by %(runs)s, but not by this run."), { runs }),
+  first: (first) => interpolate(gettext("%(first)s added this span and you did not."), { first }),
+  own: (first) => interpolate(gettext("You added this span and %(first)s did not."), { first }),
 };
-const WHY_TAGS = { string: gettext("same words"), own: gettext("only yours") };
+const WHY_TAGS = { string: gettext("same text"), own: gettext("only yours") };
 const STATES = {
-  open: gettext("proposed"),
-  accepted: pgettext("a proposal", "accepted"),
-  rejected: pgettext("a proposal", "rejected"),
+  open: gettext("suggested"),
+  accepted: pgettext("a suggestion", "accepted"),
+  rejected: pgettext("a suggestion", "rejected"),
   added: gettext("in gold"),
-  hint: gettext("possible miss"),
+  hint: gettext("possible missed identifier"),
 };
 const percent = (value) => Math.round(value * 100);
 
@@ -23,32 +23,32 @@ export const words = {
   ...shared,
   states: STATES,
   stateTags: {
-    open: pgettext("a proposal", "open"),
+    open: pgettext("a suggestion", "open"),
     accepted: STATES.accepted,
     rejected: STATES.rejected,
-    differs: gettext("the first otherwise"),
-    planted: gettext("left out"),
+    differs: gettext("first reviewer differs"),
+    planted: gettext("planted leak"),
   },
   stages: {
     second: (first) =>
-      interpolate(gettext("%(first)s reviewed this note first. What you leave stands as %(first)s decided; your close ends it."), { first }),
+      interpolate(gettext("%(first)s reviewed this note first. Decisions you don't change are kept. Finishing completes the review."), { first }),
     blind: (first) =>
       interpolate(
-        gettext("%(first)s reviewed this note first. You decide without seeing what %(first)s decided; where you differ, you then see both."),
+        gettext("%(first)s reviewed this note first. You decide without seeing %(first)s's decisions. Differences are shown when you finish."),
         { first },
       ),
     settling: (first) =>
-      interpolate(gettext("You and %(first)s both reviewed this note. Yours stands where you leave it; your close ends it."), { first }),
-    waiting: () => gettext("You had a hand in the first review of this note. It waits for a second reviewer, who must be somebody else."),
+      interpolate(gettext("You and %(first)s both reviewed this note. Decisions you don't change are kept. Finishing completes the review."), { first }),
+    waiting: () => gettext("You took part in the first review of this note. A different person must do the second review."),
   },
-  // Planted leaks: one sentence for what had been left out, and what is to be done now.
-  leftOut: ({ missed, partly, found }) =>
+  // Planted leaks: a sentence for each outcome, then what to do.
+  plantedLeft: ({ missed, partly, found }) =>
     [
       missed &&
         interpolate(
           ngettext(
-            "%(count)s known identifier had been left out of the proposals to measure what reading misses, and is not marked.",
-            "%(count)s known identifiers had been left out of the proposals to measure what reading misses, and are not marked.",
+            "%(count)s planted leak was hidden to measure missed identifiers. It is not marked.",
+            "%(count)s planted leaks were hidden to measure missed identifiers. They are not marked.",
             missed,
           ),
           { count: missed },
@@ -56,69 +56,69 @@ export const words = {
       partly &&
         interpolate(
           ngettext(
-            "Of %(count)s known identifier that had been left out only a part is marked.",
-            "Of %(count)s known identifiers that had been left out only a part is marked.",
+            "%(count)s planted leak is only partly marked.",
+            "%(count)s planted leaks are only partly marked.",
             partly,
           ),
           { count: partly },
         ),
       found &&
         interpolate(
-          ngettext("%(count)s more had been left out, and is marked.", "%(count)s more had been left out, and are marked.", found),
+          ngettext("You found %(count)s other planted leak.", "You found %(count)s other planted leaks.", found),
           { count: found },
         ),
-      missed + partly === 1 ? gettext("Decide on it, then close the note.") : gettext("Decide on each, then close the note."),
+      missed + partly === 1 ? gettext("Accept or reject it, then finish the review.") : gettext("Accept or reject each one, then finish the review."),
     ]
       .filter(Boolean)
       .join(" "),
-  leftOutOpen: (count) =>
+  plantedOpen: (count) =>
     interpolate(
       ngettext(
-        "%(count)s identifier that had been left out waits for a decision. Accept or reject, then close the note.",
-        "%(count)s identifiers that had been left out wait for a decision. Accept or reject, then close the note.",
+        "%(count)s planted leak is not decided yet. Accept or reject it, then finish the review.",
+        "%(count)s planted leaks are not decided yet. Accept or reject them, then finish the review.",
         count,
       ),
       { count },
     ),
   planted: {
-    found: gettext("Had been left out of the proposals, and reading found it."),
+    found: gettext("Planted leak: the reviewer found it."),
     partly: gettext(
-      "Had been left out of the proposals; reading marked a part of it. Accept adds it as it was proposed, reject leaves what is marked.",
+      "Planted leak: only partly marked. Accept adds the suggested span; Reject keeps the marked span.",
     ),
-    missed: gettext("Had been left out of the proposals, and was not marked when the note was closed."),
-    elsewhere: gettext("Had been left out of the proposals; it came into gold by other means, so it measures nothing."),
+    missed: gettext("Planted leak: not marked when the reviewer finished."),
+    elsewhere: gettext("Planted leak: added to gold by other means, so it is not counted."),
   },
   differ: (first, count) =>
     interpolate(
       ngettext(
-        "You and %(first)s differ in %(count)s place. What you leave stands as yours; = takes %(first)s's. Then Enter closes the note.",
-        "You and %(first)s differ in %(count)s places. What you leave stands as yours; = takes %(first)s's. Then Enter closes the note.",
+        "You and %(first)s differ in %(count)s location. Decisions you don't change are kept; = takes %(first)s's decision. Then Enter finishes the review.",
+        "You and %(first)s differ in %(count)s locations. Decisions you don't change are kept; = takes %(first)s's decision. Then Enter finishes the review.",
         count,
       ),
       { first, count },
     ),
-  firstSaid: (first, state) => interpolate(gettext("%(first)s: %(state)s"), { first, state: STATES[state] }),
-  takeFirst: (first) => interpolate(gettext("As %(first)s"), { first }),
-  titles: { proposal: gettext("Chosen proposal"), gold: gettext("Chosen gold span"), text: gettext("Selected text"), hint: gettext("Possible miss") },
-  none: gettext("This run proposed nothing here. Read the note, mark what it missed, and close it."),
-  allDone: gettext("Nothing is open. Read the note once more, as it would be given away, for what was missed; then close it."),
-  nothing: gettext("No proposal is chosen. J goes to the next one; a click on one chooses it."),
-  closedNote: gettext("This note is reviewed. Reopen it to change a decision."),
+  firstDecided: (first, state) => interpolate(gettext("%(first)s: %(state)s"), { first, state: STATES[state] }),
+  decideLikeFirst: (first) => interpolate(gettext("Decide like %(first)s"), { first }),
+  titles: { suggestion: gettext("Selected suggestion"), gold: gettext("Selected gold span"), text: gettext("Selected text"), hint: gettext("Possible missed identifier") },
+  none: gettext("This run has no suggestions in this note. Read the note, mark what the run missed, then finish the review."),
+  allDone: gettext("All suggestions are decided. Read the masked note once more for missed identifiers, then finish the review."),
+  nothing: gettext("No suggestion is selected. Press J for the next one, or click one."),
+  finishedNote: gettext("This note is reviewed. Reopen it to change a decision."),
   confidence: (value) => (value === null ? "" : interpolate(gettext("confidence %(percent)s %"), { percent: percent(value) })),
   agree: (count, total) => interpolate(ngettext("%(count)s of %(total)s runs:", "%(count)s of %(total)s runs:", total), { count, total }),
   agreeShort: (count, total) => interpolate(gettext("%(at)s of %(total)s"), { at: count, total }),
   backer: (run, confidence) =>
     confidence === null ? run : interpolate(gettext("%(run)s (%(percent)s %)"), { run, percent: percent(confidence) }),
-  rivals: gettext("Other readings of this place"),
-  settles: gettext("Other readings of this place. Accepting this one rejects them."),
+  conflicting: gettext("Conflicting suggestions"),
+  rejectsConflicting: gettext("Conflicting suggestions. Accepting this suggestion rejects them."),
   source: (source) => (source ? interpolate(gettext("by %(source)s"), { source }) : ""),
   facts: (facts) => listed(facts.filter(Boolean)),
   decided: {
     accepted: (by, at) => interpolate(gettext("Accepted by %(who)s"), { who: whoWhen(by, at) }),
     rejected: (by, at) => interpolate(gettext("Rejected by %(who)s"), { who: whoWhen(by, at) }),
   },
-  there: gettext("In gold already, so there is nothing to decide"),
-  thereSince: (history) => interpolate(gettext("In gold already, so there is nothing to decide: %(history)s"), { history }),
+  there: gettext("Already in gold: no decision needed"),
+  thereSince: (history) => interpolate(gettext("Already in gold: no decision needed (%(history)s)"), { history }),
   history: (from, by, at) =>
     listed(
       [
@@ -128,88 +128,88 @@ export const words = {
     ),
   added: (by, at) => interpolate(gettext("Added by %(who)s"), { who: whoWhen(by, at) }),
   as: gettext("In gold as"),
-  hint: gettext("A label's key accepts with that label. Shift+← → moves the right end, Alt+← → the left."),
-  hintText: gettext("A label adds it to gold as a span of its own."),
-  ends: (label) => interpolate(gettext("Take as the ends of %(label)s"), { label }),
+  hint: gettext("A label's key accepts with that label. Shift+← → moves the right end, Alt+← → the left end."),
+  hintText: gettext("Choose a label to add a new span to gold."),
+  ends: (label) => interpolate(gettext("Use as bounds of %(label)s"), { label }),
   described: (label, state, quote) => interpolate(gettext("%(label)s, %(state)s: %(quote)s"), { label, state, quote }),
-  describedHint: (label, quote, why) => interpolate(gettext("Possible miss, %(label)s: %(quote)s. %(why)s"), { label, quote, why }),
+  describedHint: (label, quote, why) => interpolate(gettext("Possible missed identifier, %(label)s: %(quote)s. %(why)s"), { label, quote, why }),
   saidAccepted: (label, quote) => interpolate(gettext("Accepted %(label)s: %(quote)s"), { label, quote }),
   saidRejected: (label, quote) => interpolate(gettext("Rejected %(label)s: %(quote)s"), { label, quote }),
   saidCorrected: (label, quote) => interpolate(gettext("Accepted as %(label)s: %(quote)s"), { label, quote }),
   saidAdded: (label, quote) => interpolate(gettext("Added %(label)s: %(quote)s"), { label, quote }),
-  saidThere: (label) => interpolate(gettext("%(label)s is in gold already."), { label }),
-  saidRemoved: (label, quote) => interpolate(gettext("Taken out of gold, %(label)s: %(quote)s"), { label, quote }),
-  marking: gettext("Choose words with the arrow keys, Shift extends, a label's key adds the span. Esc stops."),
-  selectFirst: gettext("Select the right words first, then press E."),
+  saidThere: (label) => interpolate(gettext("%(label)s is already in gold."), { label }),
+  saidRemoved: (label, quote) => interpolate(gettext("Removed from gold, %(label)s: %(quote)s"), { label, quote }),
+  marking: gettext("Select text with the arrow keys; Shift extends. A label's key adds the span. Esc stops."),
+  selectFirst: gettext("Select the correct text first, then press E."),
   stillOpen: (count) =>
     interpolate(
       ngettext(
-        "%(count)s proposal is still open. Decide first, then close the note.",
-        "%(count)s proposals are still open. Decide first, then close the note.",
+        "%(count)s suggestion is still open. Decide on it, then finish the review.",
+        "%(count)s suggestions are still open. Decide on them, then finish the review.",
         count,
       ),
       { count },
     ),
-  chooseFirst: gettext("Here runs say different things of one place. Choose between them first, then close the note."),
+  chooseFirst: gettext("Suggestions conflict here. Accept one of them before you finish."),
   restThenMisses: (open, hints) =>
     [
-      interpolate(ngettext("%(count)s place may have been missed.", "%(count)s places may have been missed.", hints), { count: hints }),
+      interpolate(ngettext("%(count)s identifier may have been missed.", "%(count)s identifiers may have been missed.", hints), { count: hints }),
       interpolate(
         ngettext(
-          "Look, then press Shift+Enter again: it accepts the %(count)s proposal still open and closes the note.",
-          "Look, then press Shift+Enter again: it accepts the %(count)s proposals still open and closes the note.",
+          "Check it, then press Shift+Enter again to accept the %(count)s open suggestion and finish the review.",
+          "Check them, then press Shift+Enter again to accept the %(count)s open suggestions and finish the review.",
           open,
         ),
         { count: open },
       ),
     ].join(" "),
-  closed: gettext("This note's review is closed. Reopen it to change a decision."),
-  closedElsewhere: gettext("This note's review was closed meanwhile, by somebody else or in another tab."),
-  reopenedElsewhere: gettext("This note's review was reopened meanwhile."),
-  elsewhere: gettext("Somebody else decided on this note meanwhile, or you in another tab. What you see now is what is saved."),
+  finished: gettext("The review of this note is finished. Reopen it to change a decision."),
+  finishedElsewhere: gettext("The review of this note was finished by someone else or in another tab."),
+  reopenedElsewhere: gettext("The review of this note was reopened."),
+  elsewhere: gettext("This note was changed by someone else, or by you in another tab. You now see the saved state."),
   ticked: (count, total) =>
     interpolate(
       ngettext(
-        "%(count)s of %(total)s open places on this page ticked. What is not ticked stays open.",
-        "%(count)s of %(total)s open places on this page ticked. What is not ticked stays open.",
+        "%(count)s of %(total)s open locations on this page selected. The others stay open.",
+        "%(count)s of %(total)s open locations on this page selected. The others stay open.",
         total,
       ),
       { count, total },
     ),
   accept: gettext("Accept"),
   reject: gettext("Reject"),
-  filtered: gettext("Only some proposals are listed; the note closes when none of all of them is open."),
+  filtered: gettext("The filter hides some suggestions. You can finish when all suggestions are decided."),
   hintsLeft: (count) =>
-    count ? interpolate(ngettext("%(count)s to look at", "%(count)s to look at", count), { count }) : pgettext("how many are open", "none"),
+    count ? interpolate(ngettext("%(count)s to check", "%(count)s to check", count), { count }) : pgettext("how many are open", "none"),
   why: ({ why, runs }) => WHY[why](listed(runs)),
   whyTag: ({ why, runs }) => WHY_TAGS[why] ?? listed(runs),
   addIt: gettext("Add"),
-  notOne: gettext("Not one"),
-  hintOther: gettext("Another label's key adds it with that label."),
-  remove: gettext("Take out of gold"),
+  notOne: gettext("Not an identifier"),
+  hintOther: gettext("Press a label's key to add it with that label."),
+  remove: gettext("Remove from gold"),
   groups: {
     move: pgettext("what keys are for", "Move"),
     decide: pgettext("what keys are for", "Decide"),
-    missed: pgettext("what keys are for", "What was missed"),
+    missed: pgettext("what keys are for", "Missed identifiers"),
     note: pgettext("what keys are for", "Note"),
-    labels: pgettext("what keys are for", "Labels: accept with it, or add the selection"),
+    labels: pgettext("what keys are for", "Labels: accept with this label, or add the selection"),
   },
   keys: {
     ...shared.keys,
-    next: gettext("Next proposal"),
-    before: gettext("Proposal before"),
-    open: gettext("Skip to the next open proposal"),
-    pointed: gettext("Reject the proposal under the pointer, whichever is chosen"),
+    next: gettext("Next suggestion"),
+    before: gettext("Previous suggestion"),
+    open: gettext("Skip to the next open suggestion"),
+    pointed: gettext("Reject the suggestion under the pointer"),
     pointedBy: gettext("Alt+click"),
-    rightEnd: gettext("Move the right end of the proposal by a word"),
-    leftEnd: gettext("Move its left end by a word"),
-    ends: gettext("Take the selected words as its ends"),
-    first: gettext("Decide as the first of two reviewers did"),
-    mask: gettext("Original text, or masked as it would be given away"),
-    mark: gettext("Choose words: arrow keys move, Shift extends, a label's key adds"),
-    remove: gettext("Take an added span out of gold"),
-    rest: gettext("Accept all that is still open in this note, and close it"),
+    rightEnd: gettext("Move the right end of the suggestion by one word"),
+    leftEnd: gettext("Move the left end of the suggestion by one word"),
+    ends: gettext("Use the selected text as bounds of the suggestion"),
+    first: gettext("Decide like the first reviewer"),
+    mask: gettext("Switch between original and masked text"),
+    mark: gettext("Select text: arrow keys move, Shift extends, a label's key adds"),
+    remove: gettext("Remove an added span from gold"),
+    rest: gettext("Accept all open suggestions in this note and finish"),
     nextNote: gettext("Next note"),
-    noteBefore: gettext("Note before"),
+    noteBefore: gettext("Previous note"),
   },
 };

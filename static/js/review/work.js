@@ -1,20 +1,20 @@
-/** What a reviewer does with the note: choosing, deciding, marking what was missed. Paints at once, then lets the outbox send. */
+/** The reviewer's actions on the note: selecting, deciding, adding missed identifiers. Changes are drawn at once and sent by the outbox. */
 
 import { byId } from "../editor/dom.js";
 import { NoteWork } from "../editor/deciding/work.js";
 import { around } from "../editor/deciding/queue.js";
 import { hintsOf } from "./hints.js";
-import { placeOf } from "./model.js";
+import { boundsOf } from "./model.js";
 import { words } from "./words.js";
 
 export class ReviewWork extends NoteWork {
-  endsButton = null; // in the palette, while a proposal is chosen
+  endsButton = null; // in the palette while a suggestion is selected
   others = []; // spans of other runs
-  hints = []; // what may have been missed; there once nothing is open
+  hints = []; // possible missed identifiers, shown once nothing is open
   masked = false;
-  #dropped = new Set(); // hints that the reviewer said no to
-  #through = false; // with the proposals: what is open is taken as accepted, and misses are looked for
-  #readThrough = false;
+  #dropped = new Set(); // hints that the reviewer rejected
+  #acceptingRest = false; // the open suggestions count as accepted, and the reviewer checks the hints
+  #wasDone = false; // whether nothing was left to decide when the note was last drawn
 
   get selected() {
     if (!this.key?.startsWith("h")) return this.note.find(this.key);
@@ -22,61 +22,61 @@ export class ReviewWork extends NoteWork {
     return hint ? { key: hint.key, hint } : null;
   }
 
-  get #proposal() {
-    return this.selected?.proposal ?? null;
+  get #suggestion() {
+    return this.selected?.suggestion ?? null;
   }
 
   painted() {
-    this.#lookForMisses();
+    this.#findHints();
     const hints = this.hints.filter(({ why }) => why !== "own").map(({ key, start, end, label }) => ({ key, start, end, label, look: "is-hint", stateWord: words.states.hint }));
     return [...this.note.spans(words.states), ...hints].sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label);
   }
 
-  /** Once nothing is open the note is read masked, with hints of what is missing; a step back to the original is a key. */
-  #lookForMisses() {
+  /** Once nothing is open, show the note masked, with hints for possible missed identifiers. */
+  #findHints() {
     const { note } = this;
-    const done = (note.open === 0 || this.#through) && !note.closed;
-    // A second reviewer looks at decisions that are there already, so nothing hides them.
+    const done = (note.open === 0 || this.#acceptingRest) && !note.closed;
+    // A second reviewer checks existing decisions, so the note is not masked for them.
     const second = note.stage === "settling" || (note.stage === "second" && !note.between.blind);
-    const proposals = note.proposals();
-    const gold = [...proposals.filter(({ state }) => state !== "rejected").map(placeOf), ...note.others()];
-    this.hints = done ? hintsOf({ index: this.index, gold, covered: proposals, others: this.others, dropped: this.#dropped }) : [];
-    if (note.stage === "settling") this.hints = [...this.#otherwise(), ...this.hints];
-    if (done && !this.#readThrough && !second) this.mask(true);
-    this.#readThrough = done;
+    const suggestions = note.suggestions();
+    const gold = [...suggestions.filter(({ state }) => state !== "rejected").map(boundsOf), ...note.others()];
+    this.hints = done ? hintsOf({ index: this.index, gold, covered: suggestions, others: this.others, dropped: this.#dropped }) : [];
+    if (note.stage === "settling") this.hints = [...this.#addedByOne(), ...this.hints];
+    if (done && !this.#wasDone && !second) this.mask(true);
+    this.#wasDone = done;
   }
 
-  /** What only one of the two reviewers has in gold besides the proposals; the own ones are chosen by their gold span. */
-  #otherwise() {
-    const { theirs, own } = this.note.otherwise();
+  /** Hints for added spans that only one of the two reviewers has. Own spans keep the key of their gold span. */
+  #addedByOne() {
+    const { theirs, own } = this.note.addedByOne();
     const first = this.note.between.first;
     const keyed = theirs.map((span) => ({ key: `hf${span.start}-${span.end}-${span.label}`, ...span, why: "first", runs: [first] }));
     const wanted = keyed.filter(({ key }) => !this.#dropped.has(key));
     return [...wanted, ...own.map((span) => ({ ...span, why: "own", runs: [first] }))];
   }
 
-  /** How many differences are left between two reviewers. */
+  /** The number of differences left between the two reviewers. */
   get differences() {
-    const { theirs, own } = this.note.otherwise();
-    return this.note.proposals().filter(({ differs }) => differs).length + theirs.length + own.length;
+    const { theirs, own } = this.note.addedByOne();
+    return this.note.suggestions().filter(({ differs }) => differs).length + theirs.length + own.length;
   }
 
   /** Decide as the first reviewer did. */
-  takeFirst() {
-    const proposal = this.#toDecide();
-    const first = proposal && this.note.firstOf(proposal);
+  decideLikeFirst() {
+    const suggestion = this.#toDecide();
+    const first = suggestion && this.note.firstOf(suggestion);
     if (!first) return false;
     if (first.state === "rejected") {
-      this.made(this.note.reject(proposal.id), words.saidRejected(this.name(proposal.label), this.quote(proposal)));
+      this.made(this.note.reject(suggestion.id), words.saidRejected(this.name(suggestion.label), this.quote(suggestion)));
     } else {
-      const [start, end, label] = first.place;
-      this.made(this.note.correct(proposal.id, { start, end, label }), words.saidAccepted(this.name(label), this.quote({ start, end })));
+      const [start, end, label] = first.bounds;
+      this.made(this.note.correct(suggestion.id, { start, end, label }), words.saidAccepted(this.name(label), this.quote({ start, end })));
     }
     this.onward();
     return true;
   }
 
-  /** Show what stands in gold as its label, or as it is written. */
+  /** Show gold spans as their labels, or as the original text. */
   mask(on = !this.masked) {
     this.masked = on;
     this.view.root.classList.toggle("is-masked", on);
@@ -87,16 +87,16 @@ export class ReviewWork extends NoteWork {
     this.panel.show(this.note, this.selected, this.range && this.quote(this.range), this.hints);
   }
 
-  described({ proposal, other, hint }) {
+  described({ suggestion, other, hint }) {
     if (hint) return words.describedHint(this.name(hint.label), this.quote(hint), words.why(hint));
     if (other) return words.described(this.name(other.label), words.states.added, this.quote(other));
-    const place = placeOf(proposal);
-    return words.described(this.name(place.label), words.states[proposal.state], this.quote(place));
+    const bounds = boundsOf(suggestion);
+    return words.described(this.name(bounds.label), words.states[suggestion.state], this.quote(bounds));
   }
 
-  /** The next or previous proposal; `open`: the next that is undecided, going round, and then the next hint. */
+  /** Select the next or previous suggestion. With `open`, the next open one, going round, or else the next hint. */
   walk(step, options) {
-    const found = this.note.after(this.#proposal?.id, step, options);
+    const found = this.note.after(this.#suggestion?.id, step, options);
     if (found) this.selectSpan(`p${found.id}`);
     else if (options?.open) return this.#walkHints(step);
     return Boolean(found);
@@ -109,12 +109,12 @@ export class ReviewWork extends NoteWork {
     return Boolean(hint);
   }
 
-  /** Other proposals are wanted, or in another order. */
+  /** Apply a new filter or order. */
   look(filter, order) {
     this.note.filter = filter;
     this.note.order = order;
     this.redraw();
-    const chosen = this.#proposal;
+    const chosen = this.#suggestion;
     if (!chosen || !this.note.listed().includes(chosen)) this.walk(1, { open: true });
   }
 
@@ -125,9 +125,9 @@ export class ReviewWork extends NoteWork {
       this.#addHint(this.selected.hint.label);
       return;
     }
-    const proposal = this.#toDecide();
-    if (!proposal) return;
-    this.made(this.note.accept(proposal.id), words.saidAccepted(this.name(proposal.label), this.quote(proposal)));
+    const suggestion = this.#toDecide();
+    if (!suggestion) return;
+    this.made(this.note.accept(suggestion.id), words.saidAccepted(this.name(suggestion.label), this.quote(suggestion)));
     this.onward();
   }
 
@@ -136,22 +136,22 @@ export class ReviewWork extends NoteWork {
       this.#dropHint();
       return;
     }
-    const proposal = this.#toDecide();
-    if (!proposal) return;
-    this.made(this.note.reject(proposal.id), words.saidRejected(this.name(proposal.label), this.quote(proposal)));
+    const suggestion = this.#toDecide();
+    if (!suggestion) return;
+    this.made(this.note.reject(suggestion.id), words.saidRejected(this.name(suggestion.label), this.quote(suggestion)));
     this.onward();
   }
 
-  /** A click with Alt: the innermost open proposal there is rejected, whichever is chosen. False where none is. */
+  /** Alt+click: reject the innermost open suggestion under the pointer. Returns false if there is none. */
   struck(stack) {
-    const key = stack.find((one) => this.note.find(one)?.proposal?.state === "open");
+    const key = stack.find((one) => this.note.find(one)?.suggestion?.state === "open");
     if (!key || this.note.closed) return false;
     this.selectSpan(key);
     this.reject();
     return true;
   }
 
-  /** A label was chosen: for the selected text a new span, else the chosen proposal is accepted with it. */
+  /** Apply a label: add the selected text as a span, or else accept the selected suggestion with this label. */
   applyLabel(label) {
     if (!this.isOpen()) return;
     if (this.range) {
@@ -162,10 +162,10 @@ export class ReviewWork extends NoteWork {
       this.#addHint(label);
       return;
     }
-    const proposal = this.#toDecide();
-    if (!proposal) return;
-    const { start, end } = placeOf(proposal);
-    this.made(this.note.correct(proposal.id, { start, end, label }), words.saidCorrected(this.name(label), this.quote({ start, end })));
+    const suggestion = this.#toDecide();
+    if (!suggestion) return;
+    const { start, end } = boundsOf(suggestion);
+    this.made(this.note.correct(suggestion.id, { start, end, label }), words.saidCorrected(this.name(label), this.quote({ start, end })));
     this.onward();
   }
 
@@ -177,7 +177,7 @@ export class ReviewWork extends NoteWork {
     this.#nextHint(at, () => this.made(this.note.add(start, end, label), said));
   }
 
-  /** Nothing personal: no hint any more, while this page is open. */
+  /** Drop the selected hint while this page is open. Nothing is stored. */
   #dropHint() {
     if (!this.isOpen()) return;
     const { hint } = this.selected;
@@ -196,74 +196,74 @@ export class ReviewWork extends NoteWork {
     this.focusNote();
   }
 
-  /** The selected words become the ends of the chosen proposal. */
-  takeEnds() {
+  /** Use the selected text as the bounds of a suggestion. */
+  useAsBounds() {
     if (!this.isOpen()) return;
-    const proposal = this.#touched;
-    const place = this.range && this.trimmed(this.range);
-    if (!proposal || !place) {
+    const suggestion = this.#touched;
+    const bounds = this.range && this.trimmed(this.range);
+    if (!suggestion || !bounds) {
       this.panel.tell(words.selectFirst);
       return;
     }
-    this.letGo(place.end);
-    this.#correct(proposal, place);
+    this.letGo(bounds.end);
+    this.#correct(suggestion, bounds);
   }
 
-  /** Whose ends the selected words are: the chosen proposal's, or if they don't touch it, that of the one they touch. */
+  /** The suggestion that the selected text belongs to: the selected one, or else the only other one that the text touches. */
   get #touched() {
     const { range } = this;
-    const touches = (proposal) => placeOf(proposal).start < range.end && range.start < placeOf(proposal).end;
-    if (!range || (this.#proposal && touches(this.#proposal))) return this.#proposal;
-    const touched = this.note.proposals().filter((proposal) => proposal.state !== "rejected" && touches(proposal));
-    return touched.length === 1 ? touched[0] : this.#proposal;
+    const touches = (suggestion) => boundsOf(suggestion).start < range.end && range.start < boundsOf(suggestion).end;
+    if (!range || (this.#suggestion && touches(this.#suggestion))) return this.#suggestion;
+    const touched = this.note.suggestions().filter((suggestion) => suggestion.state !== "rejected" && touches(suggestion));
+    return touched.length === 1 ? touched[0] : this.#suggestion;
   }
 
-  /** Move one end of the chosen proposal by a word; false where there is nothing to move. */
+  /** Move one end of the selected suggestion by a word. Returns false if there is nothing to move. */
   moveEnd(edge, step) {
-    const proposal = this.#proposal;
-    if (!proposal || this.range) return false;
+    const suggestion = this.#suggestion;
+    if (!suggestion || this.range) return false;
     if (!this.isOpen()) return true;
-    const place = this.cursor.shift(placeOf(proposal), edge, step);
-    if (place) this.#correct(proposal, place);
+    const bounds = this.cursor.shift(boundsOf(suggestion), edge, step);
+    if (bounds) this.#correct(suggestion, bounds);
     return true;
   }
 
-  #correct(proposal, { start, end }) {
-    const { label } = placeOf(proposal);
-    this.made(this.note.correct(proposal.id, { start, end, label }), words.saidCorrected(this.name(label), this.quote({ start, end })));
+  #correct(suggestion, { start, end }) {
+    const { label } = boundsOf(suggestion);
+    this.made(this.note.correct(suggestion.id, { start, end, label }), words.saidCorrected(this.name(label), this.quote({ start, end })));
   }
 
-  /** Accept what is open by closing the note; where something may have been missed, that is looked at first. */
-  closeWithRest() {
+  /** Accept the open suggestions and finish. If there are hints, the reviewer checks them first. */
+  finishWithRest() {
     if (!this.isOpen()) return;
     if (this.note.rest().length < this.note.open) {
-      this.toLeftOut();
+      this.toPlantedLeaks();
       return;
     }
     const rest = this.note.rest();
-    const torn = rest.find((proposal) => this.note.rivals(proposal).some(({ state }) => state === "open"));
-    if (torn) {
-      this.selectSpan(`p${torn.id}`);
+    const conflicted = rest.find((suggestion) => this.note.conflicting(suggestion).some(({ state }) => state === "open"));
+    if (conflicted) {
+      this.selectSpan(`p${conflicted.id}`);
       this.panel.tell(words.chooseFirst);
       return;
     }
-    const seen = this.#through || !rest.length;
-    this.#through = true;
+    const seen = this.#acceptingRest || !rest.length;
+    this.#acceptingRest = true;
     this.redraw();
     if (!seen && this.#walkHints(1)) this.panel.tell(words.restThenMisses(rest.length, this.hints.length));
-    else this.saving.close({ rest: rest.map(({ id }) => id) });
+    else this.saving.finish({ rest: rest.map(({ id }) => id) });
   }
 
-  /** Something known had been left out of the proposals and is not marked: show it, for a decision of its own. */
-  toLeftOut() {
-    const open = this.note.proposals().filter(({ planted, state }) => planted && state === "open");
+  /** Show the first undecided planted leak, which needs a decision of its own. */
+  toPlantedLeaks() {
+    const open = this.note.suggestions().filter(({ planted, state }) => planted && state === "open");
     this.mask(false);
-    if (!open.includes(this.#proposal)) this.selectSpan(`p${open[0].id}`);
-    this.panel.tell(words.leftOut(this.note.leftOut()), "");
+    if (!open.includes(this.#suggestion)) this.selectSpan(`p${open[0].id}`);
+    this.panel.tell(words.plantedLeft(this.note.plantedCounts()), "");
     this.focusNote();
   }
 
-  /** Take a gold span that no proposal stands for out of gold. */
+  /** Remove a gold span that has no suggestion. */
   remove() {
     const other = this.selected?.other;
     if (!other) return false;
@@ -276,47 +276,47 @@ export class ReviewWork extends NoteWork {
 
   #toDecide() {
     if (!this.isOpen()) return null;
-    if (!this.#proposal) this.panel.say(words.nothing);
-    return this.#proposal;
+    if (!this.#suggestion) this.panel.say(words.nothing);
+    return this.#suggestion;
   }
 
   isOpen() {
     if (!this.note.closed) return true;
-    this.panel.tell(words.closed);
+    this.panel.tell(words.finished);
     return false;
   }
 
-  // ── Marking what was missed ───────────────────────────────────────────────────────────────────────────────────────
+  // ── Adding missed identifiers ─────────────────────────────────────────────────────────────────────────────────────
 
-  /** Begin at the chosen span, or where the eye is: the first word that the window shows. */
+  /** Start selecting text after the selected span, or at the first visible word. */
   mark() {
     const chosen = this.selected;
-    const place = chosen && (chosen.other ?? chosen.hint ?? placeOf(chosen.proposal));
-    this.letGo(place ? place.end : this.firstInSight());
+    const bounds = chosen && (chosen.other ?? chosen.hint ?? boundsOf(chosen.suggestion));
+    this.letGo(bounds ? bounds.end : this.firstInSight());
     this.moveCursor(1, false);
     this.panel.say(`${words.marking} ${this.range ? this.quote(this.range) : ""}`);
   }
 
   openPalette(focus) {
     this.endsButton.remove();
-    const proposal = this.#touched;
-    if (proposal) {
-      this.endsButton.firstChild.data = `${words.ends(this.name(placeOf(proposal).label))} `;
+    const suggestion = this.#touched;
+    if (suggestion) {
+      this.endsButton.firstChild.data = `${words.ends(this.name(boundsOf(suggestion).label))} `;
       byId("palette").prepend(this.endsButton);
     }
     super.openPalette(focus);
   }
 
   #add(label) {
-    const place = this.range && this.trimmed(this.range);
-    if (!place) {
+    const bounds = this.range && this.trimmed(this.range);
+    if (!bounds) {
       this.panel.tell(words.onlySpace);
       return;
     }
-    this.letGo(place.end);
-    const change = this.note.add(place.start, place.end, label);
+    this.letGo(bounds.end);
+    const change = this.note.add(bounds.start, bounds.end, label);
     const name = this.name(label);
-    this.made(change, words.saidAdded(name, this.quote(place)));
+    this.made(change, words.saidAdded(name, this.quote(bounds)));
     if (!change) this.panel.say(words.saidThere(name));
   }
 }

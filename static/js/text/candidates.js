@@ -1,6 +1,6 @@
 /**
- * Stretches of a note that are worth a look: dates, numbers, names and the like, by the rules of expressions.js. They only lead
- * the eye (and the cursor); nothing is labelled by them. Pure. Offsets are code points, end-exclusive.
+ * Candidates for spans: dates, numbers, names and the like, by the rules of expressions.js. They only guide eye and cursor; nothing
+ * is labeled automatically. Pure. Offsets are code points, end-exclusive.
  */
 
 import { FIELD } from "./expressions.js";
@@ -8,35 +8,35 @@ import { expressionsOf, matches } from "./expand.js";
 
 /** @typedef {import("./expand.js").Candidate} Candidate */
 
-// A long line is read in parts of about this many UTF-16 units, so that no press of a key waits for 20,000 characters.
+// A long line is searched in parts of about this many UTF-16 units, so that no key press waits for 20,000 characters.
 const PART = 1500;
 const MEASURE = /^\s?(?:%|‰|°|º|[mµμcdk]?[glLm][/.\s\d]|mg|ml|mL|dl|cm|mm|kg|Kg|UI|U\/|mmHg|lpm|ng|pg|mcg|µg|mEq|mmol|cc\b|x\s?\d|veces|volte|times|ore\b|horas\b)/u;
 const TITLE = /^(?:Dra?s?|Dott(?:\.?ssa)?|Prof(?:\.?ssa)?|Sig(?:\.?ra)?|Sra?|Mrs?|Ms)\.?$/u;
 const DIGITS = /(?<![\p{L}\p{Nd}.,/+-])\p{Nd}{4,}(?![\p{L}\p{Nd}/]|[.,-]\p{Nd})/gu;
 const OPENING = /(?:^|[.!?…][\s"'“«)]*|^[\s\-•*·–\d.)]+)$/u;
-// Wards, specialities, and words that a heading of a clinical note writes large.
+// Wards, specialties, and words that headings of clinical notes write in capitals.
 const CLINICAL = /^(?:Actual|Urgencias?|Urolog|Nefrolog|Oftalmolog|Medicina|Cirug|Cuidados|Anatom|Diagn|Neuro|Digestiv|Atención|Pediatr|Dermatolog|Cardiolog|Hematolog|Oncolog|Endocrin|Ginecolog|Radiolog|Farmacia|Nutrición|Ig[AGM]|Hto|Hb|Doppler|Glasgow|Apgar|Medico|Médic|Reparto|Unità|Chirurg|Medicine|Surgery|Cardiology|Oncology|Emergency|Intensiv|Electr|Motivo|Antecedentes|Exploración|Tratamiento|Evolución|Anamnesi|Esame|Terapia|Diario|History|Assessment|Plan)/u;
 const digitsIn = (value) => value.replace(/\P{Nd}/gu, "").length;
 
-/** What makes a match of each kind worth a look; `before` and `after` are the rest of the line. */
+/** For each kind whether a match is a candidate; `before` and `after` are the rest of the line. */
 const WORTH = {
   email: () => true,
   url: () => true,
   street: () => true,
   date: () => true,
-  // Of how long something lasted there is much in a note; an age is in years, or is said to be one.
+  // Notes have many durations. An age is in years, or a word such as “age” is next to it.
   age: (value, before) => /^\d+\s?(?:[aA]ñ|[aA]nn|[yY]|A\b|AÑ)|^\d+-year/.test(value) ? !/(?:hace|fa|tras|dopo|after|hasta|durante|per|for|in|en|a los)\s*$/i.test(before) : /(?:\bde|\bdi|edad\w*:?|età:?|age:?|aged)\s*$/i.test(before),
   country: () => true,
-  place: (value) => /\s/.test(value) && !/^(?:Servicio|Servicios|Departamento|Sección|Unidad|Consulta|Department|Service|Reparto|Divisione)/.test(value),
+  organization: (value) => /\s/.test(value) && !/^(?:Servicio|Servicios|Departamento|Sección|Unidad|Consulta|Department|Service|Reparto|Divisione)/.test(value),
   time: (value) => /[:h]/.test(value),
-  number: (value, before, after) => digitsIn(value) >= 6 && !MEASURE.test(after),
+  number: (value, _before, after) => digitsIn(value) >= 6 && !MEASURE.test(after),
   code: (value) => digitsIn(value) >= 4 && value.length >= 5,
   name: (value, before) => (/\p{Ll}/u.test(value) || (/\p{Lu}{2} \p{Lu}{2}/u.test(value) && !OPENING.test(before))) && !CLINICAL.test(value) && (/\p{L}\P{L}+\p{Lu}\p{Ll}/u.test(value) || (value.length > 2 && !OPENING.test(before))),
 };
 
 /**
- * A capital at the start of a sentence says nothing of the word; that it stands elsewhere in the note behind another word that begins
- * with a capital ("Mario Rossi", "dott. Rossi" is one by its title), and nowhere written small, does.
+ * Whether a word at the start of a sentence is a name. Its capital says nothing there. It is a name if it follows another capitalized
+ * word elsewhere in the note ("Mario Rossi"; "dott. Rossi" by its title) and is nowhere written in lower case.
  */
 function isNameElsewhere(text, word) {
   if (!/^\p{Lu}\p{Ll}{2,}$/u.test(word) || CLINICAL.test(word)) return false;
@@ -46,9 +46,9 @@ function isNameElsewhere(text, word) {
 const BEFORE_NAME = /(?:(?<![\p{L}\p{M}])\p{Lu}\p{Ll}+|(?<!\p{L})(?:[Dd]ott|[Dd]ra?|[Ss]ig|[Ss]ra?)\.)$/u;
 const LETTER_LAST = /[\p{L}\p{M}]$/u;
 const LETTER_FIRST = /^[\p{L}\p{M}]/u;
-const LOOK = 40; // UTF-16 units before a place: longer than a name
+const LOOK = 40; // UTF-16 units that are read before a match: longer than a name
 
-/** Whether a part stands in a text as the end of a word, with what `fits` before it. Without a pattern over all of a long note. */
+/** Whether `part` ends a word of the text whose preceding text `fits`; faster than one pattern over a long note. */
 function stands(text, part, fits) {
   for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1)) {
     const past = at + part.length;
@@ -69,8 +69,8 @@ function namesOf(index) {
 }
 
 /**
- * The candidates of one line, in reading order, none over another: [{start, end, kind}] in UTF-16 units within the line.
- * @param {(word: string) => boolean} isName  whether a word that begins a sentence is known as a name
+ * The candidates of one line in text order, without overlaps: [{start, end, kind}] in UTF-16 units within the line.
+ * @param {(word: string) => boolean} isName  whether a word at the start of a sentence is a name
  */
 export function candidatesIn(line, isName = () => false) {
   const out = [];
@@ -90,7 +90,7 @@ export function candidatesIn(line, isName = () => false) {
   return out.sort((a, b) => a.start - b.start);
 }
 
-/** The line, or the part of a long one, from a UTF-16 offset on: where it ends, and where the next one begins. */
+/** The end of the line, or of a part of a long line, from a UTF-16 offset on, and the start of the next one. */
 function partFrom(text, from) {
   let end = from;
   while (end < text.length && text[end] !== "\n" && text[end] !== "\r") {
@@ -102,7 +102,7 @@ function partFrom(text, from) {
   return { end, next };
 }
 
-/** All candidates of the note from a code point on, in reading order; made as they are asked for. */
+/** Generate all candidates of the note from a code point on, in text order. */
 export function* candidates(index, offset = 0) {
   const { text } = index;
   const from = index.toUtf16(offset);

@@ -3,7 +3,7 @@
  *
  * The tables are frozen here, and the same in `annotations/domain/characters.py`, so that a token is the same in the
  * browser and in Python whatever Unicode version either of them was built with. (`\p{L}` would change with the browser.)
- * Source: general categories L*, M* and Nd of the Unicode Character Database, written down from ICU.
+ * Source: general categories L*, M* and Nd of the Unicode Character Database, taken from ICU.
  *
  * Each table is a list of half-open ranges, as pairs of base-36 numbers: the gap since the last range, and the length.
  */
@@ -50,6 +50,7 @@ const DIGIT =
 /** @returns {Array<[number, number]>} half-open ranges of code points */
 function ranges(packed) {
   const steps = packed.split(" ").map((step) => parseInt(step, 36));
+  /** @type {Array<[number, number]>} */
   const out = [];
   let edge = 0;
   for (let i = 0; i < steps.length; i += 2) {
@@ -76,7 +77,7 @@ export const WHITE_RANGES = [
   [0x85, 0x86],
   [0xa0, 0xa1],
   [0x1680, 0x1681],
-  [0x2000, 0x200c], // U+2000 to U+200A are White_Space; U+200B, the zero-width space, is ours
+  [0x2000, 0x200c], // U+2000 to U+200A are White_Space; U+200B, the zero-width space, is added here
   [0x2028, 0x202a],
   [0x202f, 0x2030],
   [0x205f, 0x2060],
@@ -84,7 +85,7 @@ export const WHITE_RANGES = [
   [0xfeff, 0xff00],
 ];
 
-/** The inside of a regular expression's character class (u flag) for some ranges. */
+/** Ranges as the inside of a character class of a regular expression with the u flag. */
 export function characterClass(list) {
   return list.map(([start, end]) => `\\u{${start.toString(16)}}-\\u{${(end - 1).toString(16)}}`).join("");
 }

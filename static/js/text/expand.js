@@ -1,5 +1,5 @@
 /**
- * From a place in a note to what was probably meant there: the word, the expression that it belongs to, the part of the line.
+ * Expand an offset in a note to what the person probably means: the word, the expression that contains it, the part of the line.
  * Pure. Offsets are code points, end-exclusive.
  */
 
@@ -7,12 +7,12 @@ import { TextIndex } from "./offsets.js";
 import { covered, tokenize, trim } from "./tokens.js";
 import { CLAUSE, EXPRESSIONS, FIELD } from "./expressions.js";
 
-// Expressions are looked for this many UTF-16 units around the place: a line may have 20,000.
+// Expressions are searched this many UTF-16 units around the offset, because a line may have 20,000.
 const AROUND = 240;
 
 /** @typedef {{start: number, end: number, kind: string}} Candidate  `kind`: an expression's, "word", "field", "clause", "line" */
 
-/** Where the line around a UTF-16 offset begins and ends, at most AROUND away, and never inside a word. */
+/** Start and end of the line around a UTF-16 offset, at most AROUND away, and not inside a word. */
 function stretchAround(text, unit) {
   const breaks = /[\r\n]/;
   let from = unit;
@@ -24,7 +24,7 @@ function stretchAround(text, unit) {
   return [from, to];
 }
 
-/** All matches of a rule in a stretch of one line, as [start, end] within it. */
+/** All matches of a rule in a part of one line, as [start, end] within it. */
 export function* matches(pattern, line, group = 0) {
   for (const found of line.matchAll(pattern)) {
     const value = found[group];
@@ -47,8 +47,8 @@ const holds = (part, at) => part.start <= at && at < part.end;
 const crosses = (a, b) => a.start < b.end && b.start < a.end && !(a.start <= b.start && b.end <= a.end) && !(b.start <= a.start && a.end <= b.end);
 
 /**
- * What may be meant at a place, from the word to the whole line, each inside the next; `best` is the index of what a double
- * click takes. Null where there is only white space.
+ * The possible selections at an offset, from the word to the whole line, each inside the next; `best` is the index of the one that a
+ * double click selects. Null in white space.
  * @param {TextIndex} index of the note's text
  * @param {number} offset code point
  * @returns {{choices: Candidate[], best: number} | null}
@@ -88,7 +88,7 @@ export function expansions(index, offset) {
   return { choices: nested.map(({ start, end, kind }) => ({ start: base + start, end: base + end, kind })), best: bestAt };
 }
 
-/** What a double click takes at a place; null in white space. @returns {Candidate | null} */
+/** What a double click at an offset selects; null in white space. @returns {Candidate | null} */
 export function expand(index, offset) {
   const found = expansions(index, offset);
   return found && found.choices[found.best];

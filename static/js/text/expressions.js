@@ -1,7 +1,7 @@
 /**
- * What the eye takes as one expression in a clinical note: a date, an address, a person's name. Rules for Italian, Spanish and
- * English, as regular expressions over one line; expand.js puts them to use. They only propose where a selection ends: nothing
- * is labelled by them.
+ * Expressions that people see as a unit in a clinical note: a date, an address, a person's name. Rules for Italian, Spanish and
+ * English as regular expressions over one line, for expand.js and candidates.js. They only suggest bounds of a selection; nothing
+ * is labeled automatically.
  *
  * Ends were tuned on the training part of MEDDOCAN (fixtures/bench/doubleclick.mjs measures them): an age takes its unit, a
  * street takes number and floor but not the post code, a name leaves its title outside.
@@ -63,14 +63,14 @@ const UNIT = cased(`
 const AMOUNT = `(?:\\d{1,3}(?:[.,]\\d)?|(?:${NUMBER_WORDS}))`;
 const AGE = `${BEGIN}${AMOUNT}(?:${SPACE}?[-–]${SPACE}?|${SPACE}+|(?<=\\d))(?:(?:${UNIT})(?:[- ]old)?|AÑOS|ANNI|A\\.?(?=[\\s.,;]|$)|a\\.(?=[\\s,;]|$)|y/o|yo|yrs?)(?:${SPACE}+(?:y|e|and|con)${SPACE}+(?:${AMOUNT}${SPACE}+(?:${UNIT})|medio|mezzo))?${END}`;
 
-// ── Numbers and addresses of the net ─────────────────────────────────────────────────────────────────────────────────
+// ── Numbers and Internet addresses ───────────────────────────────────────────────────────────────────────────────────
 
 const EMAIL = "(?:(?<=[Mm]ail[.:-])|(?<![\\p{L}\\p{Nd}._%+-])(?![Ee]-?mail[.-]))[\\p{L}\\p{Nd}_%+-][\\p{L}\\p{Nd}._%+-]*@[\\p{L}\\p{Nd}-]+(?:\\.[\\p{L}\\p{Nd}-]+)*\\.\\p{L}{2,}";
 const URL = "(?:https?://|www\\.)[^\\s<>\"()]+[^\\s<>\"().,;:!?]";
 
-/** Digits in groups: telephone numbers, insurance numbers, registers of doctors. */
+/** Digits in groups: telephone numbers, insurance numbers, physicians' register numbers. */
 const NUMBERS = `(?<![\\p{L}\\p{Nd}])(?!\\d{1,3}${SPACE}\\d{5}(?!${SPACE}?\\d))(?<![\\p{Nd}][.,/-])(?:\\+${SPACE}?\\d{1,3}[ .-]?)?(?:\\(\\+?\\d{1,4}\\)${SPACE}?)?\\d+(?:(?:${SPACE}{1,2}|[-/.])\\d+)+(?![\\p{L}\\p{Nd}])`;
-/** Letters and digits in one: tax codes, record numbers. */
+/** Letters and digits together: tax codes, record numbers. */
 const TAX_CODE = `${BEGIN}[A-Z]{3}${SPACE}?[A-Z]{3}${SPACE}?\\d{2}[A-Z]\\d{2}${SPACE}?[A-Z]\\d{3}[A-Z]${END}`;
 const CODE = "(?<![\\p{L}\\p{Nd}])(?=[\\p{L}\\p{Nd}/_-]*\\p{Nd})(?=[\\p{Nd}/_-]*\\p{L})[\\p{L}\\p{Nd}]+(?:[-/_][\\p{L}\\p{Nd}]+)*(?![\\p{L}\\p{Nd}])";
 
@@ -92,7 +92,7 @@ const STREET_WORDS = any(`
   Calle C/ Cl Avenida Avda Av Av. Avda. Paseo Pso Pso. Ps. Carr Carr. Plaça Rondilla Callejón Bifurcación Apartado Sector Partida P Pº Plaza Pza Plza Pl Pl. Pza. Carretera Ctra Ctra. Ronda Rúa Rua Camino Travesía Urbanización
   Urb Urb. Glorieta Vía Via Passeig Carrer Avinguda Rambla Pasaje Polígono Barrio Finca Campus Callejón Cuesta Bulevar Autovía
   Viale Piazza Piazzale Corso Largo Vicolo Strada Lungotevere Contrada Borgo V.le P.zza P.za C.so`).replaceAll(".", "\\.");
-const PLACES = any(`
+const ORGANIZATION_WORDS = any(`
   Hospital Hospitales Hopsital Hospìtal Hosp Clínica Clinica Centro Complejo Complexo Consorcio Instituto Institut Institute Fundación Fundació
   Facultad Escuela Universidad University Universitat Università Università Policlínica Policlínico Policlinico Sanatorio Ambulatorio Residencia
   Ospedale Ospedali Azienda Istituto Casa Clinique Clinic Ciutat Ciudad Servicio Servicios Serviço Departamento Sección Unidad Consulta
@@ -107,7 +107,7 @@ const TOWNS = any(`Madrid Barcelona Valencia Sevilla Zaragoza Málaga Murcia Bil
   London Paris Lisboa Bogotá Lima Santiago`);
 const PARTICLES = "(?:de(?:l|lla|llo|lle|i|gli)?|De(?:l|lla)?|d[aeio]|D[ai]|dal(?:la)?|dos|das|van|Van|von|der|den|ter|l[aeo]s?|L[aeo]s?|el|El|[yie](?=[ \\t]\\p{Lu}[\\p{L}\\p{M}-]*(?![ \\t]+\\p{Lu})(?![\\p{L}\\p{M}-]))|d['’])";
 
-const APART = `${TITLES}|${OPENERS}|${STREET_WORDS}|${PLACES}`;
+const APART = `${TITLES}|${OPENERS}|${STREET_WORDS}|${ORGANIZATION_WORDS}`;
 const NOT_NAMED = `(?!(?:${APART}|${COUNTRIES})(?![\\p{L}\\p{M}]))`;
 const LINK = `(?:${SPACE}${PARTICLES}(?=${SPACE}|['’])){0,3}${SPACE}{1,2}(?:[dl]['’])?`;
 const NAMED = `(?:${INITIAL}|${NOT_NAMED}${CAPITAL})`;
@@ -122,9 +122,9 @@ const QUOTED = "[\"“«'][^\"”»'\\n]{2,40}[\"”»']";
 const HEADS = any(`
   Hospital Hosp Clínica Complejo Complexo Consorcio Facultad Escuela Universidad University Universitat Università Policlínica
   Ospedale Azienda Istituto Servicio Servicios Departamento Sección Unidad Consulta Department Reparto Divisione Instituto Ciudad`);
-const PLACE_LINK = `(?:${SPACE}(?:de|del|di|della|dello|dell['’]|da|do|la|las|los|el|y|e|per|of|for|the|and|i)(?=${SPACE}|['’])){0,3}${SPACE}(?:[dl]['’])?`;
-const PLACE_PART = `(?:(?<!${SPACE}(?:[Dd]el?|di)${SPACE})(?!(?:${TOWNS})(?!\\p{L}))|(?<=${SPACE}(?:[Dd]el?|di)${SPACE}))(?!(?:${HEADS}|${STREET_WORDS}|${COUNTRIES}|E-?mail|Correo|Correos|Tel|Tfno)(?![\\p{L}\\p{M}]))(?:${CAPITAL}|${INITIAL})`;
-const ORGANISATION = `${BEGIN}(?:${PLACES})(?![\\p{L}\\p{M}])(?:${PLACE_LINK}(?:${PLACE_PART}|\\d{1,2}(?=${SPACE}de${SPACE}\\p{Lu})))*(?:${SPACE}${QUOTED})?`;
+const ORGANIZATION_LINK = `(?:${SPACE}(?:de|del|di|della|dello|dell['’]|da|do|la|las|los|el|y|e|per|of|for|the|and|i)(?=${SPACE}|['’])){0,3}${SPACE}(?:[dl]['’])?`;
+const ORGANIZATION_PART = `(?:(?<!${SPACE}(?:[Dd]el?|di)${SPACE})(?!(?:${TOWNS})(?!\\p{L}))|(?<=${SPACE}(?:[Dd]el?|di)${SPACE}))(?!(?:${HEADS}|${STREET_WORDS}|${COUNTRIES}|E-?mail|Correo|Correos|Tel|Tfno)(?![\\p{L}\\p{M}]))(?:${CAPITAL}|${INITIAL})`;
+const ORGANIZATION = `${BEGIN}(?:${ORGANIZATION_WORDS})(?![\\p{L}\\p{M}])(?:${ORGANIZATION_LINK}(?:${ORGANIZATION_PART}|\\d{1,2}(?=${SPACE}de${SPACE}\\p{Lu})))*(?:${SPACE}${QUOTED})?`;
 
 // ── Streets ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -139,7 +139,7 @@ const FLOOR = `(?:(?:[,.]${SPACE}*|${SPACE}*[-–]${SPACE}*|${SPACE}+)(?:${STAIR
 const STREET_HEAD = "(?:Calle|Paseo|Avenida|Avda\\.?|Av\\.?|Plaza|Ronda|C/\\.?|Piazza|Viale)(?!\\p{L})";
 const STREETS = [
   `${STREET_BEGIN}${STREET_NAME}+(?:(?:,?${SPACE}*)${HOUSE}(?![\\p{L}\\p{Nd}])${FLOOR}*)`,
-  // Written small, but numbered: "Paseo de los pinos 16".
+  // In lower case, but with a number: "Paseo de los pinos 16".
   `${STREET_HEAD}${SPACE}*[\\p{L}\\p{M}'’.]+(?:${SPACE}+[\\p{L}\\p{M}'’.]+){0,4}?,?${SPACE}${HOUSE}(?![\\p{L}\\p{Nd}])${FLOOR}*`,
   `${STREET_BEGIN}${STREET_NAME}+`,
   `\\d{1,5}[A-Za-z]?${SPACE}(?:${CAPITAL}${SPACE}){1,3}(?:Street|St\\.?|Road|Rd\\.?|Avenue|Ave\\.?|Lane|Ln\\.?|Drive|Square|Place|Court|Way|Boulevard|Blvd\\.?)(?:,${SPACE}(?:[Aa]pt\\.?|[Ff]lat)${SPACE}\\w{1,4})?`,
@@ -147,14 +147,14 @@ const STREETS = [
 const STREET = `${BEGIN}(?:${STREETS.join("|")})`;
 
 /**
- * In the order of preference: where two hold the place, the earlier one is what was meant.
+ * The rules in order of preference: where the matches of two rules contain an offset, the earlier rule applies.
  * @type {Array<{kind: string, pattern: RegExp}>}
  */
 export const EXPRESSIONS = [
   ["email", EMAIL],
   ["url", URL],
   ["street", STREET],
-  ["place", ORGANISATION],
+  ["organization", ORGANIZATION],
   ["date", DATE],
   ["age", AGE],
   ["time", TIME],
@@ -164,7 +164,7 @@ export const EXPRESSIONS = [
   ["name", PERSON],
 ].map(([kind, source]) => ({ kind, pattern: new RegExp(source, "gu") }));
 
-/** A line that is a form's: "Domicilio: Calle Mayor 3." The value is group 1. */
+/** A line of a form: "Domicilio: Calle Mayor 3." The value is group 1. */
 export const FIELD = /(?:^|[ \t]{1,}|[.;,] )(?:\p{Lu}|N[º°])[\p{L}\p{M}º°./ ]{1,30}?:[ \t\u00a0]*([^:\n]{1,80}?)(?=\.?[ \t]*$|\.?[ \t]+(?:\p{Lu}|N[º°])[\p{L}\p{M}º°./]{1,20}(?: [\p{L}º°/]{1,12}){0,3}:|\. )/gu;
-/** A short sentence or clause: what lies between its stops. */
+/** A short sentence or clause between punctuation marks. */
 export const CLAUSE = /(?:[^,;:()[\]\n.]|\.(?=\S))+/gu;

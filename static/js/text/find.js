@@ -1,6 +1,6 @@
 /**
- * Where a text stands in a note: any case, any white space for white space; places don't overlap. The note itself is searched, not a
- * folded copy of it (which would have other offsets). Offsets are code points, end-exclusive.
+ * Find a text in a note, ignoring case and kinds of white space; matches don't overlap. The note itself is searched, because a
+ * case-folded copy would have other offsets. Offsets are code points, end-exclusive.
  */
 
 const SPACE = /[\s\u0085\u200b\ufeff]+/gu;
@@ -19,8 +19,8 @@ export function findAll(index, sought, most = 10_000) {
   return found;
 }
 
-/** The index of the first place at or after an offset; after the last, the first again. -1 where there is none. */
-export function firstFrom(places, offset) {
-  const at = places.findIndex(({ start }) => start >= offset);
-  return at >= 0 ? at : places.length ? 0 : -1;
+/** The index of the first match at or after an offset, else 0; -1 if there are no matches. */
+export function firstFrom(matches, offset) {
+  const index = matches.findIndex(({ start }) => start >= offset);
+  return index >= 0 ? index : matches.length ? 0 : -1;
 }

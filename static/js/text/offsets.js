@@ -1,12 +1,12 @@
 /**
- * UTF-16 units to code points and back: the one place where they are converted.
+ * Convert UTF-16 offsets to code points and back; no other module does this.
  *
  * JavaScript and the DOM count UTF-16 units; everything else in deidreview (server, files, spans, tokens, segments) counts
- * Unicode code points. They differ after the first character beyond U+FFFF, such as an emoji: a surrogate pair, two units. Half
- * a pair by itself is one code point, as in Python.
+ * Unicode code points. They differ after the first character beyond U+FFFF, such as an emoji: a surrogate pair, two units. A
+ * lone half of a pair is one code point, as in Python.
  */
 
-/** True where a pair begins at this unit. */
+/** Whether a surrogate pair begins at this unit. */
 function pairAt(text, unit) {
   const high = text.charCodeAt(unit);
   if (high < 0xd800 || high > 0xdbff) return false;
@@ -20,7 +20,7 @@ function checkRange(value, length, what) {
   }
 }
 
-/** How many code points a text has. */
+/** The number of code points of a text. */
 export function codePointLength(text) {
   return utf16ToCodePoint(text, text.length);
 }
@@ -53,7 +53,7 @@ export function codePointToUtf16(text, point) {
   return unit;
 }
 
-/** How many of the ascending `values` lie below `limit`. */
+/** The number of ascending `values` below `limit`. */
 function countBelow(values, limit) {
   let low = 0;
   let high = values.length;
@@ -65,12 +65,12 @@ function countBelow(values, limit) {
   return low;
 }
 
-/** The offsets of one text, both ways: O(1) where it has no pairs, else O(log pairs). Built in one pass. */
+/** Converts offsets of one text in both directions: O(1) without surrogate pairs, else O(log pairs). Built in one pass. */
 export class TextIndex {
   #pairs; // code-point index of each pair, ascending
   #pairUnits; // UTF-16 offset of each pair, ascending
 
-  /** @param {string} text never changes under the index */
+  /** @param {string} text */
   constructor(text) {
     this.text = text;
     const units = [];

@@ -1,8 +1,8 @@
 /**
- * Text to lines, and lines to segments that can be drawn; the same as `annotations/domain/segments.py` (one table of cases
- * tests both: `tests/cases/segments.json`).
+ * Split text into lines, and lines into segments for drawing; the same as `annotations/domain/segments.py` (`tests/cases/segments.json`
+ * tests both).
  *
- * A segment is a stretch of one line over which the set of covering spans doesn't change. Offsets are code points,
+ * A segment is a part of one line over which the set of covering spans doesn't change. Offsets are code points,
  * end-exclusive; `TextIndex.slice` gives their text.
  */
 
@@ -12,13 +12,12 @@ import { TextIndex } from "./offsets.js";
  * @typedef {{number: number, start: number, end: number, breakEnd: number}} Line  number is 1-based; the break, not part of the
  *   line, is `end`-`breakEnd` (empty on the last line)
  * @typedef {{start: number, end: number, spans: number[], starts: number[], ends: number[]}} Segment  never empty; `spans` are
- *   indexes into the spans given, the longest first, then the earliest, then the first given; `starts` and `ends` are those of
- *   them whose first and whose last segment this is
+ *   indexes of the covering spans, the longest first, then the earliest, then the first given; `starts` and `ends` are those whose
+ *   first and whose last segment this is
  */
 
 /**
- * The lines of a text, which CR LF, LF or CR end: one more than it has breaks. (U+0085, U+2028 and their like are characters of
- * the line.)
+ * The lines of a text, separated by CR LF, LF or CR. U+0085, U+2028 and other separators are characters of the line.
  * @param {string} text
  * @param {TextIndex} [index] of the same text
  * @returns {Line[]}
@@ -36,7 +35,7 @@ export function lines(text, index = new TextIndex(text)) {
   return out;
 }
 
-/** Walks the ends of the spans from left to right, and knows which spans are open. */
+/** Walks over the ends of the spans in text order and tracks the open spans. */
 class Cover {
   constructor(spans) {
     this.indexAt = spans // rank -> index; ranks keep the open spans in drawing order
@@ -53,7 +52,7 @@ class Cover {
     this.active = [];
   }
 
-  /** The stretches of `start`-`end` and the open spans of each. Calls must go from left to right. */
+  /** The parts of `start`-`end` with the open spans of each. Calls must be in text order. */
   *pieces(start, end) {
     while (start < end) {
       this.moveTo(start);
@@ -68,9 +67,9 @@ class Cover {
     const before = this.next;
     for (; this.next < this.events.length && this.events[this.next].at <= position; this.next += 1) {
       const { opens, rank } = this.events[this.next];
-      const place = placeOf(this.open, rank);
-      if (opens) this.open.splice(place, 0, rank);
-      else this.open.splice(place, 1);
+      const index = insertionIndex(this.open, rank);
+      if (opens) this.open.splice(index, 0, rank);
+      else this.open.splice(index, 1);
     }
     if (this.next !== before) this.active = this.open.map((rank) => this.indexAt[rank]);
   }
@@ -80,8 +79,8 @@ function length(span) {
   return span.end - span.start;
 }
 
-/** Where `value` is, or belongs, in an ascending list. */
-function placeOf(list, value) {
+/** The index of `value` in an ascending list, or the index at which to insert it. */
+function insertionIndex(list, value) {
   let low = 0;
   let high = list.length;
   while (low < high) {
@@ -94,13 +93,13 @@ function placeOf(list, value) {
 
 const LINES = new WeakMap();
 
-/** The lines of an index's text, found once. @param {TextIndex} index @returns {Line[]} */
+/** The lines of an index's text, cached. @param {TextIndex} index @returns {Line[]} */
 export function linesOf(index) {
   if (!LINES.has(index)) LINES.set(index, lines(index.text, index));
   return LINES.get(index);
 }
 
-/** The line whose stretch holds `offset`, or the nearest before it; `lines` ascend by `start`. */
+/** The index of the line that contains `offset`, or of the last one before it; `lines` ascend by `start`. */
 export function lineAt(lines, offset) {
   let low = 0;
   let high = lines.length - 1;
@@ -113,7 +112,7 @@ export function lineAt(lines, offset) {
 }
 
 /**
- * The part of a span that can be seen: line breaks at its ends are no characters of a line. Null where it is nothing else.
+ * The visible part of a span, without line breaks at its ends; null if the span consists of line breaks.
  * @param {Line[]} lines
  * @param {{start: number, end: number}} span
  */
@@ -133,8 +132,8 @@ export function visible(lines, { start, end }) {
 }
 
 /**
- * Every line of the text with the segments that make it up, in order; an empty line has none. Spans may overlap, nest, touch and
- * run over line breaks. Throws RangeError if one is empty or leaves the text.
+ * Every line of the text with its segments in order; an empty line has none. Spans may overlap, nest, touch and cross line breaks.
+ * Throws RangeError if a span is empty or leaves the text.
  * @param {string} text
  * @param {Array<{start: number, end: number}>} spans
  * @param {TextIndex} [index] of the same text
@@ -150,15 +149,15 @@ export function segmentLines(text, spans, index = new TextIndex(text)) {
 }
 
 /**
- * The same of the lines `from` to `past` (exclusive) only. `spans` must have all that cover a character of them.
+ * The same for the lines `from` to `past` (exclusive) only. `spans` must include all spans that overlap these lines.
  * @param {Line[]} lines  all lines of the text
  */
 export function segmentSome(lines, from, past, spans) {
   const cover = new Cover(spans);
   const seen = spans.map((span) => visible(lines, span));
   const rows = [];
-  for (let at = from; at < past; at += 1) {
-    const line = lines[at];
+  for (let number = from; number < past; number += 1) {
+    const line = lines[number];
     const segments = [];
     for (const { start, end, spans: active } of cover.pieces(line.start, line.end)) {
       segments.push({

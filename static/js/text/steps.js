@@ -1,9 +1,9 @@
-/** Steps through a text: characters as people see them, lines, sentences; and which way a line runs. Pure; offsets in UTF-16 units. */
+/** Steps through a text by grapheme clusters, lines and sentences, and the direction of lines. Pure; offsets in UTF-16 units. */
 
 const RTL =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}\p{Script=Adlam}\p{Script=Hanifi_Rohingya}]/u;
 const STRONG = /\p{L}/u;
-// How far a step looks: longer than any character, shorter than any line that would be slow.
+// UTF-16 units that a step reads: longer than any grapheme cluster, short enough to be fast.
 const NEAR = 128;
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
@@ -19,12 +19,12 @@ export function lineAround(text, unit) {
   return { start, end };
 }
 
-/** True where the character at an offset is written from right to left. */
+/** Whether the character at an offset is written from right to left. */
 export function isRightToLeftAt(text, unit) {
   return RTL.test(String.fromCodePoint(text.codePointAt(unit) ?? 32));
 }
 
-/** True where the line around an offset runs from right to left: its first letter does. As `dir="auto"` decides. */
+/** Whether the line around an offset runs from right to left: its first letter decides, as with `dir="auto"`. */
 export function isRightToLeft(text, unit) {
   const { start, end } = lineAround(text, unit);
   const letter = STRONG.exec(text.slice(start, end));
@@ -45,36 +45,37 @@ export function characterBefore(text, unit) {
   return from + [...segmenter.segment(text.slice(from, unit))].at(-1).index;
 }
 
-// What makes one picture of several characters: joiners, skin tones, flags, keycaps, tags.
+// The characters that join others to one picture: joiners, skin tones, flags, keycaps, tags. Each is listed on purpose.
+// eslint-disable-next-line no-misleading-character-class
 const JOINING = /[\u200d\ufe0f\u20e3\u{1f1e6}-\u{1f1ff}\u{1f3fb}-\u{1f3ff}\u{e0020}-\u{e007f}]/u;
 
 /**
- * Where a cursor stops: the tokens, but those that people see as one character (a family of emoji, a flag) are one stop.
+ * The stops of a cursor: the tokens, with tokens that people see as one character (a family of emoji, a flag) joined.
  * @param {import("./offsets.js").TextIndex} index of the text @param {Array<{start: number, end: number}>} tokens of it
  * @returns {Array<{start: number, end: number}>} code points, end-exclusive
  */
 export function stopsOf(index, tokens) {
   if (!JOINING.test(index.text)) return tokens;
   const out = [];
-  for (let at = 0; at < tokens.length; ) {
-    const { start } = tokens[at];
-    let past = at + 1;
-    if (joins(index, tokens[at], tokens[past])) {
+  for (let first = 0; first < tokens.length; ) {
+    const { start } = tokens[first];
+    let past = first + 1;
+    if (joins(index, tokens[first], tokens[past])) {
       const end = index.toCodePoint(characterAfter(index.text, index.toUtf16(start)));
       while (past < tokens.length && tokens[past].end <= end) past += 1;
     }
-    out.push(past === at + 1 ? tokens[at] : { start, end: tokens[past - 1].end });
-    at = past;
+    out.push(past === first + 1 ? tokens[first] : { start, end: tokens[past - 1].end });
+    first = past;
   }
   return out;
 }
 
-/** True where the next token may belong to the same character. */
+/** Whether the next token may belong to the same grapheme cluster. */
 function joins(index, token, next) {
   return next?.start === token.end && JOINING.test(String.fromCodePoint(index.text.codePointAt(index.toUtf16(next.start))));
 }
 
-/** Where the next sentence or line begins after an offset; the end of the text where none does. */
+/** The start of the next sentence or line after an offset, else the end of the text. */
 export function sentenceAfter(text, unit) {
   const next = /[.!?…]["'”»)]*[ \t]+(?=\S)|[\r\n]\s*(?=\S)/gu;
   next.lastIndex = unit;
@@ -82,7 +83,7 @@ export function sentenceAfter(text, unit) {
   return found ? found.index + found[0].length : text.length;
 }
 
-/** Where the sentence or line before an offset begins. */
+/** The start of the last sentence or line that begins before an offset. */
 export function sentenceBefore(text, unit) {
   let from = unit;
   while (from > 0) {

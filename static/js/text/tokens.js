@@ -1,6 +1,5 @@
 /**
- * Tokens: the one rule for snapping, the same as `annotations/domain/tokens.py` (one table of cases tests both:
- * `tests/cases/tokens.json`).
+ * Tokens, to which selections snap; the same as `annotations/domain/tokens.py` (`tests/cases/tokens.json` tests both).
  *
  * A token is a maximal run of letters and marks, a maximal run of decimal digits, or any other single character that isn't
  * white space. Offsets are code points, end-exclusive: `{start, end}`.
@@ -15,12 +14,12 @@ const TOKEN = new RegExp(`[${WORD}]+|[${DIGIT}]+|[^${WHITE}]`, "gu");
 const WHITE_CHARACTER = new RegExp(`^[${WHITE}]$`, "u");
 const PAIR = /[\u{10000}-\u{10ffff}]/gu;
 
-/** True for one character of white space: Unicode White_Space, U+200B or U+FEFF. */
+/** Whether a character is white space: Unicode White_Space, U+200B or U+FEFF. */
 export function isWhite(character) {
   return WHITE_CHARACTER.test(character);
 }
 
-/** How many surrogate pairs a short string has. */
+/** The number of surrogate pairs of a string. */
 function pairs(string) {
   const found = string.match(PAIR);
   return found === null ? 0 : found.length;
@@ -32,7 +31,7 @@ function pairs(string) {
  */
 export function tokenize(text) {
   const tokens = [];
-  let shift = 0; // pairs seen so far: UTF-16 offsets minus this are code points (white space has none)
+  let shift = 0; // surrogate pairs so far: a UTF-16 offset minus this is a code point offset (white space has no pairs)
   for (const match of text.matchAll(TOKEN)) {
     const start = match.index - shift;
     const word = match[0];
@@ -42,17 +41,17 @@ export function tokenize(text) {
   return tokens;
 }
 
-/** The tokens, each cut wherever a boundary falls inside it. Boundaries may come in any order, and repeated. */
+/** Cut tokens at the boundaries inside them. Boundaries may be unsorted and repeated. */
 export function splitAt(tokens, boundaries) {
   const cuts = [...new Set(boundaries)].sort((a, b) => a - b);
   const out = [];
-  let at = 0;
+  let next = 0;
   for (const token of tokens) {
-    while (at < cuts.length && cuts[at] <= token.start) at += 1;
+    while (next < cuts.length && cuts[next] <= token.start) next += 1;
     let start = token.start;
-    for (; at < cuts.length && cuts[at] < token.end; at += 1) {
-      out.push({ start, end: cuts[at] });
-      start = cuts[at];
+    for (; next < cuts.length && cuts[next] < token.end; next += 1) {
+      out.push({ start, end: cuts[next] });
+      start = cuts[next];
     }
     out.push(start === token.start ? token : { start, end: token.end });
   }

@@ -1,5 +1,5 @@
-// The import form: drop or choose files and folders, see what was chosen, send it with a bar. Without this script the
-// same form sends what the browser's own file field holds.
+// The import form: drop or choose files and folders, see the chosen files, upload them with a progress bar. Without
+// this script, the same form uploads what the browser's own file field holds.
 
 import "../core/managing.js";
 import { words } from "./words.js";
@@ -22,17 +22,17 @@ const chosen = new Map(); // relative path → File
 let formatTouched = false;
 let busy = false;
 
-// Folders can only be chosen with a script that keeps their names, so the field for them is made here.
+// Only a script can keep the names inside a chosen folder, so the script creates the field for folders.
 const folder = Object.assign(document.createElement("input"), { type: "file", webkitdirectory: true });
 const element = (name, text, attributes = {}) => Object.assign(document.createElement(name), { textContent: text }, attributes);
 const files = () => [...chosen].map(([path, file]) => ({ path, file }));
 const total = () => files().reduce((sum, { file }) => sum + file.size, 0);
 const isZip = (path) => path.toLowerCase().endsWith(".zip");
 
-// What is wrong with the choice, in plain words; empty when it can be sent.
+// The problem with the chosen files as a sentence; empty if they can be uploaded.
 const problem = () => {
   if (chosen.size === 0) return words.none;
-  if (total() > limit) return words.tooLarge(total(), form.dataset.limitWords);
+  if (total() > limit) return words.tooLarge(total(), form.dataset.limitText);
   if (chosen.size > 1 && [...chosen.keys()].some(isZip)) return words.zipAlone;
   if (chosen.size > MOST_ENTRIES) return words.tooMany;
   return "";
@@ -82,7 +82,7 @@ const add = (found) => {
 
 const fromInput = (input) => {
   add([...input.files].map((file) => ({ path: file.webkitRelativePath || file.name, file })));
-  input.value = ""; // so that choosing the same file again is noticed
+  input.value = ""; // otherwise choosing the same file again fires no event
 };
 
 // ── Dropping ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -91,8 +91,10 @@ const readAll = async (directory) => {
   const reader = directory.createReader();
   const found = [];
   for (;;) {
-    // A reader gives its entries in portions; an empty one is the end.
-    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    // A reader returns its entries in batches; an empty batch ends the list.
+    const some = await new Promise((resolve, reject) => {
+      reader.readEntries(resolve, reject);
+    });
     if (!some.length) return found;
     found.push(...some);
   }
@@ -100,7 +102,9 @@ const readAll = async (directory) => {
 
 const walk = async (entry) => {
   if (entry.isFile) {
-    const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+    const file = await new Promise((resolve, reject) => {
+      entry.file(resolve, reject);
+    });
     return [{ path: entry.fullPath.replace(/^\//, ""), file }];
   }
   const found = [];
@@ -109,7 +113,7 @@ const walk = async (entry) => {
 };
 
 const dropped = async (transfer) => {
-  // Entries must be taken before the first wait: the list is emptied after the event.
+  // Read the entries before the first await: the browser empties the list after the event.
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.length) return [...transfer.files].map((file) => ({ path: file.name, file }));
   const found = [];
@@ -169,7 +173,7 @@ const send = (data) =>
       try {
         answer = JSON.parse(request.responseText);
       } catch {
-        // a page instead of JSON: the status says enough
+        // The answer is a page instead of JSON; the status is enough.
       }
       resolve({ status: request.status, answer });
     });
@@ -182,7 +186,7 @@ const refusal = ({ status, answer }) => {
   if (status === 0) return [words.lost];
   if (status === 401) return [words.signedOut];
   if (status === 403) return [words.outOfDate];
-  if (status === 411 || status === 413) return [words.refusedAsTooLarge(form.dataset.limitWords)];
+  if (status === 411 || status === 413) return [words.refusedAsTooLarge(form.dataset.limitText)];
   return [words.failed];
 };
 
@@ -201,7 +205,7 @@ form.addEventListener("submit", async (event) => {
   try {
     result = await send(await body());
   } catch {
-    // a file that can't be read any more: the words for status 0
+    // A file can't be read any more; status 0 has the right message.
   }
   if (result.answer.location) {
     location.assign(result.answer.location);

@@ -1,9 +1,9 @@
-// A zip without compression, made in the browser: a folder of many thousand notes goes up as one file.
-// Layout: PKWARE APPNOTE 6.3.10, sections 4.3.7 (local header), 4.3.12 (directory), 4.3.16 (its end). No zip64.
+// Write a zip without compression, so that a folder of many thousand notes is uploaded as one file.
+// Layout: PKWARE APPNOTE 6.3.10, sections 4.3.7 (local header), 4.3.12 (directory), 4.3.16 (end of directory). No zip64.
 
 export const MOST_ENTRIES = 65535;
 const UTF8_NAMES = 0x0800;
-const MADE_1980 = 0x0021; // 1 January 1980: the date of a file tells something and isn't needed
+const MADE_1980 = 0x0021; // 1 January 1980. The real date would reveal something about the file.
 
 const TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
   let c = n;
@@ -17,7 +17,7 @@ export const crc32 = (bytes) => {
   return (c ^ 0xffffffff) >>> 0;
 };
 
-// Little-endian numbers as [value, bytes] pairs.
+// Pack [value, size in bytes] pairs as little-endian numbers.
 const pack = (fields) => {
   const view = new DataView(new ArrayBuffer(fields.reduce((sum, [, size]) => sum + size, 0)));
   let at = 0;
@@ -33,7 +33,11 @@ const common = (name, crc, size) => [
   [20, 2], [UTF8_NAMES, 2], [0, 2], [0, 2], [MADE_1980, 2], [crc, 4], [size, 4], [size, 4], [name.length, 2], [0, 2],
 ];
 
-/** Files as [{path, file}] to one Blob. `progress(done, total)` is called after each file. */
+/**
+ * Pack files into one zip Blob.
+ * @param {Array<{path: string, file: Blob}>} files
+ * @param {(done: number, total: number) => void} [progress]  called after each file
+ */
 export const zip = async (files, progress = () => {}) => {
   const parts = [];
   const directory = [];

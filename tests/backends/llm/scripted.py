@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server over real HTTP on loopback, whose answers a test writes."""
+"""An OpenAI-compatible HTTP server on loopback, with answers scripted by the test."""
 
 import json
 import re
@@ -23,8 +23,8 @@ LABELS = [
 
 
 @dataclass
-class Said:
-    """What the server answers: a chat completion with this text, or with `status` an error."""
+class Reply:
+    """The server's response: a chat completion with this text, or an error with `status`."""
 
     text: str = ""
     status: int = 200
@@ -34,11 +34,11 @@ class Said:
     raw: bytes | None = None
 
 
-Script = Callable[[dict[str, Any]], "Said | str"]
+Script = Callable[[dict[str, Any]], "Reply | str"]
 
 
 class Scripted:
-    """The running server: `requests` are the bodies that came in, `script` answers them."""
+    """The running server. `requests`: the bodies received; `script`: the function that answers them."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -78,7 +78,7 @@ class Scripted:
         finally:
             with self._lock:
                 self._now -= 1
-        said = Said(said) if isinstance(said, str) else said
+        said = Reply(said) if isinstance(said, str) else said
         data = said.raw or json.dumps(said.body if said.body is not None else _completion(said, body)).encode()
         handler.send_response(said.status)
         for name, value in (
@@ -93,7 +93,7 @@ class Scripted:
         self._http.server_close()
 
 
-def _completion(said: Said, body: dict[str, Any]) -> dict[str, Any]:
+def _completion(said: Reply, body: dict[str, Any]) -> dict[str, Any]:
     if said.status != 200:
         return {"error": {"message": f"no: {note_of(body)}", "type": "error"}}
     return {
@@ -116,7 +116,7 @@ def serving(script: Script) -> Iterator[Scripted]:
 
 
 def note_of(body: dict[str, Any]) -> str:
-    """The note that a request holds: what stands between the two equal lines."""
+    """The note in a request, between the two equal lines."""
     user = body["messages"][1]["content"]
     first, _, rest = user.partition("\n")
     assert re.fullmatch(r"note-[0-9a-f]{16}", first) and rest.endswith("\n" + first)
@@ -124,7 +124,7 @@ def note_of(body: dict[str, Any]) -> str:
 
 
 def entities(*mentions: tuple[str, str] | tuple[str, str, str]) -> str:
-    """An answer: text, type and (mostly) context of each mention."""
+    """An answer: text, type and optionally context of each mention."""
     rows = [dict(zip(("text", "type", "context"), mention, strict=False)) for mention in mentions]
     return json.dumps({"entities": [{"context": ""} | row for row in rows]}, ensure_ascii=False)
 
@@ -133,7 +133,7 @@ WORDS = re.compile(r"(?P<PERSON>Dr\. \w+ \w+)|(?P<DATE>\d\d/\d\d/\d{4})|(?P<ORGA
 
 
 def finder(body: dict[str, Any]) -> str:
-    """A model that finds what WORDS says, each with the words around it."""
+    """A model that finds the matches of WORDS, each with its context."""
     note = note_of(body)
     return entities(
         *(
@@ -164,5 +164,5 @@ def backend_at(
 
 
 def shown(text: str, spans: Any) -> list[tuple[str, str]]:
-    """The words and labels of spans."""
+    """The texts and labels of spans."""
     return [(text[span.start : span.end], span.label) for span in spans]

@@ -1,4 +1,4 @@
-"""Servers that send without end: over real HTTP, and refused after so many bytes or seconds."""
+"""Servers with endless responses, over real HTTP: limits of bytes and seconds."""
 
 import gzip
 import socket
@@ -23,7 +23,7 @@ Pieces = Callable[[], Iterator[bytes]]
 
 @contextmanager
 def sending(pieces: Pieces, sent: list[int]) -> Iterator[str]:
-    """A server on loopback that answers anything with these pieces; `sent` counts the bytes that it got rid of."""
+    """A server on loopback that answers everything with these pieces; `sent` gets the number of bytes of each."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer(connection: socket.socket) -> None:
@@ -43,7 +43,7 @@ def sending(pieces: Pieces, sent: list[int]) -> Iterator[str]:
 
 
 def refused(pieces: Pieces, *, seconds: float = 30) -> tuple[BackendError, int]:
-    """The error, and how many bytes the server could send."""
+    """The error, and the number of bytes that the server could send."""
     sent: list[int] = []
     with sending(pieces, sent) as url:
         asker = RemoteCompletion(Server("ward", url, ("m1",), seconds=seconds), "m1", Meter(), sleep=lambda _: None)
@@ -73,15 +73,15 @@ def endless(head: bytes, piece: bytes, pause: float = 0) -> Pieces:
     ],
     ids=["until the end", "with a length", "in chunks", "an error"],
 )
-def test_a_body_without_end_is_left_after_so_many_bytes(pieces: Pieces) -> None:
+def test_an_endless_body_is_limited_in_bytes(pieces: Pieces) -> None:
     tracemalloc.start()
     try:
-        error, sent = refused(pieces)
+        error, sent = refused(pieces, seconds=10)
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert "sent more than 16 MB" in str(error) and not error.permanent
-    # What lies in the buffers of the connection comes on top.
+    # The buffers of the connection come in addition.
     assert sent < MOST_BYTES + 16 * 2**20
     assert most < 6 * MOST_BYTES
 
@@ -89,7 +89,7 @@ def test_a_body_without_end_is_left_after_so_many_bytes(pieces: Pieces) -> None:
 def test_a_compressed_answer_is_not_unpacked() -> None:
     bomb = gzip.compress(b"[" * 50_000_000)
     error, _ = refused(lambda: iter([HEAD + b"Content-Encoding: gzip\r\nConnection: close\r\n\r\n" + bomb]))
-    assert "or compressed" in str(error)
+    assert "or a compressed response" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_compressed_answer_is_not_unpacked() -> None:
     [endless(HEAD + b"\r\n", b"x", 0.02), endless(HEAD, b"X-More: and more\r\n", 0.02)],
     ids=["body", "headers"],
 )
-def test_what_drips_is_not_waited_for(pieces: Pieces) -> None:
+def test_slow_responses_time_out(pieces: Pieces) -> None:
     began = time.monotonic()
     error, _ = refused(pieces, seconds=0.3)
     assert "took longer than 0.3 s" in str(error)
@@ -105,6 +105,6 @@ def test_what_drips_is_not_waited_for(pieces: Pieces) -> None:
     assert time.monotonic() - began < 10
 
 
-def test_headers_without_end_are_refused() -> None:
+def test_endless_headers_are_rejected() -> None:
     error, sent = refused(endless(HEAD, b"X-More: " + b"x" * 60_000 + b"\r\n"))
     assert not isinstance(error.__cause__, MemoryError) and sent < 64 * 2**20

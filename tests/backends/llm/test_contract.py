@@ -1,4 +1,4 @@
-"""The contract of all backends, by a scripted server on loopback: the one place that this backend may reach."""
+"""The contract, with a scripted server on loopback, the only address that this backend may use."""
 
 import ipaddress
 import socket

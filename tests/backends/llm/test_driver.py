@@ -1,16 +1,16 @@
-"""Conversations side by side: no line asks more at once than its server takes, or has room for."""
+"""Conversations in parallel: no queue exceeds the limit or the capacity of its server."""
 
 import threading
 from typing import Any
 
 from models_runtime.backends.llm.asking import Answer, Question
-from models_runtime.backends.llm.driver import AllOfIt, Line, converse
+from models_runtime.backends.llm.driver import FixedCapacity, ServerQueue, converse
 
 QUESTION = Question("system", "user", 10)
 
 
 class Counted:
-    """Answers, and counts how many ask at once. A question waits a moment for another one to stand beside it."""
+    """Answers, and counts simultaneous questions. Each question waits a moment for another one."""
 
     at_once = 8
 
@@ -32,7 +32,7 @@ class Counted:
         pass
 
 
-class RoomForOne:
+class CapacityOfOne:
     def take(self, asking: int) -> int:
         return 1
 
@@ -40,24 +40,26 @@ class RoomForOne:
         pass
 
 
-def talk() -> Any:
+def conversation() -> Any:
     answer = yield QUESTION
     return answer.text
 
 
-def line(completion: Counted, at_once: int, room: Any = None) -> Line[int, str]:
-    return Line(((at, completion, talk()) for at in range(4)), at_once, room or AllOfIt(at_once))
+def queue(completion: Counted, at_once: int, capacity: Any = None) -> ServerQueue[int, str]:
+    return ServerQueue(
+        ((at, completion, conversation()) for at in range(4)), at_once, capacity or FixedCapacity(at_once)
+    )
 
 
-def test_each_line_keeps_its_own_limit() -> None:
-    """The threads are shared: those that the second one has free are not for the first."""
+def test_each_queue_keeps_its_own_limit() -> None:
+    """The queues share threads, but the first queue can't use those that the second one leaves free."""
     narrow, wide = Counted(), Counted()
-    said = list(converse([line(narrow, 1), line(wide, 4)]))
+    said = list(converse([queue(narrow, 1), queue(wide, 4)]))
     assert sorted(said) == sorted([(at, "yes") for at in range(4)] * 2)
     assert narrow.most == 1 < wide.most
 
 
-def test_a_line_takes_no_more_than_there_is_room_for() -> None:
+def test_a_queue_keeps_the_capacity_of_its_server() -> None:
     shared = Counted()
-    assert len(list(converse([line(shared, 4, RoomForOne())]))) == 4
+    assert len(list(converse([queue(shared, 4, CapacityOfOne())]))) == 4
     assert shared.most == 1

@@ -1,4 +1,4 @@
-"""A model in process: a tiny one with random weights, of a real architecture. Its junk is refused, never believed."""
+"""A model in this process: a tiny one of a real architecture with random weights. Its answers are rejected."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ transformers = pytest.importorskip("transformers")
 from models_runtime.backends.neural import device  # noqa: E402 - needs torch
 from tests.backends.made_weights import tiny_llama  # noqa: E402
 
-# Another name of the CPU, which counts as a GPU here.
+# The CPU under another name, so that it counts as a GPU here.
 AS_GPU = device.Device("cpu:0", "GPU (made up)", budget=64)
 
 
@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_llama(tmp_path_factory.mktemp("tiny") / "tiny-llama")
 
 
-def test_junk_is_an_error_of_the_note_and_never_a_reading(folder: Path) -> None:
+def test_an_invalid_answer_is_an_error_of_the_note(folder: Path) -> None:
     class Short(LocalCompletion):
         def complete(self, question: Question):
             return super().complete(Question(question.system, question.user, 12))
@@ -32,10 +32,10 @@ def test_junk_is_an_error_of_the_note_and_never_a_reading(folder: Path) -> None:
     backend = backend_at("file://", completion=Short(str(folder), Meter()))
     (result,) = backend.predict_each(["Dr. Anna Serra visited."])
     assert isinstance(result, BackendError) and not result.permanent
-    assert "not the JSON that was asked for" in str(result)
+    assert "not the requested JSON" in str(result)
 
 
-def test_it_says_the_same_again_and_counts_its_tokens(folder: Path) -> None:
+def test_answers_are_repeatable_and_tokens_are_counted(folder: Path) -> None:
     meter = Meter()
     model = LocalCompletion(str(folder), meter)
     first, again = (model.complete(Question("Be brief.", "Hello", 8)) for _ in range(2))
@@ -44,12 +44,12 @@ def test_it_says_the_same_again_and_counts_its_tokens(folder: Path) -> None:
 
 
 def test_a_note_longer_than_the_model_fails_alone(folder: Path) -> None:
-    with pytest.raises(BackendError, match="longer than the model takes") as caught:
+    with pytest.raises(BackendError, match="too long for the model") as caught:
         LocalCompletion(str(folder), Meter()).complete(Question("", "a" * 5000, 8))
     assert not caught.value.permanent
 
 
-def test_a_model_that_was_taught_to_chat_is_asked_in_its_own_form(folder: Path, tmp_path: Path) -> None:
+def test_a_chat_model_is_asked_with_its_chat_template(folder: Path, tmp_path: Path) -> None:
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     form = "{% for each in messages %}{{ each.role }} says {{ each.content }} {% endfor %}assistant says"
@@ -59,7 +59,7 @@ def test_a_model_that_was_taught_to_chat_is_asked_in_its_own_form(folder: Path, 
     assert meter.take()["tokens_in"] == len("system says Be brief. user says Hello assistant says")
 
 
-def test_a_stop_is_heard_in_the_middle_of_an_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_ends_an_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = LocalCompletion(str(folder), Meter())
     forward, steps = model._model.forward, []
 
@@ -85,9 +85,9 @@ def test_only_safetensors_of_a_local_folder_are_loaded(folder: Path, tmp_path: P
         assert caught.value.permanent
 
 
-def test_it_says_where_it_computes_and_a_server_says_nothing(folder: Path) -> None:
+def test_only_a_local_model_has_a_device(folder: Path) -> None:
     backend = backend_at("file://", completion=LocalCompletion(str(folder), Meter()))
-    assert isinstance(backend, OnDevice) and backend.device.words == "CPU (no GPU is at hand)"
+    assert isinstance(backend, OnDevice) and backend.device.description == "CPU (no GPU available)"
     assert backend.device.memory() > 0
     assert not isinstance(backend_at("http://127.0.0.1:9/v1"), OnDevice)
 
@@ -95,13 +95,15 @@ def test_it_says_where_it_computes_and_a_server_says_nothing(folder: Path) -> No
 def test_on_a_gpu_it_takes_half_the_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exact = LocalCompletion(str(folder), Meter())
     assert {value.dtype for value in exact._model.parameters()} == {torch.float32}
-    monkeypatch.setattr(device, "chosen", lambda: AS_GPU)
+    monkeypatch.setattr(device, "choose_device", lambda: AS_GPU)
     half = LocalCompletion(str(folder), Meter())
     assert {value.dtype for value in half._model.parameters()} == {torch.bfloat16}
-    assert half.device.words == "GPU (made up)" and half.complete(Question("Be brief.", "Hello", 4)).text is not None
+    assert (
+        half.device.description == "GPU (made up)" and half.complete(Question("Be brief.", "Hello", 4)).text is not None
+    )
 
 
-def test_where_a_gpu_has_no_room_it_computes_on_the_cpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_enough_gpu_memory_it_computes_on_the_cpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = transformers.LlamaForCausalLM
     move = kind.to
 
@@ -110,25 +112,25 @@ def test_where_a_gpu_has_no_room_it_computes_on_the_cpu(folder: Path, monkeypatc
             raise torch.OutOfMemoryError("CUDA out of memory")
         return move(self, name)
 
-    monkeypatch.setattr(device, "chosen", lambda: AS_GPU)
+    monkeypatch.setattr(device, "choose_device", lambda: AS_GPU)
     monkeypatch.setattr(kind, "to", full)
     found = LocalCompletion(str(folder), Meter())
-    assert found.device.words == "CPU (the GPU's memory is full)"
+    assert found.device.description == "CPU (the GPU memory is full)"
     assert {value.dtype for value in found._model.parameters()} == {torch.float32}
 
 
-def test_a_piece_that_finds_no_memory_fails_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_piece_without_enough_memory_fails_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*args, **kwargs):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     found = LocalCompletion(str(folder), Meter())
     monkeypatch.setattr(found._model, "generate", full)
-    with pytest.raises(BackendError, match="the GPU's memory is full; choose fewer words") as caught:
+    with pytest.raises(BackendError, match=r"The GPU memory is full\. Choose fewer words") as caught:
         found.complete(Question("Be brief.", "Hello", 4))
     assert not caught.value.permanent
 
 
-def test_a_folder_runs_no_code_and_fetches_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loading_a_folder_runs_no_code_and_downloads_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     def watched(read):

@@ -1,4 +1,4 @@
-"""The list of servers in the environment: what it takes, and the one clear word where it is malformed."""
+"""The list of servers in the environment: settings, and errors for invalid ones."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_a_list_with_all_its_settings():
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "localhost", "[::1]"])
-def test_loopback_stays_here(host):
+def test_loopback_does_not_leave_the_machine(host):
     (server,) = read_servers(
         {"DEIDREVIEW_LLM_SERVERS": f"a=http://{host}:1/v1", "DEIDREVIEW_LLM_A_MODELS": "m"}
     ).values()
@@ -33,7 +33,7 @@ def test_loopback_stays_here(host):
 
 
 @pytest.mark.parametrize("host", ["10.0.0.5", "localhost.example.org", "127.0.0.1.example.org", "0.0.0.0"])
-def test_everything_else_leaves(host):
+def test_other_addresses_leave_the_machine(host):
     (server,) = read_servers({"DEIDREVIEW_LLM_SERVERS": f"a=http://{host}/v1", "DEIDREVIEW_LLM_A_MODELS": "m"}).values()
     assert server.leaves_machine and server.in_clear
 
@@ -43,21 +43,21 @@ def test_everything_else_leaves(host):
     [
         ({"SERVERS": "http://127.0.0.1/v1"}, "is not a name=address pair"),
         ({"SERVERS": "A=http://127.0.0.1/v1"}, "is not a name=address pair"),
-        ({"SERVERS": "a=ftp://127.0.0.1/v1"}, "the address of a"),
-        ({"SERVERS": "a=http://user:pw@host/v1"}, "the address of a"),
-        ({"SERVERS": "a=http://host:99999/v1"}, "the address of a"),
-        ({"SERVERS": "a=http://host/v1?key=1"}, "the address of a"),
-        ({"SERVERS": "a=file:models"}, "the address of a"),
+        ({"SERVERS": "a=ftp://127.0.0.1/v1"}, "The address of “a”"),
+        ({"SERVERS": "a=http://user:pw@host/v1"}, "The address of “a”"),
+        ({"SERVERS": "a=http://host:99999/v1"}, "The address of “a”"),
+        ({"SERVERS": "a=http://host/v1?key=1"}, "The address of “a”"),
+        ({"SERVERS": "a=file:models"}, "The address of “a”"),
         ({"SERVERS": "a=http://h/v1 a=http://i/v1"}, "two servers"),
         ({"SERVERS": "a=http://h/v1"}, "DEIDREVIEW_LLM_A_MODELS"),
         ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "A_AT_ONCE": "0"}, "DEIDREVIEW_LLM_A_AT_ONCE"),
         ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "A_SECONDS": "x"}, "DEIDREVIEW_LLM_A_SECONDS"),
         ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "A_PRICE": "0.15"}, "DEIDREVIEW_LLM_A_PRICE"),
         ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "B_MODELS": "m"}, "DEIDREVIEW_LLM_B_MODELS"),
-        ({"SERVERS": "a=file:///m", "A_MODELS": "m"}, "holds one model"),
+        ({"SERVERS": "a=file:///m", "A_MODELS": "m"}, "contains one model"),
     ],
 )
-def test_malformed_ones_are_refused_by_name(environ, words):
+def test_errors_name_the_variable(environ, words):
     with pytest.raises(ValueError, match="DEIDREVIEW_LLM_") as caught:
         read_servers({f"DEIDREVIEW_LLM_{name}": value for name, value in environ.items()})
     assert words in str(caught.value) and "pw@" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""The CRF layer and Viterbi against the sum and the best of all paths, written out."""
+"""The CRF layer and Viterbi, compared with an enumeration of all paths."""
 
 from itertools import pairwise, product
 
@@ -21,7 +21,7 @@ def made() -> Crf:
     return crf
 
 
-def spells(path: tuple[int, ...]) -> bool:
+def is_valid(path: tuple[int, ...]) -> bool:
     names = [TAGS.names[at] for at in path]
     pairs = [("O", names[0]), *pairwise(names)]
     return all(not b.startswith("I-") or a[2:] == b[2:] for a, b in pairs)
@@ -38,7 +38,7 @@ def test_loss_marginals_and_best_path(length: int) -> None:
     crf = made()
     scores = torch.randn(2, 5, len(TAGS))
     mask = torch.tensor([[at < length for at in range(5)], [True] * 5])
-    paths = [path for path in product(range(len(TAGS)), repeat=length) if spells(path)]
+    paths = [path for path in product(range(len(TAGS)), repeat=length) if is_valid(path)]
     values = torch.tensor([score(crf, scores[0, :length], path) for path in paths])
     target = paths[len(paths) // 2]
     alone = crf.loss(scores[:1], mask[:1], torch.tensor([[*target, *[0] * (5 - length)]]))
@@ -53,7 +53,7 @@ def test_loss_marginals_and_best_path(length: int) -> None:
     assert crf.paths(scores, [length, 5])[0] == list(best)
 
 
-def test_a_gpu_s_bf16_leaves_the_sums_over_all_paths_alone() -> None:
+def test_sums_over_all_paths_are_not_computed_in_bf16() -> None:
     crf = made()
     scores, mask = torch.randn(2, 60, len(TAGS)), torch.ones(2, 60, dtype=torch.bool)
     target = torch.zeros(2, 60, dtype=torch.long)
@@ -62,7 +62,7 @@ def test_a_gpu_s_bf16_leaves_the_sums_over_all_paths_alone() -> None:
         assert crf.loss(scores, mask, target).item() == exact.item()
 
 
-def test_the_best_path_never_goes_on_with_what_did_not_begin() -> None:
+def test_the_best_path_has_no_i_tag_without_its_b_tag() -> None:
     scores = np.array([[0, 0, 5, 0, 0], [0, 0, 0, 0, 5], [0, 0, 0, 0, 5]], dtype=np.float32)
     names = [TAGS.names[at] for at in best_path(scores, *TAGS.barred())]
     assert names == ["B-B", "I-B", "I-B"]

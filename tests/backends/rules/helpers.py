@@ -1,4 +1,4 @@
-"""Rows of the tables are texts with their spans marked: `nato a {CITY|Nuoro} il {DATE|3/5/1961}`."""
+"""Test rows are texts with their spans in braces: `nato a {CITY|Nuoro} il {DATE|3/5/1961}`."""
 
 import re
 
@@ -24,15 +24,15 @@ def found(text: str, label_set: str = "i2b2-2014") -> list[tuple[int, int, str]]
 
 
 def marked(row: str, label_set: str = "i2b2-2014") -> str:
-    """The row's text with what the rules find in it marked: the row itself where they find exactly what it marks."""
+    """The row's text with the spans of the rules in braces. It equals the row if the rules find exactly its spans."""
     text, _ = read(row)
-    said, at = "", 0
+    written, at = "", 0
     for start, end, label in sorted(found(text, label_set)):
-        said += f"{text[at:start]}{{{label}|{text[start:end]}}}"
+        written += f"{text[at:start]}{{{label}|{text[start:end]}}}"
         at = end
-    return said + text[at:]
+    return written + text[at:]
 
 
 def otherwise(*rows: str, label_set: str = "i2b2-2014") -> list[str]:
-    """The rows that the rules read otherwise than they are marked, as the rules mark them."""
-    return [said for row in rows if (said := marked(row, label_set)) != row]
+    """The rows with other spans than those of the rules, each with the spans of the rules."""
+    return [written for row in rows if (written := marked(row, label_set)) != row]

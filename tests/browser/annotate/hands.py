@@ -1,4 +1,4 @@
-"""Somebody who has a keyboard alone, and somebody who has a mouse alone: the same acts, by what each of them has.
+"""A person with only a keyboard, and a person with only a mouse: the same acts by different means.
 
 `Keys` presses keys and nothing else. `Mouse` types words into a field where words are needed, and presses no other key.
 """
@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.annotate.steps import click_text, drag, label_button, place, press, pull
 
-# More than any page has places for the focus to stop at.
+# More than the number of focusable elements of any page.
 STOPS = 120
 
 
@@ -45,7 +45,7 @@ class Keys:
         return squeezed(self.page.evaluate("document.getSelection().toString()"))
 
     def select(self, words: str, nth: int = 0) -> None:
-        """Arrows to the word that begins it, Shift to its end."""
+        """Move to its first word by arrows, and extend to its end by Shift."""
         press(self.page, "Control+Home")
         wanted = squeezed(words)
         for _ in range(STOPS):
@@ -65,7 +65,7 @@ class Keys:
         press(self.page, "Escape")
 
     def pick(self, words: str, label: str) -> None:
-        """Of the spans that lie on each other there."""
+        """Choose one of the overlapping spans there."""
         self.select(words)
         press(self.page, "Shift+Enter")
         items = self.page.get_by_role("dialog", name="Spans here").get_by_role("button")
@@ -83,7 +83,7 @@ class Keys:
         press(self.page, "Control+Shift+z")
 
     def move_start(self, onto: str, tokens: int) -> None:
-        """The start of the selected span, over so many tokens."""
+        """Move the start of the selected span by so many tokens."""
         press(self.page, *["Alt+ArrowRight"] * tokens)
 
     def other_mentions(self, without: int) -> None:
@@ -172,12 +172,12 @@ class Mouse:
         self.page.locator("#comment-add").click()
         self.page.locator("#comment-text").click()
         self.page.keyboard.type(words)
-        self.page.get_by_role("button", name="Save the comment").click()
+        self.page.get_by_role("button", name="Save comment").click()
 
     def flag(self, reason: str) -> None:
         self.page.get_by_role("button", name="Flag").click()
         self.page.get_by_label(reason).click()
-        self.page.get_by_role("button", name="Flag the note").click()
+        self.page.get_by_role("button", name="Flag note").click()
 
     def guidelines(self) -> None:
         self.page.locator("#guidelines").click()
@@ -186,7 +186,7 @@ class Mouse:
         self.page.get_by_role("button", name="Find").click()
         self.page.keyboard.type(words)
         for _ in range(step):
-            self.page.get_by_role("button", name="Next hit").click()
+            self.page.get_by_role("button", name="Next match").click()
         self.page.locator("#find-close").click()
 
     def sheet(self) -> None:

@@ -1,4 +1,4 @@
-"""What a person does on the annotate page, and what is looked at there. Used by every test of that page."""
+"""Acts and checks on the annotate page, used by all tests of that page."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def painted(page: Page) -> list[tuple[str, str]]:
 
 
 def place(page: Page, part: str, edge: str = "start", nth: int = 0) -> dict[str, float]:
-    """Where a piece of the note's text lies on the screen."""
+    """Position on the screen of a piece of the note's text."""
     return page.evaluate(
         """([part, edge, nth]) => {
             const walker = document.createTreeWalker(document.getElementById("note"), NodeFilter.SHOW_TEXT);
@@ -93,7 +93,7 @@ def click_text(page: Page, part: str, **options: Any) -> None:
 
 def handle(page: Page, edge: str) -> dict[str, float]:
     end = page.locator(f".wb-end.is-{edge}")
-    expect(end).to_be_visible()  # it is put in its place a frame after the gesture
+    expect(end).to_be_visible()  # The page positions it a frame after the gesture.
     box = end.bounding_box()
     assert box is not None
     assert box["width"] >= 24
@@ -102,7 +102,7 @@ def handle(page: Page, edge: str) -> dict[str, float]:
 
 
 def pull(page: Page, edge: str, to: dict[str, float]) -> None:
-    """Hold an end of the selected span and move it; the button stays down."""
+    """Drag an end of the selected span without releasing the button."""
     at = handle(page, edge)
     page.mouse.move(at["x"], at["y"])
     page.mouse.down()
@@ -120,7 +120,7 @@ def press(page: Page, *keys: str) -> None:
 
 
 def select_exactly(page: Page, part: str, nth: int) -> None:
-    """Select as a mouse would, in any writing direction: by the browser's own selection, then the button let go."""
+    """Select like a mouse, in any writing direction: set the browser's selection, then release the button."""
     page.evaluate(
         """([part, nth]) => {
             const note = document.getElementById("note");
@@ -147,7 +147,7 @@ def select_exactly(page: Page, part: str, nth: int) -> None:
 
 
 def lose_one_answer(page: Page, path: str) -> list[int]:
-    """The next request to `path` is carried out, but the page never hears of it. Its status, once it was made."""
+    """Carry out the next request to `path`, but drop its answer. Returns a list that gets the status."""
     lost: list[int] = []
 
     def lose(route: Any) -> None:

@@ -1,4 +1,4 @@
-"""Auto-next: after a label's key the next stretch worth a look is selected, so that a span costs one key."""
+"""Auto-next: after a label's key the next candidate is selected, so that a span costs one key."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -23,19 +23,19 @@ def chosen(page: Page, text: str) -> None:
 def test_a_key_a_span(transactional_db: None, page_of: Any, live: Any, axe: Any) -> None:
     project = make.make_project("covid")
     ann = make.make_member(project, user="ann")
-    notes = [make.make_note(project, TEXT, f"caso-{number}", readers=[ann]) for number in (1, 2)]
+    notes = [make.make_note(project, TEXT, f"caso-{number}", annotators=[ann]) for number in (1, 2)]
     page = open_note(page_of(ann), live, notes[0])
     switch = page.get_by_role("button", name="Auto-next")
     press(page, "Control+,", ",", "1")
     expect(switch).to_have_attribute("aria-pressed", "true")
     chosen(page, "54 anni")
     expect(page.locator("#selected .wb-quote")).to_have_text("54 anni")
-    # Both ends of what is offered can be moved before it is labelled; a fast hand is not too fast.
+    # Both ends of what is offered can be moved before it is labeled; a fast hand is not too fast.
     press(page, "Shift+ArrowLeft", "2", "d", "c")
     chosen(page, "Rossi")
     press(page, "Alt+ArrowLeft", "Alt+ArrowLeft", "Alt+ArrowRight", "Alt+ArrowRight", "2")
-    # `*` is for the span that was labelled last; what it covers is not offered again.
-    expect(page.locator("#selected .wb-hint")).to_have_text("* labels 1 other mention too.")
+    # `*` is for the span that was labeled last; what it covers is not offered again.
+    expect(page.locator("#selected .wb-hint")).to_have_text("Press * to label 1 other mention.")
     press(page, "*", "Enter")
     chosen(page, "20/03/2021")
     press(page, "Escape")
@@ -44,7 +44,7 @@ def test_a_key_a_span(transactional_db: None, page_of: Any, live: Any, axe: Any)
     press(page, "h")
     expect(page.locator("#note .is-selected")).to_have_text("Torna")
     press(page, ",", "d")
-    expect(page.locator("#selected .wb-hint")).to_contain_text("Nothing further")
+    expect(page.locator("#selected .wb-hint")).to_contain_text("No more candidates")
     saved(page)
     assert quotes(ann, notes[0]) == [
         ("PATIENT", "Mario Rossi"),
@@ -57,7 +57,7 @@ def test_a_key_a_span(transactional_db: None, page_of: Any, live: Any, axe: Any)
         ("DATE", "20/03/2021"),
     ]
     assert axe(page) == []
-    # The next note begins at its first stretch, and Ctrl+Enter submits whatever is selected. A reload keeps all that.
+    # The next note begins with its first candidate; Ctrl+Enter submits despite a selection; a reload keeps the setting.
     press(page, "Enter")
     expect(page.locator("#note-name")).to_have_text("caso-2")
     chosen(page, "Mario Rossi")
@@ -65,7 +65,7 @@ def test_a_key_a_span(transactional_db: None, page_of: Any, live: Any, axe: Any)
     page.wait_for_selector("html[data-workbench=ready]")
     chosen(page, "Mario Rossi")
     press(page, "Control+Enter")
-    expect(page.get_by_role("heading", name="All your notes are done")).to_be_visible()
+    expect(page.get_by_role("heading", name="You have finished all your notes")).to_be_visible()
     assert AnnotationSet.objects.filter(state="submitted").count() == 2
 
 
@@ -73,7 +73,7 @@ def test_by_finger_the_palette_goes_along(world: SimpleNamespace, page_of: Any, 
     page = page_of(world.ann, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     open_note(page, live, world.note)
     page.get_by_role("button", name="Auto-next").tap()
-    page.get_by_role("button", name="Next to look at").tap()
+    page.get_by_role("button", name="Next candidate").tap()
     palette = page.locator("#palette")
     for label, following in (("PATIENT", "54 anni"), ("AGE", "12/03/2021"), ("DATE", "Torino")):
         palette.get_by_role("button", name=label).tap()

@@ -1,4 +1,4 @@
-"""Keys and buttons of the annotate page that no other test presses: each does what the `?` sheet says of it."""
+"""Keys and buttons of the annotate page that no other test presses: each does what the `?` sheet says."""
 
 from fnmatch import fnmatchcase
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ TEXT = "Uno due tre.\nQuattro cinque sei.\nSette otto nove.\n"
 def lines(transactional_db: None) -> SimpleNamespace:
     project = make.make_project("covid")
     ann = make.make_member(project, user="ann")
-    notes = [make.make_note(project, TEXT, f"caso-{n}", readers=[ann]) for n in (1, 2, 3)]
+    notes = [make.make_note(project, TEXT, f"caso-{n}", annotators=[ann]) for n in (1, 2, 3)]
     return SimpleNamespace(project=project, ann=ann, notes=notes, note=notes[0])
 
 
@@ -60,7 +60,7 @@ def test_every_key_that_selects(page: Page) -> None:
         assert fnmatchcase(chosen(page), wanted), (key, chosen(page))
         # It is what a label would be given to, no selection of the browser's own.
         expect(page.locator("#selected .wb-quote")).to_have_text(chosen(page))
-    # A character further is a space: it is selected, and never labelled.
+    # A character further is a space: it is selected, and never labeled.
     press(page, "Control+Home", "ArrowRight", "Control+Shift+ArrowRight")
     assert page.evaluate("document.getSelection().toString()") == "due "
     # Narrower, by either key.
@@ -105,13 +105,13 @@ def test_hits_one_after_the_other(page: Page) -> None:
 def test_words_on_what_cannot_be(page: Page, lines: SimpleNamespace) -> None:
     said = page.locator("#said")
     press(page, "Tab")
-    expect(said).to_have_text("There are no spans in this note yet.")
+    expect(said).to_have_text("This note has no spans yet.")
     page.locator("#note").focus()
     press(page, "ArrowRight", "1", "ArrowLeft", "Escape", "Control+Home", "1")
-    expect(said).to_have_text("PATIENT is there already.")
+    expect(said).to_have_text("This span already has the label PATIENT.")
     expect(page.locator("#note .is-selected")).to_have_text("Uno")
     press(page, "*")
-    expect(page.locator("#selected .wb-hint")).to_contain_text("stands nowhere else")
+    expect(page.locator("#selected .wb-hint")).to_contain_text("no other mentions")
     # White space alone is no span.
     press(
         page,
@@ -122,7 +122,7 @@ def test_words_on_what_cannot_be(page: Page, lines: SimpleNamespace) -> None:
         "Alt+Shift+ArrowRight",
         "2",
     )
-    expect(said).to_have_text("Only white space is selected.")
+    expect(said).to_have_text("The selection contains only white space.")
     saved(page)
     assert quotes(lines.ann, lines.note) == [("PATIENT", "Uno")]
 
@@ -133,11 +133,11 @@ def test_a_notice_is_closed(page: Page, lines: SimpleNamespace) -> None:
     page.locator("#previous-note").click()
     expect(page.locator("#reopen")).to_be_visible()
     press(page, "ArrowRight", "1")
-    told = page.locator("#told")
-    expect(told).to_contain_text("This note is submitted. Reopen it to change it.")
-    told.get_by_role("button", name="Close").click()
-    expect(told).to_be_hidden()
-    # On from a note that is done, in place.
+    notice = page.locator("#notice")
+    expect(notice).to_contain_text("This note is submitted. Reopen it to change it.")
+    notice.get_by_role("button", name="Close").click()
+    expect(notice).to_be_hidden()
+    # From a submitted note to the next one, without loading a page.
     page.evaluate("window.stayed = true")
     page.locator("#next-open").click()
     expect(page.locator("#note-name")).to_have_text("caso-2")

@@ -1,4 +1,4 @@
-"""The annotate page's drawing: little is touched, and whoever draws, server or browser, draws the same."""
+"""Drawing spans on the annotate page: few elements change, and server and browser draw the same."""
 
 import re
 from typing import Any
@@ -30,7 +30,7 @@ TOUCHED = """() => {
 
 
 def drawn(page: Page) -> str:
-    """The note's markup, without what differs by who drew it: keys of spans, the ring, white space between lines."""
+    """The note's markup without the differences of server and browser: keys, the ring, space between lines."""
     markup = page.locator("#note").evaluate("note => note.innerHTML")
     return re.sub(r' data-span="[^"]*"| is-selected|(?<=</div>)\n', "", markup)
 
@@ -39,14 +39,14 @@ def test_a_long_note_is_touched_little_and_drawn_alike(transactional_db: None, p
     project = make.make_project("long")
     ann = make.make_member(project, user="ann")
     text = WORDS * LINES
-    long = make.make_note(project, text, "a-long", readers=[ann])
-    make.make_note(project, WORDS, "b-short", readers=[ann])
-    reading = make.make_set(long, ann)
+    long = make.make_note(project, text, "a-long", annotators=[ann])
+    make.make_note(project, WORDS, "b-short", annotators=[ann])
+    annotation_set = make.make_set(long, ann)
     for line in range(0, LINES, 5):
         start = line * len(WORDS)
-        make.make_span(reading, start + 9, start + 20, "PATIENT")
-        make.make_span(reading, start + 15, start + 20, "DOCTOR")
-        make.make_span(reading, start + 49, start + 55 + len(WORDS), "CITY")  # into the next line
+        make.make_span(annotation_set, start + 9, start + 20, "PATIENT")
+        make.make_span(annotation_set, start + 15, start + 20, "DOCTOR")
+        make.make_span(annotation_set, start + 49, start + 55 + len(WORDS), "CITY")  # into the next line
     page = open_note(page_of(ann), live, long)
     page.evaluate(TOUCHED)
     press(page, *["ArrowDown"] * 3, "ArrowRight", "ArrowRight", "Shift+ArrowRight", "1", "2")

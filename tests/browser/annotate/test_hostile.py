@@ -25,7 +25,7 @@ HOSTILE_LABELS = [
 def test_hostile_note(transactional_db: None, page_of: Any, live: Any, axe: Any) -> None:
     project = make.make_project("hostile", HOSTILE_LABELS, name="<i>Progetto</i>")
     ann = make.make_member(project, user="ann")
-    note = make.make_note(project, HOSTILE, '"><script>alert(4)</script>.txt', readers=[ann])
+    note = make.make_note(project, HOSTILE, '"><script>alert(4)</script>.txt', annotators=[ann])
     page = page_of(ann)
     alerts: list[str] = []
     page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
@@ -44,16 +44,16 @@ def test_hostile_note(transactional_db: None, page_of: Any, live: Any, axe: Any)
         ("1", "fine"),
     ]
     names = {"1": HOSTILE_LABELS[0][1][0][0], "2": HOSTILE_LABELS[0][1][1][0], "3": "שם"}
-    places = []
+    expected = []
     for key, part in wanted:
         nth = 1 if part == "fine" else 0
         start = HOSTILE.index(part) if not nth else HOSTILE.rindex(part)
-        places.append((start, start + len(part), names[key]))
+        expected.append((start, start + len(part), names[key]))
         select_exactly(page, part, nth)
         page.keyboard.press(key)
     saved(page)
     rows = Span.objects.order_by("start").values_list("start", "end", "label__name")
-    assert list(rows) == sorted(places)
+    assert list(rows) == sorted(expected)
     # Drawn by the server and drawn by the browser: the same, to the last attribute.
     drawn = """() => [...document.querySelectorAll("#note .line-text")].map((line) =>
         [...line.querySelectorAll(".span")].map((s) => [s.textContent, s.className.replace(" is-selected", ""),
@@ -80,10 +80,10 @@ def test_hostile_words_around_the_note(transactional_db: None, page_of: Any, liv
     Label.objects.filter(name__startswith="one").update(description=MARKUP)
     ann = make.make_member(project, user=make.make_user("ann", first_name=MARKUP, last_name="x"))
     notes = [
-        make.make_note(project, f"Mario {MARKUP} Rossi", f"{MARKUP} {number}.txt", readers=[ann]) for number in "12"
+        make.make_note(project, f"Mario {MARKUP} Rossi", f"{MARKUP} {number}.txt", annotators=[ann]) for number in "12"
     ]
-    for place in ({}, {"start": 0, "end": 5}):
-        Comment.objects.create(document=notes[0], reader=ann, author=ann, text=f"said {MARKUP}", **place)
+    for about in ({}, {"start": 0, "end": 5}):
+        Comment.objects.create(document=notes[0], annotator=ann, author=ann, text=f"said {MARKUP}", **about)
     Flag.objects.create(document=notes[0], user=ann, reason="other", text=MARKUP)
     page = page_of(ann)
     open_note(page, live, notes[0])
@@ -134,7 +134,7 @@ def test_hostile_words_around_the_note(transactional_db: None, page_of: Any, liv
 
 
 LONG_NAMES = [f"{'ID_TITULACION_' * 4}X", "W" * 60, "Somebody who is named in the note and is not the patient 123"]
-# What is cut off, or reaches out of its place.
+# Elements that are cut off or overflow their container.
 CUT = """() => {
     const parts = document.querySelectorAll("#note .line-text, .wb-label, .wb-label .name, .wb-quote, #keys-list dd");
     const seen = [...parts].filter((part) => part.checkVisibility());
@@ -150,7 +150,7 @@ def test_long_names_of_labels_are_read_to_their_end(
 ) -> None:
     project = make.make_project("long", [("NAME", list(zip(LONG_NAMES, "123", strict=True)))])
     ann = make.make_member(project, user="ann")
-    note = make.make_note(project, "Mario Rossi, Bianchi, Verdi\nדוד כהן בן 54\n", readers=[ann])
+    note = make.make_note(project, "Mario Rossi, Bianchi, Verdi\nדוד כהן בן 54\n", annotators=[ann])
     page = open_note(page_of(ann, viewport={"width": width, "height": 844}), live, note)
     press(page, "ArrowRight", "Shift+ArrowRight", "1", "ArrowRight", "2", "ArrowRight", "ArrowRight", "3")
     press(page, "ArrowDown", "2", "ArrowLeft", "Enter")

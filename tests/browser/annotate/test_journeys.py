@@ -28,7 +28,7 @@ def covid(transactional_db: None) -> SimpleNamespace:
     project = make.make_project("covid", name="Covid ward", guidelines=guidelines, guidelines_version=1)
     ann = make.make_member(project, user="ann")
     texts = (TEXT, "Torna a casa.", "Dimesso Bianchi il 20/03/2021.")
-    notes = [make.make_note(project, text, f"caso-00{n}", readers=[ann]) for n, text in enumerate(texts, 1)]
+    notes = [make.make_note(project, text, f"caso-00{n}", annotators=[ann]) for n, text in enumerate(texts, 1)]
     return SimpleNamespace(ann=ann, notes=notes)
 
 
@@ -54,7 +54,7 @@ def test_from_signing_in_to_reopening(covid: SimpleNamespace, page_of: Any, live
     expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Next note")
     hand.go("link", "Change the keys of my labels")
     hand.fill("Key of AGE", "y")
-    hand.go("button", "Save my keys")
+    hand.go("button", "Save keys")
     expect(page.locator("#messages")).to_contain_text("Your keys are saved.")
     assert PersonalKey.objects.get().key == "y"
     hand.go("link", "Notes")
@@ -85,7 +85,7 @@ def test_from_signing_in_to_reopening(covid: SimpleNamespace, page_of: Any, live
         ("DOCTOR", "Bianchi"),
     ]
     assert made() == all_six
-    # Picked where they lie on each other: relabelled, deleted, and all of that undone and done again.
+    # Picked where they lie on each other: relabeled, deleted, and all of that undone and done again.
     hand.pick("Torino", "HOSPITAL")
     hand.label("DOCTOR")
     assert made()[3] == ("DOCTOR", HOSPITAL)
@@ -97,7 +97,7 @@ def test_from_signing_in_to_reopening(covid: SimpleNamespace, page_of: Any, live
     hand.redo()
     assert made()[3] == ("DOCTOR", HOSPITAL)
     hand.undo()
-    # One name wherever it stands but in one place; what is found in the note can be labelled.
+    # All mentions of a name but one; then a hit of the find bar is labeled.
     hand.let_go()
     hand.find("Rossi", step=1)
     hand.label("PATIENT")
@@ -116,7 +116,7 @@ def test_from_signing_in_to_reopening(covid: SimpleNamespace, page_of: Any, live
     assert (Comment.objects.count(), Flag.objects.count()) == (1, 1)
     # The same person in the other notes.
     hand.go("link", "Search")
-    hand.fill("Look for", "bianchi")
+    hand.fill("Search for", "bianchi")
     hand.go("button", "Search")
     expect(page.locator(".hits mark")).to_have_text(["Bianchi"] * 2)
     hand.go("link", third.name)
@@ -125,7 +125,7 @@ def test_from_signing_in_to_reopening(covid: SimpleNamespace, page_of: Any, live
     hand.label("DOCTOR")
     saved(page)
     assert quotes(covid.ann, third) == [("DOCTOR", "Bianchi")]
-    # Back, handed in; the next one opens, and the one before is taken back.
+    # Back and submitted; the next note opens, and the one before is reopened.
     hand.previous_note()
     is_open(page, second)
     hand.previous_note()
@@ -133,12 +133,12 @@ def test_from_signing_in_to_reopening(covid: SimpleNamespace, page_of: Any, live
     hand.let_go()
     hand.submit()
     is_open(page, second)
-    expect(page.locator("#progress-words")).to_contain_text("1 of 3 done")
+    expect(page.locator("#progress-text")).to_contain_text("1 of 3 done")
     hand.previous_note()
     is_open(page, first)
-    hand.go("button", "Reopen to change it")
+    hand.go("button", "Reopen to change the annotations")
     expect(page.locator("#submit")).to_be_visible()
-    expect(page.locator("#progress-words")).to_contain_text("0 of 3 done")
+    expect(page.locator("#progress-text")).to_contain_text("0 of 3 done")
     hand.undo()
     assert made() == all_six[:5] + mentions[:1] + all_six[5:]
     hand.next_note()

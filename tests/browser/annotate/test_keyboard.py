@@ -78,10 +78,10 @@ def test_the_sheet_names_what_is_bound(opened: Page) -> None:
 
 
 def test_n_and_p_go_to_the_neighbours(opened: Page, world: SimpleNamespace) -> None:
-    # Before the first there is none; a page that was opened at a place stays as it is.
+    # There is no note before the first: a page that was opened at a location stays as it is.
     opened.evaluate("history.replaceState(null, '', '?at=0-8')")
     press(opened, "p")
-    expect(opened.locator("#said")).to_contain_text("no further note")
+    expect(opened.locator("#said")).to_contain_text("No more notes")
     press(opened, "n")
     opened.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
     opened.wait_for_selector("html[data-workbench=ready]")

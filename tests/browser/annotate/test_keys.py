@@ -1,4 +1,4 @@
-"""The annotate page by keyboard alone: what makes a span cost two keys, and texts that other tools make hard."""
+"""The annotate page by keyboard alone: spans at two keys each, and texts that are hard for other tools."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +21,7 @@ ARABIC = "المريض محمد علي عمره 54 سنة\nvisto a Torino\n"
 def note_of(text: str, labels: Any = make.LABELS) -> SimpleNamespace:
     project = make.make_project("covid", labels)
     ann = make.make_member(project, user="ann")
-    return SimpleNamespace(project=project, ann=ann, note=make.make_note(project, text, "caso", readers=[ann]))
+    return SimpleNamespace(project=project, ann=ann, note=make.make_note(project, text, "caso", annotators=[ann]))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def chosen(page: Page) -> str:
 
 
 def test_two_keys_a_span(page: Page) -> None:
-    """`,` goes to the next stretch that no span covers, all of it; a label's key, or `.` for the last, labels it."""
+    """`,` selects the next unlabeled candidate; a label's key, or `.` for the last label, labels it."""
     press(page, ",")
     assert chosen(page) == "Mario Rossi"
     press(page, "1", ",", "d", ",")
@@ -58,7 +58,7 @@ def test_two_keys_a_span(page: Page) -> None:
     assert gold(page) == [("PATIENT", "Mario Rossi"), ("DATE", "12 marzo 2021"), ("CITY", "10121"), ("CITY", "Torino")]
     # Nothing left: a word says so.
     press(page, "Control+Home", "Control+Shift+End", "1", "Escape", ",")
-    expect(page.locator("#selected .wb-hint")).to_contain_text("no span covers")
+    expect(page.locator("#selected .wb-hint")).to_contain_text("are labeled. Keep reading")
 
 
 def test_wider_narrower_and_the_last_label_again(page: Page) -> None:
@@ -90,7 +90,7 @@ def test_wider_narrower_and_the_last_label_again(page: Page) -> None:
 
 def test_every_other_mention_as_one_change(page: Page, axe: Any) -> None:
     press(page, ",", "ArrowRight", "ArrowLeft", "1")  # Rossi, of Mario Rossi
-    expect(page.locator("#selected [data-act=all]")).to_contain_text("All 2 others")
+    expect(page.locator("#selected [data-act=all]")).to_contain_text("All 2 other mentions")
     press(page, "*")
     box = page.get_by_role("dialog", name="Label other mentions")
     ticks = box.locator("li input")
@@ -155,7 +155,7 @@ def test_a_line_of_twenty_thousand_characters(page: Page) -> None:
 
 
 def test_a_label_keeps_its_key(transactional_db: None, page_of: Any, live: Any) -> None:
-    """A file of labels may bind what the program binds too: the label has it, and the sheet shows what is left."""
+    """A label file may use a key of the program: the label gets it, and the sheet shows the remaining keys."""
     made = note_of(TEXT, [("name", [("PATIENT", "1"), ("DOT", "."), ("PLUS", "+")])])
     page = open_note(page_of(made.ann), live, made.note)
     press(page, ",", ".", "Control+Home", "Alt+ArrowUp", "+")
@@ -164,8 +164,8 @@ def test_a_label_keeps_its_key(transactional_db: None, page_of: Any, live: Any) 
     press(page, "?")
     sheet = page.get_by_role("dialog", name="Keys")
     row = sheet.locator("dl > div")
-    expect(row.filter(has_text="The last label once more").locator("kbd")).to_have_text(["Space"])
+    expect(row.filter(has_text="Use the last label again").locator("kbd")).to_have_text(["Space"])
     expect(row.filter(has_text="DOT").locator("kbd")).to_have_text(["."])
-    expect(row.filter(has_text="Wider").locator("kbd")).to_have_text(["Alt+↑"])
+    expect(row.filter(has_text="Widen: word").locator("kbd")).to_have_text(["Alt+↑"])
     expect(sheet.get_by_role("heading", level=3).last).to_have_text("Labels")
     expect(sheet).to_contain_text("Double click")

@@ -1,4 +1,4 @@
-"""The annotate page meets a limit: what was done waits and is sent, or is refused in a sentence; nothing is lost."""
+"""The annotate page at a limit: changes wait and are sent later, or are refused with a message; nothing is lost."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -25,17 +25,17 @@ def test_too_many_requests_make_the_page_wait_and_lose_nothing(opened: Page, wor
 
     opened.route("**/changes", busy)
     press(opened, "ArrowRight", "ArrowRight", "1")
-    expect(opened.locator("#save-state")).to_have_text("Sent in a moment, 1 waiting")
-    expect(opened.locator("#told")).to_contain_text("is sent by itself")
+    expect(opened.locator("#save-state")).to_have_text("Saving shortly, 1 waiting")
+    expect(opened.locator("#notice")).to_contain_text("saved automatically")
     press(opened, "ArrowRight", "2", "Control+z", "Control+y")
-    expect(opened.locator("#save-state")).to_have_text("Sent in a moment, 4 waiting")
+    expect(opened.locator("#save-state")).to_have_text("Saving shortly, 4 waiting")
     # What is done meanwhile, or somebody who comes back to the page, doesn't send it earlier.
     opened.evaluate("window.dispatchEvent(new Event('online'))")
     assert len(answers) <= 2
     saved(opened)
     assert quotes(world.ann, world.note) == painted(opened) == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
     assert Event.objects.filter(verb__startswith="span.").count() == 4
-    expect(opened.locator("#told")).to_contain_text("Everything is saved again.")
+    expect(opened.locator("#notice")).to_contain_text("All changes are saved.")
 
 
 def test_a_full_note_refuses_a_span_in_a_sentence_and_undo_goes_on(
@@ -46,7 +46,7 @@ def test_a_full_note_refuses_a_span_in_a_sentence_and_undo_goes_on(
     saved(opened)
     before = painted(opened)
     press(opened, "ArrowRight", "d")
-    expect(opened.locator("#told")).to_contain_text("an annotation set holds at most 2 spans on one note")
+    expect(opened.locator("#notice")).to_contain_text("an annotation set holds at most 2 spans on one note")
     saved(opened)
     assert painted(opened) == before == quotes(world.ann, world.note)
     press(opened, "Control+z")

@@ -1,4 +1,4 @@
-"""How the annotate page looks, where it can be measured: columns, the text, spans, and what opens where."""
+"""Measurable layout of the annotate page: columns, text, spans, and the position of popovers."""
 
 import re
 from types import SimpleNamespace
@@ -27,7 +27,7 @@ def box(page: Page, selector: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("width", [1440, 1024, 390])
 def test_the_columns(world: SimpleNamespace, page_of: Any, live: Any, width: int) -> None:
-    """Notes, text, labels: side by side where there is room, else above each other; the list of notes folds away."""
+    """Notes, text and labels are side by side where there is room, else stacked; the list of notes folds."""
     page = open_note(page_of(world.ann, viewport={"width": width, "height": 844}), live, world.note)
     notes, text, side = (box(page, selector) for selector in ("#notes", ".wb-middle", "#side"))
     if width == 1440:
@@ -51,7 +51,7 @@ def test_the_columns(world: SimpleNamespace, page_of: Any, live: Any, width: int
 def test_the_list_of_notes_beside_the_guidelines(
     world: SimpleNamespace, page_of: Any, live: Any, width: int, is_folded: bool
 ) -> None:
-    """Where there is no room for both, whoever opens the list closes the guidelines."""
+    """Where there is no room for both, opening the list closes the guidelines."""
     page = open_note(page_of(world.ann, viewport={"width": width, "height": 844}), live, world.note)
     items, guide, summary = (page.locator(where) for where in ("#notes-items", "#guide", "#notes-list summary"))
     if items.is_visible() == is_folded:
@@ -74,7 +74,7 @@ def test_the_text(transactional_db: None, page_of: Any, live: Any) -> None:
     ann = make.make_member(project, user="ann")
     text = "\tcol  umn   Rossi\r\n\r\n" + "parola " * 60 + "\r\n" + "x" * 900
     page = open_note(
-        page_of(ann, viewport={"width": 2200, "height": 900}), live, make.make_note(project, text, readers=[ann])
+        page_of(ann, viewport={"width": 2200, "height": 900}), live, make.make_note(project, text, annotators=[ann])
     )
     assert style(page, "#note", "fontSize") == "17px"
     assert float(style(page, "#note", "lineHeight").removesuffix("px")) == pytest.approx(17 * 1.65, abs=0.1)
@@ -101,7 +101,7 @@ def test_the_text(transactional_db: None, page_of: Any, live: Any) -> None:
 
 
 def test_spans(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    """A tint and an underline of 2 px with the label's name; stacked ones apart; the selected one in a ring."""
+    """Spans have a tint, an underline of 2 px and a name; underlines don't touch; the selected span has a ring."""
     page = open_note(page_of(world.ann), live, world.note)
     press(
         page, "ArrowRight", "ArrowRight", "Shift+ArrowRight", "1", "Escape", "ArrowRight", "ArrowLeft", "ArrowLeft", "2"
@@ -152,8 +152,8 @@ def test_what_opens_lies_beside_what_it_is_about(opened: Page) -> None:
 
 def test_an_armed_label_is_seen_and_let_go(opened: Page) -> None:
     label_button(opened, "DATE").click()
-    expect(opened.locator("#selected")).to_contain_text("Every selection becomes DATE")
-    expect(opened.locator("#said")).to_contain_text("Every selection becomes DATE")
+    expect(opened.locator("#selected")).to_contain_text("Every selection is labeled DATE")
+    expect(opened.locator("#said")).to_contain_text("Every selection is labeled DATE")
     label_button(opened, "DATE").click()
     expect(opened.locator("#selected")).to_contain_text("Nothing selected")
     expect(label_button(opened, "DATE")).to_have_attribute("aria-pressed", "false")
@@ -162,7 +162,7 @@ def test_an_armed_label_is_seen_and_let_go(opened: Page) -> None:
 def test_what_is_selected_is_on_the_screen(transactional_db: None, page_of: Any, live: Any) -> None:
     project = make.make_project("covid")
     ann = make.make_member(project, user="ann")
-    note = make.make_note(project, "Mario Rossi torna.\n" * 300, readers=[ann])
+    note = make.make_note(project, "Mario Rossi torna.\n" * 300, annotators=[ann])
     last = note.text.rindex("Rossi")
     make.make_set(note, ann, [(0, 5, "PATIENT"), (last, last + 5, "PATIENT")])
     page = open_note(page_of(ann), live, note)
@@ -173,7 +173,7 @@ def test_what_is_selected_is_on_the_screen(transactional_db: None, page_of: Any,
     expect(page.locator("#L1")).to_be_in_viewport()
     press(page, *["ArrowDown"] * 40)
     expect(page.locator("#L41")).to_be_in_viewport()
-    # A screen reader hears what the keys are on, and each span with its label.
+    # Screen readers get the note's name and each span with its label.
     expect(page.locator("#said")).to_have_text("Mario")
     first = page.locator("#note .span").first
     expect(first).to_have_role("group")

@@ -141,7 +141,7 @@ def dblclick(page: Page, part: str, nth: int = 0) -> None:
 
 
 def is_selected(page: Page, text: str) -> None:
-    """Wait for the browser's selection: a click is taken in the turn after it."""
+    """Wait for the browser's selection: the page handles a click after it."""
     page.wait_for_function("text => document.getSelection().toString() === text", arg=text)
 
 
@@ -236,9 +236,9 @@ def test_the_ends_of_a_span_are_dragged(opened: Page, world: SimpleNamespace) ->
 def test_the_text_moves_along_under_an_end_that_is_held_at_the_edge(
     world: SimpleNamespace, page_of: Any, live: Any
 ) -> None:
-    """The hand rests; the text goes on under it, down and up, and stops where it ends."""
+    """While the mouse rests, the text scrolls under it, down and up, until its end."""
     text = "".join(f"riga{number:03} torna a casa\n" for number in range(200))
-    note = make.make_note(world.project, text, readers=[world.ann])
+    note = make.make_note(world.project, text, annotators=[world.ann])
     page = open_note(page_of(world.ann), live, note)
     drag(page, "riga005")
     page.keyboard.press("1")

@@ -1,4 +1,4 @@
-"""Texts that other tools miscount: what the mouse and the keys take is what is seen, and what reaches the database."""
+"""Texts whose offsets other tools miscount: mouse and keys select what is visible, and that reaches the database."""
 
 import re
 import unicodedata
@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.domain.tokens import snap, tokenize
+from annotations.domain.tokens import tokenize
 from annotations.models import Span
 from tests import factories as make
 from tests.browser.annotate.steps import open_note, press, saved
+from tests.domain.twins import snap
 
 # Each with a stretch to drag over. `|` stands where the mouse goes down and where it is let go.
 DRAGGED = [
@@ -29,8 +30,8 @@ DRAGGED = [
 # Tokens of their own, but parts of one picture: the cursor takes them together.
 PICTURES = re.compile("👨\u200d👩\u200d👧\u200d👦|👍🏽|🇮🇹")
 
-# The ends of a stretch, in UTF-16 units of its line, to where a mouse must go: before the first character that is
-# taken and after the last one, each on the side where its writing direction has it. Scrolls there first.
+# Return where the mouse must press and release to select a stretch (UTF-16 units of its line): before its first and
+# after its last character, in writing direction. Scroll there first.
 WHERE = """([line, start, end]) => {
     const root = document.querySelector(`#note .line-text[data-start="${line}"]`);
     const nodes = [];
@@ -69,22 +70,22 @@ def units(text: str) -> int:
 
 
 def ends(page: Page, text: str, start: int, end: int) -> list[dict[str, float]]:
-    """Where the mouse goes down and up for text[start:end] of one line."""
+    """Where to press and release the mouse to select text[start:end] of one line."""
     line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     return list(page.evaluate(WHERE, [line, units(text[line:start]), units(text[line:end])]))
 
 
 def drag_over(page: Page, text: str, start: int, end: int) -> None:
     """With the real mouse."""
-    places = ends(page, text, start, end)
-    page.mouse.move(**places[0])
+    points = ends(page, text, start, end)
+    page.mouse.move(**points[0])
     page.mouse.down()
-    page.mouse.move((places[0]["x"] + places[1]["x"]) / 2, places[1]["y"])
-    page.mouse.move(**places[1])
+    page.mouse.move((points[0]["x"] + points[1]["x"]) / 2, points[1]["y"])
+    page.mouse.move(**points[1])
     page.mouse.up()
 
 
-def places() -> list[tuple[int, int, str]]:
+def labeled_bounds() -> list[tuple[int, int, str]]:
     return sorted(Span.objects.values_list("start", "end", "label__name"))
 
 
@@ -93,7 +94,7 @@ def selected(page: Page) -> str:
 
 
 def selects(page: Page, wanted: str) -> None:
-    """Waits: after a mouse the browser settles its selection first, and the page after it."""
+    """Wait for the selection: the browser updates its own selection first, then the page."""
     page.wait_for_function("wanted => document.getSelection().toString() === wanted", arg=wanted)
 
 
@@ -110,7 +111,7 @@ def opened_with(transactional_db: None, page_of: Any, live: Any) -> Any:
     ann = make.make_member(project, user="ann")
 
     def opened(text: str) -> Page:
-        return open_note(page_of(ann), live, make.make_note(project, text, readers=[ann]))
+        return open_note(page_of(ann), live, make.make_note(project, text, annotators=[ann]))
 
     return opened
 
@@ -142,7 +143,7 @@ def test_the_mouse_takes_what_is_seen(opened_with: Any) -> None:
         press(page, "2")
         expected.append((start, end, "DOCTOR"))
     saved(page)
-    assert places() == sorted(expected)
+    assert labeled_bounds() == sorted(expected)
 
 
 def test_a_double_click_at_the_edge_of_a_letter_takes_it(opened_with: Any) -> None:
@@ -155,11 +156,11 @@ def test_a_double_click_at_the_edge_of_a_letter_takes_it(opened_with: Any) -> No
         selects(page, text[at])
         press(page, "1")
     saved(page)
-    assert places() == [(at, at + 1, "PATIENT") for at in letters]
+    assert labeled_bounds() == [(at, at + 1, "PATIENT") for at in letters]
 
 
 def stops(text: str) -> list[tuple[int, int]]:
-    """Where the cursor stops: tokens, and whole pictures."""
+    """The stops of the cursor: tokens, and emoji sequences as a whole."""
     pictures = [found.span() for found in PICTURES.finditer(text)]
     others = [(token.start, token.end) for token in tokenize(text)]
     return sorted(pictures + [token for token in others if not any(a <= token[0] < b for a, b in pictures)])
@@ -177,13 +178,13 @@ def test_the_keys_take_every_token_in_turn(opened_with: Any) -> None:
         if number % 2:
             press(page, "d")
     saved(page)
-    assert places() == [(*token, "DATE") for token in tokens[1::2]]
-    # A stretch by keys, over what was labelled.
+    assert labeled_bounds() == [(*token, "DATE") for token in tokens[1::2]]
+    # Text selected by keys across labeled spans.
     press(page, "Escape", "ArrowLeft", *["Shift+ArrowLeft"] * 3)
     stretch = selected(page)
     press(page, "h")
     saved(page)
-    [(start, end)] = [(start, end) for start, end, label in places() if label == "HOSPITAL"]
+    [(start, end)] = [(start, end) for start, end, label in labeled_bounds() if label == "HOSPITAL"]
     assert text[start:end] == stretch
     assert len([token for token in tokens if start <= token[0] < end]) == 4
 
@@ -203,7 +204,7 @@ def test_a_line_of_20_000_characters(opened_with: Any) -> None:
     press(page, "1", "Shift+ArrowRight")
     saved(page)
     stretch = text.index("12", middle)
-    assert places() == [
+    assert labeled_bounds() == [
         (middle, stretch + 2, "PATIENT"),
         (start, start + 10, "DOCTOR"),
         (start + 12, start + 15, "CITY"),

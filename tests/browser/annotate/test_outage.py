@@ -1,7 +1,7 @@
-"""The server dies while somebody labels, and comes back: every span once, in order, and the page never said otherwise.
+"""The server dies while somebody labels, and returns: every span is saved once, in order, as the page says.
 
-The real product in processes of its own (tests/ops), killed without a word. It stays away for OUTAGE_SECONDS, which are
-few by default; the page can't tell a second from a minute but by how often it has asked.
+The test starts the product in processes (tests/product) and kills them. They stay away for OUTAGE_SECONDS, which are
+few by default, since only the number of the page's attempts depends on the length of an outage.
 """
 
 import json
@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.annotate.steps import press, saved
-from tests.ops.conftest import environ, manage, prepared, start
+from tests.worlds.product import environ, manage, prepared, start
 
 __all__ = ["environ", "manage", "prepared", "start"]
 pytestmark = pytest.mark.processes
@@ -75,7 +75,7 @@ def test_a_server_that_dies_loses_nothing(product: Any, start: Any, manage: Any,
             press(page, "ArrowRight", "Shift+ArrowRight", key)  # a word here is letters, then digits
 
     label(BEFORE)
-    product.kill_all()  # whatever is under way is cut off
+    product.kill_all()  # Requests in progress are cut off.
     label(MEANWHILE)
     expect(state).to_contain_text("Offline")
     said = page.evaluate_handle(
@@ -101,11 +101,11 @@ def test_a_server_that_dies_loses_nothing(product: Any, start: Any, manage: Any,
     start().wait_ready()
     page.evaluate("window.dispatchEvent(new Event('online'))")
     saved(page)
-    expect(page.locator("#told")).to_contain_text("saved again")
+    expect(page.locator("#notice")).to_contain_text("All changes are saved")
     kept = json.loads(manage("shell", "-v", "0", "-c", KEPT).stdout)
-    places = [(TEXT.index(word), TEXT.index(word) + len(word)) for word in WORDS]
-    assert [tuple(place) for place in kept["spans"]] == places
-    assert [tuple(place[:2]) for place in kept["made"]] == places
+    expected = [(TEXT.index(word), TEXT.index(word) + len(word)) for word in WORDS]
+    assert [tuple(bounds) for bounds in kept["spans"]] == expected
+    assert [tuple(after[:2]) for after in kept["made"]] == expected
     assert kept["events"] == SPANS
     page.reload()
     page.wait_for_selector("html[data-workbench=ready]")

@@ -1,4 +1,4 @@
-"""The annotate page on a phone: reading, simple labelling, changing, handing in; all by finger."""
+"""The annotate page on a phone: read, label, change and submit by finger."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ def finger(session: CDPSession, kind: str, **at: float) -> None:
 
 
 def long_press(page: Page, part: str) -> None:
-    """A held finger selects a word: what the browser does then, without its wait."""
+    """A long press selects a word: do what the browser does then, without its wait."""
     at = place(page, part)
     page.touchscreen.tap(at["x"] + 3, at["y"])
     page.evaluate("document.getSelection().modify('extend', 'forward', 'word')")
@@ -66,7 +66,7 @@ def test_a_note_by_finger(world: SimpleNamespace, page_of: Any, live: Any, axe: 
     page.get_by_role("button", name="Delete").tap()
     expect(page.locator("#note .span")).to_have_count(0)
     # What is worth a look, one after the other, without aiming at it.
-    page.get_by_role("button", name="Next to look at").tap()
+    page.get_by_role("button", name="Next candidate").tap()
     palette.get_by_role("button", name="DOCTOR").tap()
     expect(page.locator("#note .span")).to_have_text("Bianchi")
     page.get_by_role("button", name="Submit").tap()

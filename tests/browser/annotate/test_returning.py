@@ -1,4 +1,4 @@
-"""Submitting while something waits, and coming back to a page: it sends first, and asks before it believes itself."""
+"""Submit while changes wait, and return to a page: it sends them first, and asks the server for the saved state."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -50,7 +50,7 @@ def test_what_cannot_be_sent_is_not_submitted(opened: Page, world: SimpleNamespa
     press(opened, "ArrowRight", "1")
     expect(opened.locator("#save-state")).to_have_text("Offline, 1 waiting")
     press(opened, "Escape", "Enter")
-    expect(opened.locator("#told")).to_contain_text("Not submitted: some changes are not saved yet.")
+    expect(opened.locator("#notice")).to_contain_text("Not submitted: some changes are not saved yet.")
     expect(opened.locator("#submit")).to_be_enabled()
     opened.context.set_offline(False)
     saved(opened)
@@ -61,7 +61,7 @@ def test_what_cannot_be_sent_is_not_submitted(opened: Page, world: SimpleNamespa
 
 
 def test_the_connection_is_back(opened: Page, world: SimpleNamespace) -> None:
-    """The browser says so: nothing waits for the end of a pause."""
+    """The browser reports the connection, so that changes don't wait for the end of a pause."""
     opened.evaluate("() => { const late = setTimeout; window.setTimeout = (f, ms) => (ms < 500 ? late(f, ms) : 0); }")
     opened.context.set_offline(True)
     press(opened, "ArrowRight", "1")
@@ -75,16 +75,16 @@ def test_the_connection_is_back(opened: Page, world: SimpleNamespace) -> None:
 def test_coming_back_asks_what_changed(opened: Page, world: SimpleNamespace, how: str) -> None:
     make.make_set(world.note, world.ann, [(9, 20, "PATIENT")], version=1)
     opened.evaluate(RETURNS[how])
-    expect(opened.locator("#told")).to_contain_text("1 span added")
+    expect(opened.locator("#notice")).to_contain_text("1 span added")
     assert painted(opened) == [("PATIENT", "Mario Rossi")]
-    # Handed in and taken back by the same person elsewhere.
+    # Submitted and reopened by the same person elsewhere.
     AnnotationSet.objects.update(state="submitted", version=F("version") + 1)
     opened.evaluate(RETURNS[how])
-    expect(opened.locator("#told")).to_contain_text("This note was submitted in another tab.")
-    expect(opened.get_by_role("button", name="Reopen to change it")).to_be_visible()
+    expect(opened.locator("#notice")).to_contain_text("This note was submitted in another tab.")
+    expect(opened.get_by_role("button", name="Reopen to change the annotations")).to_be_visible()
     AnnotationSet.objects.update(state="draft", version=F("version") + 1)
     opened.evaluate(RETURNS[how])
-    expect(opened.locator("#told")).to_contain_text("This note was reopened in another tab.")
+    expect(opened.locator("#notice")).to_contain_text("This note was reopened in another tab.")
     expect(opened.locator("#submit")).to_be_visible()
 
 
@@ -93,14 +93,14 @@ def test_coming_back_as_nobody_or_without_the_note(opened: Page, world: SimpleNa
     opened.context.clear_cookies()
     opened.evaluate(FOCUS)
     expect(opened.locator("#save-state")).to_contain_text("Signed out")
-    expect(opened.locator("#told")).to_contain_text("sign in again in another tab")
+    expect(opened.locator("#notice")).to_contain_text("Sign in again in another tab")
     opened.context.add_cookies(cookies)  # type: ignore[arg-type]
     opened.evaluate(FOCUS)
     saved(opened)
-    expect(opened.locator("#told")).to_contain_text("Everything is saved again")
+    expect(opened.locator("#notice")).to_contain_text("All changes are saved")
     world.ann.assignments.filter(document=world.note).update(state="released")
     opened.evaluate(FOCUS)
-    expect(opened.get_by_role("heading", name="There is nothing here for you")).to_be_visible()
+    expect(opened.get_by_role("heading", name="This page was not found")).to_be_visible()
 
 
 def test_a_note_that_was_opened_without_the_server_is_asked_about_again(
@@ -117,5 +117,5 @@ def test_a_note_that_was_opened_without_the_server_is_asked_about_again(
     expect(page.locator("#note-name")).to_have_text(second.name)
     assert painted(page) == []
     page.context.set_offline(False)
-    expect(page.locator("#told")).to_contain_text("1 span added")
+    expect(page.locator("#notice")).to_contain_text("1 span added")
     assert painted(page) == [("PATIENT", "Mario Rossi")]

@@ -1,4 +1,4 @@
-"""The annotate page: nothing is lost, nothing doubled, nothing overwritten in silence."""
+"""Saving on the annotate page: no change is lost, made twice, or overwritten silently."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +17,7 @@ def test_a_reload_keeps_spans_and_undo(opened: Page, world: SimpleNamespace) -> 
     press(opened, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
     saved(opened)
     before = painted(opened)
-    # The list of notes is folded, and stays so; the place is found again.
+    # The folded list of notes stays folded, and position and selection are restored.
     opened.locator("#notes-list summary").press("Enter")
     expect(opened.locator("#notes-items")).to_be_hidden()
     opened.reload()
@@ -58,7 +58,7 @@ def test_a_lost_answer_doubles_nothing(opened: Page, world: SimpleNamespace) -> 
     saved(opened)
     assert lost == [200]
     assert quotes(world.ann, world.note) == [("PATIENT", "Paziente")] == painted(opened)
-    expect(opened.locator("#told")).not_to_contain_text("another tab")
+    expect(opened.locator("#notice")).not_to_contain_text("another tab")
 
 
 def test_leaving_unsaved_work_warns(opened: Page) -> None:
@@ -74,7 +74,7 @@ def test_leaving_unsaved_work_warns(opened: Page) -> None:
 
 
 def sign_in_anew(page: Page, live: Any, user: Any) -> None:
-    """Through the form: the form tokens that other tabs have are worth nothing then."""
+    """Sign in by the form, which makes the CSRF tokens of other tabs invalid."""
     page.context.clear_cookies()
     page.goto(live("account_login"))
     page.fill("input[name=login]", user.username)
@@ -89,7 +89,7 @@ def test_signed_out_work_waits_for_signing_in_again(
     opened.context.clear_cookies()
     press(opened, "ArrowRight", "1")
     expect(opened.locator("#save-state")).to_have_text("Signed out, 1 waiting")
-    expect(opened.locator("#told")).to_contain_text("sign in again in another tab")
+    expect(opened.locator("#notice")).to_contain_text("Sign in again in another tab")
     # Somebody else signs in first: nothing of ann's may become theirs.
     opened.context.add_cookies([session_cookie(world.ben, live_server.url)])
     opened.evaluate("window.dispatchEvent(new Event('online'))")
@@ -111,7 +111,7 @@ def test_work_on_a_note_that_was_taken_back_waits(opened: Page, world: SimpleNam
     mine.update(state="released")
     press(opened, "ArrowRight", "1", "ArrowRight", "2")
     expect(opened.locator("#save-state")).to_have_text("No access, 2 waiting")
-    expect(opened.locator("#told")).to_contain_text("ask a manager to give you the note again")
+    expect(opened.locator("#notice")).to_contain_text("Ask a manager to assign the note to you again")
     assert painted(opened) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
     mine.update(state="open")
     opened.evaluate("window.dispatchEvent(new Event('online'))")
@@ -120,7 +120,7 @@ def test_work_on_a_note_that_was_taken_back_waits(opened: Page, world: SimpleNam
 
 
 def test_what_was_refused_is_told_to_the_end(opened: Page, world: SimpleNamespace) -> None:
-    """Not said over by "everything is saved again"."""
+    """The message is not replaced by the one that all changes are saved."""
     press(opened, "ArrowRight", "1", "ArrowRight", "1")
     saved(opened)
     opened.context.set_offline(True)
@@ -131,8 +131,8 @@ def test_what_was_refused_is_told_to_the_end(opened: Page, world: SimpleNamespac
     AnnotationSet.objects.update(version=F("version") + 1)
     opened.context.set_offline(False)
     saved(opened)
-    expect(opened.locator("#told")).to_contain_text("nothing was overwritten")
-    expect(opened.locator("#told")).to_contain_text("2 changes were not saved.")
+    expect(opened.locator("#notice")).to_contain_text("Your change was not saved")
+    expect(opened.locator("#notice")).to_contain_text("2 changes were not saved.")
     assert [label for label, _quote in painted(opened)] == ["CITY", "CITY"]
 
 
@@ -143,11 +143,11 @@ def test_two_tabs_tell_each_other(opened: Page, world: SimpleNamespace, page_of:
     saved(opened)
     press(other, "ArrowRight", "ArrowRight", "2")
     saved(other)
-    expect(other.locator("#told")).to_contain_text("1 span added")
+    expect(other.locator("#notice")).to_contain_text("1 span added")
     assert painted(other) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
     opened.bring_to_front()
     opened.evaluate("window.dispatchEvent(new Event('focus'))")
-    expect(opened.locator("#told")).to_contain_text("1 span added")
+    expect(opened.locator("#notice")).to_contain_text("1 span added")
     # The same span from both at once.
     for page in (opened, other):
         press(page, "ArrowRight", "c")
@@ -164,7 +164,7 @@ def test_a_stale_tab_overwrites_nothing(opened: Page, world: SimpleNamespace, pa
     press(other, "Tab", "2")
     saved(other)
     press(opened, "d")  # still selected there, still PATIENT there
-    expect(opened.locator("#told")).to_contain_text("nothing was overwritten")
+    expect(opened.locator("#notice")).to_contain_text("Your change was not saved")
     assert quotes(world.ann, world.note) == [("DOCTOR", "Paziente")] == painted(opened)
 
 
@@ -173,32 +173,32 @@ def test_submitted_elsewhere(opened: Page, world: SimpleNamespace, page_of: Any,
     other.get_by_role("button", name="Submit").click()
     other.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
     press(opened, "ArrowRight", "1")
-    expect(opened.locator("#told")).to_contain_text("submitted in another tab")
+    expect(opened.locator("#notice")).to_contain_text("submitted in another tab")
     # What was made here is neither lost nor saved: it waits, and the page says so.
     expect(opened.locator("#save-state")).to_have_text("Submitted elsewhere, 1 waiting")
     assert [label for label, _quote in painted(opened)] == ["PATIENT"] and quotes(world.ann, world.note) == []
-    # Reopened in place: it is saved, the cursor is where it was, and keys go on in the note.
+    # Reopened on the same page: the cursor is where it was, and keys continue in the note.
     opened.evaluate("window.stayed = true")
-    opened.get_by_role("button", name="Reopen to change it").click()
+    opened.get_by_role("button", name="Reopen to change the annotations").click()
     opened.wait_for_selector("#workbench[data-state=draft]")
     expect(opened.locator("#note")).to_be_focused()
     saved(opened)
-    expect(opened.locator("#told")).to_contain_text("Everything is saved again")
+    expect(opened.locator("#notice")).to_contain_text("All changes are saved")
     made = quotes(world.ann, world.note)
     assert [label for label, _quote in made] == ["PATIENT"]
     press(opened, "ArrowLeft", "2")
     saved(opened)
     assert len(quotes(world.ann, world.note)) == 2
     # The list and the counts say so, here and in the other tab once it is loaded.
-    expect(opened.locator("#progress-words")).to_contain_text("0 of 3 done")
+    expect(opened.locator("#progress-text")).to_contain_text("0 of 3 done")
     press(opened, "Escape", "Enter")
     expect(opened.locator("#note-name")).to_have_text(world.notes[1].name)
-    expect(opened.locator("#progress-words")).to_contain_text("1 of 3 done")
+    expect(opened.locator("#progress-text")).to_contain_text("1 of 3 done")
     press(opened, "p")
     expect(opened.locator("#notes [aria-current]")).to_contain_text("done:")
-    opened.get_by_role("button", name="Reopen to change it").click()
+    opened.get_by_role("button", name="Reopen to change the annotations").click()
     expect(opened.locator("#notes [aria-current]")).not_to_contain_text("done:")
-    expect(opened.locator("#progress-words")).to_contain_text("0 of 3 done")
+    expect(opened.locator("#progress-text")).to_contain_text("0 of 3 done")
     assert opened.evaluate("window.stayed")
     assert AnnotationSet.objects.get(document=world.note).state == "draft"
 
@@ -217,6 +217,6 @@ def test_submit_then_next_until_nothing_is_left(opened: Page, world: SimpleNames
         opened.wait_for_url(f"**/notes/{world.notes[number].pk}/annotate/")
         opened.wait_for_selector("html[data-workbench=ready]")
     press(opened, "Enter")
-    expect(opened.get_by_role("heading", name="All your notes are done")).to_be_visible()
+    expect(opened.get_by_role("heading", name="You have finished all your notes")).to_be_visible()
     assert AnnotationSet.objects.filter(state="submitted").count() == 3
     assert not world.ann.assignments.filter(state="open").exists()

@@ -1,4 +1,4 @@
-"""A drag over text with the mouse: what will be taken is shown before the button is let go."""
+"""Dragging over text: the page shows what will be selected before the button is released."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -102,7 +102,7 @@ def test_shift_and_a_click_reach_from_where_the_selection_began(opened: Page, wo
 @pytest.fixture
 def long(world: SimpleNamespace) -> Document:
     text = "".join(f"Riga {n} del diario.\n" for n in range(LINES))
-    return make_note(world.project, text, "diario", readers=[world.ann])
+    return make_note(world.project, text, "diario", annotators=[world.ann])
 
 
 @pytest.mark.parametrize("way", ["edge", "wheel"])

@@ -1,4 +1,4 @@
-"""Comments, flags, guidelines beside the text, and finding: each walked once, most of it by keys."""
+"""Comments, flags, guidelines next to the text, and the find bar: each used once, mostly by keys."""
 
 import json
 import re
@@ -41,23 +41,23 @@ def test_comments(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> 
     press(page, "m")
     expect(page.locator("#comment-compose label")).to_contain_text("On PATIENT: “Mario Rossi”")
     write(page, "Or his father?")
-    expect(page.locator(".thread-place").nth(1)).to_have_text("On PATIENT: “Mario Rossi”")
+    expect(page.locator(".thread-subject").nth(1)).to_have_text("On PATIENT: “Mario Rossi”")
     commented = page.locator("#note .span.has-comment")
     expect(commented).to_have_attribute("aria-description", "has a comment")
     # The mark and the comment outlive a relabel, a delete and its undo.
     press(page, "2")
-    expect(page.locator(".thread-place").nth(1)).to_have_text("On DOCTOR: “Mario Rossi”")
+    expect(page.locator(".thread-subject").nth(1)).to_have_text("On DOCTOR: “Mario Rossi”")
     press(page, "Delete")
-    expect(page.locator(".thread-place").nth(1)).to_have_text("On a span that is gone, characters 9–20")
+    expect(page.locator(".thread-subject").nth(1)).to_have_text("On a deleted span, characters 9–20")
     press(page, "Control+z")
-    expect(page.locator(".thread-place").nth(1)).to_have_text("On DOCTOR: “Mario Rossi”")
+    expect(page.locator(".thread-subject").nth(1)).to_have_text("On DOCTOR: “Mario Rossi”")
     expect(commented).to_have_count(1)
     # A click goes to the span, whose threads then stand out.
     press(page, "Escape")
-    page.locator(".thread-place").nth(1).click()
+    page.locator(".thread-subject").nth(1).click()
     expect(page.locator("#note .span.is-selected")).to_have_count(1)
     expect(page.locator(".thread.is-here")).to_have_count(1)
-    # Answer, edit, settle, delete.
+    # Answer, edit, resolve, delete.
     thread = page.locator(".thread", has_text="Or his father?")
     thread.get_by_role("button", name="Answer").click()
     write(page, "His father.")
@@ -68,14 +68,14 @@ def test_comments(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> 
     expect(thread).to_contain_text("edited")
     assert axe(page) == []
     # The thread folds away with the button that had the focus.
-    thread.get_by_role("button", name="Settle").press("Enter")
+    thread.get_by_role("button", name="Resolve").press("Enter")
     expect(page.locator("#threads summary")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator(".thread.is-settled")).to_contain_text("settled by ann")
+    expect(page.locator(".thread.is-settled")).to_contain_text("resolved by ann")
     expect(commented).to_have_count(0)
     hostile = page.locator(".thread", has_text="onerror")
     hostile.get_by_role("button", name="Delete").click()
-    hostile.get_by_role("button", name="Delete for good?").click()
+    hostile.get_by_role("button", name="Delete permanently?").click()
     expect(hostile).to_have_count(0)
     assert list(Comment.objects.order_by("pk").values_list("text", flat=True)) == ["Or his uncle?", "His father."]
     assert quotes(world.ann, world.note) == [("DOCTOR", "Mario Rossi")]
@@ -102,7 +102,7 @@ def test_comments(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> 
 
 def test_earlier_comments_by_keys(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     for number in range(PAGE + 2):
-        Comment.objects.create(document=world.note, author=world.ann, reader=world.ann, text=f"no. {number}")
+        Comment.objects.create(document=world.note, author=world.ann, annotator=world.ann, text=f"no. {number}")
     page = open_note(page_of(world.ann), live, world.note)
     expect(page.locator("#threads .said")).to_have_count(PAGE)
     expect(page.locator("#comments-count")).to_have_text(f"{PAGE}+")
@@ -122,7 +122,7 @@ def test_a_comment_is_not_lost_with_the_connection(world: SimpleNamespace, opene
     page.locator("#comment-text").fill("Kept.")
     page.context.set_offline(True)
     page.keyboard.press("Control+Enter")
-    expect(page.locator("#comment-error")).to_contain_text("your words are still here")
+    expect(page.locator("#comment-error")).to_contain_text("Your text is still here")
     page.context.set_offline(False)
     page.keyboard.press("Control+Enter")
     expect(page.locator("#threads .said")).to_have_text(["Kept."])
@@ -137,7 +137,7 @@ def test_flagging(world: SimpleNamespace, opened: Page, axe: Any, live: Any) -> 
     assert axe(page) == []
     page.get_by_label("Something else").check()
     page.locator("#flag-raise").click()
-    expect(page.locator("#flag-error")).to_contain_text("say in a few words")
+    expect(page.locator("#flag-error")).to_contain_text("describe the problem in a few words")
     page.locator("#flag-text").fill(HOSTILE)
     page.locator("#flag-raise").click()
     expect(dialog).to_be_hidden()
@@ -203,7 +203,7 @@ def test_guidelines_beside_the_text(world: SimpleNamespace, page_of: Any, live: 
 
 def test_finding_in_the_note(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     text = "\U0001f600 Rossi\r\nROSSI e Mario\r\nRossi.\r\n" + "vuoto\r\n" * 200 + "rossi"
-    note = make.make_note(world.project, text, "find-me", readers=[world.ann])
+    note = make.make_note(world.project, text, "find-me", annotators=[world.ann])
     page = open_note(page_of(world.ann), live, note)
     count = page.locator("#find-count")
     press(page, "/")
@@ -234,13 +234,13 @@ def test_finding_in_the_note(world: SimpleNamespace, page_of: Any, live: Any, ax
     page.keyboard.type("mario rossi")
     expect(count).to_have_text("1 of 1")
     page.keyboard.type("zzz")
-    expect(count).to_have_text("No hits")
+    expect(count).to_have_text("No matches")
 
 
-def test_from_a_search_to_its_place(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+def test_from_a_search_to_its_hit(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     page = page_of(world.ann)
     page.goto(live("search", "covid"))
-    page.get_by_label("Look for").fill("bianchi")
+    page.get_by_label("Search for").fill("bianchi")
     page.get_by_role("button", name="Search").last.click()
     expect(page.locator(".hits mark")).to_have_text(["Bianchi"] * 3)
     assert "ianchi" not in page.url
@@ -261,8 +261,8 @@ def test_ones_own_keys(world: SimpleNamespace, page_of: Any, live: Any, axe: Any
     page.get_by_role("link", name="Change the keys of my labels").click()
     page.get_by_label("Key of AGE").fill("1")
     assert axe(page) == []
-    page.get_by_role("button", name="Save my keys").click()
-    expect(page.locator("#messages")).to_contain_text("Without a key now: PATIENT.")
+    page.get_by_role("button", name="Save keys").click()
+    expect(page.locator("#messages")).to_contain_text("These labels have no key now: PATIENT.")
     assert PersonalKey.objects.count() == 1
     page.get_by_role("link", name=f"Back to {world.note.name}").click()
     page.wait_for_selector("html[data-workbench=ready]")
@@ -273,7 +273,7 @@ def test_ones_own_keys(world: SimpleNamespace, page_of: Any, live: Any, axe: Any
     press(page, "1")
     saved(page)
     assert quotes(world.ann, world.note) == [("AGE", "54")]
-    assert json.loads(page.locator("#reading").text_content() or "{}")["labels"][0]["key"] == ""
+    assert json.loads(page.locator("#annotation-set").text_content() or "{}")["labels"][0]["key"] == ""
     # The page that was open all the while takes the keys over when somebody comes back to it.
     before.bring_to_front()
     before.evaluate("window.dispatchEvent(new Event('focus'))")
@@ -287,4 +287,4 @@ def test_ones_own_keys(world: SimpleNamespace, page_of: Any, live: Any, axe: Any
     Label.objects.filter(name="CITY").update(name="TOWN")
     press(before, "Escape")
     before.evaluate("window.dispatchEvent(new Event('focus'))")
-    expect(before.locator("#told")).to_contain_text("Load the page again")
+    expect(before.locator("#notice")).to_contain_text("Reload the page")

@@ -1,4 +1,4 @@
-"""The annotate page goes from note to note in place; what is fetched ahead, what is left behind, and the way back."""
+"""The annotate page opens notes without loading a page: fetching ahead, leaving changes to be sent, and going back."""
 
 import re
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from tests.browser.annotate.steps import open_note, painted, press, quotes, save
 
 @pytest.fixture
 def ready(world: SimpleNamespace, page_of: Any, live: Any) -> Page:
-    """The first note, with the next one fetched; `stayed` tells whether the page was ever loaded anew."""
+    """The first note, with the next one fetched; `stayed` tells whether the page was never loaded again."""
     return with_next(page_of(world.ann), live, world.notes[0])
 
 
@@ -74,13 +74,13 @@ def test_submitting_opens_the_next_until_nothing_is_left(ready: Page, world: Sim
     first, second, third = world.notes
     press(ready, "ArrowRight", "1", "Escape", "Enter")
     is_open(ready, second)
-    expect(ready.locator("#progress-words")).to_contain_text("1 of 3 done")
+    expect(ready.locator("#progress-text")).to_contain_text("1 of 3 done")
     expect(ready.locator("#notes a", has_text=first.name)).to_contain_text("done:")
     press(ready, "Enter")
     is_open(ready, third)
     assert ready.evaluate("window.stayed")
     press(ready, "Enter")
-    expect(ready.get_by_role("heading", name="All your notes are done")).to_be_visible()
+    expect(ready.get_by_role("heading", name="You have finished all your notes")).to_be_visible()
     assert AnnotationSet.objects.filter(state="submitted").count() == 3
 
 
@@ -115,7 +115,7 @@ def test_what_was_fetched_ahead_and_changed_since_is_brought_up_to_date(
     ready.bring_to_front()
     press(ready, "n")
     is_open(ready, world.notes[1])
-    expect(ready.locator("#told")).to_contain_text("1 span added")
+    expect(ready.locator("#notice")).to_contain_text("1 span added")
     assert painted(ready) == [("PATIENT", "Paziente")]
 
 
@@ -127,20 +127,20 @@ def test_a_note_that_cannot_be_had_is_loaded_as_a_page(ready: Page, world: Simpl
     ready.wait_for_selector("html[data-workbench=ready]")
     is_open(ready, third)
     assert not ready.evaluate("window.stayed")
-    # Somebody who may no longer open the next note is told so by the server, whatever was fetched before.
+    # A person without access to the next note gets the server's 404 or 403, although the note was fetched before.
     ready.unroute("**/data**")
     with ready.expect_response("**/data?ahead=1"):
         ready.reload()
     world.ann.assignments.exclude(document=third).delete()
     press(ready, "p")
-    expect(ready.get_by_role("heading", name="There is nothing here for you")).to_be_visible()
+    expect(ready.get_by_role("heading", name="This page was not found")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [1440, 1024, 390])
 def test_the_neighbours_by_mouse_whatever_is_folded(
     world: SimpleNamespace, page_of: Any, live: Any, width: int
 ) -> None:
-    """The list of notes may be closed, and gives way to the guidelines: the way on stays in sight."""
+    """The links to the next and previous note stay visible without the list of notes."""
     first, second, _ = world.notes
     page = with_next(page_of(world.ann, viewport={"width": width, "height": 844}), live, first)
     if width == 1440:

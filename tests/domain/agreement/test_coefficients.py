@@ -1,4 +1,4 @@
-"""Coefficients against published examples, figures by hand, and the `krippendorff` package."""
+"""Coefficients, compared with published examples, with examples by hand and with the `krippendorff` package."""
 
 from collections import Counter
 from itertools import permutations
@@ -20,20 +20,20 @@ def counted(*units):
 
 # ── Published ────────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    ("readers", "alpha"),
+    ("annotators", "alpha"),
     [
-        # K. Krippendorff, Computing Krippendorff's Alpha-Reliability (2011). A: binary, two observers, ten units.
+        # Krippendorff 2011, section A: binary, two observers, ten units.
         (["0100000010", "1110010000"], 0.095),
-        # B: nominal, two observers, twelve units.
+        # Krippendorff 2011, section B: nominal, two observers, twelve units.
         (["aabbdcccedda", "babbbccceddd"], 0.692),
     ],
 )
-def test_krippendorff_s_published_examples(readers, alpha):
-    assert agreement(counted(*zip(*readers, strict=True))).alpha == pytest.approx(alpha, abs=0.0005)
+def test_krippendorff_s_published_examples(annotators, alpha):
+    assert agreement(counted(*zip(*annotators, strict=True))).alpha == pytest.approx(alpha, abs=0.0005)
 
 
 def test_krippendorff_s_published_example_with_missing_values():
-    """The same paper, section C: nominal alpha 0.743."""
+    """Krippendorff 2011, section C: nominal alpha 0.743."""
     units = ["11-1", "2232", "3333", "3333", "2222", "1234", "4444", "1121", "2222", "-555", "--11", "--3-"]
     assert agreement(counted(*units)).alpha == pytest.approx(0.743, abs=0.0005)
 
@@ -46,7 +46,7 @@ FLEISS = [
 
 
 def test_fleiss_published_example():
-    """J. L. Fleiss (1971), table 1: 30 patients, six psychiatrists, five diagnoses; kappa 0.430."""
+    """Fleiss 1971, table 1: 30 patients, six psychiatrists, five diagnoses; kappa 0.430."""
     sums = sums_of(counted(*FLEISS))
     assert {value: round(n / 180, 3) for value, n in sums.totals.items()} == {
         "1": 0.144, "2": 0.144, "3": 0.167, "4": 0.306, "5": 0.239,
@@ -64,16 +64,16 @@ def test_cohen_by_hand():
 
 
 # ── By hand ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_the_worked_example_of_the_definitions():
-    """Readers AAB, AAA, AB-: (1/3 + 1 + 0) / 3."""
+def test_observed_agreement_by_hand():
+    """Units AAB, AAA, AB-: (1/3 + 1 + 0) / 3."""
     result = agreement(counted("AAB", "AAA", "AB-"))
     assert result.observed == pytest.approx(4 / 9)
     assert round(result.observed, 4) == 0.4444
     assert (result.units, result.annotators) == (3, 3)
 
 
-def test_shares_and_what_is_left_without_the_units_that_nobody_marked():
-    """AAB has a majority, AB- none; OO and OOO are nobody's."""
+def test_shares_with_and_without_unmarked_units():
+    """AAB has a majority, AB- has none; OO and OOO are unmarked."""
     sums = sums_of(counted("AAB", "AAA", "AB-", "OO-", "OOO"))
     assert (sums.units, sums.full, sums.majority, sums.unmarked, sums.unmarked_values) == (5, 3, 4, 2, 5)
     rest, same = sums.without_unmarked(), sums_of(counted("AAB", "AAA", "AB-"))
@@ -82,8 +82,8 @@ def test_shares_and_what_is_left_without_the_units_that_nobody_marked():
     assert rest.observed().value == pytest.approx(same.observed().value)
 
 
-def test_one_label_against_the_rest():
-    """A against the rest in AAB, AAA, AB-: A is 6 of n = 8 values.
+def test_one_label_against_all_others():
+    """A against all other values in AAB, AAA, AB-: A is 6 of n = 8 values.
 
     Unit 1: 2 of 3 are A, weight 2·2·1/2 = 2; unit 2: 0; unit 3: 1 of 2, weight 2·1·1/1 = 2. Do = 4/8.
     De = 2 · 6 · 2 / (8 · 7) = 24/56. Alpha = 1 - (1/2) / (24/56) = -1/6.
@@ -93,13 +93,13 @@ def test_one_label_against_the_rest():
     assert a.alpha(8).value == pytest.approx(-1 / 6)
 
 
-# ── Undefined says why ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── Undefined coefficients ───────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("units", "why"),
     [
-        ([], "no note has been submitted"),
-        (["A-", "-B"], "no note has been submitted"),
-        (["OO", "OO"], "only one value was ever given (O)"),
+        ([], "No note has been submitted"),
+        (["A-", "-B"], "No note has been submitted"),
+        (["OO", "OO"], "All values are the same (O)"),
     ],
 )
 def test_alpha_undefined(units, why):
@@ -109,12 +109,12 @@ def test_alpha_undefined(units, why):
 
 
 def test_kappa_undefined():
-    assert "no note was read by all annotators" in fleiss(counted("AB-", "-AB"))[0].why
-    assert "only one value" in fleiss(counted("AA", "AA"))[0].why
+    assert "No note has been submitted by all annotators" in fleiss(counted("AB-", "-AB"))[0].why
+    assert "All values are the same" in fleiss(counted("AA", "AA"))[0].why
     assert "no note in common" in cohen(counted("A-", "-B"), 0, 1).kappa.why
     both = cohen(counted("AA", "AA"), 0, 1)
     assert (both.observed.value, both.kappa.value) == (1.0, None)
-    assert "only one value" in both.kappa.why
+    assert "All values are the same" in both.kappa.why
 
 
 # ── Random sets ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -137,7 +137,7 @@ def test_alpha_is_the_package_s(units):
 
 @given(UNITS)
 def test_alpha_of_one_label_is_that_of_the_binary_data(units):
-    """One against the rest, worked out anew from patterns that know only "it" and "another"."""
+    """The alpha of one label, compared with that of patterns with only two values, "it" and O."""
     sums = sums_of(Counter(units))
     for value, one in one_by_one(Counter(units)).items():
         binary = Counter(tuple(None if v is None else "it" if v == value else OUTSIDE for v in unit) for unit in units)
@@ -161,7 +161,7 @@ def test_observed_is_counted_pair_by_pair(units):
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=60))
 def test_cohen_is_the_confusion_matrix_s(units):
-    """The textbook way, as scikit-learn has it: from the confusion matrix and its margins."""
+    """Compared with the textbook computation, as in scikit-learn, from the confusion matrix and its margins."""
     both = [(a, b) for a, b in units if a is not None and b is not None]
     found = cohen(Counter(units), 0, 1)
     assert found.units == len(both)
@@ -184,7 +184,7 @@ COMPLETE = st.integers(2, 5).flatmap(
 
 @given(COMPLETE)
 def test_on_complete_data_alpha_does_not_exceed_observed_agreement(units):
-    """The small-sample correction aside: at most by 1/n of what is left to 1."""
+    """Because of the small-sample correction, it may exceed it by at most (1 - observed) / n."""
     result = agreement(Counter(units))
     if result.alpha is not None:
         n = len(units) * len(units[0])
@@ -193,7 +193,7 @@ def test_on_complete_data_alpha_does_not_exceed_observed_agreement(units):
 
 @given(COMPLETE)
 def test_fleiss_and_alpha_differ_by_the_small_sample_correction_only(units):
-    """On complete data alpha = 1 - (1 - kappa) (n - 1) / n, n the number of values."""
+    """On complete data, alpha = 1 - (1 - kappa) (n - 1) / n, where n is the number of values."""
     kappa, complete = fleiss(Counter(units))
     alpha = agreement(Counter(units)).alpha
     assert complete == len(units)
@@ -205,10 +205,10 @@ def test_fleiss_and_alpha_differ_by_the_small_sample_correction_only(units):
 
 
 @given(st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=20))
-def test_who_comes_first_changes_nothing(units):
+def test_the_order_of_annotators_does_not_matter(units):
     before = agreement(Counter(units))
     for order in permutations(range(3)):
-        after = agreement(Counter(tuple(unit[place] for place in order) for unit in units))
+        after = agreement(Counter(tuple(unit[index] for index in order) for unit in units))
         assert after.observed == pytest.approx(before.observed) if before.units else after.observed is None
         assert after.alpha == (None if before.alpha is None else pytest.approx(before.alpha))
 

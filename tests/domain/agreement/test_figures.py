@@ -1,4 +1,4 @@
-"""The one function that computes everything: rounds, intervals, who comes first, what JSON holds."""
+"""The function that computes all figures: rounds, intervals, order of annotators, JSON."""
 
 import json
 import random
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from annotations.domain.agreement import (
     Granularity,
-    NoteReadings,
+    NoteAnnotationSets,
     Setup,
     Unit,
     agreement,
@@ -26,22 +26,22 @@ CATEGORY = {"AGE": "AGE", "DOCTOR": "NAME", "PATIENT": "NAME"}
 TEXT = "Il dott. Rossi vede Anna Bianchi, 54 anni, a Torino. " * 2
 
 
-def some_notes(count=12, readers="abc", seed=1):
-    """Notes in which each reader leaves out or shortens some spans; not everyone reads every note."""
+def some_notes(count=12, annotators="abc", seed=1):
+    """Notes in which each annotator leaves out or relabels some spans; not every annotator has every note."""
     chance = random.Random(seed)
     notes = []
     for number in range(count):
-        readings = {}
-        for reader in readers:
-            if reader == "c" and chance.random() < 0.3:
+        annotation_sets = {}
+        for annotator in annotators:
+            if annotator == "c" and chance.random() < 0.3:
                 continue
             spans = [Span(9, 14, "DOCTOR"), Span(20, 32, "PATIENT"), Span(34, 36, "AGE"), Span(62, 67, "DOCTOR")]
-            readings[reader] = [
+            annotation_sets[annotator] = [
                 Span(s.start, s.end, chance.choice(["DOCTOR", "PATIENT"]) if chance.random() < 0.2 else s.label)
                 for s in spans
                 if chance.random() < 0.85
             ]
-        notes.append(NoteReadings(TEXT, readings, number, round=1 + number % 2, mixed=number == 3))
+        notes.append(NoteAnnotationSets(TEXT, annotation_sets, number, round=1 + number % 2, mixed=number == 3))
     return notes
 
 
@@ -61,7 +61,7 @@ def walk(value):
 
 @pytest.mark.parametrize("unit", list(Unit))
 def test_every_unit_and_granularity(unit):
-    """The overall figures are those of the patterns; the whole is JSON and comes back the same."""
+    """The overall figures are those of the patterns; the JSON form keeps everything."""
     notes = some_notes()
     found = figures(notes, SETUP, unit)
     assert list(found["granularities"]) == granularities(unit)
@@ -79,7 +79,7 @@ def test_every_unit_and_granularity(unit):
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
-def test_rounds_are_the_notes_of_each_by_themselves():
+def test_figures_of_a_round_are_those_of_its_notes_alone():
     notes = some_notes()
     found = figures(notes, SETUP, Unit.TOKEN)
     assert (found["notes"], found["mixed"]) == (12, 1)
@@ -91,8 +91,7 @@ def test_rounds_are_the_notes_of_each_by_themselves():
     assert [row["mixed"] for row in found["granularities"]["bio"]["rounds"]] == [0, 1]
 
 
-def test_who_comes_first_changes_nothing():
-    """But for the order of the rows."""
+def test_the_order_of_annotators_changes_only_the_order_of_rows():
     notes = some_notes()
     before = figures(notes, SETUP, Unit.MARKED)
     for order in permutations("abc"):
@@ -107,14 +106,14 @@ def test_who_comes_first_changes_nothing():
             assert [r["note"] for r in report["per_note"]] == [r["note"] for r in other["per_note"]]
 
 
-def test_nothing_is_ever_nan_and_what_is_undefined_says_why():
-    """No notes; one reader; nobody marks anything; one annotator marks."""
+def test_no_figure_is_nan_and_undefined_figures_have_a_reason():
+    """No notes; one annotator; no marked spans; spans by one of two annotators."""
     cases = [
         [],
-        [NoteReadings(TEXT, {"a": [Span(0, 2, "AGE")]}, 1)],
-        [NoteReadings(TEXT, {"a": [], "b": []}, 1)],
-        [NoteReadings("", {"a": [], "b": []}, 1), NoteReadings("", {"b": [], "c": []}, 2)],
-        [NoteReadings(TEXT, {"a": [Span(0, 2, "AGE")], "b": []}, 1)],
+        [NoteAnnotationSets(TEXT, {"a": [Span(0, 2, "AGE")]}, 1)],
+        [NoteAnnotationSets(TEXT, {"a": [], "b": []}, 1)],
+        [NoteAnnotationSets("", {"a": [], "b": []}, 1), NoteAnnotationSets("", {"b": [], "c": []}, 2)],
+        [NoteAnnotationSets(TEXT, {"a": [Span(0, 2, "AGE")], "b": []}, 1)],
     ]
     for notes in cases:
         for unit in Unit:
@@ -128,13 +127,13 @@ def test_nothing_is_ever_nan_and_what_is_undefined_says_why():
                     assert all((row[n]["value"] is None) == bool(row[n]["why"]) for n in ("kappa", "exact", "overlap"))
 
 
-def test_one_note_has_no_interval_and_says_so():
+def test_one_note_has_no_interval_but_a_reason():
     found = figures(some_notes(1), SETUP, Unit.TOKEN)["granularities"]["subcategory"]["alpha"]
     assert found["low"] is None
     assert "at least two" in found["no_interval"]
 
 
-def test_no_samples_no_numpy_no_intervals():
+def test_without_samples_there_are_no_intervals():
     found = figures(some_notes(), SETUP, Unit.TOKEN, samples=0)
     assert found["granularities"]["bio"]["alpha"]["low"] is None
 
@@ -147,8 +146,8 @@ def test_bio_of_characters_is_refused():
 
 
 # ── The bootstrap ────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_the_interval_is_that_of_drawing_notes_one_by_one():
-    """The same draws, made and counted the long way."""
+def test_intervals_are_equal_to_those_of_a_direct_bootstrap():
+    """The same draws, with the figures computed separately for each sample."""
     notes = some_notes(9)
     found = figures(notes, SETUP, Unit.TOKEN, samples=200)["granularities"]["subcategory"]
     drawn = np.random.default_rng(SEED).integers(0, 9, size=(200, 9))
@@ -165,34 +164,36 @@ def test_the_interval_is_that_of_drawing_notes_one_by_one():
     assert (age["low"], age["high"]) == pytest.approx(tuple(np.quantile(ages, [0.025, 0.975])))
 
 
-def test_the_same_figures_every_time():
+def test_figures_are_reproducible():
     assert figures(some_notes(), SETUP, Unit.TOKEN) == figures(some_notes(), SETUP, Unit.TOKEN)
 
 
 def test_samples_in_which_a_coefficient_is_undefined():
     assert interval(np.array([np.nan] * 40 + [0.5] * 960)).low == 0.5
     none = interval(np.array([np.nan] * 60 + [0.5] * 940))
-    assert (none.low, none.why) == (None, "in 60 of 1,000 samples of the notes it is undefined")
+    assert (none.low, none.why) == (None, "The figure is undefined in 60 of 1,000 samples of the notes.")
 
 
-def test_draws_are_as_many_as_the_notes():
+def test_a_sample_has_as_many_draws_as_there_are_notes():
     sums = resample(np.ones((7, 1)), samples=50)
     assert sums.shape == (50, 1)
     assert (sums == 7).all()
 
 
 EDGES = st.tuples(st.integers(0, 40), st.integers(1, 9), st.sampled_from(list(CATEGORY)))
-READING = st.lists(EDGES, max_size=4).map(lambda drawn: [Span(a, a + n, label) for a, n, label in drawn])
+ANNOTATION_SET = st.lists(EDGES, max_size=4).map(lambda drawn: [Span(a, a + n, label) for a, n, label in drawn])
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.dictionaries(st.sampled_from("abc"), READING, min_size=1, max_size=3), min_size=1, max_size=4))
-def test_any_readings_give_figures_in_range(readings):
-    notes = [NoteReadings(TEXT, by_reader, number) for number, by_reader in enumerate(readings)]
+@given(
+    st.lists(st.dictionaries(st.sampled_from("abc"), ANNOTATION_SET, min_size=1, max_size=3), min_size=1, max_size=4)
+)
+def test_any_annotation_sets_give_figures_in_range(annotation_sets):
+    notes = [NoteAnnotationSets(TEXT, by_annotator, number) for number, by_annotator in enumerate(annotation_sets)]
     for unit in Unit:
         found = figures(notes, SETUP, unit, samples=20)
         json.dumps(found, allow_nan=False)
         for number in walk([r["pairs"] for r in found["granularities"].values()]):
             assert not isinstance(number, float) or -1.0001 <= number <= 1.0001
-        for row in found["recall"]["overlap"]["readers"]:
+        for row in found["recall"]["overlap"]["annotators"]:
             assert row["value"] is None or 0 <= row["value"] <= 1

@@ -16,20 +16,22 @@ def shared(ours, theirs):
 
 def test_exact_first_then_one_to_one():
     assert shared([(0, 5, "A")], [(0, 5, "A")]) == (1, 1)
-    assert shared([(0, 5, "A")], [(0, 5, "B")]) == (0, 0), "overlap asks for the same label"
+    assert shared([(0, 5, "A")], [(0, 5, "B")]) == (0, 0), "overlapping spans need the same label"
     assert shared([(0, 5, "A")], [(5, 9, "A")]) == (0, 0), "touching is not overlapping"
     assert shared([(0, 9, "A")], [(0, 4, "A"), (5, 9, "A")]) == (0, 1), "one to one"
     assert shared([(0, 5, "A"), (4, 9, "A")], [(0, 5, "A"), (3, 6, "A")]) == (1, 2)
-    assert shared([(0, 6, "A"), (5, 9, "A")], [(0, 2, "A"), (3, 6, "A")]) == (0, 2), "not greedily the longest"
+    assert shared([(0, 6, "A"), (5, 9, "A")], [(0, 2, "A"), (3, 6, "A")]) == (0, 2), (
+        "the longest overlap is not chosen greedily"
+    )
 
 
-def test_undefined_says_why():
+def test_undefined_figures_have_a_reason():
     assert "no note in common" in Shared().f1(0).why
-    assert "neither of them marked anything" in Shared(notes=1).f1(0).why
+    assert "Neither annotator marked anything" in Shared(notes=1).f1(0).why
     assert Shared(notes=1, ours=1, theirs=3).f1(1).value == 0.5
 
 
-def test_pairs_are_named_in_the_order_of_the_readers():
+def test_pairs_have_the_order_of_the_annotators():
     pairs = PairwiseF1()
     pairs.add(["a", "b", "c"], [{(0, 1, "A")}, {(0, 1, "A")}, set()])
     pairs.add(["a", "c"], [set(), set()])
@@ -40,17 +42,17 @@ def test_pairs_are_named_in_the_order_of_the_readers():
     }
 
 
-PLACES = st.sets(
+SPANS = st.sets(
     st.tuples(st.integers(0, 12), st.integers(1, 6), st.sampled_from("AB")).map(lambda t: (t[0], t[0] + t[1], t[2])),
     max_size=7,
 )
 
 
-@given(PLACES, PLACES)
-def test_the_same_as_matching_all_at_once_and_from_either_side(ours, theirs):
+@given(SPANS, SPANS)
+def test_counts_are_those_of_matching_all_spans_and_symmetric(ours, theirs):
     pairs = match(
-        [Span(*place) for place in sorted(ours)],
-        [Span(*place) for place in sorted(theirs)],
+        [Span(*bounds) for bounds in sorted(ours)],
+        [Span(*bounds) for bounds in sorted(theirs)],
         compatible=lambda p, g: p.label == g.label,
     )
     assert shared(ours, theirs) == (len(ours & theirs), len(pairs))

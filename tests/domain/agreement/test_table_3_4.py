@@ -1,4 +1,4 @@
-"""Table 3.4 of the thesis (002) as a fixture: five sentences, three annotators. Every figure worked out by hand.
+"""Figures for table 3.4 of Catelli 2021, which has five sentences and three annotators, computed by hand.
 
     Uomo di 60 anni               #1, #2: 60 AGE                #3: 60 anni AGE
     ASL Latina Paziente Maschio   #1, #2: ASL Latina HOSPITAL   #3: ASL HOSPITAL, Latina CITY
@@ -6,15 +6,15 @@
     Giunge al PS                  #1: nothing   #2: PS LOCATION_OTHER   #3: PS HOSPITAL
     Performance of radiologists   #1: nothing   #2: radiologists DOCTOR   #3: radiologists PROFESSION
 
-By our rule COVID-19: is four tokens. Tokens: 4 + 4 + 6 + 3 + 3 = 20. Seven are marked by somebody (60, anni, ASL,
-Latina, 98, PS, radiologists); thirteen are nobody's.
+By the default rule, "COVID-19:" has four tokens. Tokens: 4 + 4 + 6 + 3 + 3 = 20. Seven tokens are marked (60, anni,
+ASL, Latina, 98, PS, radiologists), thirteen are unmarked.
 """
 
 from collections import Counter
 
 import pytest
 
-from annotations.domain.agreement import Granularity, NoteReadings, Setup, Unit, figures
+from annotations.domain.agreement import Granularity, NoteAnnotationSets, Setup, Unit, figures
 from annotations.domain.spans import Span
 
 CATEGORY = {
@@ -32,8 +32,10 @@ SENTENCES = [
     ("Performance of radiologists", [[], [(15, 27, "DOCTOR")], [(15, 27, "PROFESSION")]]),
 ]
 NOTES = [
-    NoteReadings(text, {str(n): [Span(*span) for span in spans] for n, spans in enumerate(readings, 1)}, number)
-    for number, (text, readings) in enumerate(SENTENCES, 1)
+    NoteAnnotationSets(
+        text, {str(n): [Span(*span) for span in spans] for n, spans in enumerate(annotation_sets, 1)}, number
+    )
+    for number, (text, annotation_sets) in enumerate(SENTENCES, 1)
 ]
 SETUP = Setup(["1", "2", "3"], list(CATEGORY), CATEGORY)
 
@@ -63,7 +65,7 @@ def test_tokens_by_label():
     assert (value(found["full"]), value(found["majority"])) == (15 / 20, 18 / 20)
 
 
-def test_without_the_units_that_nobody_marked():
+def test_without_unmarked_units():
     """Seven units, two of them (60, ASL) unanimous: observed (2 + 1) / 7.
 
     Values, n = 21: O 44 - 39 = 5, the others as above. De = 1 - (5·4 + 12 + 30 + 2) / (21·20) = 356/420; Do = 4/7.
@@ -91,8 +93,8 @@ def test_bio():
 
 
 def test_entities():
-    """Places: 60 (A A O), 60 anni (O O A), ASL Latina (H H O), ASL (O O H), Latina (O O C), 98 (I I O), PS (O L H),
-    radiologists (O D P): six with 1/3, two with 0; nobody says the same of any.
+    """Bounds: 60 (A A O), 60 anni (O O A), ASL Latina (H H O), ASL (O O H), Latina (O O C), 98 (I I O), PS (O L H),
+    radiologists (O D P): six with 1/3, two with 0; all three annotators agree on none.
 
     Values, n = 24: O 1+2+1+2+2+1+1+1 = 11, AGE 3, HOSPITAL 2+1+1 = 4, IDNUM 2, four others 1 each.
     De = 1 - (11·10 + 3·2 + 4·3 + 2·1) / (24·23) = 422/552; Do = 1 - 2/8 = 3/4; alpha = 1 - 0.75 · 552/422.
@@ -114,10 +116,9 @@ def test_characters():
 
 
 def test_pairs():
-    """#1 and #2: differ on PS and radiologists only. Po = 18/20; both say O on 15, AGE, HOSPITAL twice and IDNUM on one
-    token each; #1: O 16, AGE 1, HOSPITAL 2, IDNUM 1; #2: O 14 and LOCATION_OTHER, DOCTOR besides.
-    Pe = (16·14 + 1 + 4 + 1) / 400 = 230/400; kappa = (0.9 - 0.575) / 0.425.
-    Spans: #1 has 3, #2 has 5, 3 of them the same: F1 6/8.
+    """#1 and #2 differ only on PS and radiologists: Po = 18/20. #1: O 16, AGE 1, HOSPITAL 2, IDNUM 1; #2: the same with
+    O 14, and LOCATION_OTHER 1, DOCTOR 1. Pe = (16·14 + 1 + 4 + 1) / 400 = 230/400; kappa = (0.9 - 0.575) / 0.425.
+    Spans: #1 has 3, #2 has 5, and 3 are equal: F1 6/8.
     #1 and #3: of 3 and 5 spans none is exact; 60 overlaps 60 anni (AGE), ASL Latina overlaps ASL (HOSPITAL), 98 is
     missed: F1 by overlap 4/8.
     """
@@ -130,8 +131,8 @@ def test_pairs():
 
 
 def test_labels():
-    """AGE: 60 by all, anni by one: given 4 of 60, weight 2·1·2/2 = 2; alpha = 1 - 59 · 2 / (2 · 4 · 56).
-    HOSPITAL: ASL by all, Latina by two, PS by one: given 6, weight 2 + 2 = 4; alpha = 1 - 59 · 4 / (2 · 6 · 54).
+    """AGE: 60 by all, anni by one: 4 of 60 values, weight 2·1·2/2 = 2; alpha = 1 - 59 · 2 / (2 · 4 · 56).
+    HOSPITAL: ASL by all, Latina by two, PS by one: 6 values, weight 2 + 2 = 4; alpha = 1 - 59 · 4 / (2 · 6 · 54).
     """
     by_value = {row["value"]: row for row in report()["labels"]}
     assert (by_value["AGE"]["units"], by_value["AGE"]["full"]) == (2, 1)
@@ -141,9 +142,9 @@ def test_labels():
 
 
 def test_notes_worst_first():
-    """Alpha of the notes (units, values): PS: O 7, L 1, H 1 of 9, Do 1/3, De = 1 - 42/72, alpha 1 - 72/90 = 0.2, and so
-    is radiologists; Uomo: O 8, AGE 4, Do 1/6, De = 1 - 68/132; ASL: O 6, H 5, C 1, Do 1/6, De = 1 - 50/132; 98: O 16,
-    I 2 of 18, Do 1/9, De = 1 - 242/306.
+    """Alpha by note. PS: O 7, L 1, H 1 of 9 values, Do 1/3, De = 1 - 42/72, alpha 1 - 72/90 = 0.2; the same for
+    radiologists. Uomo: O 8, AGE 4, Do 1/6, De = 1 - 68/132. ASL: O 6, H 5, C 1, Do 1/6, De = 1 - 50/132. 98: O 16, I 2
+    of 18 values, Do 1/9, De = 1 - 242/306.
     """
     rows = report()["per_note"]
     assert [row["note"] for row in rows] == [4, 5, 3, 1, 2]
@@ -154,11 +155,11 @@ def test_notes_worst_first():
 
 
 def test_recall():
-    """By overlap, places: 60 (all), ASL Latina (all), 98 (#1, #2), PS (#2, #3), radiologists (#2, #3). Nobody alone:
-    nothing hidden. One reader of the three finds (3 + 5 + 4) / 3 / 5 = 0.8; two: 98, PS and radiologists are found by
-    two of three, so any two find all.
+    """Spans by overlap: 60 (all), ASL Latina (all), 98 (#1, #2), PS (#2, #3), radiologists (#2, #3). No span was found
+    by one annotator alone, so none is hidden. One annotator finds (3 + 5 + 4) / 3 / 5 = 0.8. Two annotators find all,
+    since every span was found by at least two of three.
     """
     by_overlap = figures(NOTES, SETUP, Unit.TOKEN, samples=0)["recall"]["overlap"]
     assert (by_overlap["found"], by_overlap["hidden"]) == (5, 0)
-    assert [value(row) for row in by_overlap["readers"]] == pytest.approx([0.8, 1.0, 1.0])
+    assert [value(row) for row in by_overlap["annotators"]] == pytest.approx([0.8, 1.0, 1.0])
     assert [value(row) for row in by_overlap["each"]] == pytest.approx([3 / 5, 5 / 5, 4 / 5])

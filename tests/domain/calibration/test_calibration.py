@@ -1,4 +1,4 @@
-"""Curves against scikit-learn, what few examples may do, and figures that no curve has seen its own data for."""
+"""Calibration curves, compared with scikit-learn; the influence of few examples; cross-fitted figures."""
 
 import random
 from itertools import pairwise
@@ -20,7 +20,7 @@ def logit_of(confidence, a, b, c):
 
 
 def seen(a, b, c, *, each=40, seed=3):
-    """Counts at 199 confidences whose true share is on the curve a, b, c."""
+    """Counts at 199 confidences, drawn from the curve with the parameters a, b, c."""
     chance = random.Random(seed)
     for step in range(1, 200):
         share = 1 / (1 + exp(-logit_of(step / 200, a, b, c)))
@@ -43,7 +43,7 @@ def test_the_default_curve_changes_nothing():
     assert fit([], prior=Curve(2, 1, 0.5), weight=1) == Curve(2, 1, 0.5)
 
 
-def test_a_curve_of_the_opposite_is_flat_and_never_turns_the_order():
+def test_a_curve_for_reversed_confidences_is_flat_and_does_not_reverse_the_order():
     points = [(x, n, n - right) for x, n, right in seen(1, 1, 0)]
     curve = fit(points, prior=AS_IT_IS, weight=1)
     assert (curve.a, curve.b) == (0, 0)
@@ -70,7 +70,7 @@ def test_a_steep_curve_never_reaches_0_or_1():
 
 
 def outcomes(*groups):
-    """Of (label, confidence, spans, right); the spans go round the folds."""
+    """Outcomes from (label, confidence, spans, right); the spans are distributed over the folds."""
     made = Outcomes()
     for label, confidence, spans, right in groups:
         for at in range(spans):
@@ -78,7 +78,7 @@ def outcomes(*groups):
     return made
 
 
-def test_a_common_label_has_its_own_curve_a_rare_one_that_of_all():
+def test_a_common_label_has_its_own_curve_and_a_rare_one_that_of_all_labels():
     found = fitted(outcomes(("NAME", 0.9, 1000, 500), ("DATE", 0.9, 1000, 1000), ("AGE", 0.9, LEAST_OWN - 1, 0)))
     assert set(found.curves.labels) == {"NAME", "DATE"}
     assert found.curves("NAME", 0.9) == pytest.approx(0.5, abs=0.02)
@@ -86,13 +86,13 @@ def test_a_common_label_has_its_own_curve_a_rare_one_that_of_all():
     assert found.curves("AGE", 0.9) == found.curves("never seen", 0.9) == pytest.approx(0.743, abs=0.02)
 
 
-def test_a_handful_of_examples_bends_a_curve_only_a_little():
+def test_few_examples_change_a_curve_only_a_little():
     few = fitted(outcomes(("NAME", 0.9, 1000, 900), ("CITY", 0.9, LEAST_OWN, 0))).curves("CITY", 0.9)
     many = fitted(outcomes(("NAME", 0.9, 1000, 900), ("CITY", 0.9, 1000, 0))).curves("CITY", 0.9)
     assert many < 0.02 < 0.1 < few < 0.8
 
 
-def test_spans_without_a_number_do_not_count():
+def test_spans_without_a_finite_confidence_do_not_count():
     made = outcomes(("NAME", 0.9, 100, 50))
     for nothing in (None, float("nan"), float("inf")):
         made.add("NAME", nothing, right=True, fold=0)
@@ -100,15 +100,15 @@ def test_spans_without_a_number_do_not_count():
 
 
 def test_too_few_spans_are_refused_with_their_number():
-    with pytest.raises(TooFew, match=f"{LEAST - 1} spans") as refused:
+    with pytest.raises(TooFew, match=f"too few spans with a confidence \\({LEAST - 1}\\)") as refused:
         fitted(outcomes(("NAME", 0.9, LEAST - 1, 1)))
     assert refused.value.spans == LEAST - 1
     with pytest.raises(TooFew):
         fitted(Outcomes())
 
 
-def test_the_figures_afterwards_are_of_curves_that_saw_other_patients():
-    """One patient's spans are all wrong: a curve that had seen them would look better than it is."""
+def test_the_figures_after_calibration_are_cross_fitted():
+    """All spans of one patient are wrong: a curve fitted with them would look better than it is."""
     made = outcomes(("NAME", 0.9, 400, 360))
     for _ in range(100):
         made.add("NAME", 0.4, right=False, fold=2)
@@ -119,7 +119,7 @@ def test_the_figures_afterwards_are_of_curves_that_saw_other_patients():
     assert low.confidence > seen_all + 0.1
 
 
-def test_calibrated_confidences_are_nearer_to_what_is_right():
+def test_calibrated_confidences_are_nearer_to_the_observed_precision():
     made = Outcomes()
     for at, (confidence, spans, right) in enumerate(seen(0.4, 0.7, -0.5)):
         for n in range(spans):
@@ -138,7 +138,7 @@ def test_reliability_by_hand():
 
 
 @given(st.lists(counts.filter(lambda p: p[1] > 0), min_size=1, max_size=60))
-def test_groups_hold_every_span_once_and_are_at_most_ten(points):
+def test_there_are_at_most_ten_groups_and_each_span_is_in_one(points):
     found = Reliability.of(points)
     assert len(found.groups) <= GROUPS
     assert sum(g.spans for g in found.groups) == found.spans
@@ -146,7 +146,7 @@ def test_groups_hold_every_span_once_and_are_at_most_ten(points):
     assert 0 <= found.ece <= 1 and 0 <= found.brier <= 1
 
 
-def test_what_is_kept_reads_back_the_same():
+def test_stored_curves_are_restored_unchanged():
     curves = fitted(outcomes(("NAME", 0.9, 1000, 500), ("DATE", 1.0, 100, 99))).curves
     again = Curves.from_dict(curves.as_dict())
     assert again == curves

@@ -1,4 +1,4 @@
-"""A folder in memory, and short ways to read and write it."""
+"""Helpers for reading and writing notes in memory."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -12,7 +12,7 @@ NAMES: dict[str, str] = {label: label for label in LABELS}
 
 
 def read_one(kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES) -> ParsedNote:
-    """The only note of some files."""
+    """Read the only note in some files."""
     (note,) = read_all(kind, files, labels)
     if isinstance(note, NoteError):
         raise note
@@ -22,7 +22,7 @@ def read_one(kind: str | Format, files: Mapping[str, bytes | str], labels: Mappi
 def read_all(
     kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES
 ) -> list[ParsedNote | NoteError]:
-    """All notes of some files, which must leave nothing over."""
+    """Read all notes in some files; every file must belong to a note."""
     reader = FORMATS[kind] if isinstance(kind, str) else kind
     stored = {name: data.encode() if isinstance(data, str) else data for name, data in files.items()}
     groups, problems = reader.group(stored)
@@ -31,7 +31,7 @@ def read_all(
 
 
 def refused(kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES) -> list[Problem]:
-    """What is wrong with the only note of some files."""
+    """The problems of the only note in some files."""
     (note,) = read_all(kind, files, labels)
     assert isinstance(note, NoteError)
     return note.problems
@@ -45,5 +45,5 @@ def write_one(
 
 
 def said(problems: Sequence[Problem]) -> list[tuple[int | None, str]]:
-    """Line and code of each problem."""
+    """The line and the code of each problem."""
     return [(problem.line, problem.code) for problem in problems]

@@ -29,7 +29,7 @@ def test_an_empty_file_is_an_empty_annotation_set() -> None:
     assert read_one("brat", ann("")).spans == []
 
 
-def test_rows_of_windows_and_a_byte_order_mark() -> None:
+def test_crlf_and_a_byte_order_mark() -> None:
     note = read_one("brat", ann("\ufeffT1\tNAME 4 8\tAnna\r\n\r\nT2\tNAME 9 13\tNeri\r\n"))
     assert note.spans == [Span(4, 8, "NAME"), Span(9, 13, "NAME")]
 
@@ -56,13 +56,13 @@ def test_label_names_whatever_the_case() -> None:
     assert read_one("brat", ann("T1\tNaMe 4 8\tAnna\n"), names).spans == [Span(4, 8, "NAME")]
 
 
-def test_a_span_given_twice_is_taken_once() -> None:
+def test_a_duplicate_span_is_imported_once() -> None:
     note = read_one("brat", ann("T1\tNAME 4 8\tAnna\nT2\tNAME 4 8\tAnna\nT3\tDATE 4 8\tAnna\n"))
     assert note.spans == [Span(4, 8, "DATE"), Span(4, 8, "NAME")]
     assert said(note.warnings) == [(2, "twice")]
 
 
-def test_white_space_at_the_ends_is_left_out() -> None:
+def test_white_space_at_the_ends_is_trimmed() -> None:
     note = read_one("brat", ann("T1\tNAME 3 9\t Anna \n"))
     assert note.spans == [Span(4, 8, "NAME")]
     assert said(note.warnings) == [(1, "trimmed")]
@@ -108,23 +108,24 @@ def test_other_annotations_are_reported() -> None:
         ("T1\tNAME 9 13;14 17\tNeri-Via", "quote"),
     ],
 )
-def test_what_is_refused(row: str, code: str) -> None:
+def test_invalid_rows(row: str, code: str) -> None:
     problems = refused("brat", ann(f"T9\tDATE 0 3\tDr.\n{row}\n"))
     assert said(problems) == [(2, code)]
     assert problems[0].file == "a.ann"
     assert not re.search("Ann|Neri|Via", str(problems[0]))
 
 
-def test_everything_that_is_wrong_is_said_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     rows = "T1\tPERSON 4 99\tx\nT1\tNAME 4 8\tAnna\n\nT3\tNAME 4 8\tAnn\njunk\n"
     assert said(refused("brat", ann(rows))) == [(1, "label"), (1, "outside"), (2, "id"), (4, "quote"), (5, "line")]
 
 
-def test_an_unknown_label_names_the_choices_in_short() -> None:
+def test_the_message_for_an_unknown_label_lists_some_known_labels() -> None:
     labels = {f"L{at:02}": f"L{at:02}" for at in range(30)}
     (problem,) = refused("brat", ann("T1\tPERSON 4 8\tAnna\n"), labels)
     assert problem.message == (
-        "unknown label 'PERSON'; known are L00, L01, L02, L03, L04, L05, L06, L07, L08, L09, L10, L11 and 18 more"
+        "The label “PERSON” is unknown. "
+        "Known labels: L00, L01, L02, L03, L04, L05, L06, L07, L08, L09, L10, L11 and 18 more."
     )
 
 
@@ -141,7 +142,7 @@ def test_an_annotation_file_that_is_not_utf8() -> None:
 
 def test_read_raises_what_read_many_yields() -> None:
     (group,), _ = FORMATS["brat"].group(["a.txt", "a.ann"])
-    with pytest.raises(NoteError, match=r"a\.ann, line 1: unknown label 'X'"):
+    with pytest.raises(NoteError, match=r"a\.ann, line 1: The label “X” is unknown\."):
         FORMATS["brat"].read(group, {"a.txt": b"ab", "a.ann": b"T1\tX 0 1\ta\n"}.__getitem__, {})
 
 
@@ -164,7 +165,7 @@ def test_writing_over_line_breaks() -> None:
         ("ab\ncd", ["ab", "cd"]),
         ("ab\r\ncd", ["ab", "cd"]),
         ("ab\rcd", ["ab", "cd"]),
-        ("ab\n\r\n \t\ncd", ["ab", "cd"]),  # pieces of white space are left out
+        ("ab\n\r\n \t\ncd", ["ab", "cd"]),  # pieces with white space only are left out
         ("ab \n\u2003cd", ["ab", "cd"]),
         ("ab\u2028cd\x85ef", ["ab\u2028cd\x85ef"]),  # not line breaks
     ],
@@ -177,8 +178,8 @@ def test_spans_with_white_ends_are_reported() -> None:
     files, losses = write_one("brat", "ab  cd", [Span(0, 3, "NAME"), Span(2, 4, "NAME")])
     assert files["a.ann"] == b"T1\tNAME 0 2\tab\n"
     assert [(loss.span, loss.reason) for loss in losses] == [
-        (Span(0, 3, "NAME"), "white space at its ends isn't kept"),
-        (Span(2, 4, "NAME"), "it holds nothing but white space"),
+        (Span(0, 3, "NAME"), "White space at the ends of the span is not exported."),
+        (Span(2, 4, "NAME"), "The span contains only white space."),
     ]
 
 
@@ -217,12 +218,12 @@ def test_visual_conf() -> None:
     rows = drawing.strip().split("\n")
     assert rows[0].startswith("SPAN_DEFAULT\tfgColor:black, bgColor:#")
     assert all(re.fullmatch(r"[A-Za-z0-9_-]+\tbgColor:#[0-9a-f]{6}", row) for row in rows[1:])
-    colours = dict(row.split("\tbgColor:") for row in rows[1:])
-    assert colours["DOCTOR"] == colours["PATIENT"] != colours["AGE"]
+    colors = dict(row.split("\tbgColor:") for row in rows[1:])
+    assert colors["DOCTOR"] == colors["PATIENT"] != colors["AGE"]
 
 
 def brat_rows(section: str) -> list[tuple[int, str]]:
-    """As brat's own parser does it: depth by leading white space; a term may be there once, children need a parent."""
+    """Parse rows like brat: leading white space is the depth; terms must be unique, and children need a parent."""
     rows: list[tuple[int, str]] = []
     for row in section.split("\n"):
         if row.strip() and not row.startswith("["):
@@ -235,7 +236,7 @@ def brat_rows(section: str) -> list[tuple[int, str]]:
     return rows
 
 
-def test_types_are_there_once_though_codes_of_categories_repeat() -> None:
+def test_types_are_unique_even_if_a_category_and_a_label_share_a_code() -> None:
     twice = label_set(
         CategoryDef("A", "One", (LabelDef("B", "b"), LabelDef("C", "c"))),
         CategoryDef("B", "Two", (LabelDef("D", "d"), LabelDef("E", "e"))),
@@ -244,7 +245,7 @@ def test_types_are_there_once_though_codes_of_categories_repeat() -> None:
     assert brat_rows(text) == [(0, "A"), (1, "B"), (1, "C"), (0, "D"), (0, "E")]
 
 
-def test_colours_are_known_ones() -> None:
+def test_known_colors() -> None:
     assert oklch_hex(1, 0, 0) == "#ffffff"
     assert oklch_hex(0, 0, 0) == "#000000"
     assert oklch_hex(0.627955, 0.257683, 29.2339) == "#ff0000"

@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.bio import decode, encode
-from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import OutNote
-from annotations.domain.formats.conll import ConllFormat
+from annotations.domain.formats.conll import DOCUMENT_MARK, ConllFormat
+from annotations.domain.labels import LabelSetDef
 from annotations.domain.notes import NoteError
 from annotations.domain.spans import Span
 from annotations.domain.tokens import Token
@@ -31,17 +31,17 @@ def test_writing() -> None:
     )
 
 
-def test_overlaps_are_reported_with_their_winner() -> None:
+def test_losses_by_overlap_name_the_winner() -> None:
     spans = [Span(0, 8, "NAME"), Span(4, 8, "DATE"), Span(4, 13, "ID-1")]
     files, losses = write_one("conll", TEXT, spans)
     assert [(loss.span, loss.reason) for loss in losses] == [
-        (spans[0], "partly covered by ID-1 4-13"),
-        (spans[1], "covered by ID-1 4-13"),
+        (spans[0], "Some tokens of the span belong to the span ID-1 4-13."),
+        (spans[1], "All tokens of the span belong to the span ID-1 4-13."),
     ]
     assert read_one("conll", files).spans == [Span(0, 3, "NAME"), Span(4, 13, "ID-1")]
 
 
-def test_label_order_decides_between_equals() -> None:
+def test_label_order_decides_between_equal_bounds() -> None:
     spans = [Span(0, 2, "B"), Span(0, 2, "A")]
     files, _ = write_one("conll", "ab", spans, {"B": "B", "A": "A"})
     assert b"\tB-B\n" in files["a.conll"]
@@ -60,7 +60,7 @@ def test_another_tokenizer() -> None:
 
 
 @given(texts_with_apart_spans())
-def test_spans_apart_come_back_exactly(made: tuple[str, list[Span]]) -> None:
+def test_spans_without_overlaps_come_back_exactly(made: tuple[str, list[Span]]) -> None:
     text, spans = made
     files, losses = write_one("conll", text, spans)
     assert losses == []
@@ -69,7 +69,7 @@ def test_spans_apart_come_back_exactly(made: tuple[str, list[Span]]) -> None:
 
 
 @given(texts_with_spans())
-def test_any_spans_come_back_as_their_tags_say(made: tuple[str, list[Span]]) -> None:
+def test_any_spans_come_back_as_in_their_tags(made: tuple[str, list[Span]]) -> None:
     text, spans = made
     files, losses = write_one("conll", text, spans)
     encoded = encode(text, spans, label_order=tuple(NAMES))
@@ -80,8 +80,14 @@ def test_any_spans_come_back_as_their_tags_say(made: tuple[str, list[Span]]) -> 
 @given(st.lists(texts_with_apart_spans(), max_size=4))
 def test_many_notes_in_one_file_come_back_exactly(made: list[tuple[str, list[Span]]]) -> None:
     notes = [OutNote(f"sub/n{at}", text, spans) for at, (text, spans) in enumerate(made)]
-    files, losses = CONLL.write_all(notes, NAMES, "out/all.conll")
-    assert losses == []
+    files, parts = {}, ["# many notes\n"]
+    for note in notes:
+        written, losses = CONLL.write(note, NAMES)
+        assert losses == []
+        body = written[f"{note.name}.conll"].decode().partition("\n")[2]
+        parts.append(f"{DOCUMENT_MARK}{note.name}\n\n{body}")
+        files[f"out/{note.name}.txt"] = written[f"{note.name}.txt"]
+    files["out/all.conll"] = "".join(parts).encode()
     back = read_all("conll", files)
     assert [(note.name, note.text, note.spans) for note in back] == [
         (f"out/{note.name}", note.text, note.spans) for note in notes
@@ -92,11 +98,11 @@ def rows(*given_rows: str) -> dict[str, bytes | str]:
     return {"a.txt": TEXT, "a.conll": "# columns: token start end tag\n" + "\n".join(given_rows) + "\n"}
 
 
-def test_reading_is_lenient_where_nothing_is_lost() -> None:
+def test_lenient_reading() -> None:
     note = read_one(
         "conll", rows("Dr\t0\t2\tO\r", "", "# a comment", "Neri\t4\t8\tI-name\r", "", "", "Via\t10\t13\tI-NAME")
     )
-    assert note.spans == [Span(4, 13, "NAME")]  # empty rows don't end a span: in a note it may run over a line break
+    assert note.spans == [Span(4, 13, "NAME")]  # empty rows don't end a span, which may contain line breaks
 
 
 def test_a_hash_is_a_token() -> None:
@@ -123,14 +129,14 @@ def test_a_hash_is_a_token() -> None:
         ("Neri\t4\t\u0668\tO", "line"),
     ],
 )
-def test_what_is_refused(row: str, code: str) -> None:
+def test_invalid_rows(row: str, code: str) -> None:
     problems = refused("conll", rows("Dr\t0\t2\tO", row))
     assert said(problems) == [(3, code)]
     assert problems[0].file == "a.conll"
     assert "Ner" not in str(problems[0])
 
 
-def test_everything_that_is_wrong_is_said_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     assert said(refused("conll", rows("Dr\t0\t3\tX", "junk", "Neri\t4\t8\tB-Q"))) == [
         (2, "quote"),
         (2, "tag"),
@@ -153,7 +159,7 @@ def test_grouping() -> None:
 ALL = "-DOCSTART-\ta\n\nAnna\t0\t4\tB-NAME\n\n-DOCSTART-\tsub/b\n\nBo\t0\t2\tO\n"
 
 
-def test_many_notes_each_by_itself() -> None:
+def test_notes_in_one_file_are_read_separately() -> None:
     files = {"all.conll": ALL.replace("Bo\t", "Be\t"), "a.txt": "Anna", "sub/b.txt": "Bo", "c.txt": "loose"}
     first, second, third = read_all("conll", files)
     assert not isinstance(first, NoteError)
@@ -172,7 +178,7 @@ def test_many_notes_each_by_itself() -> None:
         (ALL.replace("sub/b", "a"), 5, "same name"),
     ],
 )
-def test_many_notes_refused_one_by_one(data: str, line: int, code: str) -> None:
+def test_notes_in_one_file_are_refused_separately(data: str, line: int, code: str) -> None:
     first, second = read_all("conll", {"all.conll": data, "a.txt": "Anna"})
     assert not isinstance(first, NoteError)
     assert isinstance(second, NoteError)
@@ -185,21 +191,16 @@ def test_a_file_without_text_and_without_marks_is_refused() -> None:
     assert (problem.line, problem.code) == (1, "no text")
 
 
-def test_one_note_is_asked_for_and_there_are_two() -> None:
+def test_two_notes_where_one_is_expected() -> None:
     files = {"all.conll": ALL.encode(), "a.txt": b"Anna", "sub/b.txt": b"Bo"}
     (group,), _ = CONLL.group(files)
-    with pytest.raises(NoteError, match="holds 2 notes where one was expected"):
+    with pytest.raises(NoteError, match="contains 2 notes"):
         CONLL.read(group, files.__getitem__, NAMES)
     files = {"a.conll": ALL.encode(), "a.txt": b"Anna"}
     (group,), _ = CONLL.group(files)
-    with pytest.raises(NoteError, match="a second note begins here"):
+    with pytest.raises(NoteError, match="A second note starts here"):
         CONLL.read(group, files.__getitem__, NAMES)
 
 
-def test_a_note_may_not_have_the_name_of_the_file_for_all() -> None:
-    with pytest.raises(NoteError):
-        CONLL.write_all([OutNote("notes", "x", [])], NAMES)
-
-
-def test_it_has_no_files_of_its_own() -> None:
-    assert FORMATS["conll"].extra_files.__doc__
+def test_there_are_no_extra_files() -> None:
+    assert CONLL.extra_files(LabelSetDef("x", "X", "", "", (), ())) == {}

@@ -1,4 +1,4 @@
-"""What holds for every format."""
+"""The contract of all formats."""
 
 import inspect
 
@@ -36,14 +36,14 @@ def test_names_and_methods(kind: str) -> None:
 
 
 @every_format
-def test_system_files_are_passed_over(kind: str) -> None:
+def test_system_files_are_ignored(kind: str) -> None:
     groups, problems = FORMATS[kind].group([*SYSTEM_FILES, "sub/a.txt"])
     assert [group.name for group in groups] == ["sub/a"]
     assert problems == []
 
 
 @every_format
-def test_files_that_belong_to_no_note_are_named(kind: str) -> None:
+def test_files_that_belong_to_no_note_are_problems(kind: str) -> None:
     names = ["a.txt", "a.TXT", "b.docx", "../c.txt", "/d.txt", "e\\f.txt"]
     groups, problems = FORMATS[kind].group(names)
     assert [group.name for group in groups] == ["a"]
@@ -57,7 +57,7 @@ def test_files_that_belong_to_no_note_are_named(kind: str) -> None:
 
 
 @every_format
-def test_a_text_alone_has_no_annotation_set(kind: str) -> None:
+def test_a_text_file_alone_gives_a_note_without_annotations(kind: str) -> None:
     (note,) = read_all(kind, {"sub/a.txt": "\ufeffAnna\r\n"})
     assert not isinstance(note, NoteError)
     assert (note.name, note.text, note.spans, note.warnings) == ("sub/a", "\ufeffAnna\r\n", None, [])
@@ -65,33 +65,33 @@ def test_a_text_alone_has_no_annotation_set(kind: str) -> None:
 
 @every_format
 @pytest.mark.parametrize(("data", "code"), [("Müller".encode("latin-1"), "utf8"), (b"Anna\0", "nul")])
-def test_a_text_that_cannot_be_read_is_refused(kind: str, data: bytes, code: str) -> None:
+def test_an_invalid_text_is_refused(kind: str, data: bytes, code: str) -> None:
     (problem,) = refused(kind, {"a.txt": data})
     assert (problem.file, problem.code) == ("a.txt", code)
 
 
 @every_format
 @given(texts_with_spans())
-def test_the_text_comes_out_byte_for_byte(kind: str, made: tuple[str, list[Span]]) -> None:
+def test_the_text_is_written_byte_for_byte(kind: str, made: tuple[str, list[Span]]) -> None:
     text, spans = made
     files, _ = FORMATS[kind].write(OutNote("sub/a", text, spans), NAMES)
     assert files["sub/a.txt"] == text.encode()
 
 
 @every_format
-def test_a_name_that_leads_out_is_not_written(kind: str) -> None:
+def test_a_name_outside_the_folder_is_not_written(kind: str) -> None:
     with pytest.raises(NoteError):
         FORMATS[kind].write(OutNote("../a", "text", []), NAMES)
 
 
 @pytest.mark.parametrize("kind", ["brat", "conll"])
-def test_a_span_that_leaves_the_text_is_not_written(kind: str) -> None:
+def test_a_span_outside_the_text_is_not_written(kind: str) -> None:
     with pytest.raises(SpanError):
         FORMATS[kind].write(OutNote("a", "text", [Span(0, 5, "NAME")]), NAMES)
 
 
 @pytest.mark.parametrize("kind", ["brat", "conll"])
-def test_a_label_without_a_code_is_a_loss(kind: str) -> None:
+def test_a_label_with_an_invalid_code_is_a_loss(kind: str) -> None:
     spans = [Span(0, 2, "ETÀ"), Span(3, 5, "NAME")]
     files, losses = FORMATS[kind].write(OutNote("a", "ab cd", spans), NAMES)
     assert [(loss.note, loss.span) for loss in losses] == [("a", spans[0])]
@@ -114,4 +114,4 @@ def test_plain_text_loses_every_span() -> None:
     span = Span(0, 4, "NAME")
     files, losses = FORMATS["text"].write(OutNote("a", "Anna", [span]), NAMES)
     assert files == {"a.txt": b"Anna"}
-    assert [(loss.span, loss.reason) for loss in losses] == [(span, "plain text holds no spans")]
+    assert [(loss.span, loss.reason) for loss in losses] == [(span, "Plain text contains no spans.")]

@@ -1,4 +1,4 @@
-"""Real notes, where they are at hand: MEDDOCAN dev (250 notes, 5,801 spans; 22 begin with a byte order mark)."""
+"""Tests with real notes, if available: MEDDOCAN dev (250 notes, 5,801 spans; 22 start with a byte order mark)."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from annotations.domain.notes import NoteError, ParsedNote
 from tests.domain.formats.helpers import read_all
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "meddocan" / "dev"
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="MEDDOCAN is not beside this repository")
+pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="MEDDOCAN is not available")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def notes(files: dict[str, bytes], labels: dict[str, str]) -> list[ParsedNote]:
 
 
 def facts(read: list[ParsedNote]) -> set[tuple[str, str, int, int, str]]:
-    """(note, label, start, end, text) of every span."""
+    """Every span as (note, label, start, end, text)."""
     return {
         (note.name, span.label, span.start, span.end, note.text[span.start : span.end])
         for note in read
@@ -40,13 +40,13 @@ def facts(read: list[ParsedNote]) -> set[tuple[str, str, int, int, str]]:
     }
 
 
-def test_every_note_is_read_as_it_stands_in_the_files(files: dict[str, bytes], notes: list[ParsedNote]) -> None:
+def test_every_note_is_read_exactly(files: dict[str, bytes], notes: list[ParsedNote]) -> None:
     expected = set()
     for name, data in files.items():
         if name.endswith(".ann"):
             for row in filter(None, data.decode().split("\n")):
-                _, place, quote = row.split("\t", 2)
-                label, start, end = place.split(" ")
+                _, middle, quote = row.split("\t", 2)
+                label, start, end = middle.split(" ")
                 expected.add((name.removesuffix(".ann"), label, int(start), int(end), quote))
     assert len(notes) == 250
     assert len(expected) == 5801
@@ -55,7 +55,7 @@ def test_every_note_is_read_as_it_stands_in_the_files(files: dict[str, bytes], n
 
 
 @pytest.mark.parametrize("kind", ["brat", "conll"])
-def test_writing_and_reading_back_is_identical(
+def test_written_notes_are_read_back_unchanged(
     kind: str, files: dict[str, bytes], labels: dict[str, str], notes: list[ParsedNote]
 ) -> None:
     written: dict[str, bytes] = {}

@@ -1,13 +1,13 @@
-"""The same figures as seqeval, nervaluate and scikit-learn give, on random sets and where these are right.
+"""Figures compared with those of seqeval, nervaluate and scikit-learn, on random sets.
 
-Where they are not, or mean something else:
-* seqeval and scikit-learn say 0 for what is undefined; compared is what is defined.
-* Their macro and weighted F1 are averages of F1s. The thesis (002, formula 3.23) takes F1 of the averaged precision and
-  recall; so only the averages of precision and recall are compared, over labels that both sides have.
-* seqeval and scikit-learn know one tag per token: sets without overlapping spans are compared.
-* nervaluate (1.2) treats ends as inclusive when it looks for partners, so that spans that touch are taken for
-  overlapping, and pairs greedily in reading order. Its `strict` and `exact` scores are compared on spans that keep
-  their distance; a test below shows a pair that it makes of spans that don't overlap.
+The figures differ in these cases, which are left out of the comparison:
+* seqeval and scikit-learn give 0 for undefined figures; only defined figures are compared.
+* Their macro and weighted F1 are averages of F1s, while Catelli 2021 (eq. 3.23) uses the F1 of the averaged precision
+  and recall. So only the averages of precision and recall are compared, over labels in both gold and predictions.
+* seqeval and scikit-learn have one tag per token, so the sets have no overlapping spans.
+* nervaluate (1.2) treats ends as inclusive in its search for partners, so that it takes touching spans for overlapping
+  ones, and it pairs spans greedily in text order. Its `strict` and `exact` scores are compared on spans that don't
+  touch; a test below shows a pair of spans that don't overlap.
 """
 
 import random
@@ -31,7 +31,7 @@ Note = tuple[str, list[Span], list[Span]]
 
 
 def random_notes(seed: int, *, gap: int = 0) -> list[Note]:
-    """Spans over whole words, none overlapping another of its side, at least `gap` words apart on either side."""
+    """Spans of whole words, without overlaps within gold and within predictions, and at least `gap` words apart."""
     chance = random.Random(seed)
 
     def side(begin: int) -> list[Span]:
@@ -75,7 +75,7 @@ def micro(table: ScoreTable, unit: str, granularity: Granularity) -> Rates:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_spans_as_seqeval_counts_them(seed: int) -> None:
+def test_spans_are_counted_like_in_seqeval(seed: int) -> None:
     notes = random_notes(seed)
     level = scored(notes).level("entity", Granularity.SUBCATEGORY)
     gold, predicted = tags(notes)
@@ -98,7 +98,7 @@ def test_spans_as_seqeval_counts_them(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_tokens_as_scikit_learn_counts_them(seed: int) -> None:
+def test_tokens_are_counted_like_in_scikit_learn(seed: int) -> None:
     notes = random_notes(seed)
     table = scored(notes)
     gold, predicted = ([tag[2:] or "O" for note in side for tag in note] for side in tags(notes))
@@ -112,7 +112,7 @@ def test_tokens_as_scikit_learn_counts_them(seed: int) -> None:
     micro_p, micro_r, micro_f, _ = precision_recall_fscore_support(gold, predicted, labels=LABELS, average="micro")
     assert (found.precision, found.recall, found.f1) == pytest.approx((micro_p, micro_r, micro_f))
     matrix = confusion_matrix(gold, predicted, labels=[*LABELS, "O"]).tolist()
-    matrix[-1][-1] = 0  # what nobody marks is no confusion
+    matrix[-1][-1] = 0  # unmarked tokens don't count in the confusion matrix
     assert table.token_confusion.rows == matrix
     binary = [[mark != "O" for mark in side] for side in (gold, predicted)]
     binary_p, binary_r, binary_f, _ = precision_recall_fscore_support(*binary, average="binary")
@@ -128,7 +128,7 @@ def nervaluated(notes: list[Note]) -> dict:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_spans_apart_as_nervaluate_counts_them(seed: int) -> None:
+def test_spans_that_don_t_touch_are_counted_like_in_nervaluate(seed: int) -> None:
     notes = random_notes(seed, gap=2)
     table = scored(notes)
     theirs = nervaluated(notes)
@@ -141,7 +141,7 @@ def test_spans_apart_as_nervaluate_counts_them(seed: int) -> None:
         )
 
 
-def test_spans_that_touch_are_where_nervaluate_goes_wrong() -> None:
-    """It counts the second word as the first one's partner (`ent_type`: one correct, nothing missed)."""
+def test_touching_spans_are_not_paired_unlike_in_nervaluate() -> None:
+    """nervaluate pairs these two spans (`ent_type`: one correct, nothing missed)."""
     note = ("parola12", [Span(0, 6, "A")], [Span(6, 8, "A")])
     assert scored([note]).kinds == {"missed": 1, "spurious": 1, "label": 0, "boundary": 0, "both": 0}

@@ -1,4 +1,4 @@
-"""Judges' verdicts: 000's own example of a vote, what is discarded, and figures by hand."""
+"""Judges' verdicts: the example of Miranda et al. 2025, discarded verdicts, and figures by hand."""
 
 import pytest
 
@@ -12,30 +12,31 @@ DAY, NAME, EXTRA = Entity(0, 8, "DATA", True), Entity(10, 14, "NOME", True), Ent
 @pytest.mark.parametrize(
     "votes, threshold, expected",
     [
-        # 000, section 4.2.2: "1 Agosto" is a false negative by two of three; with three opinions it counts nowhere.
+        # Miranda et al. 2025, section 4.2.2: "1 Agosto" is a false negative by two of three judges. With three
+        # different verdicts it doesn't count.
         ((FN, FN, TP), 0.5, FN),
         ((FN, FP, TP), 0.5, None),
         ((FN, TP), 0.5, None),
         ((TP,), 0.5, TP),
         ((FN, FN, TP), 0.67, None),
         ((FN, FN, FN), 0.67, FN),
-        # Silence is no agreement: one of three is not a majority of one.
+        # Judges who don't mention the entity count in the total, so one of three is no majority.
         ((TP, None, None), 0.5, None),
         ((TP, TP, None), 0.5, TP),
-        # Gold can't be hidden without need.
+        # A gold span can't be hidden without need.
         ((FP, FP, FP), 0.5, None),
         ((), 0.5, None),
     ],
 )
-def test_a_verdict_takes_more_than_the_threshold(votes, threshold, expected):
+def test_a_verdict_needs_more_votes_than_the_threshold(votes, threshold, expected):
     assert settled(votes, gold=True, threshold=threshold) == expected
 
 
-def test_what_gold_has_not_is_fp_or_tp_and_never_fn():
+def test_an_entity_outside_gold_is_fp_or_tp_but_never_fn():
     assert [settled((one, one), gold=False) for one in Verdict] == [TP, None, FP]
 
 
-def test_asked_about_are_gold_and_what_touches_none_of_it():
+def test_entities_are_gold_spans_and_predictions_that_overlap_none():
     gold = [Span(0, 8, "DATA"), Span(3, 5, "NOME"), Span(30, 40, "NOME")]
     predicted = [Span(0, 8, "DATA"), Span(8, 10, "DATA"), Span(25, 31, "NOME"), Span(40, 41, "NOME")]
     assert entities_of(gold, predicted) == [
@@ -44,11 +45,11 @@ def test_asked_about_are_gold_and_what_touches_none_of_it():
     ]  # fmt: skip
 
 
-def test_figures_of_notes_some_of_which_a_judge_has_not_answered():
+def test_figures_with_missing_answers():
     tally = JudgingTally(3)
     first = Judged([DAY, NAME, EXTRA], [[FN, TP, FP], [FN, TP, FP], [TP, FN, TP]])
     assert tally.add(first) == [FN, TP, FP]
-    # The third is down: the two others settle what they agree on; one of them passes over the name.
+    # The third judge didn't answer; the two others decide where they agree; one of them doesn't mention the name.
     assert tally.add(Judged([DAY, NAME], [[TP, TP], [TP, None], None])) == [TP, None]
     assert tally.add(Judged([DAY], [None, None, None])) is None
     said = tally.as_dict(["NOME", "DATA", "VIA"])
@@ -64,12 +65,12 @@ def test_figures_of_notes_some_of_which_a_judge_has_not_answered():
         (1, 0, 2),
     ]
     agree = said["agreement"]
-    # 3 entities by three (a third of the pairs agree on each), 1 by two who agree.
+    # Three entities have three verdicts, with a third of the pairs in agreement; one has two equal verdicts.
     assert (agree["entities"], agree["observed"]) == (4, pytest.approx((3 / 3 + 1) / 4))
     assert [pair["observed"] for pair in agree["pairs"]] == [1, 0, 0]
 
 
-def test_one_judge_has_no_agreement_and_nothing_is_undefined_not_zero():
+def test_one_judge_has_no_agreement_and_undefined_figures_are_none():
     tally = JudgingTally(1)
     assert tally.as_dict([])["majority"]["micro"]["f1"] is None
     tally.add(Judged([EXTRA], [[TP]]))

@@ -1,4 +1,4 @@
-"""Rates, intervals, similarity, MEDDOCAN's spans, mappings: each by hand and by what must hold."""
+"""Rates, intervals, similarity, MEDDOCAN's scores and mappings: examples by hand and properties."""
 
 from random import Random
 
@@ -10,7 +10,7 @@ from annotations.domain.scoring import LabelMapping, MappingError, Rates, Scorer
 from annotations.domain.scoring.intervals import wilson
 from annotations.domain.scoring.meddocan import merged, merged_rates
 from annotations.domain.scoring.rates import macro, weighted
-from annotations.domain.scoring.similarity import close, distance, similarity
+from annotations.domain.scoring.similarity import close
 from annotations.domain.spans import Span
 
 
@@ -23,19 +23,20 @@ def plain_distance(a: str, b: str) -> int:
     return row[-1]
 
 
-@given(st.text("abcé\U0001f600", max_size=70), st.text("abcé\U0001f600", max_size=70))
-def test_the_distance_is_levenshteins(a: str, b: str) -> None:
-    assert distance(a, b) == plain_distance(a, b)
+def similarity(a: str, b: str) -> float:
+    longest = max(len(a), len(b))
+    return 1 - plain_distance(a, b) / longest if longest else 1.0
 
 
-def test_the_similarity_of_004s_own_example() -> None:
-    # 'Mrs. Mary Smith' and 'Mary Smith': five characters of fifteen.
-    assert similarity("Mrs. Mary Smith", "Mary Smith") == pytest.approx(10 / 15)
-    assert similarity("", "") == 1.0
+def test_the_published_example_of_similarity() -> None:
+    # The example of Singh et al. 2025, section 4.1: “Mrs. Mary Smith” and “Mary Smith” differ in 5 of 15 characters.
+    text = "Mrs. Mary Smith"
+    assert close(text, (0, 15), (5, 15), threshold=10 / 15)
+    assert not close(text, (0, 15), (5, 15), threshold=10 / 15 + 1e-9)
 
 
 @given(st.text("ab ", min_size=1, max_size=30), st.tuples(*[st.integers(0, 30)] * 4), st.sampled_from([0.3, 0.6, 0.9]))
-def test_the_shortcut_is_the_similarity(text: str, ends: tuple[int, int, int, int], threshold: float) -> None:
+def test_close_is_equivalent_to_the_similarity(text: str, ends: tuple[int, int, int, int], threshold: float) -> None:
     a, b, c, d = (min(end, len(text)) for end in ends)
     if a < b and c < d and a < d and c < b:
         assert close(text, (a, b), (c, d), threshold) == (similarity(text[a:b], text[c:d]) >= threshold)
@@ -46,7 +47,7 @@ def test_a_very_long_pair_is_compared_in_time() -> None:
     assert not close(text, (0, 15_000), (10_000, 30_000))
 
 
-# Published with the interval: 81 of 263 gives 0.2553 to 0.3662 (Newcombe, Statistics in Medicine 17, 1998, table I).
+# The examples are from R. G. Newcombe, Statistics in Medicine 17, 1998, table I: 81 of 263 gives 0.2553 to 0.3662.
 @pytest.mark.parametrize(
     "hits, of, low, high",
     [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
@@ -60,7 +61,7 @@ def test_wilsons_interval_at_the_ends() -> None:
     assert wilson(5, 5)[1] == 1.0  # type: ignore[index]
 
 
-def test_averages_say_how_many_classes_they_have() -> None:
+def test_averages_count_their_classes() -> None:
     classes = [Rates.paired(1, 2, 1), Rates.paired(0, 0, 3), Rates.paired(0, 1, 0)]
     found = macro(classes)
     assert (found.precision, found.recall, found.classes, found.predicted_classes) == (0.25, 0.5, 2, 2)
@@ -76,7 +77,7 @@ def test_averages_say_how_many_classes_they_have() -> None:
 TEXT = "Juan García, C/ Mayor 3, 28001 Madrid"
 
 
-def test_neighbours_merge_over_what_is_not_alphanumeric() -> None:
+def test_neighbors_are_merged_unless_something_alphanumeric_lies_between() -> None:
     assert merged(TEXT, [(0, 4), (5, 11), (13, 23), (25, 30), (31, 37)]) == [(0, 37)]
     assert merged(TEXT, [(0, 4), (13, 23)]) == [(0, 4), (13, 23)]
     assert merged("a_b", [(0, 1), (2, 3)]) == [(0, 3)]  # '_' is not alphanumeric
@@ -86,13 +87,13 @@ def test_neighbours_merge_over_what_is_not_alphanumeric() -> None:
 @pytest.mark.parametrize(
     "gold, predicted, rates",
     [
-        # One name in two pieces: nothing is strictly right, the merged span is.
+        # A name predicted in two pieces: only the merged span is right.
         ({(0, 11)}, {(0, 4), (5, 11)}, (1, 1, 1)),
-        # The merged spans differ: the strict ones decide.
+        # The merged spans differ, so only strict spans can be right.
         ({(0, 11), (31, 37)}, {(0, 4), (31, 37)}, (1, 2, 2)),
-        # Both strict spans and the span that they merge to are right: the task counts three.
+        # Both strict spans and the merged one are right, so the task counts three.
         ({(25, 30), (31, 37)}, {(25, 30), (31, 37)}, (3, 3, 3)),
-        # Pieces on either side, and the same once merged.
+        # Different pieces in gold and prediction, but the same merged span.
         ({(13, 23), (25, 37)}, {(13, 30), (31, 37)}, (1, 1, 1)),
         (set(), {(0, 4)}, (0, 1, 0)),
         ({(0, 4)}, set(), (0, 0, 1)),
@@ -104,10 +105,10 @@ def test_merged_spans_as_the_task_counts_them(gold, predicted, rates) -> None:
 
 
 def test_the_tasks_own_published_example() -> None:
-    """Its examples page: seven gold tags, four of them found and none spurious: P 1.0, R 0.5714, F1 0.7273."""
+    """The example on the task's website: seven gold tags, four found, none spurious: P 1.0, R 0.5714, F1 0.7273."""
     words = "uno dos tres cuatro cinco seis siete"
-    places = [(0, 3), (4, 7), (8, 12), (13, 19), (20, 25), (26, 30), (31, 36)]
-    gold = [Span(start, end, "X") for start, end in places]
+    bounds = [(0, 3), (4, 7), (8, 12), (13, 19), (20, 25), (26, 30), (31, 36)]
+    gold = [Span(start, end, "X") for start, end in bounds]
     scorer = Scorer(["X"], {"X": "X"})
     scorer.add(words + ".\nOtra frase.", gold, [gold[1], gold[2], gold[3], gold[5]])
     table = scorer.table()
@@ -116,10 +117,10 @@ def test_the_tasks_own_published_example() -> None:
     assert table.leak == 3 / 2  # three missed, two sentences
 
 
-def test_a_mapping_is_total_or_refused() -> None:
+def test_an_incomplete_mapping_is_refused() -> None:
     mapping = LabelMapping("a", "b", {"CITY": "PLACE", "SEX": None})
     assert mapping([Span(0, 1, "CITY"), Span(1, 2, "SEX")]) == [Span(0, 1, "PLACE")]
-    with pytest.raises(MappingError, match="from a to b lacks DATE, ZIP"):
+    with pytest.raises(MappingError, match="from a to b lacks these labels: DATE, ZIP"):
         mapping.check(["ZIP", "CITY", "DATE"])
     with pytest.raises(MappingError):
         mapping([Span(0, 1, "ZIP")])

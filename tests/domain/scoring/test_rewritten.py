@@ -1,4 +1,4 @@
-"""The count-based score of rewritten text: 000's own example, and what is easily counted wrong."""
+"""The count-based score of rewritten text: the example of Miranda et al. 2025, and difficult cases."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ TAGS = {"NOME": "[NOME]", "ETA": "[ETÀ]", "LUOGO": "[LUOGO/INDIRIZZO]", "VIA": 
 
 
 def spans(text: str, *marks: tuple[str, str] | tuple[str, str, int]) -> list[Span]:
-    """Spans by their words, label and (where it isn't the first) which occurrence."""
+    """Spans from their text, label and, optionally, the number of the occurrence."""
     found = []
     for quote, label, *nth in marks:
         at = -1
@@ -23,9 +23,9 @@ def spans(text: str, *marks: tuple[str, str] | tuple[str, str, int]) -> list[Spa
 
 
 def counted(text: str, rewritten: str, *marks: tuple[str, str] | tuple[str, str, int]) -> dict[str, tuple[int, ...]]:
-    """Gone, left and too many of each label."""
+    """Removed texts, remaining texts and extra placeholders of each label."""
     found = counts_of(text, rewritten, spans(text, *marks), TAGS)
-    return {label: (one.gone, one.left, one.excess) for label, one in found.items()}
+    return {label: (one.removed, one.remaining, one.extra) for label, one in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -35,34 +35,34 @@ def counted(text: str, rewritten: str, *marks: tuple[str, str] | tuple[str, str,
         ("Anna chiama Anna.", (("Anna", "NOME"), ("Anna", "NOME", 2))),
     ],
 )
-def test_000s_example_two_names_one_left_three_tags(text, marks):
-    # 000, section 4.3: "True Positives are 2-1=1 ... False Positives are 3-2=1"; the same one twice counts alike.
+def test_the_published_example_with_two_names_one_remaining_and_three_tags(text, marks):
+    # Miranda et al. 2025, section 4.3: "True Positives are 2-1=1 ... False Positives are 3-2=1".
     rewritten = f"[NOME] [NOME] {marks[1][0]} [NOME]."
     assert counted(text, rewritten, *marks) == {"NOME": (1, 1, 1)}
 
 
 CASES = {
-    "nothing to find, nothing taken": ("Tosse.", "Tosse.", (), {}),
+    "no gold, no placeholder": ("Tosse.", "Tosse.", (), {}),
     "a placeholder where gold has nothing": ("Tosse.", "[NOME].", (), {"NOME": (0, 0, 1)}),
-    "a text inside another counts by itself only where it stands by itself": (
+    "a text inside another gold text doesn't count": (
         "Mario Rossi. Rossi sta bene.",
         "[NOME]. Rossi sta bene.",
         (("Mario Rossi", "NOME"), ("Rossi", "NOME", 2)),
         {"NOME": (1, 1, 0)},
     ),
-    "the longer one is left: the shorter one isn't left twice": (
+    "a remaining longer text doesn't count for the shorter text inside": (
         "Mario Rossi. Rossi sta bene.",
         "Mario Rossi. [NOME] sta bene.",
         (("Mario Rossi", "NOME"), ("Rossi", "NOME", 2)),
         {"NOME": (1, 1, 0)},
     ),
-    "gold marks one over the other: both are left, both are gone": (
+    "nested gold spans: both remain": (
         "In via Roma, a Pisa.",
         "In via Roma, a [LUOGO/INDIRIZZO].",
         (("via Roma", "VIA"), ("Roma", "LUOGO"), ("Pisa", "LUOGO")),
         {"LUOGO": (1, 1, 0), "VIA": (0, 1, 0)},
     ),
-    "and gone together by one placeholder": (
+    "nested gold spans: both are removed by one placeholder": (
         "In via Roma, a Pisa.",
         "In [VIA], a Pisa.",
         (("via Roma", "VIA"), ("Roma", "LUOGO"), ("Pisa", "LUOGO")),
@@ -86,50 +86,50 @@ CASES = {
         (("Anna", "NOME"),),
         {"NOME": (1, 0, 0)},
     ),
-    "but where gold marks inside a word, it is": (
+    "gold marks a part of a word": (
         "GambiaHome",
         "[LUOGO/INDIRIZZO]Home",
         (("Gambia", "LUOGO"),),
         {"LUOGO": (1, 0, 0)},
     ),
-    "capitals count": ("Rossi. ROSSI.", "[NOME]. ROSSI.", (("Rossi", "NOME"),), {"NOME": (1, 0, 0)}),
-    "what gold doesn't mark counts as left": (
+    "case matters": ("Rossi. ROSSI.", "[NOME]. ROSSI.", (("Rossi", "NOME"),), {"NOME": (1, 0, 0)}),
+    "an unmarked occurrence remains": (
         "54 anni, 54 mg",
         "[ETÀ] anni, 54 mg",
         (("54", "ETA"),),
         {"ETA": (1, 1, 0)},
     ),
-    "and as gone, with one placeholder too many": (
+    "an unmarked occurrence is removed, with an extra placeholder": (
         "54 anni, 54 mg",
         "[ETÀ] anni, [ETÀ] mg",
         (("54", "ETA"),),
         {"ETA": (2, 0, 1)},
     ),
-    "one text of two labels: the label that lacks its placeholder has it left": (
+    "one text with two labels: it remains for the label that lacks a placeholder": (
         "54 anni, stanza 54.",
         "[ETÀ] anni, stanza 54.",
         (("54", "ETA"), ("54", "LUOGO", 2)),
         {"ETA": (1, 0, 0), "LUOGO": (0, 1, 0)},
     ),
-    "the other label's placeholder is a removal here, and too many there": (
+    "the wrong placeholder: removed for the gold label, extra for the other one": (
         "Rossi visita.",
         "[LUOGO/INDIRIZZO] visita.",
         (("Rossi", "NOME"),),
         {"NOME": (1, 0, 0), "LUOGO": (0, 0, 1)},
     ),
-    "a placeholder that the note had is nobody's": (
+    "a placeholder in the original doesn't count": (
         "[NOME] vede Anna.",
         "[NOME] vede [NOME].",
         (("Anna", "NOME"),),
         {"NOME": (1, 0, 0)},
     ),
-    "what is in a placeholder is no text of the note": (
+    "text inside a placeholder doesn't count": (
         "VIA e VIA",
         "[VIA] e VIA",
         (("VIA", "VIA"), ("VIA", "VIA", 2)),
         {"VIA": (1, 1, 0)},
     ),
-    "the rewriting wrote a name more often than it stood there": (
+    "the rewriting added a name": (
         "Anna.",
         "Anna e Anna.",
         (("Anna", "NOME"),),
@@ -141,7 +141,7 @@ CASES = {
         (("a a", "NOME"), ("a a", "NOME", 3)),
         {"NOME": (2, 0, 0)},
     ),
-    "two labels on one place are one place": (
+    "two labels with equal bounds": (
         "Anna.",
         "[NOME].",
         (("Anna", "NOME"), ("Anna", "LUOGO")),
@@ -151,16 +151,16 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_counts(case):
+def test_counts(case):
     text, rewritten, marks, expected = CASES[case]
     assert counted(text, rewritten, *marks) == expected
 
 
-def test_labels_that_share_a_placeholder_are_wanted_together():
+def test_labels_that_share_a_placeholder_are_counted_together():
     tags = {"PATIENT": "[NAME]", "DOCTOR": "[NAME]"}
     gold = spans("Anna vede Luca.", ("Anna", "DOCTOR"), ("Luca", "PATIENT"))
     found = counts_of("Anna vede Luca.", "[NAME] vede [NAME] [NAME].", gold, tags)
-    assert [(label, one.gone, one.excess) for label, one in found.items()] == [("PATIENT", 1, 1), ("DOCTOR", 1, 0)]
+    assert [(label, one.removed, one.extra) for label, one in found.items()] == [("PATIENT", 1, 1), ("DOCTOR", 1, 0)]
 
 
 def test_many_notes_add_up_and_undefined_is_none():
@@ -179,9 +179,9 @@ def test_many_notes_add_up_and_undefined_is_none():
 
 
 @given(texts_with_spans())
-def test_masking_by_gold_itself_is_never_too_much_and_no_masking_takes_nothing(drawn):
+def test_masking_by_gold_adds_no_extra_and_no_masking_removes_nothing(drawn):
     text, gold = drawn
     tags = {label: f"<{number}>" for number, label in enumerate(LABELS)}
-    kept, gone = (counts_of(text, other, gold, tags) for other in (text, masked(text, gold, tags)))
-    assert not any(one.gone or one.excess for one in kept.values())
-    assert not any(one.excess for one in gone.values())
+    same, hidden = (counts_of(text, other, gold, tags) for other in (text, masked(text, gold, tags)))
+    assert not any(one.removed or one.extra for one in same.values())
+    assert not any(one.extra for one in hidden.values())

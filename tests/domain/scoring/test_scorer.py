@@ -1,4 +1,4 @@
-"""Scores by hand, by formula on random sets, and by what must hold of any two sets."""
+"""Scores: examples by hand, formulas on random sets, and properties."""
 
 from collections.abc import Sequence
 
@@ -22,8 +22,8 @@ SUB, CAT, BIN = Granularity.SUBCATEGORY, Granularity.CATEGORY, Granularity.BINAR
 TEXT = "Mario Rossi a Torino il 3/4 dal dott. Bianchi Anna."
 
 
-def spans(*places: tuple[int, int, str]) -> list[Span]:
-    return [Span(*place) for place in places]
+def spans(*given_bounds: tuple[int, int, str]) -> list[Span]:
+    return [Span(*bounds) for bounds in given_bounds]
 
 
 def score(*notes: tuple[str, Sequence[Span], Sequence[Span]]) -> ScoreTable:
@@ -41,7 +41,8 @@ def micro(table: ScoreTable, unit: str, granularity: Granularity) -> tuple[int, 
 
 
 GOLD = spans((0, 11, "PATIENT"), (14, 20, "CITY"), (24, 27, "DATE"), (38, 45, "DOCTOR"))
-# The patient's second name is missing; the city is right; the date is missed; the doctor is a patient; a spurious city.
+# The patient's second name is missing; the city is right; the date is missed; the doctor has the label PATIENT; there
+# is a spurious city.
 PREDICTED = spans((0, 5, "PATIENT"), (14, 20, "CITY"), (38, 45, "PATIENT"), (46, 50, "CITY"))
 
 
@@ -54,7 +55,7 @@ def test_the_six_levels_by_hand() -> None:
     assert micro(table, "token", SUB) == (4, 2, 7)
     assert micro(table, "token", CAT) == (4, 3, 7)
     assert micro(table, "token", BIN) == (4, 3, 7)
-    # 14 tokens: Mario Rossi a Torino il 3 / 4 dal dott . Bianchi Anna . - wrong are Rossi, 3, /, 4, Bianchi and Anna.
+    # 14 tokens: Mario Rossi a Torino il 3 / 4 dal dott . Bianchi Anna . Wrong: Rossi, 3, /, 4, Bianchi and Anna.
     assert (table.tokens, table.accuracy) == (14, 8 / 14)
 
 
@@ -67,11 +68,11 @@ def test_averages_by_hand() -> None:
     assert (macro["classes"], macro["predicted_classes"]) == (4, 2)
     assert macro["f1"] == 0.25
     weighted = level["weighted"]
-    # Every label has one gold span; PATIENT and CITY alone have a precision: (0 + 1/2) / 2.
+    # Every label has one gold span; only PATIENT and CITY have a precision: (0 + 1/2) / 2.
     assert (weighted["precision"], weighted["recall"]) == (0.25, 0.25)
 
 
-def test_what_went_wrong_by_hand() -> None:
+def test_error_kinds_by_hand() -> None:
     table = score((TEXT, GOLD, PREDICTED))
     assert table.kinds == {"missed": 1, "spurious": 1, "label": 1, "boundary": 1, "both": 0}
     labels = table.spans.labels
@@ -92,7 +93,7 @@ def test_what_went_wrong_by_hand() -> None:
     }
 
 
-def test_errors_come_in_reading_order_with_both_sides() -> None:
+def test_errors_are_in_text_order_with_gold_and_prediction() -> None:
     errors = Scorer(LABELS, CATEGORY).add(TEXT, GOLD, PREDICTED)
     assert [(error.kind, error.start, error.end) for error in errors] == [
         (Kind.BOUNDARY, 0, 11),
@@ -110,7 +111,7 @@ def test_found_covered_and_tolerant_by_hand() -> None:
     assert table.notes == 3 and table.notes_with_gold == 2
     assert table.all_found == {Criterion.COVERED: 1, Criterion.EXACT: 1, Criterion.TOLERANT: 1}
     by_label = {label.label: label for label in table.labels}
-    # The doctor of the first note is covered, if under another label; DOCTOR is in that note alone.
+    # The doctor of the first note is covered, though with another label; DOCTOR occurs only in that note.
     assert by_label["DOCTOR"].all_found == {Criterion.COVERED: 1, Criterion.EXACT: 0, Criterion.TOLERANT: 0}
     assert by_label["PATIENT"].notes == 2 and by_label["PATIENT"].all_found[Criterion.COVERED] == 1
     assert table.notes_with_miss == 1
@@ -128,9 +129,9 @@ def test_two_halves_cover_a_name() -> None:
 
 
 def test_overlap_binary_by_hand() -> None:
-    """001: a span that overlaps gold of any class is right, with all its tokens."""
+    """Xu et al. 2026, section 4: a span that overlaps gold of any class is right, with all its tokens."""
     table = score((TEXT, GOLD, PREDICTED))
-    # Predictions: Mario, Torino and Bianchi overlap gold, Anna does not. Gold: all but the date (three tokens) are met.
+    # Mario, Torino and Bianchi overlap gold, Anna doesn't. All gold spans but the date (three tokens) overlap.
     assert table.overlap_tokens == Rates(predicted=4, right=3, gold=7, found=4)
     assert table.overlap_spans == Rates(predicted=4, right=3, gold=4, found=3)
 
@@ -150,14 +151,14 @@ def test_text_and_position_with_tolerance(gold, predicted, any_label, same_label
 
 
 def test_matching_is_optimal_not_greedy() -> None:
-    """The long prediction fits both gold spans; greedy pairing by overlap gives it the second, and loses the first."""
+    """The long prediction overlaps both gold spans; a greedy method would leave one of them without a partner."""
     gold = spans((0, 5, "PATIENT"), (6, 11, "PATIENT"))
     predicted = spans((0, 11, "PATIENT"), (7, 11, "PATIENT"))
     table = score((TEXT, gold, predicted))
     assert table.kinds == {"missed": 0, "spurious": 0, "label": 0, "boundary": 2, "both": 0}
 
 
-def test_two_labels_on_one_place_are_one_place_to_coarser_scores() -> None:
+def test_two_labels_with_equal_bounds_are_one_span_at_coarser_granularities() -> None:
     gold = spans((0, 11, "PATIENT"), (0, 11, "DOCTOR"))
     table = score((TEXT, gold, spans((0, 11, "PATIENT"))))
     assert micro(table, "entity", SUB) == (1, 1, 2)
@@ -165,15 +166,15 @@ def test_two_labels_on_one_place_are_one_place_to_coarser_scores() -> None:
     assert table.strict == Rates.paired(1, 1, 1)
 
 
-def test_tokens_are_split_at_the_boundaries_of_both() -> None:
+def test_tokens_are_split_at_gold_and_predicted_spans() -> None:
     text = "GambiaHome"
     table = score((text, spans((0, 6, "CITY")), spans((0, 10, "CITY"))))
     assert table.tokens == 2
     assert micro(table, "token", SUB) == (2, 1, 1)
 
 
-def test_tokens_per_span_are_of_gold_alone() -> None:
-    # The prediction cuts inside the second word; that doesn't lengthen the gold span.
+def test_tokens_per_span_depend_on_gold_only() -> None:
+    # The prediction ends inside the second word, but that doesn't add a token to the gold span.
     table = score((TEXT, spans((0, 11, "PATIENT")), spans((0, 8, "PATIENT"))))
     assert table.labels[0].tokens_per_span == 2.0
     assert table.tokens == 15
@@ -205,7 +206,7 @@ def test_another_tokenizer() -> None:
     scorer = Scorer(LABELS, CATEGORY, tokenizer=lambda text: split_at(tokenize(text), [2]))
     scorer.add("Mario Rossi", spans((0, 11, "PATIENT")), spans((0, 5, "PATIENT"), (8, 11, "CITY")))
     table = scorer.table()
-    # Ma rio Ro ssi: the prediction cuts Rossi, the tokenizer Mario.
+    # Ma rio Ro ssi: the prediction splits Rossi, the tokenizer splits Mario.
     assert micro(table, "token", SUB) == (3, 2, 4)
     assert table.tokens == 4
 
@@ -214,7 +215,7 @@ def test_another_tokenizer() -> None:
 def notes(draw: st.DrawFn, max_size: int = 6) -> tuple[str, list[Span], list[Span]]:
     text = draw(texts(12))
     gold, predicted = draw(spans_of(text, max_size, LABELS)), draw(spans_of(text, max_size, LABELS))
-    # Predictions are often right, else nothing but noise is tested.
+    # Many predictions are right, so that not only random errors are tested.
     return text, gold, predicted + [span for span in gold if draw(st.booleans())]
 
 
@@ -240,34 +241,42 @@ def test_a_perfect_prediction_scores_one_everywhere(given_notes) -> None:
     assert table.leak in (None, 0.0)
 
 
+def swapped(rates: Rates) -> Rates:
+    """The rates with gold and predictions exchanged."""
+    return Rates(rates.gold, rates.found, rates.predicted, rates.right)
+
+
 @given(st.lists(notes(), max_size=3))
-def test_exchanging_the_sides_exchanges_precision_and_recall(given_notes) -> None:
+def test_exchanging_gold_and_predictions_exchanges_precision_and_recall(given_notes) -> None:
     there = score(*given_notes)
     back = score(*((text, predicted, gold) for text, gold, predicted in given_notes))
     for unit, granularity in LEVELS:
         classes, turned = there.level(unit, granularity).classes, back.level(unit, granularity).classes
-        assert {name: rates.swapped() for name, rates in classes.items()} == turned
+        assert {name: swapped(rates) for name, rates in classes.items()} == turned
     for name in ("overlap_spans", "overlap_tokens", "tolerant", "tolerant_label", "merged", "strict"):
-        assert getattr(there, name).swapped() == getattr(back, name), name
+        assert swapped(getattr(there, name)) == getattr(back, name), name
     assert (there.kinds["missed"], there.kinds["spurious"]) == (back.kinds["spurious"], back.kinds["missed"])
     assert there.token_confusion.rows == [list(column) for column in zip(*back.token_confusion.rows, strict=True)]
     assert (there.tokens, there.accuracy) == (back.tokens, back.accuracy)
 
 
 @given(notes(10))
-def test_the_counts_are_those_of_a_plain_reading(note) -> None:
-    """Knots and folds change nothing: places as sets, tokens one by one over the whole note."""
+def test_the_counts_are_those_of_a_direct_computation(note) -> None:
+    """Compare the counts with sets of spans and with a loop over all tokens.
+
+    The scorer's shortcuts (knots, lone spans) are not used.
+    """
     text, gold, predicted = note
     table = score(note)
-    places = [{(s.start, s.end, s.label) for s in side} for side in (predicted, gold)]
-    assert micro(table, "entity", SUB) == (len(places[0]), len(places[0] & places[1]), len(places[1]))
-    bare = [{place[:2] for place in side} for side in places]
+    both_sets = [{(s.start, s.end, s.label) for s in given} for given in (predicted, gold)]
+    assert micro(table, "entity", SUB) == (len(both_sets[0]), len(both_sets[0] & both_sets[1]), len(both_sets[1]))
+    bare = [{bounds[:2] for bounds in found} for found in both_sets]
     assert micro(table, "entity", BIN) == (len(bare[0]), len(bare[0] & bare[1]), len(bare[1]))
     tokens = split_at(tokenize(text), [edge for s in (*gold, *predicted) for edge in (s.start, s.end)])
     assert table.tokens == len(tokens)
 
-    def marks(side: Sequence[Span]) -> list[bool]:
-        return [any(s.start <= t.start and t.end <= s.end for s in side) for t in tokens]
+    def marks(given: Sequence[Span]) -> list[bool]:
+        return [any(s.start <= t.start and t.end <= s.end for s in given) for t in tokens]
 
     both = list(zip(marks(predicted), marks(gold), strict=True))
     assert micro(table, "token", BIN) == (
@@ -282,5 +291,5 @@ def test_the_counts_are_those_of_a_plain_reading(note) -> None:
     )
     assert table.notes_with_miss == (not covered)
     spans_in_cells = sum(map(sum, table.spans.rows))
-    paired = len(places[0]) + len(places[1]) - spans_in_cells
+    paired = len(both_sets[0]) + len(both_sets[1]) - spans_in_cells
     assert paired == spans_in_cells - table.kinds["missed"] - table.kinds["spurious"]

@@ -1,4 +1,4 @@
-"""Readers side by side: each one's figures are its own score, and every gold span tells what it should."""
+"""Comparison of several authors: the figures of each are its own score, and gold spans are sorted by who found them."""
 
 from hypothesis import given, settings
 
@@ -26,23 +26,23 @@ def test_who_found_what():
     ]
     figures = both.figures()
     assert (figures["missed_by_all"], figures["untouched"], figures["only"]) == (2, 1, {"a": 1, "b": 0})
-    assert figures["readers"]["b"]["characters"]["found"] == 11 + 6
+    assert figures["authors"]["b"]["characters"]["found"] == 11 + 6
 
 
-def test_the_same_place_with_another_label_is_not_found_but_touched():
+def test_equal_bounds_with_another_label_are_missed_but_not_untouched():
     both = SideBySide(["a", "b"], list(LABELS), LABELS)
     (one,) = both.add(TEXT, [CITY], {"a": [Span(30, 36, "PER")], "b": []})
     assert (one.kind, one.near) == (MISSED, (30, 36, "PER"))
 
 
-def test_everything_found_by_all_tells_nothing():
+def test_spans_that_all_authors_found_are_not_listed():
     both = SideBySide(["a", "b"], list(LABELS), LABELS)
     assert both.add(TEXT, [ROSSI], {"a": [ROSSI], "b": [ROSSI, AGE]}) == []
 
 
 @settings(max_examples=30)
 @given(texts_with_spans(), texts_with_spans())
-def test_each_reader_has_the_figures_of_its_own_score(one, other):
+def test_each_author_has_the_figures_of_its_own_score(one, other):
     text, gold = one
     spans = [span for span in other[1] if span.end <= len(text)]
     order = sorted({span.label for span in [*gold, *spans]}) or ["X"]
@@ -51,6 +51,6 @@ def test_each_reader_has_the_figures_of_its_own_score(one, other):
     both.add(text, gold, {"a": spans, "b": gold})
     alone = Scorer(order, category_of)
     alone.add(text, gold, spans)
-    table = both.figures()["readers"]["a"]
+    table = both.figures()["authors"]["a"]
     table.pop("characters")
     assert table == alone.table().as_dict()

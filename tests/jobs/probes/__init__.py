@@ -1,1 +1,1 @@
-"""Kinds of job that only tests know, for this process and for the workers that tests start."""
+"""Job kinds for tests, in this process and in the workers that tests start."""

@@ -1,4 +1,4 @@
-"""Handlers that leave one Event per result, so that a doubled result shows."""
+"""Handlers that write one Event per result, so that duplicate results are visible."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ VERB = "probe.result"
 
 
 def results(job_id):
-    """(item, attempt) of every result of a job, in the order they were written."""
+    """Return (item, attempt) of every result of a job, in the order of writing."""
     rows = Event.objects.filter(verb=VERB, data__job=job_id).order_by("id").values_list("data", flat=True)
     return [(row["item"], row["attempt"]) for row in rows]
 
@@ -28,7 +28,7 @@ def _write(claim, item):
 
 
 def count(claim):
-    """`total` results, each in its own fenced transaction; goes on where the rows say it stopped."""
+    """Write `total` results, each in its own fenced transaction, continuing after the rows that exist."""
     total, nap = claim.params["total"], claim.params.get("nap", 0)
     begun = len(results(claim.job_id))
     claim.progress(begun, total)
@@ -42,7 +42,7 @@ def count(claim):
 
 
 def uncount(params, state):
-    """Leaves a trace of having been called: a stored file named after the state."""
+    """Record the call in a stored file named after the state."""
     StoredFile.objects.create(
         project_id=params["project"], kind="export", name=f"undone-{state}", expires_at=timezone.now() + timedelta(1)
     )
@@ -51,12 +51,12 @@ def uncount(params, state):
 
 
 def trace(job, *rest):
-    """What an attacker would have RQ call: leaves a file."""
+    """Write a file. The hostile entries try to make RQ call this function."""
     Path(job.description).touch()
 
 
 def once(claim):
-    """One result, committed together with the state `done`."""
+    """Write one result, committed together with the state `done`."""
     for step in range(claim.params.get("steps", 1)):
         time.sleep(claim.params.get("nap", 0))
         claim.progress(step, claim.params.get("steps", 1))
@@ -66,7 +66,7 @@ def once(claim):
 
 
 def hold(claim):
-    """Sits inside a fenced transaction."""
+    """Wait inside a fenced transaction."""
     claim.progress(0, 1)
     with transaction.atomic():
         claim.fence()
@@ -87,20 +87,20 @@ def fails(claim):
             with transaction.atomic():
                 claim.fence()
         except Exception:
-            # What a handler does that shields its run from one bad note.
+            # Real handlers catch all exceptions here, so that an error in one note does not end the job.
             _write(claim, 0)
         return {}
     raise ValueError("Mario Rossi was here")
 
 
 def dies(claim):
-    """Takes its worker down, as the kernel does when memory runs out."""
+    """Kill the worker, as the kernel does when memory runs out."""
     _write(claim, 0)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def stubborn(claim):
-    """Reports nothing for a long while."""
+    """Work for a long time without a progress call."""
     claim.progress(0, 2)
     time.sleep(claim.params["nap"])
     return {}

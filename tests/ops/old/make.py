@@ -1,14 +1,14 @@
-"""Make `before_the_house.zip`: a backup by the version before each feature had a folder, with rows in every table.
+"""Make `before_feature_folders.zip`, a backup by the version before each feature had a folder, with rows in all tables.
 
-How to make it anew, with an environment that both versions can use (`.venv`):
+To make it again, with an environment that both versions can use (`.venv`):
 
     git worktree add /tmp/before fc25ad4
     cd /tmp/before && /path/to/.venv/bin/python /path/to/tests/ops/old/make.py NEW_FILE
 
-The script runs the code of the folder it is started in, not the code beside it. Eight notes of the demo are imported;
-they are invented, and part of this repository under its license. The rules read them, gold is frozen and exported, and
-one run is left waiting for a worker. A table that is empty after that gets one row with a plain value in each column,
-so such rows fit the table but not always each other. The backup is written by that version's own `backup` command.
+The script runs the code of the current folder, not of its own. It imports eight notes of the demo, which are invented
+and part of this repository under its license. The rules annotate them, gold is frozen and exported, and one run waits
+for a worker. Each table that is still empty then gets one row with a plain value in each column; such rows are valid
+for the table, but don't always fit together. That version's own `backup` command writes the backup.
 """
 
 import json
@@ -49,7 +49,7 @@ def main(out: Path) -> None:
 
 
 def small_demo(fixtures: Path, copy: Path) -> Path:
-    """The fixtures, with the first NOTES notes of the demo only."""
+    """Copy the fixtures with only the first NOTES notes of the demo."""
     shutil.copytree(fixtures, copy)
     manifest = copy / "demo" / "manifest.json"
     listed = json.loads(manifest.read_text())
@@ -63,7 +63,7 @@ def small_demo(fixtures: Path, copy: Path) -> Path:
 
 
 def work() -> None:
-    """The demo, a run of the rules that is done, an export that can be downloaded, and a run that waits."""
+    """Load the demo, finish a run of the rules and two exports, and leave one run waiting."""
     from annotations.models import Author, Project
     from models_runtime.runner import run
     from models_runtime.services import preparing
@@ -81,7 +81,7 @@ def work() -> None:
 
 
 def fill() -> None:
-    """One row for each table that is empty."""
+    """Insert one row into each empty table."""
     from django.apps import apps
 
     tables = [model for model in apps.get_models(include_auto_created=True) if model._meta.managed]
@@ -97,7 +97,7 @@ def fill() -> None:
 
 
 def row_of(model: Any) -> dict[str, Any] | None:
-    """Values for a new row; None while a row that it needs is not there."""
+    """Return the values of a new row, or None if a row to which it must refer does not exist yet."""
     values: dict[str, Any] = {}
     for field in model._meta.concrete_fields:
         if field.is_relation:
@@ -118,7 +118,7 @@ def row_of(model: Any) -> dict[str, Any] | None:
 
 
 def value_of(field: Any) -> Any:
-    """A value for a column, by its kind."""
+    """Return a value for a column, depending on its type."""
     from django.utils import timezone
 
     kind = field.get_internal_type()

@@ -3,22 +3,23 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from annotations.accounts.services import add_member, create_user, reset_link_path
+from annotations.accounts.services.members import add_member, create_user, reset_link_path
 from annotations.core.commands import JourneyCommand, find_project, find_user
 from annotations.models import Assignment, Role, User
 
 
 class Command(JourneyCommand):
     help = (
-        "Give somebody a role in a project. With --create, make the account and print a one-time link for its password."
+        "Add a member to a project, or change the role of a member. With --create, also create the account and print "
+        "a one-time link to choose a password."
     )
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("user", metavar="USER")
-        parser.add_argument("--role", required=True, choices=Role.values)
-        parser.add_argument("--create", action="store_true", help="make the account if it does not exist")
-        parser.add_argument("--password-stdin", action="store_true", help="with --create: read the password from stdin")
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("user", metavar="USER", help="User name.")
+        parser.add_argument("--role", required=True, choices=Role.values, help="Role in the project.")
+        parser.add_argument("--create", action="store_true", help="Create the account if it does not exist.")
+        parser.add_argument("--password-stdin", action="store_true", help="Read the password for --create from stdin.")
 
     @transaction.atomic
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
@@ -43,7 +44,7 @@ class Command(JourneyCommand):
         }
 
     def say(self, result: dict[str, Any]) -> str:
-        line = f"{result['user']} is {result['role']} of {result['project']} ({result['open_notes']} notes to read)"
+        line = f"{result['user']} is now {result['role']} in {result['project']}. Open notes: {result['open_notes']}."
         if result["password_link"]:
-            line += f"\nto choose a password, open once, on this server's address: {result['password_link']}"
+            line += f"\nOne-time link to choose a password, on this server's address: {result['password_link']}"
         return line

@@ -2,17 +2,17 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.accounts.services import reset_link_path
+from annotations.accounts.services.members import reset_link_path
 from annotations.core.commands import JourneyCommand, find_project, find_user
 from annotations.models import User
 
 
 class Command(JourneyCommand):
-    help = "Print a one-time link by which a member chooses a new password."
+    help = "Print a one-time link that lets a member choose a new password."
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("user", metavar="USER")
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("user", metavar="USER", help="User name of a member.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         user = find_user(options["user"])
@@ -22,4 +22,4 @@ class Command(JourneyCommand):
         }
 
     def say(self, result: dict[str, Any]) -> str:
-        return f"{result['user']} opens once, on this server's address: {result['path']}"
+        return f"One-time link for {result['user']}, on this server's address: {result['path']}"

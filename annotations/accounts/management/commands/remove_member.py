@@ -2,19 +2,19 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.accounts.services import removal_preview, remove_member
+from annotations.accounts.services.members import removal_preview, remove_member
 from annotations.core.commands import JourneyCommand, find_project, find_user
 from annotations.models import User
 
 
 class Command(JourneyCommand):
-    help = "Take somebody out of a project without losing their work. --preview only says what it would touch."
+    help = "Remove a member from a project. All annotations are kept."
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("user", metavar="USER")
-        parser.add_argument("--hand-over-to", metavar="USER", help="an annotator who takes over the open notes")
-        parser.add_argument("--preview", action="store_true")
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("user", metavar="USER", help="User name of a member.")
+        parser.add_argument("--hand-over-to", metavar="USER", help="Annotator who gets the open notes.")
+        parser.add_argument("--preview", action="store_true", help="Only count what a removal affects; change nothing.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project, user = find_project(options["project"]), find_user(options["user"])
@@ -24,8 +24,8 @@ class Command(JourneyCommand):
         return remove_member(project=project, user=user, actor=actor, hand_over_to=heir) | {"preview": False}
 
     def say(self, result: dict[str, Any]) -> str:
-        word = "would be removed" if result["preview"] else "removed"
+        done = "would be removed" if result["preview"] else "was removed"
         return (
-            f"{result['user']} {word}: {result['open_notes']} open notes, {result['drafts']} drafts (kept), "
-            f"{result['submitted']} submitted readings (kept, they count on)"
+            f"{result['user']} {done}. Open notes: {result['open_notes']}. Drafts, kept: {result['drafts']}. "
+            f"Submitted annotation sets, kept and counted: {result['submitted']}."
         )

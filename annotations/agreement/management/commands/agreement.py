@@ -10,28 +10,36 @@ from annotations.domain.agreement import Granularity, Unit, granularities, in_wo
 from annotations.models import Document, Project, User
 
 PER = {"label": "per_label", "pair": "per_pair", "note": "per_note", "round": "per_round"}
-# How many lines of a breakdown are printed; --json gives all.
+# The number of printed lines of a breakdown; --json gives all.
 LINES = 40
 Json = dict[str, Any]
 
 
 class Command(JourneyCommand):
     help = (
-        "Agreement of a project's annotators over their submitted, blind readings: observed agreement, "
-        "Krippendorff's alpha with its bootstrap interval, kappas, F1, and how much readers miss."
+        "Agreement of a project's annotators on their submitted, blind annotations: observed agreement, "
+        "Krippendorff's alpha with its bootstrap interval, kappas, F1, and the estimated share of missed spans."
     )
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--unit", choices=list(Unit), default=Unit.TOKEN)
         parser.add_argument("--granularity", choices=list(Granularity), default=Granularity.SUBCATEGORY)
-        parser.add_argument("--per", choices=list(PER), action="append", default=[], help="also by this; repeatable")
+        parser.add_argument(
+            "--per",
+            choices=list(PER),
+            action="append",
+            default=[],
+            help="Also break the figures down by this; repeatable.",
+        )
 
     def act(self, actor: User | None, **options: Any) -> Json:
         project = find_project(options["project"])
         unit, granularity = Unit(options["unit"]), Granularity(options["granularity"])
         if granularity not in granularities(unit):
-            raise ServiceError("BIO tags are of tokens: choose the unit token or marked", code="granularity")
+            raise ServiceError(
+                "BIO tags need the unit “token” or “marked”. Choose one of them with --unit.", code="granularity"
+            )
         found = figures_of(project=project, unit=unit)
         result = _summary(project, found, granularity)
         for per in options["per"]:
@@ -41,7 +49,7 @@ class Command(JourneyCommand):
     def say(self, result: Json) -> str:
         head = f"{result['unit']} · {result['granularity']} · {result['units']} units in {result['notes']} notes"
         if result["observed"] is None:
-            return f"{head}: undefined, {result['undefined']}"
+            return f"{head}: undefined. {result['undefined']}"
         alpha = f"undefined ({result['undefined']})" if result["alpha"] is None else f"{result['alpha']:.4f}"
         if result["alpha_interval"]:
             alpha += " ({:.4f} to {:.4f})".format(*result["alpha_interval"])

@@ -13,13 +13,13 @@ def find_version(project: Project, number: int) -> GoldVersion:
     if version is None:
         numbers = ", ".join(map(str, project.gold_versions.order_by("number").values_list("number", flat=True)))
         raise ServiceError(
-            f"there is no gold version {number}; frozen versions: {numbers or 'none yet'}", code="version"
+            f"There is no gold version {number}. Frozen versions: {numbers or 'none yet'}.", code="version"
         )
     return version
 
 
 class Command(JourneyCommand):
-    help = "What changed between two frozen gold versions: spans added, removed, relabelled, moved, and notes."
+    help = "Show the spans and notes that changed between two frozen gold versions."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -42,15 +42,18 @@ class Command(JourneyCommand):
 
     def say(self, result: dict[str, Any]) -> str:
         counts = ", ".join(f"{n} {kind}" for kind, n in result["spans"].items())
-        lines = [f"gold version {result['before']} to {result['after']}: {counts} in {result['notes']['both']} notes"]
+        lines = [
+            f"From gold version {result['before']} to {result['after']}, in {result['notes']['both']} notes of both: "
+            f"{counts}."
+        ]
         for word, sign in (("added", "+"), ("removed", "-")):
             lines += [f"{sign} {note['note']} ({note['spans']} spans)" for note in result[word]]
         for change in result["changes"]:
-            sides = " to ".join(_place(change[side]) for side in ("before", "after") if change[side])
-            lines.append(f"{change['note']} {change['kind']}: {sides}")
+            spans = " to ".join(_shown(change[when]) for when in ("before", "after") if change[when])
+            lines.append(f"{change['note']} {change['kind']}: {spans}")
         return "\n".join(lines)
 
 
-def _place(span: list[Any]) -> str:
+def _shown(span: list[Any]) -> str:
     start, end, label = span
     return f"[{start}, {end}) {label}"

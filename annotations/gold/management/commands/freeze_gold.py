@@ -9,16 +9,16 @@ from annotations.models import User
 
 
 class Command(JourneyCommand):
-    help = "Freeze the gold set as its next version. When nothing has changed since the last one, that one is named."
+    help = "Freeze the gold standard as its next version. If nothing has changed, print the last version."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("--reason", default="", help="why, for the list of versions")
+        parser.add_argument("--reason", default="", help="reason, shown in the list of versions")
         parser.add_argument(
             "--hold-out",
             type=int,
             metavar="PERCENT",
-            help="begin a round of the loop: what was held out stays so, else so many percent of the notes are",
+            help="begin a round of the loop with the notes of earlier hold-outs; in the first round, hold out PERCENT",
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
@@ -38,8 +38,8 @@ class Command(JourneyCommand):
         return result if options["hold_out"] is None else result | {"held_out": held_out(version)}
 
     def say(self, result: dict[str, Any]) -> str:
-        word = "frozen" if result["new"] else "unchanged since"
+        head = "Froze" if result["new"] else "Nothing has changed since"
         return (
-            f"{word} gold version {result['version']}: {result['notes']} notes, {result['spans']} spans, "
-            f"sha256 {result['hash']}"
+            f"{head} gold version {result['version']}: {result['notes']} notes, {result['spans']} spans, "
+            f"SHA-256 {result['hash']}."
         )

@@ -12,38 +12,40 @@ from annotations.models import AnnotationSet, Author, Document, Project, User
 
 
 class Command(JourneyCommand):
-    help = "A reviewer's act: make the submitted readings of one author gold (needs --by a reviewer or manager)."
+    help = "Make the submitted annotations of one author gold. --by must name a reviewer or a manager."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("--set", required=True, metavar="WHO", help="annotator:NAME; with --note also run:NAME")
-        parser.add_argument("--note", metavar="NAME", help="one note; without it, every note that has no gold yet")
+        parser.add_argument("--set", required=True, metavar="SET", help="annotator:NAME; with --note also run:NAME")
+        parser.add_argument("--note", metavar="NAME", help="only this note; by default all notes without gold")
         parser.add_argument(
-            "--replace", action="store_true", help="with --note: replace other gold (kept in the audit log)"
+            "--replace", action="store_true", help="with --note: replace existing gold (kept in the audit log)"
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         if actor is None:
-            raise ServiceError("gold is somebody's decision: say whose with --by USER", code="by")
+            raise ServiceError("A person must decide on gold. Name the person with --by USER.", code="by")
         try:
             access.enter(actor, project.slug, access.Can.MAKE_GOLD)
         except Exception as error:
-            raise ServiceError(f"{actor.username} may not make gold in {project.slug}", code="access") from error
+            raise ServiceError(
+                f"“{actor.username}” doesn't have permission to make gold in “{project.slug}”.", code="access"
+            ) from error
         author = wanted_set(project, options["set"]).author
         if author is None or author.kind == Author.Kind.GOLD:
-            raise ServiceError("a reading of an annotator or a run is needed", code="set")
+            raise ServiceError("--set must name the annotations of an annotator or a run.", code="set")
         if options["note"]:
             return self._one(project, author, options["note"], actor, replace=options["replace"])
         return make_gold_bulk(project_id=project.pk, author_id=author.pk, actor_id=actor.pk, progress=silent)
 
     def _one(self, project: Project, author: Author, name: str, actor: User, *, replace: bool) -> dict[str, Any]:
         document = Document.objects.select_related("project").filter(project=project, name=name).first()
-        reading = AnnotationSet.objects.filter(document__name=name, author=author).first()
-        if document is None or reading is None:
-            raise ServiceError(f"{author.name} has no reading of a note {name!r}", code="note")
-        gold = make_gold(document=document, annotation_set=reading, actor=actor, replace=replace)
+        annotation_set = AnnotationSet.objects.filter(document__name=name, author=author).first()
+        if document is None or annotation_set is None:
+            raise ServiceError(f"“{author.name}” has no annotations of a note “{name}”.", code="note")
+        gold = make_gold(document=document, annotation_set=annotation_set, actor=actor, replace=replace)
         return {"made": 1, "kept": 0, "spans": gold.spans.count()}
 
     def say(self, result: dict[str, Any]) -> str:
-        return f"{result['made']} notes made gold, {result['kept']} left as they were"
+        return f"Made {result['made']} notes gold; {result['kept']} unchanged."

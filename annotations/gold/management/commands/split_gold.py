@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
-from annotations.domain.splits import Side
+from annotations.domain.splits import Split
 from annotations.gold.management.commands.diff_gold import find_version
 from annotations.gold.services.splitting import split_version
 from annotations.models import User
@@ -11,22 +11,24 @@ from annotations.models import User
 
 class Command(JourneyCommand):
     help = (
-        "Split a frozen gold version into train, dev and test by patient. The same seed keeps every patient's side "
-        "from version to version."
+        "Split a frozen gold version into train, dev and test by patient. The same seed keeps every patient in "
+        "the same split from version to version."
     )
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("version", metavar="VERSION", type=int)
-        parser.add_argument("--seed", required=True)
-        for side, share in zip(Side, (80, 10, 10), strict=True):
-            parser.add_argument(f"--{side}", type=int, default=share, metavar="PERCENT", help=f"of the notes ({share})")
+        parser.add_argument("--seed", required=True, help="any word")
+        for split, share in zip(Split, (80, 10, 10), strict=True):
+            parser.add_argument(
+                f"--{split}", type=int, default=share, metavar="PERCENT", help=f"percent of the notes (default {share})"
+            )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         split = split_version(
             version=find_version(find_project(options["project"]), options["version"]),
             seed=options["seed"],
-            shares={side: options[side] for side in Side},
+            shares={split: options[split] for split in Split},
             actor=actor,
         )
         return {
@@ -41,9 +43,12 @@ class Command(JourneyCommand):
         }
 
     def say(self, result: dict[str, Any]) -> str:
-        word = "split" if result["new"] else "was split so already"
-        parts = [f"{side} {result['notes'][side]} notes of {result['patients'][side]} patients" for side in Side]
-        lines = [f"gold version {result['version']} {word}: {', '.join(parts)}"]
+        version = result["version"]
+        head = f"Split gold version {version}"
+        if not result["new"]:
+            head = f"Gold version {version} was already split this way"
+        parts = [f"{split} {result['notes'][split]} notes of {result['patients'][split]} patients" for split in Split]
+        lines = [f"{head}: {', '.join(parts)}."]
         if result["kept"]:
-            lines.append(f"{result['kept']} patients kept the side that they had by this seed")
+            lines.append(f"{result['kept']} patients kept their earlier split.")
         return "\n".join(lines)

@@ -7,29 +7,27 @@ from annotations.models import User
 
 
 class Command(JourneyCommand):
-    help = (
-        "The queues: workers, waiting and running jobs. Exit status 1 where jobs wait and no worker is there for them."
-    )
+    help = "Show the workers and jobs of each queue. Exit status 1 if jobs wait without a worker."
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         rows = queue_rows()
         stuck = " and ".join(f"{row.queue} ({row.waiting})" for row in rows if row.stuck)
         result: dict[str, Any] = {"queues": [row.as_dict() for row in rows]}
-        return result | ({"failed": f"jobs wait and no worker is running: {stuck}"} if stuck else {})
+        return result | ({"failed": f"Jobs are waiting, but no worker is running: {stuck}."} if stuck else {})
 
     def say(self, result: dict[str, Any]) -> str:
-        words = []
+        lines = []
         for said in result["queues"]:
             row = QueueRow(**{name: value for name, value in said.items() if name != "stuck"})
             jobs = f"{row.running} running, {row.waiting} waiting"
             jobs += f" (the oldest for {row.oldest} s)" if row.oldest is not None else ""
-            words.append(f"{row.queue}: {_workers(row)}; jobs: {jobs}")
-        return "\n".join(words)
+            lines.append(f"{row.queue}: {_workers(row)}; jobs: {jobs}")
+        return "\n".join(lines)
 
 
 def _workers(row: QueueRow) -> str:
     if row.workers is None:
-        return "Redis does not answer, so its workers are not known"
+        return "Redis does not respond, so the number of workers is unknown"
     if row.workers == 0:
         return missing(row.queue)
     return f"{row.workers} worker{'s' if row.workers > 1 else ''}, {row.idle} idle"

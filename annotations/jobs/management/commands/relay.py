@@ -7,8 +7,8 @@ from annotations.jobs.services.relay import Relay
 
 
 class Command(BaseCommand):
-    help = "Keep the queue honest: ring again for jobs that wait unheard, put back those that lost their worker."
-    # The checks would load every page and form into a process that serves none.
+    help = "Run the relay: repeat lost notifications of waiting jobs, and put back jobs that lost their worker."
+    # The checks would import every page and form, which this process does not serve.
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:

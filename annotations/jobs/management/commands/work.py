@@ -8,8 +8,8 @@ from annotations.models import Job
 
 
 class Command(BaseCommand):
-    help = "Do the work that waits on one or more queues. SIGTERM gives back what is in hand."
-    # The checks would load every page and form into a process that serves none.
+    help = "Run the jobs of one or more queues. On SIGTERM the running job goes back to the queue."
+    # The checks would import every page and form, which this process does not serve.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -18,7 +18,7 @@ class Command(BaseCommand):
             action="append",
             dest="queues",
             choices=Job.Queue.values,
-            help="a queue to work on; may be given more than once, each has its turn. Default: all of them.",
+            help="A queue to work on. Repeat the option for several queues, which take turns. Default: all queues.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

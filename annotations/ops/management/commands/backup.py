@@ -9,11 +9,11 @@ from annotations.ops.services.backup import write_backup
 
 
 class Command(JourneyCommand):
-    help = "Write the whole database to one compressed file, as it is at this moment. The product may run meanwhile."
+    help = "Write the whole database to one compressed file. deidreview may keep running meanwhile."
     requires_system_checks: list[str] = []
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="a file that does not exist yet; it holds notes: keep it safe")
+        parser.add_argument("file", metavar="FILE", help="a new file; it will contain notes, so keep it safe")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         return write_backup(file=Path(options["file"]).absolute())
@@ -21,6 +21,6 @@ class Command(JourneyCommand):
     def say(self, result: dict[str, Any]) -> str:
         counts = result["counts"]
         return (
-            f"{result['file']}: {result['bytes']:,} bytes; {counts.get('document', 0):,} notes and "
-            f"{counts.get('span', 0):,} spans in {counts.get('project', 0):,} projects"
+            f"Wrote {result['file']} ({result['bytes']:,} bytes): {counts.get('project', 0):,} projects, "
+            f"{counts.get('document', 0):,} notes, {counts.get('span', 0):,} spans."
         )

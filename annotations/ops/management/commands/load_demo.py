@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from annotations.accounts.services import add_member, create_user
+from annotations.accounts.services.members import add_member, create_user
 from annotations.core.commands import JourneyCommand
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
@@ -14,7 +14,7 @@ from annotations.models import Project, Role, User
 from annotations.projects.services.projects import create_project, set_guidelines
 from annotations.transfer.services.importing import import_files
 
-# Public on purpose: the demo runs on a loopback address only, and `make run` prints them.
+# The password is public on purpose: the demo runs on a loopback address only, and `make run` prints the password.
 PASSWORD = "demo-password"  # noqa: S105
 PEOPLE = {
     "manager": Role.MANAGER,
@@ -27,7 +27,10 @@ PEOPLE = {
 
 
 class Command(JourneyCommand):
-    help = "Make the demo project: invented notes, three annotators who differ, some gold. Does nothing if it is there."
+    help = (
+        "Create the demo project: invented notes, three annotators who disagree, some gold. "
+        "Does nothing if the project exists."
+    )
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--slug", default="demo")
@@ -35,7 +38,10 @@ class Command(JourneyCommand):
     @transaction.atomic
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         if not settings.DEMO:
-            raise ServiceError("the demo's passwords are public: set DEIDREVIEW_DEMO=1 to allow it", code="demo")
+            raise ServiceError(
+                "The demo is not allowed here, because its passwords are public. Set DEIDREVIEW_DEMO=1 to allow it.",
+                code="demo",
+            )
         if Project.objects.filter(slug=options["slug"]).exists():
             return {"project": options["slug"], "created": False, "notes": 0}
         known = set(User.objects.filter(username__in=PEOPLE).values_list("username", flat=True))
@@ -63,7 +69,7 @@ class Command(JourneyCommand):
         return {"project": project.slug, "created": True, "notes": notes}
 
     def say(self, result: dict[str, Any]) -> str:
-        return f"demo project with {result['notes']} notes" if result["created"] else ""
+        return f"Created the demo project with {result['notes']} notes." if result["created"] else ""
 
 
 def _person(name: str) -> User:
@@ -72,7 +78,7 @@ def _person(name: str) -> User:
 
 def _import_notes(project: Project, folder: Path, manager: User) -> int:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["notes"]
-    taken = 0
+    imported = 0
     for language in sorted({note["language"] for note in manifest}):
         notes = [note for note in manifest if note["language"] == language]
         report = import_files(
@@ -83,19 +89,23 @@ def _import_notes(project: Project, folder: Path, manager: User) -> int:
             patients={note["name"]: note.get("patient_id", "") for note in notes},
             actor=manager,
         )
-        _whole(report)
-        taken += report["notes"]
-    return taken
+        _check_complete(report)
+        imported += report["notes"]
+    return imported
 
 
-def _import_sets(project: Project, folder: Path, who: str, written_as: str, manager: User) -> None:
+def _import_sets(project: Project, folder: Path, author: str, written_as: str, manager: User) -> None:
     files = []
-    for file in sorted((folder / "sets" / who).glob("*.ann")):
+    for file in sorted((folder / "sets" / author).glob("*.ann")):
         files.append((file.name, file.read_bytes()))
         files.append((f"{file.stem}.txt", (folder / "notes" / f"{file.stem}.txt").read_bytes()))
-    _whole(import_files(project=project, files=files, format="brat", written_as=written_as, actor=manager))
+    _check_complete(import_files(project=project, files=files, format="brat", written_as=written_as, actor=manager))
 
 
-def _whole(report: dict[str, Any]) -> None:
+def _check_complete(report: dict[str, Any]) -> None:
     if report["refused"]:
-        raise ServiceError(f"the demo's fixtures are damaged: {report['refused'][0]}", code="demo")
+        first = report["refused"][0]
+        raise ServiceError(
+            f"The demo's files are damaged: {first['file']}: {first['message']}. Restore the folder fixtures.",
+            code="demo",
+        )

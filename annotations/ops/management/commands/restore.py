@@ -9,20 +9,22 @@ from annotations.ops.services.backup import restore_backup
 
 
 class Command(JourneyCommand):
-    help = "Put a backup in the place of the database, all or nothing. Stop the product first."
+    help = "Replace the database by a backup, completely or not at all. Stop deidreview first."
     requires_system_checks: list[str] = []
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="what `backup` wrote")
-        parser.add_argument("--force", action="store_true", help="replace a database that holds data (backed up first)")
+        parser.add_argument("file", metavar="FILE", help="a file that the command `backup` wrote")
+        parser.add_argument(
+            "--force", action="store_true", help="replace a database that contains data, after backing it up"
+        )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         return restore_backup(file=Path(options["file"]).absolute(), force=options["force"])
 
     def say(self, result: dict[str, Any]) -> str:
-        lines = [f"Restored {result['file']} (made {result['created']} by version {result['version']})"]
+        lines = [f"Restored {result['file']}, made {result['created']} by version {result['version']}."]
         if result["migrated"]:
-            lines.append(f"It was older: {result['migrated']} migrations applied")
+            lines.append(f"The backup was from an older version: applied {result['migrated']} migrations.")
         if result["safety_backup"]:
-            lines.append(f"What was there before lies in {result['safety_backup']}")
+            lines.append(f"The previous database is saved in {result['safety_backup']}.")
         return "\n".join(lines)

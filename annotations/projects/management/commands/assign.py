@@ -8,12 +8,12 @@ from annotations.projects.services.assigning import assign_list
 
 
 class Command(JourneyCommand):
-    help = "Give somebody the notes of these names to read."
+    help = "Assign notes to an annotator by name."
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("user", metavar="USER")
-        parser.add_argument("notes", metavar="NOTE", nargs="+")
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("user", metavar="USER", help="User name of a member.")
+        parser.add_argument("notes", metavar="NOTE", nargs="+", help="Name of a note.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         user = find_user(options["user"])
@@ -21,4 +21,4 @@ class Command(JourneyCommand):
         return {"user": user.username, "assigned": made}
 
     def say(self, result: dict[str, Any]) -> str:
-        return f"{result['assigned']} notes for {result['user']}"
+        return f"Notes assigned to {result['user']}: {result['assigned']}."

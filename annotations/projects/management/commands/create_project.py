@@ -10,18 +10,18 @@ from annotations.projects.services.projects import create_project, set_guideline
 
 
 class Command(JourneyCommand):
-    help = "Make a project with its own copy of a shipped label set. Prints its short name (slug)."
+    help = "Create a project with its own copy of a shipped label set. Prints the short name (slug) of the project."
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", metavar="NAME")
+        parser.add_argument("name", metavar="NAME", help="Name of the project.")
         parser.add_argument("--labels", required=True, metavar="SET", help="i2b2-2014, meddocan, hipaa-18, it-4, …")
-        parser.add_argument("--language", default="", help="of notes that name none, e.g. es")
-        parser.add_argument("--slug", help="short name; made from NAME when left out")
-        parser.add_argument("--manager", metavar="USER", help="an account that becomes the first member")
-        parser.add_argument("--guidelines", metavar="FILE", type=Path, help="Markdown")
+        parser.add_argument("--language", default="", help="Language of notes imported without one, for example es.")
+        parser.add_argument("--slug", help="Short name. By default made from NAME.")
+        parser.add_argument("--manager", metavar="USER", help="Account that becomes the first manager.")
+        parser.add_argument("--guidelines", metavar="FILE", type=Path, help="Markdown file with the guidelines.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        # Read first: a file that can't be read must not leave a project without guidelines behind.
+        # Read the file first, so that an unreadable file doesn't leave a project without guidelines.
         guidelines = _text(options["guidelines"]) if options["guidelines"] else ""
         project = create_project(
             name=options["name"],
@@ -41,13 +41,13 @@ class Command(JourneyCommand):
         }
 
     def say(self, result: dict[str, Any]) -> str:
-        return f"project {result['project']} with {result['labels']} labels of {result['label_set']}"
+        return f"Project {result['project']} created with {result['labels']} labels of {result['label_set']}."
 
 
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ServiceError(f"{path}: can't be read ({error.strerror}); nothing was made", code="path") from error
+        raise ServiceError(f"Can't read “{path}”: {error.strerror}. Nothing was created.", code="path") from error
     except UnicodeDecodeError as error:
-        raise ServiceError(f"{path}: not UTF-8; nothing was made", code="utf8") from error
+        raise ServiceError(f"“{path}” is not UTF-8. Nothing was created. Save it as UTF-8.", code="utf8") from error

@@ -13,19 +13,20 @@ def find_label(project: Project, code: str) -> Label:
     if label is None:
         known = Label.objects.filter(label_set__project=project, merged_into__isnull=True)
         raise ServiceError(
-            f"there is no label {code!r}; labels: {', '.join(known.values_list('code', flat=True))}", code="label"
+            f"There is no label “{code}”. Choose one of: {', '.join(known.values_list('code', flat=True))}.",
+            code="label",
         )
     return label
 
 
 class Command(JourneyCommand):
-    help = "Merge one label into another, everywhere but in frozen gold. --preview only counts."
+    help = "Merge one label into another. Frozen gold versions keep the old label."
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("source", metavar="FROM")
-        parser.add_argument("target", metavar="INTO")
-        parser.add_argument("--preview", action="store_true")
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("source", metavar="FROM", help="Code of the label that disappears.")
+        parser.add_argument("target", metavar="INTO", help="Code of the label that stays.")
+        parser.add_argument("--preview", action="store_true", help="Only count the spans; change nothing.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
@@ -35,8 +36,8 @@ class Command(JourneyCommand):
         return merge_labels(source=source, target=target, actor=actor) | {"preview": False}
 
     def say(self, result: dict[str, Any]) -> str:
-        word = "would become" if result["preview"] else "became"
+        spans, duplicates = ("Spans to change", "to remove") if result["preview"] else ("Spans changed", "removed")
         return (
-            f"{result['spans']} spans of {result['source']} in {result['notes']} notes {word} {result['target']} "
-            f"({result['already_there']} stood there already)"
+            f"{spans} from {result['source']} to {result['target']}: {result['spans']} in {result['notes']} notes. "
+            f"Duplicates {duplicates}: {result['already_there']}."
         )

@@ -9,15 +9,15 @@ from annotations.projects.services.labels import update_label
 
 
 class Command(JourneyCommand):
-    help = "Change a label's name, hotkey or placeholder. Its code stays: files and frozen gold name it."
+    help = "Change the name, hotkey or placeholder of a label. Its code stays, since files and frozen gold use it."
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("label", metavar="CODE")
-        parser.add_argument("--name")
-        parser.add_argument("--hotkey")
-        parser.add_argument("--placeholder")
-        parser.add_argument("--preview", action="store_true", help="only count the spans that would show the new name")
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("label", metavar="CODE", help="Code of the label.")
+        parser.add_argument("--name", help="New name.")
+        parser.add_argument("--hotkey", help="New key: one letter or digit, or empty.")
+        parser.add_argument("--placeholder", help="New placeholder in redacted text.")
+        parser.add_argument("--preview", action="store_true", help="Only count the spans; change nothing.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         label = find_label(find_project(options["project"]), options["label"])
@@ -28,4 +28,4 @@ class Command(JourneyCommand):
         return {"label": label.code, "name": label.name, "spans": spans, "preview": options["preview"]}
 
     def say(self, result: dict[str, Any]) -> str:
-        return f"{result['label']}: {result['name']} ({result['spans']} spans)"
+        return f"Label {result['label']}, named “{result['name']}”. Spans: {result['spans']}."

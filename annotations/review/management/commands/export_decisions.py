@@ -10,12 +10,15 @@ from annotations.review.selectors.decision_log import FORMATS
 
 
 class Command(BaseCommand):
-    help = "Write every review decision, the oldest first: who, when, on which proposal, to what end. No note text."
+    help = (
+        "Write the log of review decisions, oldest first: reviewer, time, suggestion and outcome. "
+        "The log contains no note text."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--format", choices=sorted(FORMATS), default="csv")
-        parser.add_argument("--output", metavar="FILE", help="a file to write; standard output without it")
+        parser.add_argument("--output", metavar="FILE", help="File to write. Default: standard output.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -26,7 +29,7 @@ class Command(BaseCommand):
         try:
             with Path(path).open("w", encoding="utf-8", newline="") if path else nullcontext(self.stdout) as out:
                 for line in lines:
-                    # A line brings its own ending.
+                    # Each line already ends with a line break.
                     out.write(line, ending="") if out is self.stdout else out.write(line)
         except OSError as error:
-            raise CommandError(f"{path} can't be written: {error.strerror}") from None
+            raise CommandError(f"Cannot write “{path}”: {error.strerror}.") from None

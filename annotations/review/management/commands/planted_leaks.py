@@ -5,26 +5,30 @@ from django.core.management.base import CommandParser
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
-from annotations.review.selectors.leaks_found import Measured, measured_by, together, unproposed
+from annotations.review.selectors.leaks_found import Measured, measured_by, together, unsuggested
 from annotations.review.selectors.reviewing import run_authors
 
 
 class Command(JourneyCommand):
-    help = "What reading misses: known identifiers left out of the proposals of some notes, by reviewer and together."
+    help = "Show how many planted leaks (known identifiers hidden from the suggestions) reviewers missed, by reviewer."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("--run", action="append", default=[], metavar="NAME", help="reviews of this run only")
+        parser.add_argument(
+            "--run", action="append", default=[], metavar="NAME", help="Count only reviews of this run. Repeatable."
+        )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         known = {author.name: author.pk for author in run_authors(project)}
         if unknown := [name for name in options["run"] if name not in known]:
-            raise ServiceError(f"there is no run {unknown[0]!r}; runs: {', '.join(known) or 'none yet'}", code="run")
+            raise ServiceError(
+                f"The project has no run “{unknown[0]}”. Its runs: {', '.join(known) or 'none yet'}.", code="run"
+            )
         runs = [known[name] for name in options["run"]]
         measured = measured_by(project, runs)
         whole = together(measured)
-        found = unproposed(project, whole.missed, runs)
+        found = unsuggested(project, whole.missed, runs)
         left = found.left
         return {
             "share_of_notes": project.planted_share,
@@ -39,10 +43,12 @@ class Command(JourneyCommand):
         lines = [_line(one["reviewer"], one) for one in result["reviewers"]]
         left = result["left"]
         about = (
-            f"about {left['expected']:.0f} ({left['least']:.0f} to {left['most']:.0f})" if left else "too few to say"
+            f"about {left['expected']:.0f} ({left['least']:.0f} to {left['most']:.0f})"
+            if left
+            else "too few planted leaks to estimate"
         )
-        hand = f"{result['found_by_hand']} found by reading alone in {result['notes']} notes"
-        return "\n".join([*lines, _line("all", result["all"]), f"{hand}; still unmarked: {about}"])
+        by_hand = f"Identifiers that no run suggested: {result['found_by_hand']} found in {result['notes']} notes"
+        return "\n".join([*lines, _line("all", result["all"]), f"{by_hand}; still unmarked: {about}"])
 
 
 def _figures(one: Measured) -> dict[str, Any]:
@@ -57,7 +63,7 @@ def _figures(one: Measured) -> dict[str, Any]:
 def _line(name: str, figures: dict[str, Any]) -> str:
     counted = figures["missed"] + figures["found"] + figures["partly"]
     if not counted:
-        return f"{name}: nothing measured yet"
+        return f"{name}: no planted leak measured yet"
     low, high = figures["interval"]
-    few = ", too few to tell" if figures["few"] else ""
+    few = ", too few planted leaks" if figures["few"] else ""
     return f"{name}: missed {figures['missed']} of {counted} ({low:.1%} to {high:.1%}{few})"

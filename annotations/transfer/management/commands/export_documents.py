@@ -5,6 +5,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.domain.formats import FORMATS
+from annotations.domain.formats.base import LOSSES
 from annotations.gold.services.sets import LAYOUTS
 from annotations.models import User
 from annotations.transfer.selectors.losses import named_losses
@@ -12,20 +13,23 @@ from annotations.transfer.services.exporting import export_to_path
 
 
 class Command(JourneyCommand):
-    help = (
-        "Export annotation sets to a new or empty folder, or to a .zip; says span by span what the format can't hold."
-    )
+    help = "Export annotation sets to a new or empty folder, or to a .zip. Lists every span that the format can't hold."
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("out", metavar="OUT", type=Path)
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("out", metavar="OUT", type=Path, help="New or empty folder, or a .zip to create.")
         parser.add_argument("--format", required=True, choices=list(FORMATS))
         parser.add_argument(
-            "--set", required=True, metavar="WHICH", help="gold[:VERSION], annotator:NAME, run:NAME_OR_ID"
+            "--set",
+            required=True,
+            metavar="WHICH",
+            help="Annotations: gold[:VERSION], annotator:NAME or run:NAME_OR_ID.",
         )
-
         parser.add_argument(
-            "--split", default="", choices=["", *LAYOUTS], help="of a split version: a folder per side, or one side"
+            "--split",
+            default="",
+            choices=["", *LAYOUTS],
+            help="One folder per split, or only one split.",
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
@@ -41,11 +45,18 @@ class Command(JourneyCommand):
         return report | {"losses": named_losses(project, report["losses"])}
 
     def say(self, result: dict[str, Any]) -> str:
-        lines = [f"{result['notes']} notes, {result['spans']} spans of {result['set']} written as {result['format']}"]
+        lines = [
+            f"Notes exported from {result['set']} as {result['format']}: {result['notes']}. Spans: {result['spans']}."
+        ]
         if result["drafts_left_out"]:
-            lines.append(f"{result['drafts_left_out']} drafts were left out")
+            lines.append(f"Drafts not exported: {result['drafts_left_out']}.")
         lines += [
-            f"not held: {loss['note']} [{loss['start']}, {loss['end']}) {loss['label']}: {loss['reason']}"
+            f"Not exported: {loss['note']} [{loss['start']}, {loss['end']}) {loss['label']}: {loss['reason']}"
             for loss in result["losses"]
         ]
+        if result["loss_count"] > len(result["losses"]):
+            lines.append(
+                f"The first {len(result['losses']):,} of {result['loss_count']:,} spans that were not exported are "
+                f"listed above. {LOSSES} lists all."
+            )
         return "\n".join(lines)

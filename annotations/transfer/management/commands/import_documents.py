@@ -11,21 +11,27 @@ from annotations.transfer.services.importing import import_path
 
 class Command(JourneyCommand):
     help = (
-        "Import a folder, a file or a zip of notes. A note is taken whole or refused whole; the report says why. "
-        "Exit status 1 when nothing could be taken."
+        "Import notes from a folder, a file or a zip. A note is imported whole or refused whole, with the reason. "
+        "Exit status 1 if nothing was imported."
     )
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("path", metavar="PATH", type=Path)
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("path", metavar="PATH", type=Path, help="Folder, file or zip with the notes.")
         parser.add_argument("--format", required=True, choices=list(FORMATS))
         parser.add_argument(
-            "--as", dest="written_as", default="", metavar="WHO", help="gold, annotator:NAME or run:NAME"
+            "--as",
+            dest="written_as",
+            default="",
+            metavar="AUTHOR",
+            help="Author of the annotations: gold, annotator:NAME or run:NAME. Without it, only texts are imported.",
         )
-        parser.add_argument("--language", default="", help="of these notes, e.g. es")
-        parser.add_argument("--patients", type=Path, help="CSV with the columns name and patient_id")
+        parser.add_argument("--language", default="", help="Language code of the notes, for example es.")
+        parser.add_argument("--patients", type=Path, help="CSV with the columns name and patient_id.")
         parser.add_argument(
-            "--take-duplicates", action="store_true", help="take a text that is there under another name"
+            "--take-duplicates",
+            action="store_true",
+            help="Also import texts that the project has under another name.",
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
@@ -41,18 +47,22 @@ class Command(JourneyCommand):
         )
         taken = report["notes"] + report["sets"] + report["already_there"]
         if not taken:
-            report["failed"] = f"nothing was imported; refused: {report['refused_notes']}"
+            report["failed"] = f"Nothing was imported. {_refused(report)}"
         return report
 
     def say(self, result: dict[str, Any]) -> str:
         lines = [
-            f"{result['notes']} notes, {result['sets']} annotation sets, {result['spans']} spans imported; "
-            f"{result['already_there']} were there already; {result['refused_notes']} refused"
+            f"Imported: {result['notes']} notes, {result['sets']} annotation sets, {result['spans']} spans. "
+            f"Already in the project: {result['already_there']} notes. {_refused(result)}"
         ]
-        for kind in ("refused", "warnings"):
+        for kind, word in (("refused", "Refused"), ("warnings", "Warning")):
             for row in result[kind]:
                 line = f", line {row['line']}" if row["line"] else ""
-                lines.append(f"{kind.removesuffix('s')}: {row['file']}{line}: {row['message']}")
+                lines.append(f"{word}: {row['file']}{line}: {row['message']}")
             if result[f"{kind}_more"]:
-                lines.append(f"{kind.removesuffix('s')}: and {result[f'{kind}_more']} more")
+                lines.append(f"{word}: {result[f'{kind}_more']} more problems are not listed.")
         return "\n".join(lines)
+
+
+def _refused(report: dict[str, Any]) -> str:
+    return f"Refused: {report['refused_notes']} notes. Not read: {report['refused_files']} files."

@@ -6,9 +6,11 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
 from models_runtime.calibration.services import calibrate, summary
 
+EXCLUDED = {"test": "Excluded notes of the test split", "learned": "Excluded notes that the model was trained on"}
+
 
 class Command(JourneyCommand):
-    help = "Calibrate a backend's confidences by a run of it and a gold version; runs from then on go by it."
+    help = "Calibrate the confidence of a backend with one of its runs and a gold version. New runs use the result."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -21,15 +23,15 @@ class Command(JourneyCommand):
 
     def say(self, result: dict[str, Any]) -> str:
         lines = [
-            f"{result['backend']} calibrated by {result['spans']} spans of {result['run']} in {result['notes']} notes "
+            f"Calibrated {result['backend']} on {result['spans']} spans of {result['run']} in {result['notes']} notes "
             f"of gold {result['gold']}: {result['calibration']}",
             *(f"{name:5} {was['before']:.4f} raw, {was['after']:.4f} calibrated" for name, was in _errors(result)),
         ]
         if result["own_gold_spans"]:
             lines.append(
-                f"{result['own_gold_spans']} gold spans were taken over from this run: it looks surer than it is"
+                f"{result['own_gold_spans']} gold spans were adopted from this run, so the figures are too optimistic."
             )
-        lines += [f"left out: {n} notes ({why})" for why, n in result["left_out"].items() if n]
+        lines += [f"{EXCLUDED[reason]}: {n}" for reason, n in result["left_out"].items() if n]
         return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.scoring.judging import THRESHOLD
-from annotations.domain.splits import Side
+from annotations.domain.splits import Split
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
 from models_runtime.backends.llm.prompts import LANGUAGES
@@ -16,7 +16,7 @@ from models_runtime.models import Judging
 
 
 class Command(JourneyCommand):
-    help = "Have language models judge an author's de-identified notes against gold; stays to the end."
+    help = "Have language models judge an author's de-identified notes against gold, and wait for the verdicts."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -27,14 +27,14 @@ class Command(JourneyCommand):
             action="append",
             required=True,
             metavar="SERVER/MODEL",
-            help="a model of a server that DEIDREVIEW_LLM_SERVERS lists; once for each judge",
+            help="model of a server listed in DEIDREVIEW_LLM_SERVERS; repeat for each judge",
         )
         parser.add_argument(
-            "--threshold", default="", metavar="X", help=f"more than this share must agree; default: {THRESHOLD}"
+            "--threshold", type=float, metavar="X", help=f"more than this share must agree; default: {THRESHOLD}"
         )
-        parser.add_argument("--language", default="en", choices=list(LANGUAGES), help="of the prompt; default: en")
-        parser.add_argument("--split", default="", choices=["", *Side], help="only these notes of the version's split")
-        parser.add_argument("--notes", default="", metavar="N", help="at most so many notes, always the same ones")
+        parser.add_argument("--language", default="en", choices=list(LANGUAGES), help="prompt language; default: en")
+        parser.add_argument("--split", default="", choices=["", *Split], help="only these notes of the version's split")
+        parser.add_argument("--notes", type=int, metavar="N", help="maximum number of notes, a fixed sample")
         parser.add_argument("--may-leave", action="store_true", help="the notes may be sent to another machine")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
@@ -55,27 +55,27 @@ class Command(JourneyCommand):
         judging = Judging.objects.select_related("job", "author", "gold_version").get(pk=judging.pk)
         job = judging.job
         if job is not None and job.state in (Job.State.FAILED, Job.State.CANCELLED):
-            raise ServiceError(f"the judging {job.get_state_display().lower()}: {job.error}", code="judge")
+            raise ServiceError(f"The verdicts are not complete. {job.get_state_display()}: {job.error}", code="judge")
         return result_of(judging)
 
     def say(self, result: dict[str, Any]) -> str:
         lines = [
-            f"{result['author']} judged against gold {result['gold']} on {result['notes']} notes, "
+            f"Verdicts on {result['author']} against gold {result['gold']}: {result['notes']} notes, "
             f"{result['entities']} entities, threshold {result['threshold']}",
-            _line("majority", result["majority"]["micro"]),
+            _line("Majority of judges", result["majority"]["micro"]),
             *(_line(judge["judge"], judge["micro"]) for judge in result["judges"]),
-            _line("counted in the rewritten text", result["rewritten"]["micro"]),
-            _line("exact spans and labels", result["spans"]["micro"]),
-            f"discarded, as no more than the threshold agreed: {result['discarded']}",
+            _line("Counted in the rewritten text", result["rewritten"]["micro"]),
+            _line("Exact spans and labels", result["spans"]["micro"]),
+            f"Entities discarded because too few judges agree: {result['discarded']}",
         ]
-        lines += [f"{judge['judge']} stopped: {judge['stopped']}" for judge in result["judges"] if judge["stopped"]]
+        lines += [f"{judge['judge']} stopped. {judge['stopped']}" for judge in result["judges"] if judge["stopped"]]
         lines += [
-            f"{judge['judge']} failed on {judge['failed_notes']} notes"
+            f"{judge['judge']} gave no readable answer on {judge['failed_notes']} notes."
             for judge in result["judges"]
             if judge["failed_notes"]
         ]
         if result["judged_by_fewer"]:
-            lines.append(f"judged by fewer than all judges: {result['judged_by_fewer']} entities")
+            lines.append(f"Entities judged by only some of the judges: {result['judged_by_fewer']}")
         return "\n".join(lines)
 
 

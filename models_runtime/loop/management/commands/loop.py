@@ -9,7 +9,7 @@ from models_runtime.loop.services.rounds import rounds
 
 
 class Command(JourneyCommand):
-    help = "The loop of a project by round: gold, model, F1 on the notes held out, acts per span, seconds per note."
+    help = "Show the loop of a project by round: gold, model, F1 on the hold-out, actions per span, seconds per note."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -27,8 +27,10 @@ class Command(JourneyCommand):
 
     def say(self, result: dict[str, Any]) -> str:
         lines = [_line(each) for each in result["rounds"]]
-        held = "nothing held out" if not result["held_out"] else f"{result['held_out']} notes held out"
-        lines.append(f"now {result['gold_notes']} gold notes, {result['left']} left, {held}; next: {result['next']}")
+        lines.append(
+            f"Now: {result['gold_notes']} gold notes, {result['left']} remaining notes, "
+            f"{result['held_out'] or 0} held-out notes. Next step: {result['next'] or 'none'}"
+        )
         return "\n".join(lines)
 
 
@@ -37,9 +39,11 @@ def _line(each: dict[str, Any]) -> str:
     if each["model"] is None:
         model = "no model"
     elif each["f1"] is None:
-        model = f"{each['model']}, nothing held out"
+        model = f"model {each['model']}, no held-out notes"
     else:
-        model = f"{each['model']}, F1 {each['f1']:.4f}{'' if each['comparable'] else ' (other notes: not comparable)'}"
-    acts = "no note closed" if each["acts_per_span"] is None else f"{each['acts_per_span']:.3f} acts per span"
+        model = f"model {each['model']}, F1 {each['f1']:.4f}"
+        if not each["comparable"]:
+            model += " (not comparable: other notes)"
+    acts = "no note finished" if each["acts_per_span"] is None else f"{each['acts_per_span']:.3f} actions per span"
     seconds = "" if each["seconds_per_note"] is None else f", {each['seconds_per_note']:.0f} s per note"
-    return f"round {each['round']}: gold {gold}; {model}; {each['notes_reviewed']} notes reviewed, {acts}{seconds}"
+    return f"Round {each['round']}: gold {gold}; {model}; {each['notes_reviewed']} notes reviewed, {acts}{seconds}"

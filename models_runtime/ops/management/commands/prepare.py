@@ -13,13 +13,15 @@ DEMO_SLUG = "demo"
 
 
 class Command(BaseCommand):
-    help = "Before a start: check and migrate the database (after a backup), collect static files, load the demo."
+    help = "Prepare a start: back up and migrate the database, collect static files, load the demo if it is enabled."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--public", action="store_true", help="other machines will reach it: refuse demo passwords")
         parser.add_argument(
-            "--greeting-fd", type=int, metavar="N", help="write what to tell the user to this descriptor"
+            "--public", action="store_true", help="refuse demo passwords, because other machines can reach deidreview"
+        )
+        parser.add_argument(
+            "--greeting-fd", type=int, metavar="N", help="write the greeting for the user to this file descriptor"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -44,7 +46,7 @@ class Command(BaseCommand):
 
     def _greeting(self) -> str:
         if settings.DEMO:
-            return f"Demo logins: {', '.join(PEOPLE)}; password of each: {PASSWORD}"
+            return f"Demo accounts: {', '.join(PEOPLE)}. Password of each account: {PASSWORD}"
         if preparing.has_people():
             return ""
-        return "Nobody can sign in yet: make the first account with .venv/bin/python manage.py createsuperuser"
+        return "Nobody can sign in yet. Create the first account with: .venv/bin/python manage.py createsuperuser"

@@ -8,10 +8,10 @@ from models_runtime.runs.services.backend_rows import as_dict, backend_rows
 
 
 class Command(JourneyCommand):
-    help = "What notes can be read with, and how each is: ready, a library or weights missing, no worker alive."
+    help = "List the backends and whether they can run: ready, library or weights missing, no worker."
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", nargs="?", help="with its trained models and last runs")
+        parser.add_argument("project", metavar="PROJECT", nargs="?", help="also list its trained models and last runs")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"]) if options["project"] else None
@@ -23,7 +23,7 @@ class Command(JourneyCommand):
     def say(self, result: dict[str, Any]) -> str:
         lines = []
         for row in result["backends"]:
-            lines.append(f"{row['backend']:12} {row['health']:10} {row['title']}; queue {row['queue']}")
-            if row["words"]:
-                lines.append(f"{'':12} {row['words']}")
+            lines.append(f"{row['backend']:12} {row['health']:10} {row['title']} (queue {row['queue']})")
+            if row["message"]:
+                lines.append(f"{'':12} {row['message']}")
         return "\n".join(lines)

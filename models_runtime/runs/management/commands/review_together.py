@@ -12,13 +12,13 @@ from models_runtime.runs.services.runs import run_counts
 
 
 class Command(JourneyCommand):
-    help = "Merge the proposals of finished runs into one list for review, which says of each how many runs agree."
+    help = "Merge the suggestions of finished runs into one list for review, with the number of runs that agree."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("runs", metavar="RUN", nargs="+", help="names of runs that have ended, or were imported")
-        parser.add_argument("--name", default="", help="of the merged list")
-        parser.add_argument("--wait", action="store_true")
+        parser.add_argument("runs", metavar="RUN", nargs="+", help="names of finished or imported runs")
+        parser.add_argument("--name", default="", help="name of the merged list")
+        parser.add_argument("--wait", action="store_true", help="wait for the end")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         run = review_together(
@@ -29,14 +29,19 @@ class Command(JourneyCommand):
             wait_for(Job.objects.get(run=run), tell=None if options["json"] else self.stderr)
         job = Job.objects.get(run=run)
         if job.state in (Job.State.FAILED, Job.State.CANCELLED):
-            raise ServiceError(f"the list {run.author.name} {job.get_state_display().lower()}: {job.error}", code="run")
+            raise ServiceError(
+                f"The merged list “{run.author.name}” is not complete. {job.get_state_display()}: {job.error}",
+                code="run",
+            )
         members = [member["name"] for member in run.params["members"]]
         known = {"run": run.author.name, "run_id": run.author_id, "job": job.pk, "state": job.state, "members": members}
         return known | run_counts(run) | {"left_out": run.params["left_out"]}
 
     def say(self, result: dict[str, Any]) -> str:
-        return (
-            f"merged list {result['run']} (job {result['job']}, {result['state']}): {result['done']} notes done, "
-            f"{result['pending']} to do"
-            + (f"; {result['left_out']} left out: not every run had read them" if result["left_out"] else "")
+        said = (
+            f"Merged list {result['run']} (job {result['job']}, {result['state']}): {result['done']} notes done, "
+            f"{result['pending']} remaining."
         )
+        if result["left_out"]:
+            said += f" Excluded because not every run annotated them: {result['left_out']} notes."
+        return said

@@ -13,21 +13,25 @@ from models_runtime.training.services.trained import model_named, rename_model, 
 
 class Command(JourneyCommand):
     help = (
-        "The trained models of a project, newest first, with the scores on their held-out notes; "
-        "or one of them brought in, taken out, renamed or retired. A MODEL is its name, or model:ID."
+        "List the trained models of a project, newest first, with scores on the hold-out; "
+        "or upload, download, rename or retire a model. MODEL is a name or model:ID."
     )
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         act = parser.add_mutually_exclusive_group()
-        act.add_argument("--upload", type=Path, metavar="FILE", help="take a model's file that deidreview wrote")
-        act.add_argument("--download", metavar="MODEL", help="write its file to --to; it holds words of notes")
-        act.add_argument("--rename", metavar="MODEL", help="give it another --name")
+        act.add_argument("--upload", type=Path, metavar="FILE", help="upload a model file that deidreview wrote")
         act.add_argument(
-            "--retire", metavar="MODEL", help="out of use, its weights deleted: no way back but a downloaded copy"
+            "--download", metavar="MODEL", help="write the model to the file --to; the file contains words of notes"
         )
-        parser.add_argument("--to", type=Path, metavar="FILE", help="with --download: a file that is not there yet")
-        parser.add_argument("--name", default="", help="with --upload or --rename")
+        act.add_argument("--rename", metavar="MODEL", help="rename the model to --name")
+        act.add_argument(
+            "--retire",
+            metavar="MODEL",
+            help="retire the model and delete its weights; only a downloaded copy can restore it",
+        )
+        parser.add_argument("--to", type=Path, metavar="FILE", help="file for --download; must not exist yet")
+        parser.add_argument("--name", default="", help="name for --upload or --rename")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
@@ -38,12 +42,12 @@ class Command(JourneyCommand):
         return {"project": project.slug, "models": [summary(row) for row in rows]}
 
     def _changed(self, project: Project, actor: User | None, options: dict[str, Any]) -> TrainedModel | None:
-        """The model that was asked for by name or file; None where the list was."""
+        """Carry out the action of the options and return its model, or None if there is no action."""
         name, to = options["name"], options["to"]
         if name and not (options["upload"] or options["rename"]):
-            raise ServiceError("--name belongs to --upload or --rename", code="name")
+            raise ServiceError("--name can only be used with --upload or --rename.", code="name")
         if (to is None) != (options["download"] is None):
-            raise ServiceError("--download MODEL and --to FILE belong together", code="to")
+            raise ServiceError("--download MODEL and --to FILE must be used together.", code="to")
         if options["upload"]:
             return _uploaded(project, options["upload"], name, actor)
         if options["download"]:
@@ -56,7 +60,7 @@ class Command(JourneyCommand):
 
     def say(self, result: dict[str, Any]) -> str:
         if not result["models"]:
-            return "no models yet: train one with train_model PROJECT --gold N"
+            return "No models yet. Train a model with train_model PROJECT --gold N."
         return "\n".join(
             f"{row['model']:24} {row['state']:10} {row['backend']:5} "
             + (f"F1 {row['f1']:.4f}" if row["f1"] is not None else "F1 unknown")
@@ -70,4 +74,4 @@ def _uploaded(project: Project, path: Path, name: str, actor: User | None) -> Tr
         with path.open("rb") as content:
             return upload_model(project=project, content=content, actor=actor, name=name)
     except OSError as error:
-        raise ServiceError(f"{path} can't be read: {error.strerror}", code="file") from None
+        raise ServiceError(f"{path} can't be read ({error.strerror}).", code="file") from None

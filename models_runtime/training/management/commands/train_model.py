@@ -15,42 +15,41 @@ ALGORITHMS = [name for kind in TRAINABLE.values() for name in kind.algorithms]
 
 
 def _kind_of(algorithm: str) -> str:
-    """The kind that has the algorithm; the default one where none has, which then says what there is."""
+    """Return the kind that has the algorithm, or the default kind, whose error message then lists the choices."""
     kinds = [key for key, kind in TRAINABLE.items() if algorithm in kind.algorithms]
     if len(kinds) > 1:
         raise ServiceError(
-            f"{algorithm} is an algorithm of several kinds; say --backend {' or '.join(kinds)}", code="backend"
+            f"Several types of model have the algorithm “{algorithm}”. Add --backend {' or --backend '.join(kinds)}.",
+            code="backend",
         )
     return kinds[0] if kinds else next(iter(TRAINABLE))
 
 
 class Command(JourneyCommand):
-    help = "Train a model on a gold version. --wait stays to the end, and does the work itself if no worker lives."
+    help = "Train a model on a gold version. With --wait, wait for the end, and train here if there is no worker."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--gold", type=int, required=True, metavar="N", help="number of the gold version")
         parser.add_argument(
-            "--backend", default="", choices=TRAINABLE, help="the kind of model; default: the algorithm's"
+            "--backend", default="", choices=TRAINABLE, help="type of model; default: that of the algorithm"
         )
         parser.add_argument("--algorithm", default="", metavar="NAME", help=f"one of {', '.join(ALGORITHMS)}")
-        parser.add_argument("--iterations", type=int, metavar="N", help="at most so many; default: the algorithm's own")
         parser.add_argument(
-            "--base", default="", metavar="NAME", help="of a transformer: weights or a model to begin with"
+            "--iterations", type=int, metavar="N", help="maximum number of iterations; default: that of the algorithm"
         )
+        parser.add_argument("--base", default="", metavar="NAME", help="starting weights or model (transformer)")
         parser.add_argument(
             "--adapt",
             type=int,
             default=0,
             metavar="N",
-            help="of a transformer or a BiLSTM-CRF: epochs on the notes' language first, labels aside",
+            help="language pre-training epochs (transformer, BiLSTM-CRF)",
         )
-        parser.add_argument(
-            "--grouping", type=int, default=0, metavar="N", help="of a BiLSTM-CRF: sentences read as one"
-        )
-        parser.add_argument("--language", default="", metavar="CODE", help="learn from notes in this language only")
-        parser.add_argument("--name", default="", help="of the model, for run_model PROJECT NAME")
-        parser.add_argument("--wait", action="store_true")
+        parser.add_argument("--grouping", type=int, default=0, metavar="N", help="sentences per sequence (BiLSTM-CRF)")
+        parser.add_argument("--language", default="", metavar="CODE", help="train only on notes in this language")
+        parser.add_argument("--name", default="", help="name of the model, for run_model PROJECT NAME")
+        parser.add_argument("--wait", action="store_true", help="wait for the end")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         model = start_training(
@@ -68,12 +67,12 @@ class Command(JourneyCommand):
             model.refresh_from_db()
         if job.state in (Job.State.FAILED, Job.State.CANCELLED):
             raise ServiceError(
-                f"the training of {model.name} {job.get_state_display().lower()}: {job.error}", code="train"
+                f"The training of “{model.name}” is not complete. {job.get_state_display()}: {job.error}", code="train"
             )
         return summary(model) | {"job": job.pk}
 
     def say(self, result: dict[str, Any]) -> str:
-        line = f"model {result['model']} (job {result['job']}): {result['state']}"
+        line = f"Model {result['model']} (job {result['job']}): {result['state']}."
         if result["f1"] is not None:
-            line += f"; held-out notes: F1 {result['f1']:.4f}, characters found {result['character_recall']:.4f}"
+            line += f" Hold-out: F1 {result['f1']:.4f}, characters found {result['character_recall']:.4f}."
         return line

@@ -1,4 +1,4 @@
-/** Keys that review and adjudication share: moving, taking back, selecting words, ending the note. `what` are the page's words. */
+/** Keys that review and adjudication share: moving, undo, selecting words, finishing. `what` holds the page's descriptions of keys. */
 
 import { words } from "./words.js";
 
@@ -38,8 +38,8 @@ export function ending(work, group, more = []) {
     {
       keys: ["Enter"],
       group,
-      what: keys.close,
-      run: () => (work.range ? work.openPalette(true) : void work.saving.close()),
+      what: keys.finish,
+      run: () => (work.range ? work.openPalette(true) : void work.saving.finish()),
     },
   ];
 }
@@ -48,7 +48,7 @@ export function asking(work, group) {
   return [{ keys: ["?"], group, what: keys.sheet, run: () => work.sheet.open() }];
 }
 
-/** A label's own key. */
+/** The keys of the labels. */
 export function labelling(work, group, labels) {
   return labels
     .filter(({ key }) => key)

@@ -1,15 +1,15 @@
-/** What begins and ties a page of review or adjudication: the note's parts, the keys, the mouse, the buttons of the bar. */
+/** The setup that the pages of review and adjudication share: the parts of the note, keys, mouse, and the buttons of the bar. */
 
 import { Api } from "../api.js";
 import { Cursor } from "../cursor.js";
 import { Mouse } from "../mouse.js";
-import { Places } from "../selection.js";
+import { TextLayout } from "../selection.js";
 import { TextIndex } from "../../text/offsets.js";
 import { byId } from "../dom.js";
 import { stopsOf } from "../../text/steps.js";
 import { tokenize } from "../../text/tokens.js";
 
-/** The page's data, and the parts that it is made of. */
+/** Parse the page's data from the element `id` and build the parts of the note. */
 export function begin(id) {
   const data = JSON.parse(byId(id).textContent);
   const index = new TextIndex(data.text);
@@ -23,16 +23,16 @@ export function begin(id) {
     labels: new Map(data.labels.map((label) => [label.id, label])),
     quote: ({ start, end }) => index.slice(start, end),
     cursor: new Cursor(stopsOf(index, tokens)),
-    places: new Places(root, index),
+    layout: new TextLayout(root, index),
     api: new Api({
-      token: document.querySelector("#close-form [name=csrfmiddlewaretoken]").value,
+      token: document.querySelector("#finish-form [name=csrfmiddlewaretoken]").value,
       person: data.person,
       renewal: () => data.urls.state,
     }),
   };
 }
 
-/** Keys of the page: `handle(event)` gets those that are for the note; then the buttons of the bar. */
+/** Listen to the mouse, the keys (`handle(event)` gets those for the note) and the buttons of the bar. */
 export function listen({ work, root, handle }) {
   const mouse = new Mouse(work, root);
   document.addEventListener("keydown", (event) => {
@@ -43,27 +43,27 @@ export function listen({ work, root, handle }) {
   byId("undo").addEventListener("click", () => work.undo());
   byId("redo").addEventListener("click", () => work.redo());
   byId("show-keys").addEventListener("click", () => work.sheet.open());
-  // On a phone the lists are closed at first: the note and what is chosen need the room.
+  // On a phone the lists start closed, because the note and the selected suggestion need the space.
   if (window.matchMedia("(max-width: 760px)").matches) {
-    for (const part of document.querySelectorAll("#side details")) part.open = false;
+    for (const part of byId("side").querySelectorAll("details")) part.open = false;
   }
 }
 
-/** Keys that a field of the page needs for itself. */
+/** Whether the key belongs to a form field. */
 function isWriting(target) {
   return target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
 }
 
-/** Arrows are for the note only while it has the focus, or nothing has; Enter and Space belong to a button that has it. */
+/** Whether the key belongs to a focused button (Enter, Space) or to a focused part outside of the note (arrows). */
 function isElsewhere({ key, target }, root) {
   if (key === "Enter" || key === " ") return target instanceof Element && target.matches("a, button, summary");
   return key.startsWith("Arrow") && target !== root && target !== document.body;
 }
 
-/** Go to another page by its link, once everything is saved; false where there is no such link to be seen. */
+/** A function that follows a visible link by its id once everything is saved. It returns false if there is no such link. */
 export function leaver(work) {
   return (id) => {
-    const found = byId(id);
+    const found = /** @type {HTMLAnchorElement | null} */ (byId(id));
     const there = Boolean(found?.offsetParent);
     if (there) work.saving.leaveFor(found.href);
     return there;

@@ -1,4 +1,4 @@
-/** The parts of the page around the note that review and adjudication share: the bar, notices, lists, what is chosen. */
+/** The parts around the note that review and adjudication share: the bar, notices, lists, and the selected item. */
 
 import { Bar } from "../bar.js";
 import { byId, el } from "../dom.js";
@@ -14,7 +14,7 @@ export class Panel extends Bar {
    * @param {object} parts
    * @param {Map<number, object>} parts.labels  by id
    * @param {string} parts.person  the user name
-   * @param {(place: object) => string} parts.quote
+   * @param {(bounds: {start: number, end: number}) => string} parts.quote
    */
   constructor({ labels, person, quote }) {
     super();
@@ -27,44 +27,45 @@ export class Panel extends Bar {
     return this.labels.get(id) ?? UNKNOWN;
   }
 
-  /** For what stands in a list: {root, name of its data attribute, what a click does}. */
+  /** Call `act(button)` on clicks on the buttons in `root` that have the data attribute `name`. */
   listen(root, name, act) {
     root.addEventListener("click", (event) => {
       const button = event.target.closest(`[data-${name}]`);
-      // The second click of a double click would act on what comes next.
+      // Ignore the second click of a double click, which would act on the next item.
       if (button && event.detail < 2) act(button);
     });
   }
 
-  /** Where the chosen one stands in its list, and what is left. */
+  /** Show the position of the selected item in its list, and the number of open items. `at` is -1 without selection. */
   count({ words, at, open, total, listed = total, before, after }) {
     byId("left").textContent = words.left(open, total);
-    byId("place").textContent = at < 0 ? "" : words.place(at + 1, listed);
+    byId("position").textContent = at < 0 ? "" : words.position(at + 1, listed);
     byId(before).disabled = listed === 0 || at === 0;
     byId(after).disabled = listed === 0 || at === listed - 1;
-    // What to do next stands out: deciding, then closing.
-    byId("close").classList.toggle("primary", open === 0);
+    // The finish button stands out once nothing is open.
+    byId("finish").classList.toggle("primary", open === 0);
   }
 
-  /** Which buttons there are: for a note under way, or for a closed one. */
-  state(closed, closedForms) {
+  /** Show the buttons for an open note, or those for a finished one. */
+  state(closed, finishedForms) {
     byId("workbench").dataset.state = closed ? "closed" : "draft";
-    byId("close-form").hidden = closed;
-    byId(closedForms).hidden = !closed;
-    for (const id of ["undo", "redo"]) byId(id).disabled = closed;
+    byId("finish-form").hidden = closed;
+    byId(finishedForms).hidden = !closed;
+    for (const id of /** @type {const} */ (["undo", "redo"])) byId(id).disabled = closed;
   }
 }
 
-/** New content; whoever stood on a button (known by its data attribute `name`) stands on the same one still, or on the note. */
+/** Replace the content of `root`. Focus returns to the same button (by its data attribute `name`), or else to the note. */
 export function fill(root, nodes, name) {
-  const held = root.contains(document.activeElement) ? document.activeElement.dataset[name] : undefined;
+  const focused = document.activeElement;
+  const held = focused instanceof HTMLElement && root.contains(focused) ? focused.dataset[name] : undefined;
   root.replaceChildren(...nodes.filter(Boolean));
   if (held === undefined) return;
   const again = root.querySelector(`[data-${name}="${CSS.escape(held)}"]:not(:disabled)`);
   (again ?? byId("note")).focus({ preventScroll: true });
 }
 
-/** A row of the list on the right: a mark, a quote, a state. `data` is [attribute, value]. */
+/** A row of a list in the side panel: label chip, quote and state. `data` is [attribute, value]. */
 export function row({ look, data: [name, value], current, mark, quote, state }) {
   return el(
     "li",

@@ -1,8 +1,8 @@
 /**
- * What the server said last, and on top of it what waits to be sent. Pure.
+ * The last state from the server, plus the changes that wait to be sent. Pure.
  *
- * A review and an adjudication build on it: they say what makes an answer a state (`isState`), what it brings besides the
- * decisions of others (`newsOf`), what an undo has touched (`difference`), and foresee what waits (`rebuild`).
+ * The subclasses of review and adjudication tell whether an answer is a state (`isState`), find other news in a state
+ * (`newsOf`) and what an undo touched (`difference`), and apply the waiting changes (`rebuild`).
  */
 export class Decisions {
   base;
@@ -11,8 +11,8 @@ export class Decisions {
   #newId;
 
   /**
-   * What is built on it calls `rebuild` at the end of its own constructor: its fields are not there before.
-   * @param {object} state what the server says @param {string} person the user name
+   * A subclass calls `rebuild` at the end of its own constructor, when its fields exist.
+   * @param {object} state from the server @param {string} person the user name
    */
   constructor(state, person = "", newId = () => crypto.randomUUID()) {
     this.#newId = newId;
@@ -47,7 +47,7 @@ export class Decisions {
     return queued;
   }
 
-  /** The first change is made. Says what else has changed, and after an undo or redo the key of what it touched. */
+  /** The server accepted the first change. Returns other news and, after an undo or redo, the key of the touched item. */
   accepted(state) {
     const change = this.pending.shift();
     const before = this.base;
@@ -57,13 +57,13 @@ export class Decisions {
     return { ...news, elsewhere: steps > 1, touched: stepped && steps === 1 ? this.difference(before) : null };
   }
 
-  /** Refused for good. The answer holds the note as it is; what waits behind it is still sent. */
+  /** The server refused the first change for good. `state` is the current state; the changes behind it are still sent. */
   refused(state) {
     this.pending.shift();
     return this.take(state);
   }
 
-  /** The note as it is now, when nothing waits. */
+  /** A new state from the server while no change waits. */
   refreshed(state) {
     return this.take(state);
   }
@@ -71,19 +71,19 @@ export class Decisions {
   take(state) {
     const known = this.isState(state);
     const news = { ...this.newsOf(known ? state : this.base), elsewhere: known && state.version !== this.base.version };
-    // An answer that was overtaken by a newer one says nothing new.
+    // An older answer that arrives after a newer one is ignored.
     if (known && state.version >= this.base.version) this.base = state;
     this.rebuild();
     return news;
   }
 
-  /** What a state brings besides the decisions of others. */
-  newsOf() {
+  /** Other news in a state besides the decisions of others. @param {object} _state @returns {object} */
+  newsOf(_state) {
     return {};
   }
 }
 
-/** The element after (or, with step -1, before) the one at `from` that is wanted, going round; `from` -1 is none. */
+/** The next element (with step -1, the previous one) that is wanted, going round. `from` is an index, or -1 for none. */
 export function around(list, from, step, wanted) {
   const start = from < 0 && step < 0 ? list.length : from;
   for (let n = 1; n <= list.length; n += 1) {
@@ -93,7 +93,7 @@ export function around(list, from, step, wanted) {
   return null;
 }
 
-/** The element next to the one at `from`; null past the ends. */
+/** The element next to the one at index `from`; null past the ends. */
 export function beside(list, from, step) {
   return list[(from < 0 && step < 0 ? list.length : from) + step] ?? null;
 }

@@ -1,8 +1,8 @@
-/** Sending decisions, hearing what others did, closing the note. */
+/** Sending decisions, receiving what others decided, and finishing the note. */
 
 import { Outbox } from "../outbox.js";
 import { byId } from "../dom.js";
-import { TOLD, words as shared } from "../words.js";
+import { STATE_MESSAGES, words as shared } from "../words.js";
 
 export class Saving {
   #api;
@@ -13,22 +13,23 @@ export class Saving {
   #words;
   #page;
   #outbox;
-  #closing = false;
+  #finishing = false;
   #refreshing = false;
   #troubled = false;
 
   /**
    * @param {object} parts
    * @param {import("../api.js").Api} parts.api
-   * @param {Record<string, string>} parts.urls  state, close, and what `post` needs
+   * @param {Record<string, string>} parts.urls  state, finish, and what `post` needs
    * @param {import("./queue.js").Decisions} parts.note
    * @param {object} parts.panel
    * @param {object} parts.work
-   * @param {Record<string, any>} parts.words  elsewhere, closedElsewhere, reopenedElsewhere, notClosed, closeLost
-   * @param {object} parts.page  what the page does its own way:
-   *   `post(change)` sends one; `news(news)` are words for what changed besides decisions, or none;
-   *   `mayClose()`, which says why not; `closing()`, what the close says besides, or none; `closed(next)` goes on;
-   *   `notYet()`, where the close has led to something else first; `listen`, milliseconds between looks, or none
+   * @param {Record<string, any>} parts.words  elsewhere, finishedElsewhere, reopenedElsewhere, notFinished, finishLost
+   * @param {object} parts.page  the functions of the page:
+   *   `post(change)` sends a change; `news(news)` words for changes besides decisions (optional);
+   *   `mayFinish()` whether the note can be finished, and if not, tells why; `finishData()` further data for finishing (optional);
+   *   `finished(next)` goes to the next page; `notYet()` is called if finishing showed something to decide first;
+   *   `listen` milliseconds between refreshes (optional)
    */
   constructor({ api, urls, note, panel, work, words, page }) {
     this.#api = api;
@@ -48,7 +49,7 @@ export class Saving {
     this.#listen();
   }
 
-  /** Something was decided. The page paints first: the request is begun in the next turn. */
+  /** A change was queued. The request starts in the next task, so that the page is drawn first. */
   poke() {
     this.#show(this.#outbox.state === "saved" ? "saving" : this.#outbox.state);
     setTimeout(() => this.#outbox.poke(), 0);
@@ -64,20 +65,20 @@ export class Saving {
     window.addEventListener("beforeunload", (event) => {
       if (this.#note.waiting) event.preventDefault();
     });
-    byId("close-form").addEventListener("submit", (event) => {
+    byId("finish-form").addEventListener("submit", (event) => {
       event.preventDefault();
-      this.close();
+      this.finish();
     });
   }
 
   #show(state) {
     this.#panel.save(state, this.#note.waiting);
-    if (TOLD[state] && !this.#troubled) {
+    if (STATE_MESSAGES[state] && !this.#troubled) {
       this.#troubled = true;
-      this.#panel.tell(TOLD[state]);
+      this.#panel.tell(STATE_MESSAGES[state]);
     } else if (state === "saved" && this.#troubled) {
       this.#troubled = false;
-      this.#panel.tell(shared.toldSavedAgain, "ok");
+      this.#panel.tell(shared.savedAgain, "ok");
     }
   }
 
@@ -92,17 +93,17 @@ export class Saving {
   #refused(answer) {
     const news = this.#note.refused(answer);
     this.#work.redraw();
-    // A refusal that says what others decided needs no second sentence about it.
+    // A conflict with the code "moved" already says what others decided.
     const more = this.#wordsOf(answer.error === "moved" ? { ...news, elsewhere: false } : news);
     this.#panel.tell([answer.message, more].filter(Boolean).join(" "));
-    this.#troubled = false; // so that "all is saved again" doesn't take its place
+    this.#troubled = false; // so that the notice "saved again" doesn't replace this message
   }
 
   #wordsOf(news) {
     return this.#page.news?.(news) || (news.elsewhere ? this.#words.elsewhere : "");
   }
 
-  /** Somebody looks at this page (again): others may have decided, or the connection may be there again. */
+  /** The page became visible again: refresh it, because others may have decided or the connection may be back. */
   async #back() {
     if (this.#note.waiting) {
       this.#outbox.poke();
@@ -113,7 +114,7 @@ export class Saving {
     const outcome = await this.#api.get(this.#urls.state);
     this.#refreshing = false;
     if (outcome.kind === "ok" && !this.#note.waiting) this.#refreshed(outcome.data);
-    else if (TOLD[outcome.kind]) this.#show(outcome.kind);
+    else if (STATE_MESSAGES[outcome.kind]) this.#show(outcome.kind);
   }
 
   #refreshed(answer) {
@@ -122,19 +123,19 @@ export class Saving {
     const turned = closed !== this.#note.closed;
     if (said || turned) this.#work.redraw();
     if (this.#troubled) this.#show("saved");
-    if (turned) this.#panel.tell(closed ? this.#words.reopenedElsewhere : this.#words.closedElsewhere);
+    if (turned) this.#panel.tell(closed ? this.#words.reopenedElsewhere : this.#words.finishedElsewhere);
     else if (said) this.#panel.tell(said);
   }
 
-  /** End the work on this note, once everything is decided and saved. `more` is what closing decides besides. */
-  async close(more = null) {
-    if (this.#closing || !(more || this.#page.mayClose())) return;
-    this.#closing = true;
-    byId("close").disabled = true;
+  /** Finish the note once everything is decided and saved. `more` is further data for the request. */
+  async finish(more = null) {
+    if (this.#finishing || !(more || this.#page.mayFinish())) return;
+    this.#finishing = true;
+    byId("finish").disabled = true;
     if (await this.#outbox.drained()) {
-      const { kind, data } = await this.#api.post(this.#urls.close, { ...more, ...this.#page.closing?.() });
+      const { kind, data } = await this.#api.post(this.#urls.finish, { ...more, ...this.#page.finishData?.() });
       if (kind === "ok" && data.next) {
-        this.#page.closed(data.next);
+        this.#page.finished(data.next);
         return;
       }
       if (kind === "refused" || kind === "ok") {
@@ -142,13 +143,13 @@ export class Saving {
         this.#work.redraw();
       }
       if (kind === "ok") this.#page.notYet();
-      else this.#panel.tell(kind === "refused" ? data.message : (TOLD[kind] ?? this.#words.closeLost));
-    } else this.#panel.tell(this.#words.notClosed);
-    this.#closing = false;
-    byId("close").disabled = false;
+      else this.#panel.tell(kind === "refused" ? data.message : (STATE_MESSAGES[kind] ?? this.#words.finishLost));
+    } else this.#panel.tell(this.#words.notFinished);
+    this.#finishing = false;
+    byId("finish").disabled = false;
   }
 
-  /** Go to another page, after what is waiting was sent; if it can't be, the browser asks. */
+  /** Go to another page after sending the waiting changes. If that fails, the browser asks before leaving. */
   async leaveFor(url) {
     await this.#outbox.drained();
     window.location.assign(url);

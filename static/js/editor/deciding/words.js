@@ -1,10 +1,10 @@
-/** Sentences that the pages of review and of adjudication share. */
+/** Texts that the pages of review and adjudication share. */
 
 import { gettext, interpolate, locale, ngettext, pgettext } from "../../core/translating.js";
 
 const TIME = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
 
-/** Who, and when if that is known. */
+/** The name, and the time if known. */
 export const whoWhen = (name, at) =>
   at ? interpolate(gettext("%(name)s, %(time)s"), { name, time: TIME.format(new Date(at)) }) : name;
 
@@ -14,21 +14,21 @@ export const words = {
     if (open === 0) return interpolate(ngettext("%(total)s, none open", "%(total)s, none open", total), { total });
     return interpolate(ngettext("%(open)s of %(total)s open", "%(open)s of %(total)s open", total), { open, total });
   },
-  place: (at, total) => interpolate(gettext("%(at)s of %(total)s"), { at, total }),
+  position: (at, total) => interpolate(gettext("%(at)s of %(total)s"), { at, total }),
   you: pgettext("who did it", "you"),
-  asItWas: gettext("It is so already."),
-  undone: gettext("Taken back"),
-  redone: gettext("Decided again"),
-  onlySpace: gettext("Only white space is selected."),
-  notClosed: gettext("Not closed: some decisions are not saved yet. They are kept in this page."),
-  closeLost: gettext("The server can't be reached; the note was not closed. Try again."),
-  letGo: gettext("Let go"),
+  asItWas: gettext("Nothing to change."),
+  undone: gettext("Undone"),
+  redone: gettext("Redone"),
+  onlySpace: gettext("The selection contains only white space."),
+  notFinished: gettext("Not finished: some decisions are not saved yet. They are kept on this page."),
+  finishLost: gettext("The server can't be reached. The note was not finished. Try again."),
+  letGo: gettext("Clear selection"),
   keys: {
-    escape: gettext("Let go of what is selected; again, leave the text"),
-    undo: gettext("Take back your last decision"),
-    redo: gettext("Decide again what was taken back"),
-    word: gettext("Next word, word before"),
-    close: gettext("Close the note once nothing is open; with words selected, choose a label"),
+    escape: gettext("Clear the selection; again: leave the text"),
+    undo: gettext("Undo your last decision"),
+    redo: gettext("Redo the decision that you undid"),
+    word: gettext("Next word, previous word"),
+    finish: gettext("Finish when nothing is open; with text selected, choose a label"),
     sheet: gettext("This list"),
   },
 };

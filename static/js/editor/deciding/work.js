@@ -1,6 +1,7 @@
 /**
- * What somebody does with a note under review or adjudication: choosing, selecting words, deciding. Paints at once, then lets
- * the outbox send. A page says what is painted (`painted`), shown beside (`show`) and said of the chosen (`described`).
+ * The user's actions on a note under review or adjudication: selecting an item, selecting text, deciding. Changes are drawn at
+ * once and sent by the outbox. The subclass provides what is drawn in the text (`painted`), what the panel shows (`show`), and the
+ * description of the selected item for screen readers (`described`).
  */
 
 import { byId } from "../dom.js";
@@ -8,7 +9,7 @@ import { shorten } from "../panel.js";
 import { trim } from "../../text/tokens.js";
 import { words as shared } from "./words.js";
 
-// What lies in this middle part of the note's window has its context around it.
+// Scroll if the selection is within this share of the window's height from the top or bottom edge.
 const CONTEXT = 0.16;
 
 export class NoteWork {
@@ -18,16 +19,15 @@ export class NoteWork {
   labels;
   index;
   cursor;
-  places;
-  words;
-  key = null; // of what is chosen
-  armed = null; // no label is armed here; the mouse asks
+  layout;
+  key = null; // of the selected item
+  armed = null; // always null here, but read by the mouse handler
   saving = null;
   palette = null;
   sheet = null;
 
-  constructor({ note, view, panel, labels, index, cursor, places, words }) {
-    Object.assign(this, { note, view, panel, labels, index, cursor, places, words });
+  constructor({ note, view, panel, labels, index, cursor, layout }) {
+    Object.assign(this, { note, view, panel, labels, index, cursor, layout });
   }
 
   get range() {
@@ -38,18 +38,18 @@ export class NoteWork {
     this.view.root.focus({ preventScroll: true });
   }
 
-  /** Show the note as it is now. */
+  /** Draw the current state of the note. */
   redraw() {
     this.view.draw(this.painted());
     if (!this.selected) this.key = null;
     this.view.select(this.key);
     this.show();
-    if (this.range) this.places.show(this.range.start, this.range.end);
+    if (this.range) this.layout.show(this.range.start, this.range.end);
   }
 
-  // ── Choosing ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Selecting an item ─────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Choose by key; null lets go. */
+  /** Select an item by key; null clears the selection. */
   selectSpan(key) {
     this.letGo();
     this.key = key;
@@ -60,17 +60,19 @@ export class NoteWork {
     if (chosen) this.panel.say(this.described(chosen));
   }
 
-  /** After a decision: what is open next; where nothing is, what was decided stays chosen. */
+  /** After a decision, select the next open item; if there is none, keep the selection. */
   onward() {
     if (!this.walk(1, { open: true })) this.redraw();
   }
 
+  /** Clear the selected text and close the palette. */
   letGo(offset = null) {
     this.palette?.close();
     this.cursor.clear(offset);
-    this.places.clear();
+    this.layout.clear();
   }
 
+  /** Clear the selected text and the selected item. */
   clearAll(offset = null) {
     this.letGo(offset);
     this.key = null;
@@ -78,13 +80,13 @@ export class NoteWork {
     this.show();
   }
 
-  /** Let go of the selected text (what is chosen stays). */
+  /** Clear the selected text and keep the selected item. */
   dropText() {
     this.letGo();
     this.show();
   }
 
-  /** One step out: the palette, the selected text, what is chosen, and at last the note. */
+  /** Leave one level: the palette, then the selected text, the selected item, and last the note. */
   escape() {
     if (this.palette.isOpen) this.palette.close();
     else if (this.range) this.dropText();
@@ -102,15 +104,16 @@ export class NoteWork {
     if (this.isOpen()) this.made(this.note.redo(), shared.redone);
   }
 
-  /** A change was queued (or was none): paint, say so, and let it be sent. */
+  /** Draw, announce and send a queued change. `change` is null if nothing changed. */
   made(change, said) {
     this.redraw();
     this.panel.say(change ? said : shared.asItWas);
     if (change) this.saving.poke();
   }
 
-  // ── Selecting words ───────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Selecting text ────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** The offset of the first visible line. */
   firstInSight() {
     const frame = byId("scroll").getBoundingClientRect();
     const line = [...this.view.root.querySelectorAll(".line-text")].find((node) => node.getBoundingClientRect().bottom > frame.top);
@@ -121,29 +124,29 @@ export class NoteWork {
     this.palette.close();
     this.cursor.move(step, extend);
     if (!this.range) return;
-    this.places.show(this.range.start, this.range.end);
+    this.layout.show(this.range.start, this.range.end);
     const { start, end } = this.cursor.head;
-    keepInContext(byId("scroll"), { getBoundingClientRect: () => this.places.box(start, end).first });
+    keepInContext(byId("scroll"), { getBoundingClientRect: () => this.layout.box(start, end).first });
     this.show();
     this.panel.say(this.quote(this.range));
   }
 
-  /** Text was selected with the mouse. `exact` takes characters, else whole words. What is chosen stays chosen. */
+  /** Select text from the mouse: characters if `exact`, else whole words. The selected item is kept. */
   selectText(start, end, { exact = false, show = true } = {}) {
     if (!this.cursor.select(start, end, { exact })) return false;
-    if (show) this.places.show(this.range.start, this.range.end);
+    if (show) this.layout.show(this.range.start, this.range.end);
     this.show();
     return true;
   }
 
   openPalette(focus) {
     if (!this.range || !this.isOpen()) return;
-    this.palette.open(this.places.box(this.range.start, this.range.end), focus);
+    this.palette.open(this.layout.box(this.range.start, this.range.end), focus);
   }
 
-  /** A stretch without the white space at its ends; null where nothing else is in it. */
-  trimmed(place) {
-    const [start, end] = trim(this.index, place.start, place.end);
+  /** Bounds without surrounding white space; null if there is nothing else. */
+  trimmed(bounds) {
+    const [start, end] = trim(this.index, bounds.start, bounds.end);
     return start < end ? { start, end } : null;
   }
 
@@ -156,9 +159,9 @@ export class NoteWork {
   }
 }
 
-/** Scroll only if there is too little text around it; then it comes to the middle. */
-function keepInContext(scroller, place) {
-  const box = place.getBoundingClientRect();
+/** Scroll `piece` to the middle if too little text is visible around it. */
+function keepInContext(scroller, piece) {
+  const box = piece.getBoundingClientRect();
   const frame = scroller.getBoundingClientRect();
   const margin = frame.height * CONTEXT;
   if (box.top >= frame.top + margin && box.bottom <= frame.bottom - margin) return;

@@ -1,0 +1,124 @@
+"""Submit and reopen an annotation set; its assignment changes in the same transaction."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotations.annotate.selectors.blindness import may_have_seen_others
+from annotations.core.authors import author_of
+from annotations.core.changes import Refused
+from annotations.core.event_data import SetVerb
+from annotations.core.events import record
+from annotations.core.spans import own_sets, spans_of
+from annotations.models import AnnotationSet, Assignment, Document, User, Verb
+
+State = AnnotationSet.State
+
+
+@dataclass(frozen=True, slots=True)
+class SetStatus:
+    """Version and state of an annotation set."""
+
+    version: int
+    state: str
+
+
+def submit(*, document: Document, user: User, version: int | None = None, blind: bool = True) -> SetStatus:
+    """Submit `user`'s annotation set of `document`. A set without spans says that the annotator found nothing.
+
+    `version`, where given, must be the version that the page shows, so that nobody submits changes of another tab
+    unseen. A submitted set stays as it is. Raises Refused (409) with the current state and spans.
+    """
+
+    def work() -> SetStatus:
+        row = _locked(document, user, blind)
+        if row.state == State.SUBMITTED:
+            return SetStatus(row.version, row.state)
+        if row.state == State.WITHDRAWN:
+            raise Refused(
+                "withdrawn",
+                _("These annotations were withdrawn when you left the project. Ask a manager to add you again."),
+                status=409,
+            )
+        if version is not None and version != row.version:
+            raise _conflict(row, "stale", _("This note was changed in another tab. Check it, then submit."))
+        fields: dict[str, Any] = {
+            "state": State.SUBMITTED,
+            "submitted_at": timezone.now(),
+            "blind": row.blind and blind and not may_have_seen_others(document, user),
+        }
+        return _move(document, user, row, fields, Assignment.State.OPEN, Assignment.State.DONE, Verb.SET_SUBMITTED)
+
+    return _in_transaction(work)
+
+
+def reopen(*, document: Document, user: User) -> SetStatus:
+    """Make a submitted set a draft again and its assignment open; a draft stays as it is. Raises Refused (409)."""
+
+    def work() -> SetStatus:
+        row = own_sets(document.pk, user).select_for_update(of=("self",)).first()
+        if row is None or row.state == State.DRAFT:
+            return SetStatus(row.version if row else 0, State.DRAFT)
+        if row.state == State.WITHDRAWN:
+            raise Refused(
+                "withdrawn",
+                _("These annotations were withdrawn when you left the project. Ask a manager to add you again."),
+                status=409,
+            )
+        fields = {"state": State.DRAFT, "submitted_at": None}
+        return _move(document, user, row, fields, Assignment.State.DONE, Assignment.State.OPEN, Verb.SET_REOPENED)
+
+    return _in_transaction(work)
+
+
+def unseen_seed(*, document: Document, user: User) -> Refused:
+    """The conflict for a submission that has itself just started the set from a run's spans."""
+    row = own_sets(document.pk, user).get()
+    return _conflict(row, "unseen", _("Your annotations begin from the spans of a run. Check them, then submit."))
+
+
+def _in_transaction(work: Callable[[], SetStatus]) -> SetStatus:
+    try:
+        with transaction.atomic():
+            return work()
+    except IntegrityError:  # Two requests made the person's first set at once; the second attempt finds it.
+        with transaction.atomic():
+            return work()
+
+
+def _locked(document: Document, user: User, blind: bool) -> AnnotationSet:
+    rows = own_sets(document.pk, user).select_for_update(of=("self",))
+    row = rows.first()
+    if row is None:
+        author = author_of(document.project, user)
+        AnnotationSet.objects.get_or_create(document=document, author=author, defaults={"blind": blind})
+        row = rows.get()
+    return row
+
+
+def _move(
+    document: Document, user: User, row: AnnotationSet, fields: dict[str, Any], before: str, after: str, verb: SetVerb
+) -> SetStatus:
+    """Change the set and its assignment together, and record the event."""
+    version = row.version + 1
+    AnnotationSet.objects.filter(pk=row.pk).update(version=version, updated_at=timezone.now(), **fields)
+    Assignment.objects.filter(document_id=document.pk, user_id=user.pk, state=before).update(state=after)
+    record(
+        verb=verb,
+        actor=user,
+        project_id=document.project_id,
+        document_id=document.pk,
+        annotation_set_id=row.pk,
+        data={"version": version},
+    )
+    return SetStatus(version, str(fields["state"]))
+
+
+def _conflict(row: AnnotationSet, code: str, message: str) -> Refused:
+    refused = Refused(code, message, status=409)
+    refused.version, refused.state, refused.spans = row.version, row.state, spans_of(row.pk)
+    return refused

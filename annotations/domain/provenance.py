@@ -1,0 +1,47 @@
+"""Provenance of a span, with the keys under which it is stored."""
+
+from typing import TypedDict
+
+
+class RunSays(TypedDict):
+    """One run that suggested a span of a merged list."""
+
+    run: str
+    confidence: float | None
+    source: str
+
+
+class Backed(TypedDict):
+    """Provenance of a suggestion in a merged list; the fields are explained in `domain.merging.Merged`."""
+
+    runs: list[RunSays]
+    agree: int
+    of: int
+    clear: int
+
+
+Provenance = TypedDict(
+    "Provenance",
+    {
+        # Of a gold span: the annotation set and suggestion that it comes from, and what a reviewer changed.
+        "from": str,
+        "set": int,
+        "suggestion": int,
+        "confidence": float | None,
+        "source": str,
+        "changed": list[str],
+        "cause": str,
+        "runs": list[RunSays],
+        "of": int,
+        "adjudication": "Provenance",
+        # Of an adjudicated span: the adjudicator's choice, and the annotators who marked the span.
+        "choice": str,
+        "annotators": list[int],
+        "rule": str,
+        # Of both: who decided, when, and under which version of the guidelines.
+        "by": str | None,
+        "at": str,
+        "guidelines": int,
+    },
+    total=False,
+)

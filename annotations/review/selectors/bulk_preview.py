@@ -1,0 +1,69 @@
+"""The preview of a bulk act: how many suggestions it would decide, skip and leave open."""
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+from annotations.domain.conflicts import Candidate, LabeledBounds, conflicting
+from annotations.models import Author, BulkAct, Project, Span, User
+from annotations.review.selectors.bulk_rules import Rule, open_of, skipped_of
+from annotations.review.selectors.merged_lists import candidate_of
+from annotations.review.selectors.settled import settled_among
+
+# Largest number of suggestions for which the preview counts conflicts. Above it, only the result counts them.
+MOST = 20_000
+# Notes per query.
+NOTES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Counts of the suggestions that match a rule.
+
+    `open`: open suggestions in notes that are not skipped. `conflicts`: how many of these would stay open, or None if
+    there are too many to check. `skipped`: open suggestions in the `notes` that already have gold.
+    """
+
+    open: int
+    conflicts: int | None
+    skipped: int
+    notes: int
+
+    @property
+    def decided(self) -> int:
+        return self.open - (self.conflicts or 0)
+
+
+def preview(rule: Rule, act: str, project: Project, user: User) -> Preview:
+    found = open_of(rule, project, user).count()
+    return Preview(found, _conflicts(rule, act, project, user, found), *skipped_of(rule, project, user))
+
+
+def with_gold(rule: Rule, act: str, project: Project, user: User) -> Preview:
+    """The preview of the same act if it includes the notes that already have gold."""
+    return preview(replace(rule, with_gold=True), act, project, user)
+
+
+def _conflicts(rule: Rule, act: str, project: Project, user: User, found: int) -> int | None:
+    if act != BulkAct.Act.ACCEPT:
+        return 0
+    if found > MOST:
+        return None
+    columns = ("annotation_set__document", "pk", "start", "end", "label", "annotation_set", "provenance")
+    candidates: dict[int, list[Candidate]] = defaultdict(list)
+    for note, pk, start, end, label, annotation_set, provenance in open_of(rule, project, user).values_list(*columns):
+        candidates[note].append(candidate_of(pk, (start, end, label), annotation_set, provenance, rule.to))
+    count, documents = 0, list(candidates)
+    for at in range(0, len(documents), NOTES):
+        notes = documents[at : at + NOTES]
+        gold, settled = _gold(project, notes), settled_among(project, notes)
+        count += sum(len(conflicting(candidates[n], gold.get(n, ()), settled=n in settled)) for n in notes)
+    return count
+
+
+def _gold(project: Project, notes: list[int]) -> dict[int, list[LabeledBounds]]:
+    authors = Author.objects.filter(project=project, kind=Author.Kind.GOLD)
+    rows = Span.objects.filter(annotation_set__author__in=authors, annotation_set__document__in=notes)
+    found: dict[int, list[LabeledBounds]] = defaultdict(list)
+    for note, start, end, label in rows.values_list("annotation_set__document", "start", "end", "label"):
+        found[note].append((start, end, label))
+    return found

@@ -1,0 +1,135 @@
+"""The strings that runs suggest, most open or least certain first, in pages, from the counts in SuggestedString."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from django.db.models import F, QuerySet
+from django.db.models.functions import Substr
+
+from annotations.models import Span, SuggestedString
+from annotations.review.selectors.planted import without_hidden
+
+ROWS = 50
+# String keys per query.
+KEYS = 500
+Order = Literal["open", "uncertainty"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A string with one label in the chosen runs. `pk` is the id of one of its count rows and part of its URL."""
+
+    pk: int
+    text: str
+    label: int
+    count: int
+    open: int
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of strings. `number` starts at 1; `more` says whether there is a next page."""
+
+    rows: list[Row]
+    number: int
+    more: bool
+
+
+def strings(runs: Sequence[int], *, label: int | None = None, order: Order = "open", number: int = 1) -> Page:
+    """The strings of these runs that have open suggestions; the same string in several runs is one row."""
+    first = (number - 1) * ROWS
+    merged = _merged(runs, label, order, first + ROWS + 1)[first:]
+    texts = _texts([row.sample for row in merged[:ROWS]])
+    shown = [
+        Row(row.pk, texts.get(row.sample, ""), row.label, row.count, row.open, row.confidence) for row in merged[:ROWS]
+    ]
+    return Page(shown, number, len(merged) > ROWS)
+
+
+@dataclass(slots=True)
+class _Merged:
+    """A string with one label, summed over the chosen runs. `pk` and `sample` are from the least certain run."""
+
+    pk: int
+    sample: int
+    label: int
+    count: int = 0
+    open: int = 0
+    scored: int = 0
+    confidence_sum: float = 0.0
+    uncertainty: float = -1.0
+
+    @property
+    def confidence(self) -> float | None:
+        return self.confidence_sum / self.scored if self.scored else None
+
+    def add(self, row: SuggestedString) -> None:
+        if (-row.uncertainty, row.pk) < (-self.uncertainty, self.pk):
+            self.pk, self.sample, self.uncertainty = row.pk, row.sample, row.uncertainty
+        self.count += row.count
+        self.open += row.open
+        self.scored += row.scored
+        self.confidence_sum += row.confidence_sum
+
+    def rank(self, order: Order) -> float:
+        return self.open if order == "open" else self.uncertainty
+
+
+def _merged(runs: Sequence[int], label: int | None, order: Order, wanted: int) -> list[_Merged]:
+    """The first strings over all runs, read from the start of each run's index.
+
+    If a string is ranked by a single run, the first rows of each run contain the first rows overall. If it is ranked by
+    the sum over runs, rows are read from each run until no unseen string can rank among or level with the wanted ones
+    (the threshold algorithm: Fagin et al. 2003).
+    """
+    by_one = len(runs) == 1 or order == "uncertainty"
+    depth = wanted if by_one else 2 * wanted
+    while True:
+        tops = [list(_of_run(run, label, order)[:depth]) for run in runs]
+        found = sorted(_whole(runs, tops), key=lambda row: (-row.rank(order), row.pk))[:wanted]
+        cut = [rows[-1].open for rows in tops if len(rows) == depth]
+        if by_one or not cut or (len(found) == wanted and found[-1].open > sum(cut)):
+            return found
+        depth *= 4
+
+
+def _of_run(run: int, label: int | None, order: Order) -> "QuerySet[SuggestedString]":
+    rows = SuggestedString.objects.filter(author=run, open__gt=0)
+    if label is not None:
+        rows = rows.filter(label_id=label)
+    return rows.order_by("-open" if order == "open" else "-uncertainty", "id")
+
+
+def _whole(runs: Sequence[int], tops: Sequence[Sequence[SuggestedString]]) -> Iterable[_Merged]:
+    """The strings among these rows, summed over all chosen runs."""
+    rows = {row.pk: row for top in tops for row in top}
+    if len(runs) > 1:
+        keys = sorted({row.string_key for row in rows.values()})
+        for first in range(0, len(keys), KEYS):
+            batch = keys[first : first + KEYS]
+            others = SuggestedString.objects.filter(author__in=runs, open__gt=0, string_key__in=batch)
+            rows |= {row.pk: row for row in others}
+    seen = {(row.string_key, row.label_id) for top in tops for row in top}
+    merged: dict[tuple[int, int], _Merged] = {}
+    for row in rows.values():
+        key = row.string_key, row.label_id
+        if key in seen:
+            merged.setdefault(key, _Merged(row.pk, row.sample, row.label_id)).add(row)
+    return merged.values()
+
+
+def _texts(samples: Sequence[int]) -> dict[int, str]:
+    """The text of these spans. The database cuts it out, because a note may be long."""
+    cut = Substr("annotation_set__document__text", F("start") + 1, F("end") - F("start"))
+    return dict(Span.objects.filter(pk__in=samples).annotate(text=cut).values_list("pk", "text"))
+
+
+def spans_of(string: SuggestedString, runs: Sequence[int]) -> "QuerySet[Span]":
+    """Every occurrence of the string in these runs, ordered by note, without hidden planted leaks."""
+    rows = Span.objects.filter(
+        string_key=string.string_key, label_id=string.label_id, annotation_set__author__in=runs,
+        annotation_set__state="submitted",
+    )  # fmt: skip
+    return without_hidden(rows).order_by("annotation_set__document_id", "start", "annotation_set__author_id")

@@ -1,0 +1,221 @@
+"""The end of a note's review: finished at once, or handed over if the project requires a second reviewer."""
+
+from collections.abc import Collection
+from uuid import uuid4
+
+from django.db import transaction
+from django.db.models import Exists
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotations.core.errors import ServiceError
+from annotations.core.event_data import ReviewClosed, ReviewDecided
+from annotations.core.events import record
+from annotations.core.label_lock import keep_labels
+from annotations.models import AnnotationSet, Author, Document, Handover, Review, User, Verb
+from annotations.models.project import SecondReview
+from annotations.review.selectors.handovers import between
+from annotations.review.selectors.planted import not_for_bulk
+from annotations.review.selectors.state import review_state
+from annotations.review.selectors.suggestions import of_run, suggestions
+from annotations.review.services.deciding import Request, decide_locked
+from annotations.review.services.handing_over import active, compare_reviews, hand_over, undo_handover
+from annotations.review.services.locked_notes import LockedNotes
+from annotations.review.services.locking import locked
+from annotations.review.services.log import Act
+from annotations.review.services.offering import keep_draw
+from annotations.review.services.planting import reveal_leaks
+
+
+def finish_review(
+    *, document: Document, author: Author, user: User, rest: Collection[int] = (), stage: str | None = None,
+    with_gold: bool = False, most_to_learn: bool = False,
+) -> Review:  # fmt: skip
+    """Finish the review of a note, so that its gold counts. A review that is already finished is returned unchanged.
+
+    `rest`: suggestions that the person saw open and accepts by finishing; other people's decisions made meanwhile are
+    kept. `with_gold`: the person allows `rest` to add to finished gold (selectors.settled). `stage`: the stage that the
+    page showed (selectors.state), so that nobody makes a second review by mistake. `most_to_learn`: the person follows
+    that order (services.offering), so how the note was chosen is stored.
+
+    Planted leaks of the note are revealed (services.planting). Missed ones are then open suggestions, which must be
+    decided one by one before the review can be finished; `rest` never accepts them.
+
+    If the project requires two reviewers, the first call hands the note over. The call of the second reviewer ends the
+    review, or, if the second review was blind and differs, shows the differences; the next call ends the review.
+
+    Raises ServiceError: `open` (undecided suggestions), `conflicting` (`rest` holds conflicting suggestions of a merged
+    list), `conflict` (`rest` overlaps gold or itself with different bounds, domain.conflicts), `gold` (finished
+    gold without `with_gold`), `moved` (the stage has changed), `waiting` (another person must go on).
+    """
+    with transaction.atomic():
+        keep_labels(document.project_id)
+        review, gold = locked(document, author)
+        if review.closed_at is not None:
+            return review
+        shared = between(review.pk, user)
+        _check_stage(shared.stage if shared else "first", shared.first if shared else "", stage)
+        accepted = _accept_rest(document, author, user, review, gold, rest, with_gold=with_gold) if rest else 0
+        _check_open(document, author)
+        if _reveal(document, author, user, review, gold):
+            return review
+        if most_to_learn:
+            keep_draw(author=author, document=document.pk, user=user)
+        handover = active(review)
+        if handover is None and document.project.second_review != SecondReview.OFF:
+            blind = document.project.second_review == SecondReview.BLIND
+            hand_over(
+                review=review, gold=gold, document=document, author=author, user=user, blind=blind, accepted=accepted
+            )
+            return review
+        if handover is not None and handover.state == Handover.State.WAITING:
+            compare_reviews(
+                handover=handover, gold=gold, document=document, author=author, user=user, accepted=accepted
+            )
+            if handover.state == Handover.State.SETTLING:
+                return review
+            accepted = 0  # the event of the comparison holds this count already
+        elif handover is not None:
+            Handover.objects.filter(pk=handover.pk).update(state=Handover.State.DONE)
+        _finish(review, gold, document, author, user, handover, accepted)
+    return review
+
+
+def _accept_rest(
+    document: Document, author: Author, user: User, review: Review, gold: AnnotationSet, rest: Collection[int],
+    *, with_gold: bool,
+) -> int:  # fmt: skip
+    """Accept the open suggestions in `rest`, each as a decision of its own. Returns their number."""
+    held = LockedNotes(document.project, user, {document.pk: gold})
+    held.refusals([review])
+    # Missed planted leaks are left out, because a second press of the same key must not accept them.
+    listed = suggestions(~Exists(not_for_bulk()), order=["start", "end", "pk"], **of_run(document, author))
+    found = [one for one in listed if held.seen(one)[0] == "open"]
+    wanted = [one for one in found if one.pk in rest]
+    held.load_conflicting(wanted)
+    if any(held.seen(other)[0] == "open" for one in wanted for other in held.conflicting(one)):
+        raise ServiceError(
+            _("Suggestions of different runs conflict in this note. Choose one of them, then finish the review."),
+            code="conflicting",
+        )
+    settled = held.settled(document.pk)
+    if wanted and settled and not with_gold:
+        raise ServiceError(
+            _(
+                "This note already has gold, so nothing was accepted. Decide on each suggestion, or select the box "
+                "above the note that lets “Accept the rest” add to this gold. If there is no box, reload the page."
+            ),
+            code="gold",
+        )
+    _check_conflicts(len(held.conflicts(wanted)))
+    noted: ReviewDecided = {"rest": True}
+    if settled:
+        noted["with_gold"] = True
+    for one in wanted:
+        held.decide(one, one.bounds, review, Act.ACCEPT, change_id=uuid4(), noted=noted)
+    held.write()
+    return len(wanted)
+
+
+def _check_conflicts(found: int) -> None:
+    if found:
+        message = ngettext(
+            "%(count)s suggestion overlaps another span with different bounds. Decide on it, then finish the review.",
+            "%(count)s suggestions overlap other spans with different bounds. "
+            "Decide on them one by one, then finish the review.",
+            found,
+        )
+        raise ServiceError(message % {"count": found}, code="conflict")
+
+
+def _check_open(document: Document, author: Author) -> None:
+    left = review_state(document=document, author=author)["open"]
+    if left:
+        message = ngettext(
+            "%(count)s suggestion is still open. Decide on it, then finish the review.",
+            "%(count)s suggestions are still open. Decide on them, then finish the review.",
+            left,
+        )
+        raise ServiceError(message % {"count": left}, code="open")
+
+
+def _reveal(document: Document, author: Author, user: User, review: Review, gold: AnnotationSet) -> bool:
+    """Reveal the planted leaks of the note. Returns whether the reviewer now has suggestions to decide on."""
+    if not review.planted_share:
+        return False
+    reveal_leaks(review=review, gold=gold, document=document, author=author, user=user)
+    state = review_state(document=document, author=author)
+    for each in state["suggestions"]:
+        if each.get("planted") and each["state"] == "accepted" and each["by"] is None:
+            # The reviewer marked the same span by hand after the leak was shown, which decides the suggestion.
+            request = Request(change_id=uuid4(), act=Act.ACCEPT, suggestion=each["id"])
+            decide_locked(document, author, user, review, gold, request, planted=each["planted"])
+    return bool(state["open"])
+
+
+def _check_stage(now: str, first: str, seen: str | None) -> None:
+    if now == "waiting":
+        raise ServiceError(
+            _("You reviewed this note first. A different person must finish the second review."), code="waiting"
+        )
+    if seen is not None and seen != now:
+        message = (
+            _("%(name)s changed the stage of this review meanwhile, so it was not finished. Check the current state.")
+            if first
+            else _(
+                "Someone changed the stage of this review meanwhile, so it was not finished. Check the current state."
+            )
+        )
+        raise ServiceError(message % {"name": first} if first else message, code="moved")
+
+
+def _finish(
+    review: Review, gold: AnnotationSet, document: Document, author: Author, user: User, handover: Handover | None,
+    accepted: int,
+) -> None:  # fmt: skip
+    empty = not gold.spans.exists()
+    review.closed_by, review.closed_at, review.found_empty = user, timezone.now(), empty
+    review.save(update_fields=["closed_by", "closed_at", "found_empty"])
+    gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
+    gold.save(update_fields=["state", "submitted_at", "updated_at"])
+    data: ReviewClosed = {"run": author.pk, "spans": gold.spans.count(), "found_empty": empty}
+    if accepted:
+        data["accepted"] = accepted
+    if handover:
+        data |= {"first": handover.first_id, "handover": handover.pk}
+    record(
+        verb=Verb.REVIEW_CLOSED,
+        actor=user,
+        project_id=document.project_id,
+        document_id=document.pk,
+        annotation_set_id=gold.pk,
+        data=data,
+    )
+
+
+def reopen_review(*, document: Document, author: Author, user: User) -> Review:
+    """Reopen a finished review. The gold counts as before until someone changes it.
+
+    Later decisions change the gold at once. If the project requires two reviewers, changed gold stops counting until
+    two people have finished the note again. A person who handed the note over gets it back. Raises ServiceError `begun`
+    if a second reviewer has begun.
+    """
+    with transaction.atomic():
+        review, gold = locked(document, author)
+        if review.closed_at is not None:
+            review.closed_by, review.closed_at = None, None
+            review.save(update_fields=["closed_by", "closed_at"])
+            record(
+                verb=Verb.REVIEW_REOPENED,
+                actor=user,
+                project_id=document.project_id,
+                document_id=document.pk,
+                annotation_set_id=gold.pk,
+                data={"run": author.pk},
+            )
+            return review
+        shared, handover = between(review.pk, user), active(review)
+        if handover is not None and shared is not None and shared.own:
+            undo_handover(handover=handover, gold=gold, document=document, author=author, user=user)
+    return review

@@ -1,0 +1,1 @@
+"""Settings for developers (`make debug`). No release and no test uses them."""

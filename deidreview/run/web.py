@@ -1,0 +1,98 @@
+"""The web server under `make run`: the database step, then gunicorn, in a process that loads Django once.
+
+The step runs in a process forked from this one, which loads the pages' code in the meantime. So a start takes the time
+of the longer of the two, and the memory of the step is freed when its process ends.
+
+`python -m deidreview.run.web [ARGUMENTS OF PREPARE] -- ARGUMENTS OF GUNICORN`. Without the former, the step is skipped.
+"""
+
+import ctypes
+import gc
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(arguments: Sequence[str]) -> int:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "deidreview.settings")
+    # Everything that is loaded here stays in memory: garbage collection would take an eighth of the start.
+    gc.disable()
+    import django
+    from django.core.exceptions import ImproperlyConfigured
+
+    from deidreview.run import database
+
+    split = list(arguments).index("--")
+    try:
+        django.setup()
+    except ImproperlyConfigured as error:
+        return database.fail(str(error))
+    if arguments[:split]:
+        signal.signal(signal.SIGTERM, _end)
+        status = _prepare_and_load(arguments[:split])
+        if status:
+            return status
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.argv = ["gunicorn", *arguments[split + 1 :]]
+    from gunicorn.app.wsgiapp import run
+
+    run()
+    return 0
+
+
+def _prepare_and_load(arguments: Sequence[str]) -> int:
+    """Run the step and load the pages' code at the same time. Return the step's exit status."""
+    step = _fork(arguments)
+    try:
+        import deidreview.web_worker  # noqa: F401 - gunicorn imports it by name
+        from deidreview.gunicorn import load_pages
+
+        load_pages()
+        ended, step = os.waitpid(step, 0), 0
+    finally:
+        if step:
+            os.kill(step, signal.SIGTERM)
+            os.waitpid(step, 0)
+    return abs(os.waitstatus_to_exitcode(ended[1]))
+
+
+def _fork(arguments: Sequence[str]) -> int:
+    """Fork the process of the step and return its process id."""
+    from deidreview.run import database
+
+    parent = os.getpid()
+    child = os.fork()
+    greeting = int(arguments[list(arguments).index("--greeting-fd") + 1])
+    if child:
+        # Now only the step holds the pipe, so the pipe closes when the step ends.
+        os.close(greeting)
+        return child
+    status = 1
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() == parent:  # the parent did not die before prctl
+            gc.enable()
+            status = database.prepare(arguments)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        if not status:
+            # The greeting may be empty. This byte says that the step succeeded.
+            os.write(greeting, b"\n")
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _end(signum: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,89 @@
+"""Train from the first epoch to the last: report steps, write checkpoints, and continue after a kill."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
+from typing import Any, TypeVar
+
+from annotations.domain.spans import Span
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.learner import Step, TrainingTask
+from models_runtime.backends.neural.learning import Loop
+
+H = TypeVar("H", bound=Any)
+
+
+def labels_of(task: TrainingTask) -> tuple[str, ...]:
+    """The labels of the training notes, sorted. Raises BackendError (permanent) for notes without spans."""
+    labels = tuple(sorted({span.label for _, spans in task.notes for span in spans}))
+    if not labels:
+        raise BackendError("The training notes have no spans. Annotate some notes first.", permanent=True)
+    return labels
+
+
+def run_epochs(
+    task: TrainingTask,
+    loop: Loop,
+    orders: Sequence[Sequence[Sequence[int]]],
+    key: str,
+    score: Callable[[], float | None],
+    *,
+    keep_last: bool = False,
+) -> int:
+    """Train on `orders` (the batches of each epoch), or until the task should stop. Returns the number of epochs.
+
+    After each epoch, the state is written to the task's checkpoint under `key`; a later attempt with the same key
+    continues from it. `score` computes the F1 on the held-out notes, which is only reported. `keep_last`: write a
+    checkpoint after the last epoch too, because another phase follows.
+    """
+    steps = _earlier(task, loop, key)
+    for step in steps:
+        task.report(step)
+    for order in orders[len(steps) :]:
+        losses = list(loop.epoch(order))
+        steps.append(Step(len(steps) + 1, len(orders), round(sum(losses) / len(losses), 6), score()))
+        task.report(steps[-1])
+        if task.should_stop():
+            break
+        if task.checkpoint is not None and (keep_last or len(steps) < len(orders)):
+            loop.save(task.checkpoint, key, [asdict(step) for step in steps])
+    return len(steps)
+
+
+def adapt(task: TrainingTask, loop: Loop, orders: Sequence[Sequence[Sequence[int]]], key: str) -> None:
+    """Pre-train on the language of the notes, before any label. Its steps are reported as `adapting`; its checkpoint is
+    next to the task's checkpoint.
+    """
+    path = task.checkpoint
+    own = replace(
+        task,
+        checkpoint=path and path.with_name(f"{path.name}-adapted"),
+        report=lambda step: task.report(replace(step, adapting=True)),
+    )
+    run_epochs(own, loop, orders, key, lambda: None, keep_last=True)
+
+
+def _earlier(task: TrainingTask, loop: Loop, key: str) -> list[Step]:
+    """The steps of an earlier attempt at the same task, restored from its checkpoint; empty without one."""
+    if task.checkpoint is None or not task.checkpoint.exists():
+        return []
+    try:
+        return [Step(**step) for step in loop.restore(task.checkpoint, key)]
+    except ValueError:
+        return []
+
+
+def f1(pairs: Iterable[tuple[Iterable[Span], Iterable[Span]]]) -> float | None:
+    """F1 of exact spans over pairs of found and gold spans; None without any span."""
+    right = predicted = gold = 0
+    for found, wanted in pairs:
+        ours, theirs = set(found), set(wanted)
+        right, predicted, gold = right + len(ours & theirs), predicted + len(ours), gold + len(theirs)
+    return round(2 * right / (predicted + gold), 4) if predicted + gold else None
+
+
+def hyperparameters_of(task: TrainingTask, by_name: dict[str, H]) -> tuple[str, H]:
+    """The task's algorithm (by default the first one) and its hyperparameters. Raises BackendError (permanent)."""
+    name = task.algorithm or next(iter(by_name))
+    if name not in by_name:
+        raise BackendError(f"There is no algorithm “{name}”. Choose one of: {', '.join(by_name)}.", permanent=True)
+    return name, replace(by_name[name], epochs=task.iterations) if task.iterations else by_name[name]

@@ -1,0 +1,28 @@
+"""The spans of the rules as tags of tokens: a feature of trained backends."""
+
+from collections.abc import Sequence
+
+from annotations.domain.spans import Span
+from annotations.domain.tokens import covered
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.notes.note import Note
+from models_runtime.backends.rules import RulesBackend
+from models_runtime.backends.rules.labels import HOME
+
+
+def rules_for(label_set: str) -> RulesBackend:
+    """The rules in the model's label set if they support it, otherwise in their own: both serve as features."""
+    try:
+        return RulesBackend(label_set=label_set)
+    except BackendError:
+        return RulesBackend(label_set=HOME)
+
+
+def rule_tags(note: Note, rule_spans: Sequence[Span]) -> list[str]:
+    """For each token `B-`, `I-` or `E-` (last token) with the label of the rules' span; empty without a span."""
+    tags = [""] * len(note.tokens)
+    for span in rule_spans:
+        first, past = covered(note.tokens, span.start, span.end)
+        for at in range(first, past):
+            tags[at] = f"{'B' if at == first else 'E' if at == past - 1 else 'I'}-{span.label}"
+    return tags

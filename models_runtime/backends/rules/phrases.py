@@ -1,0 +1,142 @@
+"""Find the end of names and proper phrases, word by word from a known start.
+
+Each function stops at the first word that can't belong to the phrase, and looks at each word once, so the time is
+linear in the length of the phrase.
+"""
+
+import re
+from typing import Final
+
+from models_runtime.backends.rules.gazetteers import either, listed, word_set
+
+UP: Final = "".join(chr(code) for code in range(0x41, 0x180) if chr(code).isupper())
+"""Latin capital letters, for a character class."""
+LETTER: Final = r"[^\W\d_]"
+SMALL_LETTER: Final = rf"[^\W\d_{UP}]"
+APOSTROPHE: Final = "'’´`"
+SPACE: Final = r"[ \t\xa0]"
+_MARK: Final = r"[\u0300-\u036f]"
+
+# A capital and lower-case letters, or capitals alone: "MartínezCorreo" is two words. "JIménez" is a typing error.
+_WORD: Final = (
+    rf"(?:[dDlLO][{APOSTROPHE}]|Mc|Mac|De|Di|Lo|La)?"
+    rf"[{UP}](?:(?:[{UP}](?={SMALL_LETTER}{{2}}))?+(?:{SMALL_LETTER}|{_MARK})++|(?:[{UP}ªº]|{_MARK})*+)"
+    rf"(?:[{APOSTROPHE}\-‐‑–](?:{LETTER}|{_MARK})++)*+"
+)
+_REST: Final = rf"((?:(?i:{either('name_particles')}){SPACE}){{0,3}}+)({_WORD})(\.?)"
+_STEP: Final = re.compile(rf"({SPACE}?){_REST}")
+# Values of fields may have two blanks between words.
+_FIELD_STEP: Final = re.compile(rf"({SPACE}{{0,2}}){_REST}")
+# "Julio de 2020", "June 5" are dates.
+_OF_DATE: Final = re.compile(rf"(?:{SPACE}(?:del?|of))?{SPACE}?,?{SPACE}?[0-9]")
+_COMMA: Final = re.compile(rf",{SPACE}?(?=[{UP}])")
+_SLASHES: Final = ("/", "\\")
+
+
+def _initials(word: str) -> bool:
+    return len(word) == 1 or (len(word) == 2 and word[1] in "ªº")
+
+
+def read_name(text: str, at: int, *, most: int = 5, comma: bool = False, announced: bool = False) -> int:
+    """The end of the person's name that starts at `at`; `at` itself if there is no name.
+
+    A name is up to `most` capitalized words, initials and particles ("de la") on one line. With `comma`, one comma may
+    separate surname and given name. `announced`: a field or a title comes before the name, so that "Julio" and "June"
+    are names, not months.
+    """
+    stops = word_set("not_names")
+    end, count, all_capitals, spelled = at, 0, False, False
+    while count < most:
+        step = (_FIELD_STEP if announced else _STEP).match(text, end)
+        if step is None or (count and not step[1] and text[end - 1] != "."):
+            if comma and count and (found := _COMMA.match(text, end)):
+                rest = read_name(text, found.end(), most=3)
+                end = rest if rest > found.end() else end
+            break
+        word, lower = step[3], step[3].lower()
+        short = _initials(word)
+        month = not count and lower in listed("month_given")
+        if month and _OF_DATE.match(text, step.end()):
+            break
+        if lower in stops and not (month and announced) and not (short and step[4]):
+            break
+        if short and text[step.end(3) : step.end(3) + 1] in _SLASHES:
+            break
+        if not count:
+            all_capitals = word.isupper() and not short
+        elif not all_capitals and not short and len(word) <= 3 and word.isupper():
+            break  # "Dr. Rossi TC torace"
+        dotted = bool(step[4]) and (short or lower in listed("abbreviations"))
+        end = step.end() if dotted else step.end(3)
+        spelled = spelled or not short
+        count += 1
+        if step[4] and not dotted:
+            break
+    return end if spelled else at
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name without particles and initials."""
+    return [step[3] for step in _STEP.finditer(name) if len(step[3]) > 2]
+
+
+_PHRASE: Final = re.compile(
+    rf"({SPACE}?)((?:(?:{either('phrase_links')}){SPACE}|(?:{either('phrase_links_elided')})['’]){{0,4}}+)"
+    rf"([\"“«']?)({_WORD}|[0-9]{{1,2}}{SPACE}de{SPACE}(?:octubre|mayo|{_WORD}))([\"”»']?)(\.?)"
+)
+
+
+def read_phrase(text: str, at: int, stops: frozenset[str], *, most: int = 8) -> int:
+    """The end of the proper phrase (the name of an institution) that starts at `at`; `at` itself if there is none.
+
+    A phrase consists of capitalized words, the lower-case words between them, quotation marks and a day ("12 de
+    Octubre"). It is on one line and ends before a word of `stops`.
+    """
+    end, quoted = at, False
+    for _ in range(most):
+        step = _PHRASE.match(text, end)
+        if step is None or (end > at and not step[1] and text[end - 1] != "."):
+            break
+        word = step[4].lower()
+        if word in stops and not (step[2] and word == "camino"):  # Virgen del Camino
+            break
+        quoted = quoted or bool(step[3])
+        closed = bool(step[5]) and quoted
+        if step[6] and word in listed("phrase_short") and not step[5]:
+            end = step.end()
+            continue
+        end = step.end(5) if closed else step.end(4)
+        if step[6] or (step[5] and not closed):
+            break
+    return end
+
+
+_TOWN_WORD: Final = rf"[{UP}]{LETTER}++(?:[{APOSTROPHE}\-]{LETTER}++)*+"
+TOWN: Final = rf"{_TOWN_WORD}(?:[ ](?:(?:{either('town_links')})[ ]|[dl]['’]){{0,3}}+{_TOWN_WORD}){{0,4}}+"
+"""Expression for a town that is not in the lists: capitalized words and the lower-case words between them."""
+
+
+def cut_town(town: str) -> str:
+    """The town up to the first word that doesn't belong to it."""
+    stops = word_set("not_names")
+    parts = town.split(" ")
+    for at, part in enumerate(parts):
+        if part.lower() in stops and part.lower() not in listed("town_starts"):
+            parts = parts[:at]
+            break
+    while parts and parts[-1].islower():
+        parts.pop()
+    return " ".join(parts)
+
+
+def before(text: str, at: int, length: int = 48) -> str:
+    """Up to `length` characters before `at`, lower-cased, within the line."""
+    piece = text[max(0, at - length) : at]
+    return piece[piece.rfind("\n") + 1 :].lower()
+
+
+def after(text: str, at: int, length: int = 24) -> str:
+    """Up to `length` characters from `at` on, lower-cased, within the line."""
+    piece = text[at : at + length].lower()
+    cut = piece.find("\n")
+    return piece if cut < 0 else piece[:cut]

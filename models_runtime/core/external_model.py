@@ -1,0 +1,18 @@
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ExternalModel:
+    """A model that was trained elsewhere. `backend` is the key of its backend; `labels` are the model's own labels.
+
+    `path` is the package or folder that it is loaded from; `folder` tells whether it is a folder.
+    """
+
+    backend: str
+    name: str
+    path: str
+    labels: tuple[str, ...]
+    language: str = ""
+    version: str = ""
+    description: str = ""
+    folder: bool = True

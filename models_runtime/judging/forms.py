@@ -1,0 +1,90 @@
+"""The form for a judging: author, gold version, judges and options."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.fields import WholeField
+from annotations.core.offering import offer, suggest
+from annotations.domain.numbers import MAX_OFFSET
+from annotations.domain.scoring.judging import THRESHOLD
+from annotations.domain.splits import Split
+from annotations.models import Author, GoldVersion
+from annotations.scores.selectors import AuthorNotes
+from models_runtime.backends.llm.prompts import LANGUAGES
+from models_runtime.backends.llm.servers import Server
+from models_runtime.judging.services.asking import MOST_JUDGES
+from models_runtime.runs.forms.llm import agreed_field, where_of
+
+# The field beside which an error of the service is shown, by its code.
+REFUSED_AT = {"version": "gold", "judges": "judge", "leaves": "may_leave", "number": "notes"}
+
+
+class JudgeForm(forms.Form):
+    """`judge` is “server model” from DEIDREVIEW_LLM_SERVERS. The service checks the author and the gold version."""
+
+    author = WholeField(label=_("Annotations of"), widget=forms.Select())
+    gold = WholeField(label=_("Gold version"), widget=forms.Select())
+    split = forms.ChoiceField(label=_("Notes of"), required=False)
+    notes = WholeField(
+        label=_("Maximum number of notes"),
+        least=1,
+        most=MAX_OFFSET,
+        required=False,
+        help_text=_("A fixed sample of the version's notes. If empty, judges are asked about all notes."),
+    )
+    judge = forms.MultipleChoiceField(
+        label=_("Judges"),
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_(
+            "Choose 1 to %(most)d judges. Three or more from different providers give the most reliable majority."
+        )
+        % {"most": MOST_JUDGES},
+        error_messages={
+            "required": _("Choose 1 to %(most)d judges.") % {"most": MOST_JUDGES},
+            "invalid_choice": _("There is no judge %(value)s. Choose from the list."),
+        },
+    )
+    may_leave = agreed_field()
+    threshold = forms.FloatField(
+        label=_("Threshold"),
+        required=False,
+        initial=THRESHOLD,
+        error_messages={"invalid": _("Enter a number of at least 0.5 and below 1.")},
+        help_text=_(
+            "An entity counts if more than this share of judges give the same verdict. Other entities are discarded."
+        ),
+        widget=forms.NumberInput(attrs={"min": 0.5, "max": 0.99, "step": 0.01}),
+    )
+    language = forms.ChoiceField(
+        label=_("Language of the prompt"),
+        choices=list(LANGUAGES.items()),
+        initial="en",
+        error_messages={"invalid_choice": _("There is no prompt in %(value)s. Choose from the list.")},
+    )
+
+    def __init__(
+        self, *args: Any, authors: Sequence[AuthorNotes], versions: Sequence[GoldVersion], servers: Sequence[Server],
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(*args, **kwargs)
+        suggest(self, "author", [(one.author.pk, _name(one.author)) for one in authors])
+        suggest(self, "gold", [(version.number, str(version.number)) for version in versions])
+        offer(self, "split", [("", _("the whole version")), *((name, name) for name in Split)])
+        if not any(version.split_seed for version in versions):
+            self.fields["split"].widget = forms.HiddenInput()
+        offer(
+            self,
+            "judge",
+            [
+                (f"{server.name} {model}", f"{model} ({where_of(server)})")
+                for server in servers
+                for model in server.models
+            ],
+        )
+
+
+def _name(author: Author) -> str:
+    return author.name if author.kind == Author.Kind.RUN else f"{author.name} ({author.get_kind_display()})"

@@ -1,0 +1,69 @@
+"""The types of a trained model's card and parameters, with the keys as stored."""
+
+from typing import TypedDict
+
+from annotations.domain.scoring.rates import RatesData
+
+
+class LabelRates(RatesData):
+    label: str
+    category: str
+
+
+class HeldOutLevel(TypedDict):
+    """Scores of exact spans at one granularity."""
+
+    granularity: str
+    micro: RatesData
+
+
+class HeldOutScores(TypedDict):
+    """Scores of a model on held-out notes: exact spans (also by label) and characters."""
+
+    notes: int
+    levels: list[HeldOutLevel]
+    labels: list[LabelRates]
+    characters: RatesData
+
+
+class ModelCard(TypedDict, total=False):
+    """A model's training data and scores. During training, at most `adapted` is present."""
+
+    # The gold: version number and hash, notes, split.
+    gold: int
+    gold_hash: str
+    seed: str
+    split_of_version: bool
+    notes: int
+    spans: int
+    held_out: int
+    held_out_notes: list[int]
+    # The training. `adapted`: the loss of each epoch of language pre-training.
+    label_set: str
+    labels: list[str]
+    algorithm: str
+    base: str
+    language: str
+    adapted: list[float]
+    iterations: int
+    seconds: float
+    device: str
+    memory: int
+    scores: HeldOutScores | None
+    # The file.
+    format: str
+    sha256: str
+    date: str
+    uploaded: bool
+
+
+class TrainingParams(TypedDict, total=False):
+    """The requested parameters of a training. Missing ones have the default of the algorithm."""
+
+    algorithm: str
+    iterations: int
+    grouping: int
+    language: str
+    adapt: int
+    base: str
+    base_model: int

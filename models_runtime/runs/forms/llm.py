@@ -1,0 +1,85 @@
+"""The form for a run of a language model, with the consent to send notes to another machine."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.fields import Agreed, WholeField
+from annotations.core.offering import offer
+from models_runtime.backends.llm.params import LEAST_OMEGA, MOST_OMEGA, MOST_PASSES, OMEGA, PASSES, STRATEGIES
+from models_runtime.backends.llm.prompts import LANGUAGES
+from models_runtime.backends.llm.servers import Server
+from models_runtime.runs.forms.names import name_field
+
+NO_SUCH_MODEL = _("There is no model %(value)s. Choose from the list.")
+
+
+def where_of(server: Server) -> str:
+    """Return the server's name and the machine that receives the notes."""
+    if server.folder:
+        return f"{server.name}: {_('on the worker')}"
+    if server.leaves_machine:
+        return f"{server.name}: {_('%(host)s, another machine') % {'host': server.host}}"
+    return f"{server.name}: {_('this machine')}"
+
+
+def agreed_field() -> forms.BooleanField:
+    """The consent to send notes to another machine. Without it the service raises an error."""
+    return forms.BooleanField(
+        label=_("The notes of this project may be sent to these machines"), required=False, widget=Agreed()
+    )
+
+
+class LlmForm(forms.Form):
+    """`model` is “server model” from the list in DEIDREVIEW_LLM_SERVERS."""
+
+    model = forms.ChoiceField(
+        label=_("Model"), error_messages={"required": _("Choose a model."), "invalid_choice": NO_SUCH_MODEL}
+    )
+    may_leave = agreed_field()
+    strategy = forms.ChoiceField(
+        label=_("Strategy"),
+        choices=list(STRATEGIES.items()),
+        initial="extract",
+        error_messages={"invalid_choice": _("There is no strategy %(value)s. Choose from the list.")},
+    )
+    language = forms.ChoiceField(
+        label=_("Language of the prompt"),
+        choices=list(LANGUAGES.items()),
+        initial="en",
+        help_text=_("The language of the notes usually works best."),
+        error_messages={"invalid_choice": _("There is no language %(value)s. Choose from the list.")},
+    )
+    omega = WholeField(
+        label=_("Words per chunk"),
+        least=LEAST_OMEGA,
+        most=MOST_OMEGA,
+        initial=OMEGA,
+        required=False,
+        help_text=_("“Extract” splits notes into chunks at sentence ends. Models miss more in long chunks."),
+    )
+    passes = WholeField(
+        label=_("Passes"),
+        least=1,
+        most=MOST_PASSES,
+        initial=PASSES,
+        required=False,
+        help_text=_("From the second pass on, spans already found are masked, so that the model can find others."),
+    )
+    name = name_field()
+
+    def __init__(self, *args: Any, servers: Sequence[Server], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        groups = [
+            (where_of(server), [(f"{server.name} {model}", model) for model in server.models]) for server in servers
+        ]
+        offer(self, "model", groups)
+
+    @property
+    def given(self) -> dict[str, str | int | None]:
+        """The parameters for the service, which checks them against the list of servers."""
+        server, _space, model = self.cleaned_data["model"].partition(" ")
+        params = {name: self.cleaned_data[name] for name in ("strategy", "language", "omega", "passes")}
+        return {"server": server, "model": model} | params

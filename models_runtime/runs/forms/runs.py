@@ -1,0 +1,24 @@
+"""The forms that start a run of a backend or model, and that merge several runs for review."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.fields import WholesField
+from models_runtime.runs.forms.names import name_field
+
+# The field beside which an error of the service is shown, by its code.
+REFUSED_AT = {"labels": "backend", "members": "backend", "llm": "backend", "pipeline": "backend", "exists": "name"}
+
+
+class RunForm(forms.Form):
+    """`backend` is a backend's key or `model:ID`. The service checks whether it exists."""
+
+    backend = forms.CharField(label=_("Backend"), max_length=200, error_messages={"required": _("Choose a backend.")})
+    name = name_field(_("If empty, the run is named after the backend."))
+    left = forms.BooleanField(label=_("Only notes that are not gold yet"), required=False)
+
+
+class MergeForm(forms.Form):
+    """The authors of the chosen runs. The service checks their number."""
+
+    run = WholesField(required=False)

@@ -1,0 +1,153 @@
+"""Start runs of external models, with a project label, or none, for each of the model's labels."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext
+
+from annotations.core.errors import ServiceError
+from annotations.jobs.services.starting import started_with
+from annotations.models import Project, User
+from annotations.projects.selectors.labels import accepted_labels
+from models_runtime.backends.base import BackendError
+from models_runtime.core import pipelines, weights
+from models_runtime.core.external import FOUND, external_model_named
+from models_runtime.core.external_model import ExternalModel
+from models_runtime.core.model_files import NAMED_BY
+from models_runtime.core.registry import PIPELINE, TAGGER
+from models_runtime.models import Run
+from models_runtime.runs.services.backends import Chosen
+from models_runtime.runs.services.runs import started
+
+USUAL = Path(settings.FIXTURES_DIR / "pipeline_labels.json")
+
+
+INSTALL = {
+    PIPELINE: lambda: (
+        gettext("This machine has no spaCy pipelines. Install a package, or copy a folder to %(folder)s.")
+        % {"folder": pipelines.home()}
+    ),
+    TAGGER: lambda: (
+        gettext(
+            "This machine has no transformers that label tokens. Copy a folder of weights to %(folder)s, on this "
+            "machine and on those of the workers."
+        )
+        % {"folder": weights.home()}
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A label of a model and the project's label for it: empty to ignore the label, None if it is undecided."""
+
+    label: str
+    ours: str | None
+
+
+def find_external(backend: str, name: str) -> ExternalModel:
+    """Return the external model with this name. Raises ServiceError, with the choices in its message."""
+    found, code = external_model_named(backend, name), NAMED_BY[backend]
+    if found is None:
+        choices = ", ".join(row.name for row in FOUND[backend]())
+        if not choices:
+            raise ServiceError(INSTALL[backend](), code=code)
+        raise ServiceError(
+            gettext("This machine has no model “%(name)s”. Available: %(choices)s.")
+            % {"name": name, "choices": choices},
+            code=code,
+        )
+    if not found.labels:
+        raise ServiceError(
+            gettext(
+                "The model “%(name)s” has no entity or span labels, so it can't suggest spans. Choose another model."
+            )
+            % {"name": name},
+            code=code,
+        )
+    return found
+
+
+def choices_of(project: Project, model: ExternalModel) -> list[Choice]:
+    """Return the choice for each label: from the model's last run, else by the usual mapping or the same name."""
+    named = {f"params__{NAMED_BY[model.backend]}": model.name}
+    last = Run.objects.filter(project=project, backend=model.backend, **named).order_by("-pk").first()
+    accepted, _ = accepted_labels(project)
+    known = last.params["labels"] if last else {label: label for label in accepted} | usual_labels(project)
+    return [Choice(label, _accepted(known, label, accepted)) for label in model.labels]
+
+
+def _accepted(known: Mapping[str, str | None], label: str, accepted: Mapping[str, str]) -> str | None:
+    if label not in known:
+        return None
+    ours = known[label]
+    return accepted.get(ours) if ours else ""
+
+
+def usual_labels(project: Project) -> dict[str, str | None]:
+    """Map the labels of spaCy's own pipelines to the project's label set, by way of i2b2-2014, as the rules do."""
+    rows: dict[str, str | None] = json.loads(USUAL.read_text(encoding="utf-8"))
+    # Imported here, because the rules take long to load and no other page needs them.
+    from models_runtime.backends.rules.labels import HOME, mapping_from_home
+
+    key = project.label_set.key
+    if key == HOME:
+        return rows
+    try:
+        through = mapping_from_home(key)
+    except BackendError:  # The project has its own label set.
+        return {label: home for label, home in rows.items() if not home}
+    return {label: through[home] if home else None for label, home in rows.items()}
+
+
+def start_external(
+    *,
+    project: Project,
+    backend: str,
+    model: str,
+    labels: Mapping[str, str],
+    actor: User | None,
+    name: str = "",
+    key: str,
+) -> Run:
+    """Start a run of an external model. `labels` maps each of its labels to a project label, or to "" to ignore it.
+
+    Raises ServiceError, also for a label without a decision, so that no label is lost silently.
+    """
+    existing = started_with(Run, project, "run", key)
+    if existing is not None:
+        return existing
+    found = find_external(backend, model)
+    params: dict[str, Any] = {NAMED_BY[backend]: found.name, "labels": _decided(project, found, labels)}
+    choice = Chosen(backend, None, found.name.rpartition("/")[2])
+    return started(project=project, choice=choice, actor=actor, name=name, params=params, key=key)
+
+
+def _decided(project: Project, model: ExternalModel, labels: Mapping[str, str]) -> dict[str, str | None]:
+    if open_ones := [label for label in model.labels if label not in labels]:
+        raise ServiceError(
+            gettext("Choose a project label or “Nothing” for: %(choices)s.") % {"choices": ", ".join(open_ones)},
+            code="map",
+        )
+    if strange := sorted(set(labels) - set(model.labels)):
+        raise ServiceError(
+            gettext("This model has no label %(choices)s. Its labels: %(choices2)s.")
+            % {"choices": ", ".join(strange), "choices2": ", ".join(model.labels)},
+            code="map",
+        )
+    accepted, _ = accepted_labels(project)
+    if unknown := sorted({ours for ours in labels.values() if ours and ours not in accepted}):
+        raise ServiceError(
+            gettext("This project has no label %(choices)s. Choose other labels.") % {"choices": ", ".join(unknown)},
+            code="map",
+        )
+    decided = {label: accepted[labels[label]] if labels[label] else None for label in model.labels}
+    if not any(decided.values()):
+        raise ServiceError(
+            gettext("Every label is set to “Nothing”. Choose a project label for at least one."), code="map"
+        )
+    return decided

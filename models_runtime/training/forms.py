@@ -1,0 +1,172 @@
+"""Forms that train, upload and rename a model."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.conf import settings
+from django.utils.html import format_html
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.fields import WholeField
+from annotations.core.offering import suggest
+from annotations.models import GoldVersion
+from annotations.transfer.services.sources import megabytes
+from models_runtime.core.model_names import LONGEST
+from models_runtime.core.registry import TRAINABLE, TrainableKind
+from models_runtime.core.weights import Weights
+from models_runtime.models import OF_MODEL, TrainedModel
+from models_runtime.training.services.training import DEFAULT, MOST_ADAPT, MOST_GROUPED, TrainingSettings
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrOrPromise
+
+# The field beside which an error of the service is shown, by its code.
+REFUSED_AT = {"version": "gold", "backend": "algorithm", "exists": "name"}
+
+
+def _name_field(label: "_StrOrPromise", *, required: bool = False, help_text: "_StrOrPromise" = "") -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        max_length=LONGEST,
+        required=required,
+        help_text=help_text,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class TrainForm(forms.Form):
+    """Settings of a training. `base`, `adapt` and `grouping` are ignored if the chosen kind has no use for them.
+
+    `algorithm` is `kind:algorithm`, or an algorithm of the default kind. The service checks the version, weights and
+    algorithm.
+    """
+
+    gold = WholeField(
+        label=_("Gold version"),
+        help_text=_(
+            "Trains on the train split and scores on dev. Without a split, one fifth of the patients is held out."
+        ),
+        widget=forms.Select(),
+    )
+    algorithm = forms.CharField(label=_("Type and algorithm"), max_length=40, required=False)
+    base = forms.CharField(
+        label=_("Starting weights of a transformer"), max_length=100, required=False, widget=forms.Select()
+    )
+    adapt = WholeField(
+        label=_("Language pre-training epochs"),
+        most=MOST_ADAPT,
+        required=False,
+        initial=0,
+        help_text=_(
+            "Uses the text of all notes except held-out ones, before training on labels. Slower, but may improve "
+            "scores."
+        ),
+    )
+    grouping = WholeField(
+        label=_("Sentences per sequence (BiLSTM-CRF)"),
+        least=1,
+        most=MOST_GROUPED,
+        required=False,
+        help_text=_("1 to 32; 8 if empty. More sentences give the model more context for each word."),
+    )
+    language = forms.CharField(
+        label=_("Language of the training notes"),
+        max_length=8,
+        required=False,
+        help_text=_("To train on several languages in sequence, start each training from the previous model."),
+        widget=forms.Select(),
+    )
+    name = _name_field(_("Name"), help_text=_("If empty, the model gets a number as its name."))
+
+    def choose(
+        self,
+        *,
+        versions: Iterable[GoldVersion],
+        weights: Sequence[Weights],
+        models: Sequence[TrainedModel],
+        weights_home: Path,
+        languages: Sequence[str],
+    ) -> None:
+        """Set the choices of the lists."""
+        suggest(self, "gold", [(version.number, _version(version)) for version in versions])
+        own = [
+            (f"{OF_MODEL}{row.pk}", _now("%(name)s, a model of this project") % {"name": row.name}) for row in models
+        ]
+        suggest(self, "base", [*((row.name, f"{row.name} ({row.kind})") for row in weights), *own])
+        self.fields["base"].help_text = format_html(
+            _now("Folders in {home}, on this machine and on each machine with a worker for the gpu queue."),
+            home=weights_home,
+        )
+        suggest(self, "language", [("", _("all languages together")), *((code, code) for code in languages)])
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        kind = TRAINABLE.get(self._backend)
+        for name, counts in _uses(kind).items():
+            if not counts:
+                self.errors.pop(name, None)
+                cleaned[name] = None
+        return cleaned
+
+    @property
+    def _backend(self) -> str:
+        return self.cleaned_data.get("algorithm", "").rpartition(":")[0] or DEFAULT
+
+    @property
+    def settings(self) -> TrainingSettings:
+        data = self.cleaned_data
+        return TrainingSettings(
+            backend=self._backend,
+            algorithm=data["algorithm"].rpartition(":")[2],
+            base=data["base"] or "",
+            adapt=data["adapt"] or 0,
+            grouping=data["grouping"] or 0,
+            language=data["language"],
+        )
+
+
+def _uses(kind: TrainableKind | None) -> dict[str, bool]:
+    """Return which of the optional fields the kind uses."""
+    if kind is None:
+        return {"base": False, "adapt": False, "grouping": False}
+    return {"base": kind.based, "adapt": bool(kind.adapts), "grouping": kind.grouped}
+
+
+def _version(version: GoldVersion) -> str:
+    text = (
+        _now("Version %(number)d: %(notes)s notes, %(spans)s spans, split")
+        if version.split_seed
+        else _now("Version %(number)d: %(notes)s notes, %(spans)s spans")
+    )
+    return text % {
+        "number": version.number,
+        "notes": f"{version.note_count:,}",
+        "spans": f"{version.span_count:,}",
+    }
+
+
+class UploadModelForm(forms.Form):
+    """A model file that deidreview wrote, and its name in this project."""
+
+    file = forms.FileField(
+        label=_("File"),
+        error_messages={
+            "required": _("Choose a model's file."),
+            "empty": _("This file is empty. Choose a zip file downloaded from the page of a model."),
+        },
+        widget=forms.FileInput(attrs={"accept": ".zip"}),
+    )
+    name = _name_field(_("Name in this project"))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["file"].help_text = _now(
+            "A zip that deidreview wrote, up to %(limit)s. Other formats are refused."
+        ) % {"limit": megabytes(settings.UPLOAD_MAX_BYTES)}
+
+
+class RenameForm(forms.Form):
+    name = _name_field(_("Name"), required=True)

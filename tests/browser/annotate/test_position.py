@@ -1,0 +1,144 @@
+"""Leaving a note and returning restores scroll position, selection and cursor."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests import factories as make
+from tests.browser.annotate.steps import click_text, open_note, press, saved
+
+# A word of its own in each line; some lines are wrapped.
+LONG = "".join(f"riga{number} Mario Rossi torna a casa. {'bla ' * (60 * (number % 5 == 0))}\n" for number in range(400))
+
+TOP = """() => {
+    const { top } = document.getElementById("scroll").getBoundingClientRect();
+    const lines = [...document.querySelectorAll("#note .line")];
+    const line = lines.find((each) => each.getBoundingClientRect().bottom > top);
+    return [line.id, Math.round(top - line.getBoundingClientRect().top)];
+}"""
+
+
+def top(page: Page) -> list[Any]:
+    """The line at the top of the window, and how many of its pixels are above."""
+    return list(page.evaluate(TOP))
+
+
+def selected(page: Page) -> str:
+    return str(page.evaluate("document.getSelection().toString()"))
+
+
+def is_at(page: Page, there: list[Any]) -> None:
+    """Wait until the text rests: lines near the window get their true height first."""
+    page.wait_for_function(
+        f"there => {{ const [id, y] = ({TOP})(); return id === there[0] && Math.abs(y - there[1]) <= 1; }}", arg=there
+    )
+
+
+@pytest.fixture
+def long(transactional_db: None, page_of: Any, live: Any) -> SimpleNamespace:
+    project = make.make_project("covid")
+    ann = make.make_member(project, user="ann")
+    notes = [
+        make.make_note(project, text, name, annotators=[ann]) for text, name in ((LONG, "lang"), ("Torino.", "kurz"))
+    ]
+    page = open_note(page_of(ann), live, notes[0])
+    return SimpleNamespace(page=page, notes=notes)
+
+
+ENDED = """() => {
+    const scrolled = (done) => document.getElementById("scroll").addEventListener("scrollend", done, { once: true });
+    window.ended = new Promise(scrolled).then(() => true);
+}"""
+
+
+def scroll(page: Page, by: int) -> None:
+    """Scroll with the wheel over the text, and wait until it rests."""
+    page.evaluate(ENDED)
+    page.mouse.move(600, 400)
+    page.mouse.wheel(0, by)
+    assert page.evaluate("() => window.ended")
+
+
+def away_and_back(page: Page) -> None:
+    page.locator("#next-note").click()
+    expect(page.locator("#note-name")).to_have_text("kurz")
+    page.locator("#previous-note").click()
+    expect(page.locator("#note-name")).to_have_text("lang")
+
+
+def reload(page: Page) -> None:
+    page.reload()
+    page.wait_for_selector("html[data-workbench=ready]")
+
+
+def load_another(page: Page) -> None:
+    """Go to another page, and back by the browser's button."""
+    page.get_by_role("link", name="Guidelines").first.click()
+    page.wait_for_url("**/guidelines/")
+    page.go_back()
+    page.wait_for_selector("html[data-workbench=ready]")
+
+
+@pytest.mark.parametrize("leave", [away_and_back, reload, load_another])
+def test_what_is_on_the_screen(long: SimpleNamespace, leave: Any) -> None:
+    page = long.page
+    scroll(page, 7013)
+    there = top(page)
+    assert int(there[0][1:]) > 100
+    leave(page)
+    is_at(page, there)
+    # Nothing was selected, so nothing is.
+    assert selected(page) == ""
+    expect(page.locator("#note")).to_be_focused()
+
+
+@pytest.mark.parametrize("leave", [away_and_back, reload])
+def test_where_keys_go_on(long: SimpleNamespace, leave: Any) -> None:
+    page = long.page
+    scroll(page, 7013)
+    line = int(top(page)[0][1:]) + 5
+    click_text(page, f"riga{line} ")
+    press(page, *["ArrowRight"] * 3)  # over the number
+    assert selected(page) == "Rossi"
+    # A selected word is selected again.
+    there = top(page)
+    leave(page)
+    is_at(page, there)
+    assert selected(page) == "Rossi"
+    # Let go of: keys go on from there.
+    press(page, "Escape")
+    leave(page)
+    assert selected(page) == ""
+    press(page, "ArrowRight")
+    assert selected(page) == "torna"
+    press(page, "1")
+    saved(page)
+    expect(page.locator("#note .span.is-selected")).to_be_in_viewport()
+    # So is a span.
+    there = top(page)
+    leave(page)
+    is_at(page, there)
+    expect(page.locator("#note .span.is-selected")).to_have_text("torna")
+
+
+def test_the_hit_of_a_search_by_its_own_link(long: SimpleNamespace, page_of: Any, live: Any) -> None:
+    """Far down in the note too, and in a new tab."""
+    long.page.goto(live("search", "covid"))
+    long.page.get_by_label("Search for").fill("riga377 mario")
+    long.page.get_by_role("button", name="Search").last.click()
+    link = long.page.locator(".hits a")
+    expect(link).to_have_count(1)
+    address = link.evaluate("link => link.href")
+    assert "riga" not in address
+    page = page_of(beside=long.page)
+    page.goto(address)
+    page.wait_for_selector("html[data-workbench=ready]")
+    assert selected(page) == "riga377 Mario"
+    is_at(page, top(page))
+    expect(page.locator("#L378")).to_be_in_viewport(ratio=1)
+    press(page, "1")
+    saved(page)
+    expect(page.locator("#note .span")).to_have_text("riga377 Mario")
+    expect(page.locator("#note .span")).to_be_in_viewport()

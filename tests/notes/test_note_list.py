@@ -1,0 +1,175 @@
+"""The list of notes: who sees which notes, filters and pages."""
+
+from unittest.mock import patch
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotations.core.access import enter
+from annotations.models import Assignment, Flag
+from annotations.notes.selectors import notes as selector
+from annotations.notes.selectors.notes import Show, note_page
+from tests import factories as make
+from tests.notes.note_pages import ROSSI, gold_of, listing, names, page_of
+from tests.worlds.checks import check_page
+
+
+def test_members_who_see_all_notes_see_who_annotated_them(world, sign_in):
+    make.make_set(world.note, world.ann, [ROSSI], submitted=True)
+    make.make_set(world.note, world.ben, [ROSSI])
+    gold_of(world.note, [ROSSI])
+    for who in (world.mia, world.rev, world.vic):
+        html = check_page(sign_in(who).get(listing()))
+        assert f'<a href="{page_of(world.note.pk)}">caso-001</a>' in html
+        row = html.split("<tr>")[2]
+        assert "ann</td>" in row and "ben</td>" in row and "gold</span>" in row
+
+
+def test_annotators_see_their_own_notes_and_state_only(world, sign_in):
+    unread = make.make_note(world.project, name="caso-009")
+    make.make_set(world.note, world.ben, submitted=True)
+    make.make_set(world.notes[1], world.ann)
+    html = check_page(sign_in(world.ann).get(listing()))
+    assert names(html) == ["caso-001", "caso-002"]
+    assert unread.name not in html
+    assert "ben" not in html
+    assert "started" in html
+    assert reverse("annotate", args=["covid", world.note.pk]) in html
+    assert page_of(world.note.pk) + '"' not in html
+
+
+@pytest.mark.parametrize(
+    "show, expected",
+    [("all", [1, 2, 3]), ("gold", [1]), ("no-gold", [2, 3]), ("read", [1]), ("unread", [2]), ("nonsense", [1, 2, 3])],
+)
+def test_filters_of_members_who_see_all_notes(world, sign_in, show, expected):
+    make.make_note(world.project, name="caso-003")
+    Assignment.objects.filter(document=world.note).update(state=Assignment.State.DONE)
+    gold_of(world.note)
+    html = check_page(sign_in(world.rev).get(listing(f"?state={show}")))
+    assert names(html) == [f"caso-{n:03}" for n in expected]
+
+
+@pytest.mark.parametrize("show, expected", [("all", [1, 2]), ("todo", [2]), ("done", [1]), ("gold", [1, 2])])
+def test_filters_of_annotators(world, sign_in, show, expected):
+    Assignment.objects.filter(document=world.note, user=world.ann).update(state=Assignment.State.DONE)
+    html = check_page(sign_in(world.ann).get(listing(f"?state={show}")))
+    assert names(html) == [f"caso-{n:03}" for n in expected]
+
+
+def test_a_reviewer_with_notes_of_their_own_may_filter_by_them(world, sign_in):
+    assert "My open notes" not in sign_in(world.rev).get(listing()).content.decode()
+    Assignment.objects.create(project=world.project, document=world.note, user=world.rev)
+    html = check_page(sign_in(world.rev).get(listing("?state=todo")))
+    assert names(html) == ["caso-001"]
+    assert reverse("annotate", args=["covid", world.note.pk]) in html
+
+
+@pytest.mark.parametrize("show", list(Show))
+@pytest.mark.parametrize("who", ["rev", "ann"])
+def test_pages_join_without_gap_or_repeat(world, who, show):
+    for n in range(3, 12):
+        note = make.make_note(world.project, name=f"caso-{n:03}", annotators=[world.ann, world.rev])
+        done = n % 2
+        Assignment.objects.filter(document=note).update(state="done" if done else "open")
+        if n % 3:
+            gold_of(note)
+        if n % 4:
+            Flag.objects.create(document=note, user=getattr(world, who), reason="unsure")
+            Flag.objects.create(document=note, user=world.mia, reason="text")
+    access = enter(getattr(world, who), "covid")
+    whole = [row.pk for row in note_page(access, show).rows]
+    assert whole
+    forward, after = [], None
+    while True:
+        page = note_page(access, show, after=after, size=2)
+        forward += [row.pk for row in page.rows]
+        after = page.next
+        if after is None:
+            break
+    assert forward == whole
+    backward, before = [row.pk for row in page.rows], page.previous
+    while before is not None:
+        page = note_page(access, show, before=before, size=2)
+        backward = [row.pk for row in page.rows] + backward
+        before = page.previous
+    assert backward == whole
+
+
+def test_a_walk_without_an_index_stops_and_says_so(world, sign_in):
+    for note in world.notes:
+        gold_of(note)
+    third = make.make_note(world.project, name="caso-003")
+    with patch.object(selector, "WINDOW", 2):
+        html = check_page(sign_in(world.rev).get(listing("?state=no-gold")))
+        assert "Search more notes" in html and not names(html)
+        url = listing(f"?state=no-gold&after={world.notes[1].pk}")
+        assert url.replace("&", "&amp;") in html
+        assert names(check_page(sign_in(world.rev).get(url))) == [third.name]
+
+
+def test_htmx_gets_the_fragment_of_the_same_url(world, sign_in):
+    html = check_page(sign_in(world.mia).get(listing(), headers={"HX-Request": "true"}), fragment=True)
+    assert names(html) == ["caso-001", "caso-002"]
+    assert "<html" not in html
+
+
+def test_the_list_takes_few_queries_and_never_loads_a_text(world, sign_in):
+    client = sign_in(world.mia)
+    client.get(listing())
+
+    def queries() -> list[str]:
+        with CaptureQueriesContext(connection) as found:
+            client.get(listing())
+        return [query["sql"] for query in found]
+
+    before = queries()
+    for n in range(3, 40):
+        note = make.make_note(world.project, name=f"caso-{n:03}", annotators=[world.ann, world.ben])
+        make.make_set(note, world.ann, [ROSSI], submitted=True)
+        gold_of(note)
+    after = queries()
+    assert len(after) == len(before) <= 10
+    assert not any('"text"' in sql for sql in after)
+    assert not any("annotations_span" in sql for sql in after)
+
+
+def test_invalid_positions_show_the_first_page(world, sign_in):
+    client = sign_in(world.mia)
+    for query in ("?after=x", "?after=-1", "?before=", "?after=99999999999999999999999", "?after=١"):
+        assert client.get(listing(query)).status_code == 200
+    assert "No more notes" in check_page(client.get(listing("?after=999999")))
+
+
+def test_empty_projects_say_what_to_do(world, sign_in):
+    for note in world.notes:
+        note.delete()
+    assert reverse("import", args=["covid"]) in check_page(sign_in(world.mia).get(listing()))
+    assert "after a manager imports them" in check_page(sign_in(world.vic).get(listing()))
+    assert "after a manager assigns them" in check_page(sign_in(world.ann).get(listing()))
+    assert "Every note has gold" in check_page(sign_in(world.rev).get(listing("?state=no-gold")))
+
+
+def test_strangers_can_not_see_the_list(world, sign_in, client):
+    assert sign_in(world.out).get(listing()).status_code == 404
+    assert sign_in(world.mia).get(listing(slug="nowhere")).status_code == 404
+    assert client.get(listing()).status_code == 302
+    assert sign_in(world.mia).put(listing()).status_code == 405
+
+
+@pytest.mark.parametrize("show", list(Show))
+@pytest.mark.parametrize("who", ["rev", "ann"])
+def test_every_filter_walks_an_index(world, who, show):
+    if connection.vendor == "postgresql":
+        pytest.skip("PostgreSQL rightly scans tables this small")
+    access = enter(getattr(world, who), "covid")
+    with CaptureQueriesContext(connection) as found:
+        note_page(access, show, after=1)
+        note_page(access, show, before=10_000)
+    for query in found:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
+            plan = [row[3] for row in cursor.fetchall()]
+        assert not any(step.startswith("SCAN") for step in plan), (query["sql"], plan)

@@ -1,0 +1,101 @@
+"""The page of one note with its annotation sets."""
+
+import re
+
+import pytest
+
+from annotations.models import Event, Verb
+from annotations.notes.selectors.annotation_sets import line_at
+from tests import factories as make
+from tests.notes.note_pages import DATE, ROSSI, gold_of, page_of
+from tests.worlds.checks import check_page
+
+
+@pytest.mark.parametrize("who", ["mia", "rev", "vic"])
+def test_members_who_see_all_notes_see_the_text_with_annotations(annotated, sign_in, who):
+    html = check_page(sign_in(getattr(annotated, who)).get(page_of(annotated.note.pk)))
+    assert 'data-label="PATIENT"' in html
+    assert "draft" in html
+    assert ("Make gold" in html) == (who != "vic")
+
+
+def test_opening_a_note_is_an_event_without_text(annotated, sign_in):
+    sign_in(annotated.vic).get(page_of(annotated.note.pk))
+    event = Event.objects.get(verb=Verb.NOTE_READ)
+    assert (event.actor, event.document_id, event.project_id) == (
+        annotated.vic,
+        annotated.note.pk,
+        annotated.project.pk,
+    )
+    assert event.data == {"set": annotated.anns.pk}
+
+
+def test_a_tab_for_each_annotation_set(annotated, sign_in):
+    client = sign_in(annotated.rev)
+    html = check_page(client.get(page_of(annotated.note.pk, f"?set={annotated.bens.pk}")))
+    assert 'data-label="PATIENT"' not in html and 'data-label="DATE"' in html
+    assert "has not submitted these annotations" in html
+
+
+def test_gold_comes_first_and_differences_are_shown(annotated, sign_in):
+    gold = gold_of(annotated.note, [ROSSI])
+    client = sign_in(annotated.rev)
+    assert re.search("Gold since [^<]*: 1 span[.]", check_page(client.get(page_of(annotated.note.pk))))
+    html = check_page(client.get(page_of(annotated.note.pk, f"?set={annotated.anns.pk}")))
+    assert "Only in these annotations" in html
+    assert "Replace the gold of this note?" in html
+    assert "12/03/2021" in html
+    make.make_span(gold, *DATE)
+    html = check_page(client.get(page_of(annotated.note.pk, f"?set={annotated.anns.pk}")))
+    assert "match the gold: 2 spans" in html
+    assert "Replace gold" not in html
+
+
+def test_a_note_without_annotations(world, sign_in):
+    html = check_page(sign_in(world.rev).get(page_of(world.note.pk)))
+    assert "Nobody has annotated this note yet" in html
+    assert "Mario Rossi" in html
+
+
+def test_neighbors_keep_the_filter(world, sign_in):
+    third = make.make_note(world.project, name="caso-003")
+    gold_of(world.notes[1])
+    html = check_page(sign_in(world.rev).get(page_of(world.note.pk, "?state=no-gold")))
+    assert page_of(third.pk, "?state=no-gold") in html
+    assert page_of(world.notes[1].pk) not in html
+
+
+def test_only_members_who_see_all_notes_can_open_a_note(annotated, sign_in, client):
+    foreign = make.make_note(annotated.other, name="elsewhere")
+    assert sign_in(annotated.ann).get(page_of(annotated.note.pk)).status_code == 403
+    assert sign_in(annotated.out).get(page_of(annotated.note.pk)).status_code == 404
+    assert client.get(page_of(annotated.note.pk)).status_code == 302
+    for bad in (
+        page_of(foreign.pk),
+        page_of(999999),
+        page_of(2**63),
+        page_of(annotated.note.pk, "?set=99"),
+        page_of(annotated.note.pk, "?set=x"),
+    ):
+        assert sign_in(annotated.mia).get(bad).status_code == 404
+    assert sign_in(annotated.mia).post(page_of(annotated.note.pk)).status_code == 405
+    assert Event.objects.count() == 0
+
+
+def test_markup_in_a_note_stays_text(world, sign_in):
+    evil = make.make_note(world.project, "<script>alert(1)</script>\r\n<b>x</b>", name="<i>evil</i>")
+    html = check_page(sign_in(world.rev).get(page_of(evil.pk)))
+    assert "<script>alert" not in html and "&lt;script&gt;" in html and "<i>evil" not in html
+
+
+def test_a_note_takes_few_queries(annotated, sign_in, django_assert_max_num_queries):
+    client = sign_in(annotated.rev)
+    gold_of(annotated.note, [ROSSI])
+    client.get(page_of(annotated.note.pk))
+    with django_assert_max_num_queries(18):
+        client.get(page_of(annotated.note.pk, f"?set={annotated.anns.pk}"))
+
+
+@pytest.mark.parametrize("offset, line", [(0, 1), (1, 1), (3, 2), (5, 3), (7, 4)])
+def test_lines_are_counted_as_on_the_page(offset, line):
+    assert line_at("a\r\nb\rc\nd", offset) == line

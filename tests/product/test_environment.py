@@ -1,0 +1,69 @@
+"""The environment variables of the run command: each invalid value gives one line that names the variable."""
+
+import socket
+
+import pytest
+
+from deidreview.run import environment
+from deidreview.run.environment import StartError
+
+pytestmark = pytest.mark.product
+
+
+def test_defaults():
+    options = environment.read({})
+
+    assert (options.host, options.port, options.demo, options.redis_url) == ("127.0.0.1", 8000, True, None)
+    assert options.data == environment.ROOT / "var"
+    assert options.address == "http://127.0.0.1:8000/"
+
+
+def test_empty_values_mean_the_defaults():
+    assert environment.read({"PORT": "", "HOST": " ", "DEIDREVIEW_DATA": "", "REDIS_URL": ""}) == environment.read({})
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "-1", "8000x", "80.5", "१२३", "eight", "1e3"])
+def test_a_malformed_port_is_named(port):
+    with pytest.raises(StartError, match=r"PORT: .* is not a number from 1 to 65535"):
+        environment.read({"PORT": port})
+
+
+@pytest.mark.parametrize(("word", "demo"), [("1", True), ("TRUE", True), ("on", True), ("0", False), ("no", False)])
+def test_the_demo_switch(word, demo):
+    assert environment.read({"DEIDREVIEW_DEMO": word}).demo is demo
+
+
+def test_a_malformed_demo_switch_is_named():
+    with pytest.raises(StartError, match=r"DEIDREVIEW_DEMO: “maybe” is not valid\. Set it to 1 or 0\."):
+        environment.read({"DEIDREVIEW_DEMO": "maybe"})
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_the_demo_stays_on_this_machine(host):
+    with pytest.raises(StartError, match="demo's passwords are public"):
+        environment.read({"HOST": host})
+    assert environment.read({"HOST": host, "DEIDREVIEW_DEMO": "0"}).host == host
+
+
+def test_a_host_that_is_no_address_is_named():
+    with pytest.raises(StartError, match="HOST: “no such host” is not an address"):
+        environment.read({"HOST": "no such host"})
+
+
+def test_another_machines_address_is_named():
+    with pytest.raises(StartError, match=r"HOST: “192\.0\.2\.1” is not an address of this machine"):
+        environment.listen("192.0.2.1", 8000)
+
+
+def test_a_port_in_use_is_named():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(StartError, match=f"PORT: Port {port} on 127.0.0.1 is in use"):
+            environment.listen("127.0.0.1", port)
+
+
+def test_the_address_is_one_that_a_browser_here_can_open():
+    assert environment.read({"HOST": "0.0.0.0", "DEIDREVIEW_DEMO": "0"}).address == "http://127.0.0.1:8000/"
+    assert environment.read({"HOST": "::1", "PORT": "81"}).address == "http://[::1]:81/"

@@ -1,0 +1,88 @@
+"""Commands of `manage.py` before the first start, and two `prepare` commands at the same time."""
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from tests.waiting import HANGS
+from tests.worlds.product import ROOT
+
+pytestmark = [pytest.mark.product, pytest.mark.processes]
+sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="about the database in the data folder")
+
+
+def lines(done):
+    return (done.stdout + done.stderr).strip().splitlines()
+
+
+@sqlite_only
+@pytest.mark.parametrize(
+    "words", [("create_project", "Ward", "--labels", "meddocan"), ("createsuperuser", "--noinput", "--username", "ann")]
+)
+def test_the_first_command_says_how_to_go_on(manage, environ, words):
+    done = manage(*words)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "manage.py prepare" in lines(done)[-1]
+    data = Path(environ["DEIDREVIEW_DATA"]).stat()
+    assert stat.S_IMODE(data.st_mode) == 0o700
+
+
+@sqlite_only
+def test_prepare_is_all_that_the_journey_needs(manage):
+    assert manage("prepare").returncode == 0
+    done = manage("create_project", "Ward", "--labels", "meddocan")
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_a_key_a_shared_database_is_not_touched(manage):
+    done = manage("create_project", "Ward", DATABASE_URL="postgres://nobody@127.0.0.1:1/none")
+    assert done.returncode == 1
+    assert len(lines(done)) == 1
+    assert lines(done)[0].startswith("deidreview: DEIDREVIEW_SECRET_KEY: Set a random value")
+
+
+def test_a_database_that_is_away_is_one_line(manage):
+    done = manage(
+        "createsuperuser",
+        "--noinput",
+        "--username=ann",
+        DATABASE_URL="postgres://nobody@127.0.0.1:1/none",
+        DEIDREVIEW_SECRET_KEY="k" * 50,
+    )
+    assert done.returncode == 1
+    assert len(lines(done)) == 1 and "does not answer" in lines(done)[0]
+
+
+def test_help_makes_nothing(manage, environ):
+    assert manage("help").returncode == 0
+    assert not Path(environ["DEIDREVIEW_DATA"]).exists()
+
+
+@pytest.mark.both_databases
+@pytest.mark.usefixtures("start")  # so that `--part` counts this test as one with a database
+@pytest.mark.parametrize("same_folder", [True, False], ids=["one folder", "two folders"])
+def test_two_that_prepare_at_once(environ, tmp_path, same_folder):
+    if not same_folder and connection.vendor == "sqlite":
+        pytest.skip("two folders are two databases")
+    folders = [tmp_path / "data", tmp_path / ("data" if same_folder else "other")]
+    both = [
+        subprocess.Popen(
+            [sys.executable, "manage.py", "prepare"],
+            cwd=ROOT,
+            env={**environ, "DEIDREVIEW_DATA": str(folder), "DEIDREVIEW_SECRET_KEY": "k" * 50},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for folder in folders
+    ]
+    outputs = [one.communicate(timeout=HANGS)[0] for one in both]
+    assert [one.returncode for one in both] == [0, 0], outputs
+    assert sum("Created the" in output for output in outputs) == 1
+    assert sum("Waiting until it has finished" in output for output in outputs) == 1

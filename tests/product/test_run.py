@@ -1,0 +1,228 @@
+"""The command behind `make run` with real processes: start, stop, restart, and errors that prevent a start."""
+
+import json
+import signal
+import socket
+import sqlite3
+from pathlib import Path
+
+import psutil
+import pytest
+from django.db import connection
+
+from tests.waiting import wait_for
+
+pytestmark = [pytest.mark.product, pytest.mark.processes]
+sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="looks into the SQLite file")
+
+
+@pytest.mark.both_databases
+def test_start_stop_and_start_again_with_the_data_still_there(start, manage):
+    product = start(fresh=True, DEIDREVIEW_DEMO="1").wait_ready()
+    assert "Demo accounts: manager" in product.output
+    assert product.get("/accounts/login/")[0] == 200
+    assert set(product.commands()) == {"web", "relay", "work", "redis"}
+    made = manage("create_project", "Ward 7", "--labels", "meddocan", "--json")
+    assert made.returncode == 0, made.stderr
+
+    assert product.stop(signal.SIGINT) == 0
+    assert product.survivors() == []
+    assert "Everything is saved." in product.output
+    assert "was killed" not in product.output
+
+    again = start(DEIDREVIEW_DEMO="1").wait_ready()
+    assert again.get("/healthz") == (200, '{"status": "ok"}')
+    for needless in ("Created the", "Updated the", "Collected the", "Loaded the"):
+        assert needless not in again.output
+    there = manage("create_project", "Ward 7", "--labels", "meddocan", "--json")
+    assert "ward-7" in there.stdout + there.stderr
+    assert again.stop(signal.SIGTERM) == 0
+    assert again.survivors() == []
+
+
+def test_the_folder_is_private_and_redis_is_not_on_the_network(running):
+    for file in running.data.rglob("*"):
+        assert file.stat().st_mode & 0o077 == 0 or file.parent.stat().st_mode & 0o077 == 0, file
+    redis = running.commands()["redis"]
+    assert [one for one in redis.net_connections() if one.laddr] == []
+    assert list((running.data / "redis").glob("appendonly*"))
+
+
+def test_a_path_too_long_for_a_socket(start, tmp_path):
+    product = start(DEIDREVIEW_DATA=str(tmp_path / ("long" * 30) / "with a space and %41")).wait_ready()
+
+    assert not (product.data / "redis" / "redis.sock").exists()
+    socket_file = next(word for word in product.commands()["redis"].cmdline() if "redis.sock" in word).split(":", 1)[1]
+    assert product.stop() == 0
+    assert not Path(socket_file).parent.exists()
+
+
+def test_a_killed_process_is_started_again(running):
+    before = running.commands()
+    before["work"].kill()
+    before["redis"].kill()
+
+    wait_for(lambda: replaced(running, before["work"]) and replaced(running, before["redis"]))
+    assert "The worker process ended (killed by SIGKILL). It starts again in 0.5 s." in running.output
+    assert running.get("/healthz")[0] == 200
+
+
+def test_a_killed_web_server_loses_no_connection(running):
+    web = running.commands()["web"]
+    web.kill()
+
+    # The supervisor keeps the listening socket open, so the request waits until the new server answers it.
+    assert running.get("/healthz")[0] == 200
+    wait_for(lambda: replaced(running, web))
+    assert running.get("/healthz")[0] == 200
+
+
+def test_kill_9_leaves_nothing_behind_and_the_next_start_works(start):
+    product = start().wait_ready()
+    product.tree()
+    product.process.send_signal(signal.SIGKILL)
+    product.process.wait()
+
+    again = start()
+    wait_for(lambda: product.survivors() == [], 30, "the children to end")
+    again.wait_ready()
+    assert again.get("/accounts/login/")[0] == 200
+
+
+def test_a_port_in_use(start):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert start(PORT=str(port)).finish() == (
+            1,
+            f"deidreview: PORT: Port {port} on 127.0.0.1 is in use by another program. Try PORT={port + 1}.",
+        )
+
+
+def test_a_malformed_port(start):
+    assert start(PORT="80x").finish() == (1, "deidreview: PORT: “80x” is not a number from 1 to 65535.")
+
+
+def test_a_file_in_the_place_of_the_data_folder(start, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert start(DEIDREVIEW_DATA=str(tmp_path / "file")).finish() == (
+        1,
+        f"deidreview: DEIDREVIEW_DATA: {tmp_path}/file is not a folder.",
+    )
+
+
+def test_a_second_instance_on_the_folder(running, start):
+    status, words = start(DEIDREVIEW_DATA=str(running.data)).finish()
+
+    assert status == 1
+    assert words.endswith(f"is in use by another deidreview (process {running.process.pid}). Stop it first.")
+    assert len(words.splitlines()) == 1
+
+
+def test_a_malformed_setting_is_one_line(start):
+    status, words = start(DEIDREVIEW_UPLOAD_MB="much").finish()
+
+    assert (status, words) == (1, "deidreview: DEIDREVIEW_UPLOAD_MB: “much” is not a whole number.")
+
+
+@pytest.mark.both_databases
+def test_a_database_that_does_not_answer_is_one_line(start):
+    status, words = start(DATABASE_URL="postgres://nobody@127.0.0.1:1/none").finish()
+
+    assert status == 1
+    assert words.startswith("deidreview: The database does not answer: ")
+    assert len(words.splitlines()) == 1
+
+
+def test_a_stop_in_the_middle_of_the_start(start):
+    product = start(fresh=True)
+    wait_for(lambda: product.tree(), what="the first child")
+    assert product.stop() == 0
+    assert product.survivors() == []
+
+
+def test_redis_whose_file_is_damaged_is_set_aside(start):
+    product = start().wait_ready()
+    product.stop()
+    for file in (product.data / "redis").rglob("appendonly*"):
+        if file.is_file():
+            file.write_bytes(b"this is no append-only file")
+
+    again = start().wait_ready()
+    assert "Redis could not read its file" in again.output
+    assert list(again.data.glob("redis.unreadable-*"))
+
+
+@sqlite_only
+def test_data_from_a_newer_version(start):
+    product = start().wait_ready()
+    product.stop()
+    _applied(
+        product, "INSERT INTO django_migrations (app, name, applied) VALUES ('annotations', '9999_later', '2030-01-01')"
+    )
+
+    status, words = start().finish()
+    assert status == 1
+    assert "was written by a newer version of deidreview: version" in words
+    assert "annotations.9999_later" in words
+    assert len(words.splitlines()) == 1
+
+
+@sqlite_only
+def test_data_from_an_older_version_is_backed_up_and_migrated(start, manage):
+    product = start().wait_ready()
+    product.stop()
+    # Simulate an older version: remove the tables of models_runtime and the record of its migrations.
+    assert manage("migrate", "models_runtime", "zero").returncode == 0
+
+    again = start().wait_ready()
+    assert "The database is from an older version. A backup was written to " in again.output
+    assert "Updated the database." in again.output
+    assert len(list((again.data / "backups").glob("*-before-*.deidreview"))) == 1
+    assert _applied(again, "SELECT COUNT(*) FROM django_migrations WHERE app = 'models_runtime'") > 0
+
+
+@pytest.mark.both_databases
+def test_a_backup_of_the_running_product_starts_elsewhere(start, manage, tmp_path, environ):
+    product = start(DEIDREVIEW_DEMO="1").wait_ready()
+    made = manage("backup", str(tmp_path / "b"), "--json")
+    assert made.returncode == 0, made.stderr
+    refused = manage("restore", str(tmp_path / "b"), "--force")
+    assert refused.returncode == 1
+    assert f"deidreview is running with the data folder {product.data}. Stop it first." in refused.stderr
+    product.stop()
+
+    elsewhere = str(tmp_path / "elsewhere")
+    key = {"DEIDREVIEW_DATA": elsewhere, "DEIDREVIEW_SECRET_KEY": "k" * 50}
+    # On PostgreSQL, both data folders use the same database, which contains data.
+    force = ["--force"] if "DATABASE_URL" in environ else []
+    back = manage("restore", str(tmp_path / "b"), "--json", *force, **key)
+    assert back.returncode == 0, back.stderr
+    assert json.loads(back.stdout)["counts"] == json.loads(made.stdout)["counts"]
+    again = start(DEIDREVIEW_DEMO="1", **key).wait_ready()
+    assert "Loaded the demo project" not in again.output
+    assert again.get("/accounts/login/")[0] == 200
+
+
+def test_demo_accounts_are_not_shown_to_other_machines(start):
+    start(DEIDREVIEW_DEMO="1").wait_ready().stop()
+
+    status, words = start(HOST="0.0.0.0").finish()
+    assert status == 1
+    assert "HOST: other machines could sign in as anna, bruno" in words
+
+
+def test_the_supervisor_is_small(running):
+    assert psutil.Process(running.process.pid).memory_info().rss < 20 * 1024**2
+
+
+def replaced(product, old):
+    """Return whether the killed process has ended and all processes run again."""
+    return not old.is_running() and {"web", "relay", "work", "redis"} <= set(product.commands())
+
+
+def _applied(product, statement):
+    with sqlite3.connect(product.data / "deidreview.sqlite3") as file:
+        row = file.execute(statement).fetchone()
+    return row and row[0]

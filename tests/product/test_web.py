@@ -1,0 +1,97 @@
+"""The start of the web server: which modules it loads, and the process that prepares the database meanwhile."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from deidreview.run import environment
+from deidreview.run.supervisor import Supervisor
+from tests.waiting import wait_for
+from tests.worlds.product import ROOT
+
+LOADED = """
+import sys
+import django
+django.setup()
+from deidreview.gunicorn import load_pages
+load_pages()
+from django.contrib.staticfiles.storage import staticfiles_storage
+from django.db import connections
+from django.utils.functional import empty
+print(*[name for name in {names!r} if name in sys.modules])
+print(*[one.alias for one in connections.all() if one.connection is not None])
+print(staticfiles_storage._wrapped is empty)
+"""
+
+
+def loaded(*names: str) -> list[str]:
+    """Load the pages. Return which modules that loads, the open connections, and whether static files are untouched."""
+    environ = {**os.environ, "DJANGO_SETTINGS_MODULE": "deidreview.settings", "DEIDREVIEW_SECRET_KEY": "k" * 50}
+    environ.pop("DATABASE_URL", None)
+    code = LOADED.format(names=names)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environ, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_pages_load_neither_the_rules_nor_psycopg_on_sqlite():
+    """Each of these modules would make every start a tenth slower."""
+    assert loaded("models_runtime.backends.rules.backend", "psycopg", "numpy")[0] == ""
+
+
+def test_pages_are_loaded_without_database_and_static_files():
+    """The database step may be creating both at that moment."""
+    assert loaded()[1:] == ["", "True"]
+
+
+def test_bytecode_is_kept_though_the_shell_says_no(monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    options = environment.read({"DEIDREVIEW_DATA": str(tmp_path), "DEIDREVIEW_DEMO": "0"})
+    assert "PYTHONDONTWRITEBYTECODE" not in Supervisor(options)._environ()
+
+
+def step_of(product):
+    """Return the process of the database step, which the web process forks before it serves pages."""
+
+    def look():
+        web = product.commands().get("web")
+        below = web.children() if web else []
+        return below[0] if below else None
+
+    return wait_for(look, what="the database step")
+
+
+@pytest.mark.product
+@pytest.mark.processes
+def test_a_step_that_is_killed_ends_the_start(start):
+    product = start(fresh=True)
+    step_of(product).kill()
+    assert product.finish()[0] == 1
+    assert "deidreview is at" not in product.output
+    assert product.survivors() == []
+
+
+@pytest.mark.product
+@pytest.mark.processes
+def test_a_stop_during_the_step_ends_the_step_too(start):
+    product = start(fresh=True)
+    step = step_of(product)
+    assert product.stop(signal.SIGTERM) == 0
+    assert not step.is_running() or step.status() == psutil.STATUS_ZOMBIE
+    assert product.survivors() == []
+
+
+@pytest.mark.product
+@pytest.mark.processes
+@pytest.mark.both_databases
+def test_a_web_server_that_is_started_again_has_no_step(running):
+    web = running.commands()["web"]
+    assert "--greeting-fd" in web.cmdline()
+    web.kill()
+    wait_for(lambda: running.commands().get("web", web) != web, what="the new web server")
+    assert "--greeting-fd" not in running.commands()["web"].cmdline()
+    assert running.get("/healthz")[0] == 200

@@ -1,0 +1,165 @@
+"""Deciding on ten times as many suggestions takes the same number of queries."""
+
+import uuid
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotations.models import BulkAct, Decision, Event, Handover, Project, Span, Verb
+from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.decision_log import as_csv, overruled
+from annotations.review.selectors.state import review_state
+from annotations.review.services.bulk_batches import decide_batch, undo_batch
+from annotations.review.services.deciding import Request, decide
+from annotations.review.services.finishing import finish_review, reopen_review
+from annotations.review.services.log import Act
+from tests.factories import make_author, make_member, make_note, make_project, make_set
+
+pytestmark = pytest.mark.django_db
+# With more than ten spans close together, the limit on spans over one character needs another query.
+FEW, MANY = 12, 120
+FEW_NOTES, MANY_NOTES = 5, 50
+WIDTH = 9
+
+
+class World:
+    """A run that suggests every word of its notes; with `merged`, a merged list with two suggestions for each word."""
+
+    def __init__(self, *, merged=False, slug="covid", **project):
+        self.project = make_project(slug)
+        Project.objects.filter(pk=self.project.pk).update(**project)
+        self.project.refresh_from_db()
+        self.rita, self.rosa = (make_member(self.project, "reviewer", f"{name}-{slug}") for name in ("rita", "rosa"))
+        self.run = make_author(self.project, kind="run", name="run-1")
+        self.merged = merged
+
+    def note(self, words):
+        note = make_note(self.project, " ".join(f"nome{n:04}" for n in range(words)))
+        bounds = [(at * WIDTH, at * WIDTH + WIDTH - 1, "PATIENT") for at in range(words)]
+        conflicting = [(start, end, "CITY") for start, end, _ in bounds] if self.merged else []
+        annotation_set = make_set(note, self.run, bounds + conflicting, submitted=True)
+        if self.merged:
+            for span in annotation_set.spans.select_related("label"):
+                runs = [{"run": span.label.code, "confidence": None, "source": ""}]
+                Span.objects.filter(pk=span.pk).update(
+                    provenance={"runs": runs, "agree": 1 + (span.label.code == "PATIENT"), "of": 3, "clear": 1}
+                )
+        return note
+
+    def pairs(self, *notes):
+        spans = Span.objects.filter(annotation_set__document__in=notes, annotation_set__author=self.run)
+        return list(spans.order_by("annotation_set__document", "pk").values_list("annotation_set__document", "pk"))
+
+    def bulk(self, act="accept"):
+        rule = Rule("threshold", [self.run.pk], least=0.0)
+        return BulkAct.objects.create(project=self.project, user=self.rita, act=act, rule=rule.data())
+
+    def finish(self, note, user):
+        state = review_state(document=note, author=self.run)
+        wanted = [one["id"] for one in state["suggestions"] if one["state"] == "open"]
+        return finish_review(document=note, author=self.run, user=user, rest=set(wanted))
+
+
+def queries(work):
+    # Callers repeat the smallest case, because the first call also runs queries whose results are cached.
+    with CaptureQueriesContext(connection) as counted:
+        work()
+    # On SQLite rows are inserted in portions (core.bulk), so successive inserts into one table count as one query.
+    asked = [query["sql"].partition(" VALUES ")[0] for query in counted]
+    return sum(
+        1 for before, sql in zip(["", *asked], asked, strict=False) if not sql.startswith("INSERT") or sql != before
+    )
+
+
+@pytest.mark.parametrize("merged", [False, True])
+@pytest.mark.parametrize("act", ["accept", "reject"])
+def test_a_batch_of_a_bulk_act_and_its_undo(act, merged):
+    world = World(merged=merged)
+    counts = []
+    for notes in (FEW_NOTES, FEW_NOTES, MANY_NOTES):
+        pairs, bulk = world.pairs(*(world.note(4) for _ in range(notes))), world.bulk(act)
+        done = []
+        forth = queries(lambda pairs=pairs, bulk=bulk, done=done: done.append(decide_batch(bulk, pairs)))
+        assert done[0].decided + done[0].beside == len(pairs)
+        back = queries(lambda pairs=pairs, bulk=bulk: undo_batch(bulk, pairs))
+        assert not Decision.objects.filter(cause=bulk).exists()
+        counts.append((forth, back))
+    assert counts[1] == counts[2]
+
+
+def test_a_batch_of_notes_that_wait_for_a_second_reviewer():
+    world = World(second_review="blind")
+    counts = []
+    for notes in (FEW_NOTES, FEW_NOTES, MANY_NOTES):
+        there = [world.note(2) for _ in range(notes)]
+        for note in there:
+            world.finish(note, world.rosa)
+        assert Handover.objects.filter(review__document__in=there, state="waiting").count() == notes
+        pairs, bulk, done = world.pairs(*there), world.bulk(), []
+        counts.append(queries(lambda pairs=pairs, bulk=bulk, done=done: done.append(decide_batch(bulk, pairs))))
+        assert done[0].decided == len(pairs)
+        stages = Event.objects.filter(data__cause=str(bulk.pk)).values_list("data__pass", flat=True)
+        assert set(stages) == {"second"}
+    assert counts[1] == counts[2]
+
+
+@pytest.mark.parametrize("second", ["off", "blind", "open"])
+def test_accepting_the_rest_of_a_note_by_one_or_by_two(second):
+    world = World(second_review=second)
+    counts = []
+    for words in (FEW, FEW, MANY):
+        note = world.note(words)
+        first = queries(lambda note=note: world.finish(note, world.rita))
+        back = queries(lambda note=note: reopen_review(document=note, author=world.run, user=world.rita))
+        world.finish(note, world.rita)
+        then = queries(lambda note=note: world.finish(note, world.rosa))
+        counts.append((first, back, then))
+        assert Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold").count() == words
+        accepted = Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_DECIDED, data__rest=True).count()
+        assert accepted == words * (2 if second == "blind" else 1)
+    assert counts[1] == counts[2]
+
+
+def test_accepting_a_suggestion_with_many_conflicting_ones_and_its_undo():
+    world = World()
+    counts = []
+    for conflicting in (FEW, FEW, MANY):
+        note = make_note(world.project, "nome " * 200)
+        bounds = [(0, 999, "PATIENT"), *((at * 5, at * 5 + 4, "CITY") for at in range(conflicting))]
+        annotation_set = make_set(note, world.run, bounds, submitted=True)
+        for span in annotation_set.spans.select_related("label"):
+            runs = [{"run": span.label.code, "confidence": None, "source": ""}]
+            Span.objects.filter(pk=span.pk).update(provenance={"runs": runs, "agree": 1, "of": 2, "clear": 0})
+        whole = annotation_set.spans.get(end=999)
+        count = []
+        for act, suggestion in ((Act.ACCEPT, whole.pk), (Act.UNDO, None), (Act.REDO, None)):
+            asked = Request(change_id=uuid.uuid4(), act=act, suggestion=suggestion)
+            about = {"document": note, "author": world.run, "user": world.rita, "request": asked}
+            count.append(queries(lambda about=about: decide(**about)))
+            decided = Decision.objects.filter(review__document=note).count()
+            assert decided == (0 if act is Act.UNDO else conflicting + 1)
+        counts.append(count)
+    assert counts[1] == counts[2]
+
+
+def test_the_log_of_decisions_as_a_file_and_on_the_page(client):
+    counts = []
+    for number, words in enumerate((FEW, FEW, MANY)):
+        world = World(slug=f"log-{number}")
+        note = world.note(words)
+        world.finish(note, world.rita)
+        reopen_review(document=note, author=world.run, user=world.rosa)
+        for pk in Span.objects.filter(annotation_set__author=world.run).values_list("pk", flat=True):
+            asked = Request(change_id=uuid.uuid4(), act=Act.REJECT, suggestion=pk)
+            decide(document=note, author=world.run, user=world.rosa, request=asked)
+        lines = []
+        as_file = queries(lambda world=world, lines=lines: lines.extend(as_csv(world.project)))
+        assert len(lines) == 1 + 2 * words
+        assert overruled(world.project)[0][2] == words
+        client.force_login(world.rosa)
+        page = f"/projects/{world.project.slug}/review/acceptance/"
+        shown = queries(lambda page=page: client.get(page))
+        assert client.get(page).status_code == 200
+        counts.append((as_file, shown))
+    assert counts[1] == counts[2]

@@ -1,0 +1,11 @@
+"""URLs of the import pages."""
+
+from django.urls import reverse
+
+from annotations.models import Import
+
+PAGE = "/projects/covid/import/"
+
+
+def page_of(row: Import) -> str:
+    return reverse("import_preview", args=["covid", row.pk])
