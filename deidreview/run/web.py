@@ -33,11 +33,9 @@ def main(arguments: Sequence[str]) -> int:
     except ImproperlyConfigured as error:
         return database.fail(str(error))
     if arguments[:split]:
-        signal.signal(signal.SIGTERM, _end)
         status = _prepare_and_load(arguments[:split])
         if status:
             return status
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.argv = ["gunicorn", *arguments[split + 1 :]]
     from gunicorn.app.wsgiapp import run
 
@@ -48,17 +46,22 @@ def main(arguments: Sequence[str]) -> int:
 def _prepare_and_load(arguments: Sequence[str]) -> int:
     """Run the step and load the pages' code at the same time. Return the step's exit status."""
     step = _fork(arguments)
-    try:
-        import deidreview.web_worker  # noqa: F401 - gunicorn imports it by name
-        from deidreview.gunicorn import load_pages
 
-        load_pages()
-        ended, step = os.waitpid(step, 0), 0
-    finally:
-        if step:
-            os.kill(step, signal.SIGTERM)
-            os.waitpid(step, 0)
-    return abs(os.waitstatus_to_exitcode(ended[1]))
+    def end(signum: int, frame: FrameType | None) -> None:
+        # No exception: Python may be in a callback that prints exceptions and goes on, as while it imports a module.
+        os.kill(step, signal.SIGTERM)
+        os.waitpid(step, 0)
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, end)
+    import deidreview.web_worker  # noqa: F401 - gunicorn imports it by name
+    from deidreview.gunicorn import load_pages
+
+    load_pages()
+    os.waitid(os.P_PID, step, os.WEXITED | os.WNOWAIT)
+    # From here on the step needs no signal, so its process is released only after the handler is gone.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    return abs(os.waitstatus_to_exitcode(os.waitpid(step, 0)[1]))
 
 
 def _fork(arguments: Sequence[str]) -> int:
@@ -88,10 +91,6 @@ def _fork(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
-
-
-def _end(signum: int, frame: FrameType | None) -> None:
-    raise SystemExit(0)
 
 
 if __name__ == "__main__":

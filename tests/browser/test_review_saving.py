@@ -83,6 +83,7 @@ def test_no_decision_is_saved_for_another_person(opened: Page, world: SimpleName
     opened.context.add_cookies([session_cookie(world.rosa, live_server.url)])
     opened.evaluate("window.dispatchEvent(new Event('online'))")
     expect(opened.locator("#save-state")).to_have_text("Another person is signed in, 1 waiting")
+    expect(opened.locator("#notice")).to_contain_text("Another person is signed in in this browser.")
     assert decided() == 0
     opened.context.add_cookies([session_cookie(world.rita, live_server.url)])
     opened.evaluate("window.dispatchEvent(new Event('online'))")

@@ -10,7 +10,7 @@ import pytest
 
 from deidreview.run import environment
 from deidreview.run.supervisor import Supervisor
-from tests.waiting import wait_for
+from tests.waiting import HANGS, wait_for
 from tests.worlds.product import ROOT
 
 LOADED = """
@@ -83,6 +83,47 @@ def test_a_stop_during_the_step_ends_the_step_too(start):
     assert product.stop(signal.SIGTERM) == 0
     assert not step.is_running() or step.status() == psutil.STATUS_ZOMBIE
     assert product.survivors() == []
+
+
+# Python ignores exceptions of such a callback, as of its own at the end of an import. The step prints its process id.
+STOPPED_IN_A_CALLBACK = """
+import os, signal, sys, time, weakref
+from deidreview import gunicorn
+from deidreview.run import database, web
+
+class Module:
+    pass
+
+def stop(_reference):
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(0.1)
+
+def load_pages():
+    writing.close()
+    reading.read()
+    module = Module()
+    reference = weakref.ref(module, stop)
+    del module
+    print("went on")
+
+def prepare(arguments):
+    print(os.getpid(), flush=True)
+    writing.close()
+    time.sleep(60)
+
+reading, writing = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("r", "w")))
+gunicorn.load_pages, database.prepare = load_pages, prepare
+sys.exit(web.main(["--greeting-fd", str(os.open(os.devnull, os.O_WRONLY)), "--", "--check-config"]))
+"""
+
+
+def test_a_stop_while_a_module_is_imported_prints_nothing():
+    environ = {**os.environ, "DJANGO_SETTINGS_MODULE": "deidreview.settings", "DEIDREVIEW_SECRET_KEY": "k" * 50}
+    command = [sys.executable, "-c", STOPPED_IN_A_CALLBACK]
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=HANGS)
+    assert (done.returncode, done.stderr) == (0, "")
+    step = done.stdout.strip()
+    assert step.isdigit() and not psutil.pid_exists(int(step))
 
 
 @pytest.mark.product

@@ -18,7 +18,7 @@ export function worst(states) {
 export class Saving {
   #workbench;
   #refreshing = null; // the visit whose state is being requested
-  #troubled = false;
+  #noticeState = ""; // the state whose message was shown last, "" when all is saved
   #refusal = ""; // the message on changes refused since all was last saved
   #lost = 0; // the number of these changes
 
@@ -100,12 +100,12 @@ export class Saving {
     const stuck = worst(this.#visits.map(({ outbox, annotationSet }) => (annotationSet.waiting ? outbox.state : "saved")));
     const state = worst([heard ?? "saved", waiting && stuck === "saved" ? "saving" : stuck]);
     panel.save(state, waiting);
-    if (STATE_MESSAGES[state] && !this.#troubled) {
-      this.#troubled = true;
+    if (STATE_MESSAGES[state] && state !== this.#noticeState) {
+      this.#noticeState = state;
       panel.tell(this.#messageFor(state));
     } else if (state === "saved") {
-      if (this.#troubled && !this.#lost) panel.tell(words.savedAgain, "ok");
-      this.#troubled = false;
+      if (this.#noticeState && !this.#lost) panel.tell(words.savedAgain, "ok");
+      this.#noticeState = "";
       this.#lost = 0;
       this.#refusal = "";
     }
@@ -118,7 +118,7 @@ export class Saving {
 
   /** Close a message about the note that was left, but not one about the connection or the sign-in. */
   untell() {
-    if (!this.#troubled) this.#workbench.panel.tell("");
+    if (!this.#noticeState) this.#workbench.panel.tell("");
   }
 
   /** Show a message about a note, with its name if another one is open, after the message on refused changes, if any. */
@@ -193,7 +193,7 @@ export class Saving {
     const seeded = answer.seeded !== undefined && answer.seeded !== visit.data.seeded;
     if (seeded) visit.data.seeded = answer.seeded;
     this.#redraw(visit);
-    if (this.#troubled) this.#show();
+    if (this.#noticeState) this.#show();
     if (annotationSet.state === "unstarted") this.#workbench.submitting.start();
     // The page says above the text that a set was started from a run's spans.
     else if (elsewhere && !seeded) this.tell(visit, words.elsewhere(elsewhere));

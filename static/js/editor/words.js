@@ -21,7 +21,7 @@ export const saveWords = (state, waiting) => SAVE[state]?.(waiting);
 /** Notices for the outcomes that keep changes waiting. */
 export const STATE_MESSAGES = {
   offline: gettext("The server can't be reached. Your work is kept on this page and saved when the server is back. Leave this page open."),
-  later: gettext("You sent too many changes. Your work is kept on this page and saved automatically. Leave this page open."),
+  later: gettext("The server is busy with your other requests. Your work is kept on this page and saved automatically. Leave this page open."),
   "signed-out": gettext("You are signed out. Your work is kept on this page. Sign in again in another tab to save it."),
   "other-person": gettext(
     "Another person is signed in in this browser. Your work is kept on this page. Sign in as yourself in another tab to save it.",

@@ -38,6 +38,25 @@ def test_too_many_requests_make_the_page_wait_and_lose_nothing(opened: Page, wor
     expect(opened.locator("#notice")).to_contain_text("All changes are saved.")
 
 
+def test_the_message_follows_what_the_changes_wait_for(opened: Page) -> None:
+    """First the server is busy, then the person is signed out: only the second message says what to do."""
+    answers = []
+
+    def first_busy(route: Any) -> None:
+        answers.append(route.request.url)
+        if len(answers) == 1:
+            route.fulfill(status=429, headers={"Retry-After": "1"}, json={"error": "requests", "message": "Busy."})
+        else:
+            route.continue_()
+
+    opened.route("**/changes", first_busy)
+    opened.context.clear_cookies()
+    press(opened, "ArrowRight", "1")
+    expect(opened.locator("#notice")).to_contain_text("The server is busy with your other requests.")
+    expect(opened.locator("#notice")).to_contain_text("Sign in again in another tab to save it.")
+    expect(opened.locator("#save-state")).to_have_text("Signed out, 1 waiting")
+
+
 def test_a_full_note_refuses_a_span_in_a_sentence_and_undo_goes_on(
     opened: Page, world: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ export class Saving {
   #outbox;
   #finishing = false;
   #refreshing = false;
-  #troubled = false;
+  #noticeState = ""; // the state whose message was shown last, "" when all is saved
 
   /**
    * @param {object} parts
@@ -61,7 +61,7 @@ export class Saving {
     window.addEventListener("pageshow", (event) => event.persisted && this.#back());
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.#back());
     const { listen } = this.#page;
-    if (listen) setInterval(() => document.visibilityState === "visible" && !this.#troubled && this.#back(), listen);
+    if (listen) setInterval(() => document.visibilityState === "visible" && !this.#noticeState && this.#back(), listen);
     window.addEventListener("beforeunload", (event) => {
       if (this.#note.waiting) event.preventDefault();
     });
@@ -73,11 +73,11 @@ export class Saving {
 
   #show(state) {
     this.#panel.save(state, this.#note.waiting);
-    if (STATE_MESSAGES[state] && !this.#troubled) {
-      this.#troubled = true;
+    if (STATE_MESSAGES[state] && state !== this.#noticeState) {
+      this.#noticeState = state;
       this.#panel.tell(STATE_MESSAGES[state]);
-    } else if (state === "saved" && this.#troubled) {
-      this.#troubled = false;
+    } else if (state === "saved" && this.#noticeState) {
+      this.#noticeState = "";
       this.#panel.tell(shared.savedAgain, "ok");
     }
   }
@@ -96,7 +96,7 @@ export class Saving {
     // A conflict with the code "moved" already says what others decided.
     const more = this.#wordsOf(answer.error === "moved" ? { ...news, elsewhere: false } : news);
     this.#panel.tell([answer.message, more].filter(Boolean).join(" "));
-    this.#troubled = false; // so that the notice "saved again" doesn't replace this message
+    this.#noticeState = ""; // so that the notice "saved again" doesn't replace this message
   }
 
   #wordsOf(news) {
@@ -122,7 +122,7 @@ export class Saving {
     const said = this.#wordsOf(this.#note.refreshed(answer));
     const turned = closed !== this.#note.closed;
     if (said || turned) this.#work.redraw();
-    if (this.#troubled) this.#show("saved");
+    if (this.#noticeState) this.#show("saved");
     if (turned) this.#panel.tell(closed ? this.#words.reopenedElsewhere : this.#words.finishedElsewhere);
     else if (said) this.#panel.tell(said);
   }
