@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { AnnotationSet, difference } from "../../static/js/editor/model.js";
+import { AnnotationSet, difference } from "../../../static/js/editor/model.js";
 
 const A = { id: 1, start: 0, end: 5, label: 10 };
 const B = { id: 2, start: 6, end: 9, label: 11 };

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { Runs, changes, inOrder } from "../../static/js/editor/runs.js";
-import { lanes } from "../../static/js/editor/lanes.js";
-import { lines, segmentLines, segmentSome, visible } from "../../static/js/text/segments.js";
-import { hostileText, randomSource } from "./cases.mjs";
+import { Runs, changes, inOrder } from "../../../static/js/editor/runs.js";
+import { lanes } from "../../../static/js/editor/lanes.js";
+import { lines, segmentLines, segmentSome, visible } from "../../../static/js/text/segments.js";
+import { hostileText, randomSource } from "../cases.mjs";
 
 const random = randomSource(11);
 const span = (key, start, end, label = 1) => ({ key: String(key), start, end, label });

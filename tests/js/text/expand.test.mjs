@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { candidates, candidatesIn } from "../../static/js/text/candidates.js";
-import { expand, expansions } from "../../static/js/text/expand.js";
-import { TextIndex } from "../../static/js/text/offsets.js";
-import { hostileText, randomSource } from "./cases.mjs";
+import { candidates, candidatesIn } from "../../../static/js/text/candidates.js";
+import { expand, expansions } from "../../../static/js/text/expand.js";
+import { TextIndex } from "../../../static/js/text/offsets.js";
+import { hostileText, randomSource } from "../cases.mjs";
 
 /** [text, what is clicked, what is taken] */
 const CASES = [

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { Visits, dataUrl } from "../../static/js/annotate/visits.js";
-import { noteAddress } from "../../static/js/annotate/visiting.js";
-import { worst } from "../../static/js/annotate/saving.js";
+import { Visits, dataUrl } from "../../../static/js/annotate/visits.js";
+import { noteAddress } from "../../../static/js/annotate/visiting.js";
+import { worst } from "../../../static/js/annotate/saving.js";
 
 const HOST = "https://host/";
 const page = (id) => `${HOST}projects/covid/notes/${id}/annotate/`;

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { Cursor } from "../../static/js/editor/cursor.js";
-import { Keys, nameOf, shown } from "../../static/js/editor/keys.js";
-import { lanes } from "../../static/js/editor/lanes.js";
-import { AfterFrame } from "../../static/js/editor/after_frame.js";
-import { shorten } from "../../static/js/editor/panel.js";
-import { piecesOf } from "../../static/js/editor/render.js";
-import { lineAt, segmentLines } from "../../static/js/text/segments.js";
-import { tokenize } from "../../static/js/text/tokens.js";
+import { Cursor } from "../../../static/js/editor/cursor.js";
+import { Keys, nameOf, shown } from "../../../static/js/editor/keys.js";
+import { lanes } from "../../../static/js/editor/lanes.js";
+import { AfterFrame } from "../../../static/js/editor/after_frame.js";
+import { shorten } from "../../../static/js/editor/panel.js";
+import { piecesOf } from "../../../static/js/editor/render.js";
+import { lineAt, segmentLines } from "../../../static/js/text/segments.js";
+import { tokenize } from "../../../static/js/text/tokens.js";
 
 test("lanes: the cases that Python is tested with too", () => {
-  const cases = JSON.parse(readFileSync(new URL("../cases/lanes.json", import.meta.url)));
+  const cases = JSON.parse(readFileSync(new URL("../../cases/lanes.json", import.meta.url)));
   for (const { spans, lanes: wanted } of cases) {
     assert.deepEqual(lanes(spans.map(([start, end, label]) => ({ start, end, label }))), wanted);
   }

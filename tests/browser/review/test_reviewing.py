@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from annotations.models import AnnotationSet, Decision, Review, Span
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, label_button, painted, press, saved
-from tests.browser.reviewing import (
+from tests.browser.review.steps import (
     TEXT,
     act,
     chosen,

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Cover } from "../../static/js/annotate/cover.js";
-import { TextIndex } from "../../static/js/text/offsets.js";
-import { characterAfter, characterBefore, isRightToLeft, lineAround, sentenceAfter, sentenceBefore, stopsOf } from "../../static/js/text/steps.js";
-import { dragged } from "../../static/js/annotate/ends.js";
-import { mentionsOf } from "../../static/js/annotate/mentions.js";
-import { spansAt } from "../../static/js/annotate/picker.js";
-import { tokenize } from "../../static/js/text/tokens.js";
-import { untouched } from "../../static/js/annotate/moving.js";
-import { randomSource } from "./cases.mjs";
+import { Cover } from "../../../static/js/annotate/cover.js";
+import { TextIndex } from "../../../static/js/text/offsets.js";
+import { characterAfter, characterBefore, isRightToLeft, lineAround, sentenceAfter, sentenceBefore, stopsOf } from "../../../static/js/text/steps.js";
+import { dragged } from "../../../static/js/annotate/ends.js";
+import { mentionsOf } from "../../../static/js/annotate/mentions.js";
+import { spansAt } from "../../../static/js/annotate/picker.js";
+import { tokenize } from "../../../static/js/text/tokens.js";
+import { untouched } from "../../../static/js/annotate/moving.js";
+import { randomSource } from "../cases.mjs";
 
 // ── Dragging an end ──────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { TextIndex } from "../../static/js/text/offsets.js";
-import { findAll, firstFrom } from "../../static/js/text/find.js";
-import { locationIn } from "../../static/js/text/location.js";
-import { AnnotationSet } from "../../static/js/editor/model.js";
-import { hostileText, randomSource } from "./cases.mjs";
+import { TextIndex } from "../../../static/js/text/offsets.js";
+import { findAll, firstFrom } from "../../../static/js/text/find.js";
+import { locationIn } from "../../../static/js/text/location.js";
+import { AnnotationSet } from "../../../static/js/editor/model.js";
+import { hostileText, randomSource } from "../cases.mjs";
 
 const found = (text, sought) => {
   const index = new TextIndex(text);

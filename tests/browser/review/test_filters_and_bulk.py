@@ -13,7 +13,7 @@ from annotations.models import BulkAct, Decision, Review, Span, SuggestedString
 from models_runtime.models import Run
 from tests import factories as make
 from tests.browser.annotate.steps import press, saved
-from tests.browser.reviewing import TEXT, act, chosen, gold, open_review, states, suggest, world
+from tests.browser.review.steps import TEXT, act, chosen, gold, open_review, states, suggest, world
 
 __all__ = ["world"]  # the fixture
 

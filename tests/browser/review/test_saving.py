@@ -10,7 +10,7 @@ from annotations.models import Decision
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, lose_one_answer, painted, press, saved
 from tests.browser.conftest import session_cookie
-from tests.browser.reviewing import (
+from tests.browser.review.steps import (
     decided,
     gold,
     open_review,

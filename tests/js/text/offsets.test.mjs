@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { TextIndex, codePointLength, codePointToUtf16, utf16ToCodePoint } from "../../static/js/text/offsets.js";
-import { cases, hostileText, randomSource } from "./cases.mjs";
+import { TextIndex, codePointLength, codePointToUtf16, utf16ToCodePoint } from "../../../static/js/text/offsets.js";
+import { cases, hostileText, randomSource } from "../cases.mjs";
 
 for (const { what, text, units } of cases("offsets.json").cases) {
   test(`table: ${what}`, () => {

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from annotations.models import Role, User
 from tests import factories as make
 from tests.browser.annotate.steps import drag, label_button, place, press, saved
-from tests.browser.reviewing import (
+from tests.browser.review.steps import (
     act,
     gold,
     open_review,

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 
-import { DIGIT_RANGES, WHITE_RANGES, WORD_RANGES } from "../../static/js/text/characters.js";
-import { TextIndex } from "../../static/js/text/offsets.js";
-import { isWhite, snap, splitAt, tokenize, trim } from "../../static/js/text/tokens.js";
-import { cases, hostileText, randomSource } from "./cases.mjs";
+import { DIGIT_RANGES, WHITE_RANGES, WORD_RANGES } from "../../../static/js/text/characters.js";
+import { TextIndex } from "../../../static/js/text/offsets.js";
+import { isWhite, snap, splitAt, tokenize, trim } from "../../../static/js/text/tokens.js";
+import { cases, hostileText, randomSource } from "../cases.mjs";
 
 const table = cases("tokens.json");
 const token = ([start, end]) => ({ start, end });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NOTHING, likelyRight, narrows, ordered, passes, uncertainty } from "../../static/js/review/filter.js";
-import { hintsOf } from "../../static/js/review/hints.js";
-import { Review } from "../../static/js/review/model.js";
-import { TextIndex } from "../../static/js/text/offsets.js";
+import { NOTHING, likelyRight, narrows, ordered, passes, uncertainty } from "../../../static/js/review/filter.js";
+import { hintsOf } from "../../../static/js/review/hints.js";
+import { Review } from "../../../static/js/review/model.js";
+import { TextIndex } from "../../../static/js/text/offsets.js";
 
 const suggestion = (id, label, confidence, source = "r", state = "open") => ({
   id, start: id * 10, end: id * 10 + 4, label, confidence, source, state, bounds: null, by: null, at: null,

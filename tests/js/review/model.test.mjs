@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Review, boundsOf } from "../../static/js/review/model.js";
-import { words } from "../../static/js/review/words.js";
+import { Review, boundsOf } from "../../../static/js/review/model.js";
+import { words } from "../../../static/js/review/words.js";
 
 const WORDS = { open: "suggested", accepted: "accepted", rejected: "rejected", added: "in gold" };
 const suggestion = (id, start, end, state = "open", bounds = null) => ({

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { TextIndex } from "../../static/js/text/offsets.js";
-import { lines, segmentLines } from "../../static/js/text/segments.js";
-import { cases, hostileText, randomSource } from "./cases.mjs";
+import { TextIndex } from "../../../static/js/text/offsets.js";
+import { lines, segmentLines } from "../../../static/js/text/segments.js";
+import { cases, hostileText, randomSource } from "../cases.mjs";
 
 const span = ([start, end]) => ({ start, end });
 

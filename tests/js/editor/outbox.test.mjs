@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { Api, outcomeOf } from "../../static/js/editor/api.js";
-import { Outbox, backOff } from "../../static/js/editor/outbox.js";
+import { Api, outcomeOf } from "../../../static/js/editor/api.js";
+import { Outbox, backOff } from "../../../static/js/editor/outbox.js";
 
 /** An outbox whose server gives these outcomes in turn ("ok" after that); waiting takes no time. */
 function outbox(changes, outcomes = []) {
