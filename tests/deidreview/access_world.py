@@ -278,7 +278,3 @@ def as_persona(world: World, persona: str) -> Client:
     if persona != "anonymous":
         client.force_login(world.people[persona])
     return client
-
-
-def visit(world: World, persona: str, method: str, name: str) -> int:
-    return ask(as_persona(world, persona), method, name, world)

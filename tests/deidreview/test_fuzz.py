@@ -1,6 +1,5 @@
 """No malformed input causes a server error: every URL, every field of a page, every JSON body."""
 
-import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +26,7 @@ from tests.deidreview.fuzzing import (
 )
 from tests.deidreview.fuzzing import NAMES as QUERY_NAMES
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests")]
 FORM = "application/x-www-form-urlencoded"
 NAMES = list(TABLE)
 # Malformed headers, one request each.
@@ -47,17 +46,10 @@ Case = tuple[str, str, dict[str, Any]]
 
 
 @pytest.fixture(autouse=True)
-def fast_requests(monkeypatch, settings):
-    """Switch off log lines, a fifth of the time, and copies of template contexts, a tenth; also limits on requests.
-
-    The limits would keep most requests away from the forms.
-    """
-    monkeypatch.setattr("django.test.client.store_rendered_templates", lambda *_, **__: None)
+def unlimited(settings) -> None:
+    """The limits on requests would keep most of them away from the forms."""
     settings.ACCOUNT_RATE_LIMITS = False
     settings.REQUESTS_PER_WINDOW = settings.ANONYMOUS_PER_WINDOW = 10**9
-    logging.disable()
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tests.deidreview.access_table import EVERYONE_405, OPEN_405, TABLE
 from tests.deidreview.access_world import ROUTES, World, answer_of
 from tests.deidreview.test_access_matrix import models_of_others, undone  # noqa: F401
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests")]
 MOST_LINKS = 400
 
 
