@@ -64,6 +64,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Load no file whose tests belong to another part anyway: loading all takes half a minute."""
+    part = config.getoption("--part")
+    if part == "all" or not collection_path.is_dir() or collection_path.parent != HERE:
+        return None
+    in_browser = collection_path.name in BROWSER
+    if part == "browser":
+        return True if not in_browser else None
+    # Tests in a browser that are marked `both_databases` run on the second one.
+    return True if in_browser and not part.startswith("second") else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     part = config.getoption("--part")
     if part == "all":
