@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotations.models import Document, Event, Membership, Project, Role, Span, User, Verb
+from annotations.gold.events import GOLD_FROZEN
+from annotations.models import Document, Event, Membership, Project, Role, Span, User
 from tests.factories import make_member, make_note, make_project, make_user
 
 pytestmark = pytest.mark.django_db
@@ -94,7 +95,7 @@ def test_two_annotators_a_reviewer_and_gold(tmp_path):
     assert run("make_gold", "ward-3", "--set", "annotator:anna", "--by", "rita")["made"] == 2
     frozen = run("freeze_gold", "ward-3", "--by", "rita", "--reason", "pilot")
     assert (frozen["version"], frozen["notes"], frozen["spans"], frozen["new"]) == (1, 2, 3, True)
-    assert Event.objects.get(verb=Verb.GOLD_FROZEN).actor.username == "rita"
+    assert Event.objects.get(verb=GOLD_FROZEN).actor.username == "rita"
 
 
 def test_adding_somebody_without_an_account_needs_create():

@@ -18,11 +18,11 @@ from annotations.agreement.services.causes import set_cause
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.answers import json_answers
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
+from annotations.core.events import NOTE_READ
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, body_of, bounds_of, change_id_of, is_json, malformed, whole_of
 from annotations.domain.numbers import MAX_OFFSET
-from annotations.models import AnnotationSet, Author, Cause, Document, Verb
+from annotations.models import AnnotationSet, Author, Cause, Document
 
 WITH_A_SPAN = (Act.OWN, Act.DROP)
 # A request names the locations of its act. A note can't have more locations than this, because its spans are limited.
@@ -47,7 +47,7 @@ as_json = json_answers(_("You don't have permission to adjudicate in this projec
 def adjudicate(request: Request, slug: str, pk: int) -> HttpResponse:
     """The page of one note. Opening it is recorded."""
     access, note = _entered(request, slug, pk)
-    record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk)
+    NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk)
     labels = labels_of(note.project_id)
     state = _state(access, note)
     urls = {name: reverse(f"adjudicate_{name}", args=[slug, pk]) for name in ("decide", "cause", "finish", "state")}

@@ -14,10 +14,10 @@ from django.views.decorators.http import require_GET
 from annotations.core.access import Access, Can, enter, notes_for
 from annotations.core.answers import MAY_NOT_ANNOTATE, View, json_answers
 from annotations.core.changes import Refused
-from annotations.core.events import record
+from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request, body_of, is_json, number, whole_of
 from annotations.domain.numbers import MAX_ID, MAX_OFFSET, whole
-from annotations.models import Document, Verb
+from annotations.models import Document
 from annotations.notes.selectors.comments import ThreadItem, may_comment, page_of, thread_of
 from annotations.notes.selectors.flags import flags_of
 from annotations.notes.selectors.outcome import has_seen_outcome
@@ -76,8 +76,7 @@ def _talk_answer(
 def _record_outcome_seen(access: Access, note: Document) -> None:
     """Record that the user saw the outcome through adjudicators' comments, so later annotations are not blind."""
     if not has_seen_outcome(note.pk, access.user):
-        record(
-            verb=Verb.NOTE_READ,
+        NOTE_READ.record(
             actor=access.user,
             project_id=note.project_id,
             document_id=note.pk,

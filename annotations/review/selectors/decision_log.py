@@ -19,7 +19,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from annotations.domain.csv_lines import csv_line
-from annotations.models import Author, Document, Event, Label, Project, Span, User, Verb
+from annotations.models import Author, Document, Event, Label, Project, Span, User
+from annotations.review.events import (
+    REVIEW_COMPARED,
+    REVIEW_DECIDED,
+    REVIEW_HANDED,
+    REVIEW_REVEALED,
+    REVIEW_TAKEN_BACK,
+    REVIEW_UNDONE,
+)
 from annotations.review.selectors.planted import aliases
 
 COLUMNS = (
@@ -28,9 +36,9 @@ COLUMNS = (
     "before", "after", "start", "end", "label", "gold_made", "gold_gone", "planted", "planted_reviewer",
 )  # fmt: skip
 # The exported names of the acts with which two reviewers share a note.
-BETWEEN = {Verb.REVIEW_HANDED: "hand on", Verb.REVIEW_TAKEN_BACK: "take back", Verb.REVIEW_COMPARED: "compare"}
-ACTS = BETWEEN | {Verb.REVIEW_REVEALED: "reveal"}
-VERBS = (Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE, *ACTS)
+BETWEEN: dict[str, str] = {REVIEW_HANDED: "hand on", REVIEW_TAKEN_BACK: "take back", REVIEW_COMPARED: "compare"}
+ACTS: dict[str, str] = BETWEEN | {REVIEW_REVEALED: "reveal"}
+VERBS = (REVIEW_DECIDED, REVIEW_UNDONE, *ACTS)
 BATCH = 1_000
 Row = dict[str, Any]
 
@@ -63,8 +71,8 @@ def _rows(
             "event": event.pk,
             "at": event.at.isoformat(),
             "reviewer": event.actor.username if event.actor else None,
-            "act": data.get("act") or ACTS[Verb(event.verb)],
-            "pass": data.get("pass", "first" if event.verb in (Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE) else None),
+            "act": data.get("act") or ACTS[event.verb],
+            "pass": data.get("pass", "first" if event.verb in (REVIEW_DECIDED, REVIEW_UNDONE) else None),
             "reverts": event.reverts,
             "bulk": data.get("cause"),
             "over": names_of.get(data.get("over") or 0),
@@ -133,7 +141,7 @@ def overruled(project: Project) -> list[tuple[str, str, int, int]]:
     Each row is: the reviewer, the earlier reviewer, the number of decisions, the number with a different outcome.
     """
     counts: dict[tuple[int, int], list[int]] = {}
-    rows = Event.objects.filter(project_id=project.pk, verb=Verb.REVIEW_DECIDED, data__has_key="over")
+    rows = Event.objects.filter(project_id=project.pk, verb=REVIEW_DECIDED, data__has_key="over")
     for actor, data in rows.values_list("actor_id", "data").iterator(chunk_size=BATCH):
         found = counts.setdefault((actor, data["over"]), [0, 0])
         found[0] += 1

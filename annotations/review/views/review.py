@@ -17,10 +17,10 @@ from annotations.annotate.selectors.personal import own_labels
 from annotations.core.access import Access, Can, enter
 from annotations.core.answers import json_answers
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
+from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request, body_of, bounds_of, change_id_of, is_json, malformed, number, whole_of
 from annotations.domain.labels import RESERVED_HOTKEYS
-from annotations.models import Author, Document, Verb
+from annotations.models import Author, Document
 from annotations.review.selectors.listing import review_list
 from annotations.review.selectors.misses import hints_of
 from annotations.review.selectors.ordering import Queue
@@ -93,9 +93,7 @@ def kept(request: Request, **more: object) -> str:
 def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
     """The page of one note. Opening the page is recorded as an event."""
     access, run, note = _entered(request, slug, author, pk)
-    record(
-        verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk, data={"run": run.pk}
-    )
+    NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk, data={"run": run.pk})
     labels = own_labels(note.project_id, access.user.pk)
     for label in labels:
         # The page's own keys have priority. A label with such a key can only be clicked here.
