@@ -6,7 +6,6 @@ changed. A change id is recorded only once, so that a request can be sent again.
 """
 
 import time
-from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -20,7 +19,7 @@ from annotations.adjudicate.events import (
     ADJUDICATION_UNDONE,
     AdjudicationDecided,
 )
-from annotations.adjudicate.selectors.desk import Desk, desk, desk_state
+from annotations.adjudicate.selectors.desk import Desk, DeskState, desk, desk_state
 from annotations.adjudicate.selectors.waiting import unanimous_notes
 from annotations.adjudicate.services.log import Effect, apply_effect, check_unchanged, effect_of, last_act
 from annotations.adjudicate.services.plan import Act, Request, plan, row_for, unanimous_version
@@ -51,7 +50,7 @@ def adjudicated_author(project: Project) -> Author:
     return author
 
 
-def decide(*, project: Project, document: Document, user: User, request: Request) -> dict[str, Any]:
+def decide(*, project: Project, document: Document, user: User, request: Request) -> DeskState:
     """Make one act, and return the note's new state. An act that changes nothing leaves no event.
 
     Raises ServiceError: `closed`, `annotators` (fewer than two annotators have submitted), `moved` (others have changed
