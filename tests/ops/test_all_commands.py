@@ -2,10 +2,11 @@
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import BaseCommand, CommandError, call_command, get_commands, load_command_class
 
 from annotations.gold.events import GOLD_FROZEN
 from annotations.models import Document, Event, Membership, Project, Role, Span, User
@@ -219,3 +220,16 @@ def test_guidelines_that_cannot_be_read_leave_no_project(tmp_path, content):
     with pytest.raises(CommandError, match="Nothing was created"):
         run("create_project", "P", "--labels", "it-4", "--guidelines", str(file))
     assert not Project.objects.exists()
+
+
+def test_help_texts_are_sentences_with_a_capital_and_a_full_stop():
+    ours = {name: app for name, app in get_commands().items() if app.startswith(("annotations.", "models_runtime."))}
+    found = []
+    for name, app in ours.items():
+        command = load_command_class(app, name)
+        # Django adds options to every command, whose texts are its own.
+        added = {option for action in BaseCommand().create_parser("", "")._actions for option in action.option_strings}
+        actions = command.create_parser("manage.py", name)._actions
+        texts = [action.help for action in actions if not added.intersection(action.option_strings) and action.help]
+        found += [(name, text) for text in [command.help, *texts] if not re.match(r"(?s)[A-Z0-9].*[.…]$", text)]
+    assert len(ours) > 20 and not found
