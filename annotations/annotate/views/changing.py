@@ -17,9 +17,9 @@ from annotations.annotate.services.seeding import start_annotations
 from annotations.annotate.services.spans import Answer, apply_change
 from annotations.core.access import Access, note_for, notes_for
 from annotations.core.answers import MAY_NOT_ANNOTATE, began_message, json_answers, note_address, open_project
-from annotations.core.changes import read_change
+from annotations.core.changes import not_whole, read_change
 from annotations.core.events import NOTE_READ
-from annotations.core.requests import Request, body_of, is_json, malformed
+from annotations.core.requests import Request, body_of, is_json
 from annotations.core.spans import began_from, own_set, spans_of
 from annotations.domain.numbers import is_whole
 from annotations.models import AnnotationSet, Document
@@ -124,7 +124,7 @@ def submit_note(request: Request, slug: str, pk: int) -> HttpResponse:
     note = _short_note(access, pk)
     version = body_of(request).get("version") if is_json(request) else None
     if version is not None and not is_whole(version):
-        raise malformed("version", "a whole number, 0 or more")
+        raise not_whole("version")
     if start_annotations(access=access, note=note):
         # Nobody submits a run's spans unseen.
         unseen = unseen_seed(document=note, user=access.user)
