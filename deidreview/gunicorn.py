@@ -10,12 +10,15 @@ import signal
 import sys
 from typing import Any
 
+from annotations.domain.numbers import whole
+
 
 def _number(name: str, default: int) -> int:
     value = os.environ.get(name, "") or str(default)
-    if not value.isdigit() or int(value) < 1:
+    found = whole(value)
+    if not found:
         raise SystemExit(f"deidreview: {name}: “{value}” is not a whole number above 0.")
-    return int(value)
+    return found
 
 
 _passed_socket = os.environ.get("DEIDREVIEW_LISTEN_FD")

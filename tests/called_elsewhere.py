@@ -186,6 +186,8 @@ _.character_recall
 _.confusion
 _.date
 _.from_set
+_.gold_gone
+_.gold_made
 _.handed_over
 _.handed_over_to
 _.hash
@@ -193,10 +195,16 @@ _.held_out_notes
 _.layout
 _.meddocan
 _.missed_by_all
+_.no_interval
 _.own_gold_spans
+_.per_note
+_.projected
 _.refused_files
 _.same_label
 _.split_of_version
 _.stored_files
+_.suggested_end
+_.suggested_label
+_.suggested_start
 _.uploaded
 _.with_miss

@@ -10,15 +10,20 @@ A change is JSON: `change_id` (a UUID that the page makes), `kind`, `version` (o
 `seen` is the span as the page shows it, `[start, end, label id]`. Offsets are code points, end-exclusive.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
+
+from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.spans import SpanItem
 from annotations.domain.numbers import MAX_ID, MAX_OFFSET, is_whole
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrOrPromise
 
 LabeledBounds = tuple[int, int, int]
 """A span's start, end and label id."""
@@ -88,15 +93,15 @@ class Change:
 def read_change(data: object) -> Change:
     """Parse a change from JSON. Raises Refused (`malformed`), naming the field."""
     if not isinstance(data, Mapping):
-        raise Refused("malformed", "A change must be a JSON object.")
+        raise malformed(_("A change must be a JSON object."))
     try:
         kind = Kind(str(data.get("kind")))
     except ValueError:
-        raise _malformed("kind", f"one of {', '.join(Kind)}") from None
+        raise not_one_of("kind", Kind) from None
     moves = kind in (Kind.CREATE, Kind.RESIZE)
     names = kind in (Kind.RELABEL, Kind.RESIZE, Kind.DELETE)
     return Change(
-        change_id=_uuid(data),
+        change_id=change_id_of(data),
         kind=kind,
         version=None if data.get("version") is None else _number(data, "version"),
         span=_number(data, "span") if names else None,
@@ -109,21 +114,30 @@ def read_change(data: object) -> Change:
     )
 
 
-def _malformed(field: str, takes: str) -> Refused:
-    return Refused("malformed", f"The field “{field}” must be {takes}.")
+def malformed(sentence: "_StrOrPromise", **names: object) -> Refused:
+    """Return the error for a request that a script should not have sent. `names` fill the sentence's placeholders."""
+    return Refused("malformed", str(sentence) % names)
 
 
-def _uuid(data: Mapping[str, Any]) -> UUID:
+def not_one_of(field: str, choices: Iterable[str]) -> Refused:
+    return malformed(_("The field “%(field)s” must be one of: %(choices)s."), field=field, choices=", ".join(choices))
+
+
+def not_whole(field: str) -> Refused:
+    return malformed(_("The field “%(field)s” must be a whole number, 0 or more."), field=field)
+
+
+def change_id_of(data: Mapping[str, Any]) -> UUID:
     try:
         return UUID(data["change_id"])
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise _malformed("change_id", "a UUID") from None
+        raise malformed(_("The field “change_id” must be a UUID.")) from None
 
 
 def _number(data: Mapping[str, Any], field: str) -> int:
     value: object = data.get(field)
     if not is_whole(value, MAX_OFFSET if field in ("start", "end") else MAX_ID):
-        raise _malformed(field, "a whole number, 0 or more")
+        raise not_whole(field)
     return value
 
 
@@ -134,7 +148,7 @@ def _spans(data: Mapping[str, Any]) -> tuple[Wanted, ...]:
         or not 1 <= len(given) <= MOST_AT_ONCE
         or not all(isinstance(span, Mapping) for span in given)
     ):
-        raise _malformed("spans", f"a list of 1 to {MOST_AT_ONCE} objects")
+        raise malformed(_("The field “spans” must be a list of 1 to %(most)s objects."), most=MOST_AT_ONCE)
     return tuple(
         Wanted(_number(span, "start"), _number(span, "end"), _number(span, "label"), _quote(span)) for span in given
     )
@@ -143,12 +157,12 @@ def _spans(data: Mapping[str, Any]) -> tuple[Wanted, ...]:
 def _seen(data: Mapping[str, Any]) -> LabeledBounds:
     value = data.get("seen")
     if not isinstance(value, list | tuple) or len(value) != 3 or not all(is_whole(part) for part in value):
-        raise _malformed("seen", "[start, end, label]")
+        raise malformed(_("The field “seen” must be [start, end, label]."))
     return value[0], value[1], value[2]
 
 
 def _quote(data: Mapping[str, Any]) -> str:
     value = data.get("quote")
     if not isinstance(value, str):
-        raise _malformed("quote", "the text of the span")
+        raise malformed(_("The field “quote” must be the text of the span."))
     return value

@@ -1,10 +1,24 @@
-"""The audit trail: every change and every read of a note writes one event."""
+"""The audit trail: every change and every read of a note writes one event.
+
+Each feature defines the verbs that it writes, and the data of their events, in its module `events`. Here are the verbs
+that a lower feature than their writer reads, or that several features write.
+
+Data are ids, offsets, labels and counts, under the keys that are stored. A key that is renamed needs a migration that
+renames it in all stored events. Data read from the database has passed through JSON, so tuples have become lists.
+"""
 
 import uuid
-from typing import Literal, TypedDict, Unpack, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Generic, Never, TypedDict, TypeVar, Unpack, overload
 
-from annotations.core import event_data as of
-from annotations.models import Event, User, Verb
+from django.utils.translation import gettext_lazy as _
+
+from annotations.models import Event, User
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrOrPromise
+
+Data = TypeVar("Data", contravariant=True)
 
 
 class Whose(TypedDict, total=False):
@@ -18,117 +32,101 @@ class Whose(TypedDict, total=False):
     reverts: int | None
 
 
-@overload
-def record(*, verb: Literal[Verb.PROJECT_CREATED], data: of.ProjectCreated, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.PROJECT_CHANGED], data: of.ProjectChanged, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.GUIDELINES_CHANGED], data: of.GuidelinesChanged, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.GUIDELINES_AMENDED], data: of.GuidelinesAmended, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(
-    *, verb: Literal[Verb.MEMBER_ADDED, Verb.MEMBER_CHANGED], data: of.MemberRole, **whose: Unpack[Whose]
-) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.MEMBER_REMOVED], data: of.MemberRemoved, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.RESET_LINK_MADE], data: of.ResetLinkMade, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.LABEL_ADDED], data: of.LabelAdded, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.LABEL_CHANGED], data: of.LabelChanged, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.LABEL_MERGED], data: of.LabelMerged, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.KEYS_CHANGED], data: of.KeysChanged, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.NOTES_IMPORTED], data: of.NotesImported, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.NOTES_ASSIGNED], data: of.NotesAssigned, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.NOTE_READ], data: of.NoteRead = ..., **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.NOTES_SEARCHED], data: of.NotesSearched, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: of.FlagVerb, data: of.NoteFlagged, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: of.CommentVerb, data: of.CommentDone, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.PATIENTS_SET], data: of.PatientsSet, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.PATIENT_ERASED], data: of.PatientErased, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: of.SpanVerb, data: of.SpanChange, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: of.SetVerb, data: of.SetMoved, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.SET_SEEDED], data: of.SetSeeded, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: of.AdjudicationVerb, data: of.AdjudicationDecided, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(
-    *, verb: Literal[Verb.ADJUDICATION_CLOSED], data: of.AdjudicationClosed, **whose: Unpack[Whose]
-) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.CAUSE_SET], data: of.CauseSet, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.GOLD_MADE], data: of.GoldMade, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.GOLD_WITHDRAWN], data: of.GoldWithdrawn, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.GOLD_FROZEN], data: of.GoldFrozen, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.GOLD_SPLIT], data: of.GoldSplit, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.NOTES_EXPORTED], data: of.NotesExported, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.FILE_DOWNLOADED], data: of.FileDownloaded, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: of.DecisionVerb, data: of.ReviewDecided, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: of.BulkVerb, data: of.BulkEnded, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: of.HandingVerb, data: of.ReviewBetween, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.REVIEW_CLOSED], data: of.ReviewClosed, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.REVIEW_REOPENED], data: of.OfRun, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.REVIEW_REVEALED], data: of.ReviewRevealed, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.RUN_STARTED], data: of.RunStarted, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.CALIBRATED], data: of.Calibrated, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(
-    *, verb: Literal[Verb.CALIBRATION_WITHDRAWN], data: of.CalibrationWithdrawn, **whose: Unpack[Whose]
-) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.JUDGING_STARTED], data: of.JudgingStarted, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.MODEL_TRAINED], data: of.ModelTrained, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.MODEL_UPLOADED], data: of.ModelUploaded, **whose: Unpack[Whose]) -> Event: ...
-@overload
-def record(
-    *, verb: Literal[Verb.MODEL_RENAMED, Verb.MODEL_RETIRED], data: of.OfModel, **whose: Unpack[Whose]
-) -> Event: ...
-@overload
-def record(*, verb: Literal[Verb.NOTE_FETCHED, Verb.ADJUDICATION_REOPENED], **whose: Unpack[Whose]) -> Event: ...
-def record(*, verb: Verb, data: of.EventData | None = None, **whose: Unpack[Whose]) -> Event:
-    """Append one event. `data` holds ids, offsets, labels and counts: never note text or text that a person typed.
+class NoData(TypedDict):
+    """The data of an event whose verb says everything."""
 
-    annotations.core.event_data defines the data of each verb; the type checker refuses any other key.
+
+class NoteRead(TypedDict, total=False):
+    """What was opened, if not the note's text: an annotation set, a run, or the part that a page shows (`what`)."""
+
+    set: int
+    run: int
+    what: str
+
+
+class Verb(str, Generic[Data]):
+    """What happened: the stored value, and the sentence of the audit trail. `Data` is the type of its events' data.
+
+    A verb is known as soon as it is defined. CoreConfig imports the module `events` of every feature.
     """
-    actor = whose.get("actor")
-    return Event.objects.create(
-        verb=verb,
-        actor_id=actor.pk if actor else None,
-        project_id=whose.get("project_id"),
-        document_id=whose.get("document_id"),
-        annotation_set_id=whose.get("annotation_set_id"),
-        data=data or {},
-        change_id=whose.get("change_id"),
-        reverts=whose.get("reverts"),
-    )
+
+    sentence: "_StrOrPromise"
+
+    def __new__(cls, value: str, sentence: "_StrOrPromise") -> "Verb[Data]":
+        if value in _VERBS:
+            raise ValueError(f"The verb “{value}” is defined twice.")
+        verb = super().__new__(cls, value)
+        verb.sentence = sentence
+        _VERBS[value] = verb
+        return verb
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """Copy a verb as its stored value: Django copies the values of filters."""
+        return str, (str(self),)
+
+    @overload
+    def record(self, *, data: Data, **whose: Unpack[Whose]) -> Event: ...
+    @overload
+    def record(self: "Verb[NoteRead]", **whose: Unpack[Whose]) -> Event: ...
+    def record(self, *, data: object = None, **whose: Unpack[Whose]) -> Event:
+        """Append one event. `data` holds ids, offsets, labels and counts: never note text or text that a person typed.
+
+        The type checker refuses data that is not of the verb's type. Only verbs whose data may be empty go without.
+        """
+        actor = whose.get("actor")
+        return Event.objects.create(
+            verb=self,
+            actor_id=actor.pk if actor else None,
+            project_id=whose.get("project_id"),
+            document_id=whose.get("document_id"),
+            annotation_set_id=whose.get("annotation_set_id"),
+            data=data or {},
+            change_id=whose.get("change_id"),
+            reverts=whose.get("reverts"),
+        )
+
+
+_VERBS: dict[str, Verb[Never]] = {}
+
+
+def sentences() -> dict[str, str]:
+    """Return the sentence of each verb by the verb's stored value, in the order of the sentences."""
+    return dict(sorted(((value, str(verb.sentence)) for value, verb in _VERBS.items()), key=lambda pair: pair[1]))
+
+
+Bounds = Sequence[int]
+"""Start, end (code points, end-exclusive) and label id."""
+
+
+class SetSeeded(TypedDict):
+    from_set: int
+    author: int
+    spans: int
+
+
+class Erasure(TypedDict):
+    """How many rows of each type erasing a patient removes."""
+
+    notes: int
+    annotation_sets: int
+    gold_versions: int
+    stored_files: int
+    models: int
+
+
+class PatientErased(Erasure):
+    documents: list[int]
+
+
+class FileDownloaded(TypedDict, total=False):
+    """A stored file, or the decision log in a format (`decisions`)."""
+
+    file: int
+    size: int
+    decisions: str
+
+
+NOTE_READ = Verb[NoteRead]("note.read", _("opened a note"))
+SET_SEEDED = Verb[SetSeeded]("set.seeded", _("began from a model's spans"))
+PATIENT_ERASED = Verb[PatientErased]("patient.erased", _("erased a patient's notes"))
+FILE_DOWNLOADED = Verb[FileDownloaded]("file.downloaded", _("downloaded a file"))

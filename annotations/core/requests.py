@@ -1,6 +1,6 @@
 """The type of requests in views, and parsing of their values."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
 from annotations.core.access import Can
-from annotations.core.changes import LabeledBounds, Refused
+from annotations.core.changes import LabeledBounds, Refused, not_whole
 from annotations.domain.numbers import MAX_ID, MAX_OFFSET, is_whole, whole
 from annotations.models import User
 
@@ -54,14 +54,10 @@ def is_json(request: HttpRequest) -> bool:
     return request.content_type == JSON
 
 
-def malformed(field: str, takes: str) -> Refused:
-    return Refused("malformed", f"The field “{field}” must be {takes}.")
-
-
 def whole_of(value: object, field: str, most: int = MAX_ID) -> int:
     """Return a whole number from JSON, from 0 to `most`."""
     if not is_whole(value, most):
-        raise malformed(field, "a whole number, 0 or more")
+        raise not_whole(field)
     return value
 
 
@@ -77,13 +73,6 @@ def uuid_of(value: object) -> UUID | None:
         return UUID(value) if isinstance(value, str) else None
     except ValueError:
         return None
-
-
-def change_id_of(data: Mapping[str, Any]) -> UUID:
-    found = uuid_of(data.get("change_id"))
-    if found is None:
-        raise malformed("change_id", "a UUID")
-    return found
 
 
 def number(data: QueryDict, name: str, most: int = MAX_ID) -> int | None:
@@ -120,5 +109,7 @@ def one_of(request: HttpRequest, name: str, choices: Sequence[str]) -> str:
     """Return the choice in the query parameter `name`, by default the first. Raises Http404 for any other value."""
     found = request.GET.get(name, choices[0])
     if found not in choices:
-        raise Http404(f"The parameter “{name}” must be one of: {', '.join(choices)}.")
+        raise Http404(
+            _("The parameter “%(name)s” must be one of: %(choices)s.") % {"name": name, "choices": ", ".join(choices)}
+        )
     return found

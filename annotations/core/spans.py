@@ -5,7 +5,8 @@ from typing import TypedDict
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotations.models import AnnotationSet, Author, Event, Span, User, Verb
+from annotations.core.events import SET_SEEDED
+from annotations.models import AnnotationSet, Author, Event, Span, User
 from annotations.models.prepared import PreparedRead, columns_of, object_of
 
 
@@ -53,7 +54,7 @@ def began_from(annotation_set: AnnotationSet | None) -> str:
     """Return the name of the run whose spans the annotation set began from; empty where it began without spans."""
     if annotation_set is None or not annotation_set.seeded:
         return ""
-    event = Event.objects.filter(annotation_set_id=annotation_set.pk, verb=Verb.SET_SEEDED).order_by("id").first()
+    event = Event.objects.filter(annotation_set_id=annotation_set.pk, verb=SET_SEEDED).order_by("id").first()
     run = Author.objects.filter(pk=event.data.get("author")).first() if event else None
     return run.name if run else _("a model")
 

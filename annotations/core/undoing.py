@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from django.db.models import QuerySet
 
-from annotations.models import Event, Verb
+from annotations.models import Event
 
 CHUNK = 100
 UNDO, REDO = "undo", "redo"
@@ -26,11 +26,11 @@ def backwards(events: "QuerySet[Event]") -> Iterator[Event]:
         last = chunk[-1].pk
 
 
-def to_revert(events: Iterable[Event], *, key: str, redo: bool) -> Event | None:
+def to_revert(events: Iterable[Event], *, key: str, redo: bool, skipped: str = "") -> Event | None:
     """Return the last act or redo that was not undone; with `redo`, the last undo that was not redone.
 
     After a new act there is nothing to redo. `events` come newest first; `key` is the entry of their data that says
-    “undo”, “redo” or which act it was.
+    “undo”, “redo” or which act it was. An event with the verb `skipped` is an undo or redo that changed nothing.
     """
     reverted: set[int | None] = set()
     for event in events:
@@ -39,7 +39,7 @@ def to_revert(events: Iterable[Event], *, key: str, redo: bool) -> Event | None:
             reverted.add(event.reverts)
         elif redo and step != UNDO:
             return None
-        # A skipped undo or redo counts as made, but changed nothing that could be reversed.
-        elif event.verb != Verb.SPAN_UNDO_SKIPPED and event.pk not in reverted:
+        # A skipped undo or redo counts as made, but there is nothing to reverse.
+        elif event.verb != skipped and event.pk not in reverted:
             return event
     return None

@@ -5,7 +5,7 @@ from annotations.models.assignment import Assignment
 from annotations.models.author import Author
 from annotations.models.comparison import Comparison, Difference, Stale
 from annotations.models.document import Document
-from annotations.models.event import Event, Verb
+from annotations.models.event import Event
 from annotations.models.gold import GoldVersion, GoldVersionNote
 from annotations.models.handover import Handover
 from annotations.models.imports import Import
@@ -62,5 +62,4 @@ __all__ = [
     "SuggestedNote",
     "SuggestedString",
     "User",
-    "Verb",
 ]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from annotations.domain.numbers import whole
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 YES = {"1", "true", "on", "yes", "y", "ok"}
 NO = {"0", "false", "off", "no", "n", ""}
@@ -47,9 +49,10 @@ def read(environ: Mapping[str, str]) -> Options:
 
 
 def _port(value: str) -> int:
-    if not (value.isascii() and value.isdigit() and 1 <= int(value) <= 65535):
+    port = whole(value, 65535)
+    if not port:
         raise StartError(f"PORT: “{value}” is not a number from 1 to 65535.")
-    return int(value)
+    return port
 
 
 def data_folder(environ: Mapping[str, str]) -> Path:

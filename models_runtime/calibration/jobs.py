@@ -10,15 +10,15 @@ from django.utils.translation import gettext
 
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
 from annotations.core.progress import Progress, silent
 from annotations.domain.calibration import Curves, Outcomes, TooFew, fitted, fold_of
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.splits import Split
 from annotations.gold.services.splitting import patient_key
 from annotations.jobs.runner import Claim
-from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote, Project, Span, User, Verb
+from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote, Project, Span, User
 from annotations.scores.selectors import label_words
+from models_runtime.calibration.events import CALIBRATED
 from models_runtime.core.combining import models_behind
 from models_runtime.core.gold_notes import training_notes
 from models_runtime.models import Calibration, Run, TrainedModel
@@ -94,8 +94,7 @@ def keep(made: Calibration, actor: User | None) -> None:
     """Store a calibration in the caller's transaction. New runs of the same backend and revision use it."""
     made.created_by = actor
     made.save(force_insert=True)
-    record(
-        verb=Verb.CALIBRATED,
+    CALIBRATED.record(
         actor=actor,
         project_id=made.project_id,
         data={"backend": made.backend, "calibration": made.pk, "gold": made.gold_number},

@@ -8,12 +8,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
 from annotations.core.progress import Progress, silent
 from annotations.domain.calibration import Curve
 from annotations.jobs.services.starting import once
-from annotations.models import Author, GoldVersion, Job, Project, User, Verb
+from annotations.models import Author, GoldVersion, Job, Project, User
 from annotations.scores.services.scoring import score_request
+from models_runtime.calibration.events import CALIBRATION_WITHDRAWN
 from models_runtime.calibration.jobs import calibration_by, keep
 from models_runtime.models import Calibration, Run
 
@@ -74,8 +74,7 @@ def withdraw(*, calibration: Calibration, actor: User | None) -> None:
     with transaction.atomic():
         changed = Calibration.objects.filter(pk=calibration.pk, withdrawn_at=None).update(withdrawn_at=timezone.now())
         if changed:
-            record(
-                verb=Verb.CALIBRATION_WITHDRAWN,
+            CALIBRATION_WITHDRAWN.record(
                 actor=actor,
                 project_id=calibration.project_id,
                 data={"backend": calibration.backend, "calibration": calibration.pk},

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.fields import WholeField
@@ -11,8 +12,8 @@ from annotations.core.offering import offer, suggest
 from annotations.domain.numbers import MAX_OFFSET
 from annotations.domain.scoring.judging import THRESHOLD
 from annotations.domain.splits import Split
-from annotations.models import Author, GoldVersion
-from annotations.scores.selectors import AuthorNotes
+from annotations.models import Author, GoldVersion, Project
+from annotations.scores.selectors import Reference, authors_with_notes
 from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.backends.llm.servers import Server
 from models_runtime.judging.services.asking import MOST_JUDGES
@@ -66,11 +67,14 @@ class JudgeForm(forms.Form):
     )
 
     def __init__(
-        self, *args: Any, authors: Sequence[AuthorNotes], versions: Sequence[GoldVersion], servers: Sequence[Server],
-        **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self, *args: Any, project: Project, versions: Sequence[GoldVersion], servers: Sequence[Server], **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        suggest(self, "author", [(one.author.pk, _name(one.author)) for one in authors])
+        self.versions = versions
+        chosen = self._chosen()
+        self.initial["gold"] = chosen.number if chosen else None
+        self.authors = authors_with_notes(Reference(project, chosen)) if chosen else []
+        suggest(self, "author", [(one.author.pk, _name(one.author)) for one in self.authors])
         suggest(self, "gold", [(version.number, str(version.number)) for version in versions])
         offer(self, "split", [("", _("the whole version")), *((name, name) for name in Split)])
         if not any(version.split_seed for version in versions):
@@ -84,6 +88,14 @@ class JudgeForm(forms.Form):
                 for model in server.models
             ],
         )
+
+    def _chosen(self) -> GoldVersion | None:
+        """The version whose authors are offered: the chosen one, by default the first."""
+        try:
+            wanted = self.fields["gold"].to_python(self["gold"].data if self.is_bound else self.initial.get("gold"))
+        except ValidationError:
+            wanted = None
+        return next((one for one in self.versions if one.number == wanted), self.versions[0] if self.versions else None)
 
 
 def _name(author: Author) -> str:

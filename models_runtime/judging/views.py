@@ -19,7 +19,6 @@ from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
 from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks
 from annotations.notes.views.in_context import shown_in_context
-from annotations.scores.selectors import Reference, authors_with_notes
 from models_runtime.backends.llm.prompts import VERSION
 from models_runtime.judging.forms import REFUSED_AT, JudgeForm
 from models_runtime.judging.services.asking import judge_again, start_judging
@@ -54,14 +53,11 @@ def judge(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     sent = request.method == "POST"
     frozen = [version for version in versions(access.project) if version.note_count]
-    wanted = number(request.POST if sent else request.GET, "gold")
-    chosen = next((one for one in frozen if one.number == wanted), frozen[0] if frozen else None)
-    authors = authors_with_notes(Reference(access.project, chosen)) if chosen else []
     form = JudgeForm(
         request.POST if sent else None,
         auto_id="judge-%s",
-        initial={"gold": chosen.number if chosen else None, "author": number(request.GET, "author")},
-        authors=authors,
+        initial={name: number(request.GET, name) for name in ("gold", "author")},
+        project=access.project,
         versions=frozen,
         servers=servers(),
     )
@@ -90,7 +86,7 @@ def judge(request: Request, slug: str) -> HttpResponse:
         "servers": servers(),
         "leaving": leaving(),
         "versions": frozen,
-        "authors": authors,
+        "authors": form.authors,
         "token": form_token(request) or uuid.uuid4(),
         "prompts": prompts_of(access.project, {"judge": "Judge"}),
         "prompt_version": VERSION,

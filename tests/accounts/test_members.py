@@ -5,10 +5,11 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.utils import timezone
 
+from annotations.accounts.events import MEMBER_ADDED
 from annotations.accounts.services import members
 from annotations.core import access
 from annotations.core.errors import ServiceError
-from annotations.models import AnnotationSet, Assignment, Author, Event, Membership, Role, Verb
+from annotations.models import AnnotationSet, Assignment, Author, Event, Membership, Role
 from tests.factories import make_member, make_note, make_project, make_set, make_user
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +44,7 @@ def test_adding_twice_is_one_membership_and_one_event():
     for _ in range(2):
         members.add_member(project=project, user=anna, role=Role.ANNOTATOR)
     assert Membership.objects.count() == 1
-    assert Event.objects.filter(verb=Verb.MEMBER_ADDED).count() == 1
+    assert Event.objects.filter(verb=MEMBER_ADDED).count() == 1
 
 
 def test_removal_keeps_annotations_and_restoring_the_member_restores_them():

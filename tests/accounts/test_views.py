@@ -6,7 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, Assignment, Event, Membership, Role, User, Verb
+from annotations.accounts.events import MEMBER_ADDED, MEMBER_REMOVED, RESET_LINK_MADE
+from annotations.models import AnnotationSet, Assignment, Event, Membership, Role, User
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.managing import HUGE, check_closed, check_method
@@ -93,7 +94,7 @@ def test_adding_an_existing_account(world, mia):
     dora = User.objects.get(username="dora")
     assert membership(world, dora).role == Role.ANNOTATOR
     assert Assignment.objects.filter(user=dora).count() == 2
-    assert Event.objects.filter(verb=Verb.MEMBER_ADDED).count() == 1
+    assert Event.objects.filter(verb=MEMBER_ADDED).count() == 1
 
 
 def test_a_new_account_gets_a_link_shown_once(world, mia):
@@ -157,7 +158,7 @@ def test_an_inactive_account_can_not_be_added(world, mia):
 def test_a_link_for_a_forgotten_password(world, mia):
     html = check_page(mia.post(url("member_link", membership(world, world.ann))))
     assert LINK.search(html)
-    assert Event.objects.get(verb=Verb.RESET_LINK_MADE).data == {"user": "ann"}
+    assert Event.objects.get(verb=RESET_LINK_MADE).data == {"user": "ann"}
 
 
 def test_no_link_for_an_account_with_rights_in_other_projects(world, mia):
@@ -175,7 +176,7 @@ def test_no_link_for_an_account_that_existed_before(world, mia):
     response = mia.post(url("member_link", membership(world, dora)), follow=True)
     assert "not created in a project that you manage" in check_page(response)
     assert "password/reset/key" not in response.content.decode()
-    assert not Event.objects.filter(verb=Verb.RESET_LINK_MADE).exists()
+    assert not Event.objects.filter(verb=RESET_LINK_MADE).exists()
 
 
 def test_no_link_for_a_new_account_that_joined_another_project(world, mia):
@@ -253,7 +254,7 @@ def test_removing_keeps_annotations(world, mia):
     assert "ann was restored" in check_page(mia.post(url("member_role", member), {"role": "annotator"}, follow=True))
     draft.refresh_from_db()
     assert draft.state == AnnotationSet.State.DRAFT
-    assert Event.objects.filter(verb=Verb.MEMBER_REMOVED).count() == 1
+    assert Event.objects.filter(verb=MEMBER_REMOVED).count() == 1
 
 
 @pytest.mark.parametrize("heir", ["vic", "out", "ann", "x", str(HUGE)])

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
+from annotations.adjudicate.events import ADJUDICATION_DECIDED
 from annotations.adjudicate.services.deciding import decide
 from annotations.adjudicate.services.plan import Act, Request
 from annotations.core.errors import ServiceError
@@ -18,7 +19,6 @@ from annotations.models import (
     Event,
     Resolution,
     Span,
-    Verb,
 )
 from tests import factories as make
 from tests.waiting import HANGS
@@ -166,10 +166,10 @@ def test_undo_and_redo_without_limit(world):
 def test_what_changes_nothing_is_no_act(world):
     act(world, "majority", NAME)
     act(world, "majority", NAME)
-    assert Event.objects.filter(verb=Verb.ADJUDICATED).count() == 1
+    assert Event.objects.filter(verb=ADJUDICATION_DECIDED).count() == 1
     own(world, CITY, "CITY")
     own(world, CITY, "CITY")
-    assert Event.objects.filter(verb=Verb.ADJUDICATED).count() == 2
+    assert Event.objects.filter(verb=ADJUDICATION_DECIDED).count() == 2
 
 
 def test_no_note_text_in_events(world):
@@ -187,7 +187,7 @@ def test_a_replay_is_made_once(world):
     shown = [location_at(world, NAME)]
     first = act(world, "majority", about=shown, change_id=change)
     assert act(world, "majority", about=shown, change_id=change) == first
-    assert Event.objects.filter(verb=Verb.ADJUDICATED).count() == 1
+    assert Event.objects.filter(verb=ADJUDICATION_DECIDED).count() == 1
     with pytest.raises(ServiceError) as refused:
         act(world, "nothing", about=shown, change_id=change)
     assert refused.value.code == "change-id"
@@ -278,6 +278,6 @@ def test_acts_at_the_same_moment_take_turns(world):
         results = [each.result(HANGS) for each in [pool.submit(made, *call) for call in calls]]
     assert sorted(results[:2]) == ["made", "moved"]
     assert results[2:] == ["made", "made"]
-    assert Event.objects.filter(verb=Verb.ADJUDICATED).count() == 2
+    assert Event.objects.filter(verb=ADJUDICATION_DECIDED).count() == 2
     assert len(outcome(world)) == 2
     assert AnnotationSet.objects.get(author__kind="adjudicated").version == 2

@@ -8,7 +8,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations.models import Adjudication, AnnotationSet, Author, Cause, Event, Project, Span, Verb
+from annotations.adjudicate.events import ADJUDICATION_DECIDED
+from annotations.core.events import NOTE_READ
+from annotations.models import Adjudication, AnnotationSet, Author, Cause, Event, Project, Span
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import TEXT
@@ -75,7 +77,7 @@ def test_the_page_and_what_it_gives_its_script(read, decide):
         (0, "one", "open"), (31, "all", "agreed"), (44, "one", "open"),
     ]  # fmt: skip
     assert "Finish" in html and "Abbreviation" in html
-    assert Event.objects.filter(verb=Verb.NOTE_READ, actor=read.rev).count() == 1
+    assert Event.objects.filter(verb=NOTE_READ, actor=read.rev).count() == 1
 
 
 def test_a_note_that_fewer_than_two_submitted(world, sign_in):
@@ -130,7 +132,7 @@ def test_a_conflict_comes_with_the_present_state_and_a_word(read, decide, sign_i
 def test_malformed_acts(read, decide, changes):
     answer = decide("nothing", NAME, **changes)
     assert (answer.status, answer.json["error"]) == (400, "malformed")
-    assert not Event.objects.filter(verb=Verb.ADJUDICATED).exists()
+    assert not Event.objects.filter(verb=ADJUDICATION_DECIDED).exists()
 
 
 def test_bodies_that_are_no_json_object(read, decide):

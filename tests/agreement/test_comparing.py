@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 
 from annotations.adjudicate.selectors.desk import desk
+from annotations.agreement.events import CAUSE_SET
 from annotations.agreement.selectors.disagreements import Filters, counts, differences, page, rounds
 from annotations.agreement.services.amending import amend
 from annotations.agreement.services.causes import set_cause
@@ -13,6 +14,7 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.annotate.services.annotation_set import reopen as reopen_annotation_set
 from annotations.annotate.services.annotation_set import submit
 from annotations.core.errors import ServiceError
+from annotations.core.events import NOTE_READ
 from annotations.models import (
     Amendment,
     AnnotationSet,
@@ -21,7 +23,6 @@ from annotations.models import (
     Difference,
     Event,
     Stale,
-    Verb,
 )
 from annotations.notes.selectors.outcome import has_seen_outcome
 from annotations.projects.services.labels import merge_labels
@@ -129,7 +130,7 @@ def test_a_location_keeps_one_cause_when_its_bounds_move(world):
     set_cause(document=world.note, start=0, end=11, kind="D", user=world.rosa)
     assert [(c.start, c.end, c.kind, c.by.username) for c in Cause.objects.all()] == [(0, 11, "D", "rosa")]
     set_cause(document=world.note, start=0, end=11, kind="D", user=world.rita)
-    assert Event.objects.filter(verb=Verb.CAUSE_SET).count() == 2
+    assert Event.objects.filter(verb=CAUSE_SET).count() == 2
     set_cause(document=world.note, start=0, end=11, kind="", user=world.rita)
     assert not Cause.objects.exists()
     for location, kind, code in (((0, 11), "X", "kind"), ((5, 5), "D", "location"), ((0, 999), "D", "location")):
@@ -207,7 +208,7 @@ def test_in_an_anonymous_project_nobody_is_named(world):
 
 def test_who_reads_again_after_seeing_the_outcome_is_not_blind(world):
     assert not has_seen_outcome(world.note.pk, world.carla)
-    Event.objects.create(verb=Verb.NOTE_READ, actor=world.carla, document_id=world.note.pk, data={"what": "outcome"})
+    Event.objects.create(verb=NOTE_READ, actor=world.carla, document_id=world.note.pk, data={"what": "outcome"})
     for person in (world.carla, world.anna):
         reopen_annotation_set(document=world.note, user=person)
         submit(document=world.note, user=person)

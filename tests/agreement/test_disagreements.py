@@ -7,8 +7,9 @@ import pytest
 from django.urls import reverse
 from django.utils.html import escape
 
+from annotations.agreement.events import GUIDELINES_AMENDED
 from annotations.core.access import enter
-from annotations.models import Amendment, AnnotationSet, Cause, Comment, Event, Project, Verb
+from annotations.models import Amendment, AnnotationSet, Cause, Comment, Event, Project
 from annotations.notes.services.comments import About, add_comment
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -217,7 +218,7 @@ def test_a_disagreement_becomes_a_rule(read, sign_in):
     assert "<strong>no</strong>" in html and f"?note={read.note.pk}" in html
     theirs = sign_in(read.ann).get("/projects/covid/guidelines/amendments/").content.decode()
     assert f"?note={read.note.pk}" not in theirs
-    assert Event.objects.filter(verb=Verb.GUIDELINES_AMENDED).count() == 1
+    assert Event.objects.filter(verb=GUIDELINES_AMENDED).count() == 1
     assert 'name="round"' in sign_in(read.rev).get(PAGE).content.decode()
 
 

@@ -9,9 +9,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotations.accounts.events import MEMBER_CHANGED
 from annotations.accounts.services.members import add_member, remove_member
 from annotations.agreement.selectors.figures import left_out
-from annotations.models import AnnotationSet, Event, Membership, Role, Verb
+from annotations.models import AnnotationSet, Event, Membership, Role
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -91,7 +92,7 @@ def test_the_log_tells_of_those_who_gave_up_reading_before_this_was_kept(ward):
     Membership.objects.filter(user=gone).update(active=False, removed_at=timezone.now())
     cleo = make.make_member(ward.project, Role.ANNOTATOR, "cleo")
     # The first manager has no event of their own.
-    Event(verb=Verb.MEMBER_CHANGED, project_id=ward.project.pk, data={"user": "cleo", "role": "annotator"}).save()
+    Event(verb=MEMBER_CHANGED, project_id=ward.project.pk, data={"user": "cleo", "role": "annotator"}).save()
     ann = make.make_member(ward.project, Role.ANNOTATOR, "ann")
     for user in (ward.finn, ann):
         make.make_set(ward.note, user, submitted=True, submitted_at=timezone.now())

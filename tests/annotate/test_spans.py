@@ -11,6 +11,7 @@ from annotations.annotate.services import spans
 from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.annotate.services.spans import Answer, apply_change
 from annotations.core.changes import Refused, read_change
+from annotations.core.events import Verb
 from annotations.models import AnnotationSet, Author, Event, Span, User
 from annotations.projects.services import labels as label_services
 from tests import factories as make
@@ -351,16 +352,16 @@ def test_offsets_are_code_points_in_any_script(db: None) -> None:
 @pytest.mark.parametrize("times", [1, 2, 3], ids=["once", "twice", "every time"])
 def test_who_loses_a_race_tries_again(world: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """Another request made the same row between the check and the write, which only the database notices."""
-    lost, record = [], spans.record
+    lost, record = [], Verb.record
 
-    def losing(**words: Any) -> Event:
-        made = record(**words)
+    def losing(verb: Verb[Any], **words: Any) -> Event:
+        made = record(verb, **words)
         if len(lost) < times:
             lost.append(made)
             raise IntegrityError
         return made
 
-    monkeypatch.setattr(spans, "record", losing)
+    monkeypatch.setattr(Verb, "record", losing)
     data = create(world.note, world.labels, "Torino", "CITY")
     if times == spans.TRIES:
         refusal = refused(world, data)

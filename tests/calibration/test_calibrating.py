@@ -11,8 +11,9 @@ from django.urls import reverse
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import AnnotationSet, Event, GoldVersionNote, Job, Span, Verb
+from annotations.models import AnnotationSet, Event, GoldVersionNote, Job, Span
 from models_runtime.calibration import jobs as calibrating
+from models_runtime.calibration.events import CALIBRATED, CALIBRATION_WITHDRAWN
 from models_runtime.core import registry
 from models_runtime.models import Calibration, Run
 from models_runtime.runs.services import runs
@@ -80,7 +81,7 @@ def test_the_command_prints_errors_before_and_after(project, version):
     assert said["ece"]["after"] < 0.1
     assert said["gold_hash"] == version.content_hash
     assert [point[0] for point in said["curves"]["PATIENT"]] == [at / 20 for at in range(21)]
-    (event,) = Event.objects.filter(verb=Verb.CALIBRATED)
+    (event,) = Event.objects.filter(verb=CALIBRATED)
     assert event.data == {"backend": "fake", "calibration": said["calibration_id"], "gold": 1}
     assert Span.objects.filter(annotation_set__author=run.author, confidence=0.9, raw_confidence=None).count() == 60
     out = io.StringIO()
@@ -216,7 +217,7 @@ def test_from_the_button_to_the_plot_and_withdrawal(project, version, manager):
     assert "Withdrawn" in check_page(manager.get(there))
     assert "plot-calibrated" not in check_page(manager.get(page))
     assert ran(project, "after").calibration is None
-    assert Event.objects.filter(verb=Verb.CALIBRATION_WITHDRAWN).count() == 1
+    assert Event.objects.filter(verb=CALIBRATION_WITHDRAWN).count() == 1
 
 
 def test_without_gold_the_page_explains_what_to_do(project, manager):

@@ -10,10 +10,11 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
+from annotations.core.events import NOTE_READ
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import Author, Event, Job, Verb
+from annotations.models import Author, Event, Job
 from annotations.scores.services.scoring import score, score_request
 from models_runtime.comparing import views as comparing
 from models_runtime.models import Run
@@ -137,7 +138,7 @@ def test_the_page_marks_the_best_and_links_to_the_spans(read, viewer):
         assert f"<mark>{word}</mark>" in shown and "2 gold spans" in shown
     assert "no span" in viewer.get(links[0]).content.decode()
     assert "No gold spans" in check_page(viewer.get(response.context["only"][1][2]))
-    read_notes = Event.objects.filter(verb=Verb.NOTE_READ, data={"what": "comparison"})
+    read_notes = Event.objects.filter(verb=NOTE_READ, data={"what": "comparison"})
     assert read_notes.count() == 2 * 4
     assert viewer.get(url("compare_spans", read, "narrow", "wide", kind="nonsense")).status_code == 404
 

@@ -1,16 +1,19 @@
 """Events are append-only, in Python and in the database itself."""
 
+import copy
+import pickle
+
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from annotations.core.events import record
-from annotations.models import Event, Verb
+from annotations.core.events import NOTE_READ, NoData, Verb, sentences
+from annotations.models import Event
 
 pytestmark = pytest.mark.django_db
 
 
 def test_python_refuses_to_change_an_event():
-    event = record(verb=Verb.NOTE_READ)
+    event = NOTE_READ.record()
     with pytest.raises(TypeError, match="append-only"):
         event.save()
     with pytest.raises(TypeError, match="append-only"):
@@ -22,7 +25,30 @@ def test_python_refuses_to_change_an_event():
 
 
 def test_the_database_refuses_to_change_an_event():
-    record(verb=Verb.NOTE_READ)
+    NOTE_READ.record()
     with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("UPDATE annotations_event SET verb = 'x'")
-    assert Event.objects.get().verb == Verb.NOTE_READ
+    assert Event.objects.get().verb == NOTE_READ
+
+
+def test_every_verb_is_known_by_its_stored_value():
+    found = sentences()
+    assert {
+        "note.read": "opened a note",
+        "gold.frozen": "froze a gold version",
+        "run.started": "started a model run",
+    }.items() <= found.items()
+    assert list(found.values()) == sorted(found.values())
+    longest = Event._meta.get_field("verb").max_length
+    assert [verb for verb in found if len(verb) > longest] == []
+
+
+def test_a_verb_is_defined_once():
+    with pytest.raises(ValueError, match="defined twice"):
+        Verb[NoData](str(NOTE_READ), "read a note")
+    assert sentences()["note.read"] == "opened a note"
+
+
+def test_a_copy_of_a_verb_is_its_stored_value():
+    for made in (copy.copy(NOTE_READ), copy.deepcopy(NOTE_READ), pickle.loads(pickle.dumps(NOTE_READ))):
+        assert type(made) is str and made == NOTE_READ == "note.read"

@@ -10,6 +10,7 @@ from django.template.loader import get_template
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from annotations.core import offers
+from annotations.core.events import sentences
 from annotations.jobs.registry import JOBS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,6 +28,9 @@ IMPORT = re.compile(r"""(?:from|import)\s*\(?\s*["'](\.{1,2}/[\w./-]+)["']""")
 WORDS = re.compile(r"""["']([a-z][a-z_]*)["']""")
 OFFERED = re.compile(r"""\{%\s*offered\s+["']([\w.]+)["']""")
 TAGS = re.compile(r"""\{%\s*(?:nav_)?url\s+["']([\w:]+)["']""")
+# How a feature's module `events` defines a verb, and how other modules name one.
+DEFINED = re.compile(r"""^([A-Z_]+) = Verb\[\w+\]\(\s*["']([\w.]+)["']""", re.MULTILINE)
+NAMES = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*\b")
 LINKS = re.compile(r"""\b(?:reverse|redirect|resolve_url|nav_url|reverse_lazy)\(\s*["']([\w:]+)["']""")
 
 
@@ -124,6 +128,54 @@ def test_annotations_registers_no_page_of_the_models():
         for where, line in lines(path)
         for name in WORDS.findall(line)
         if name in forbidden and (path.name in ("apps.py", "nav.py", "navigation.py") or "_" in name)
+    ]
+    assert not found
+
+
+@cache
+def verbs() -> dict[str, tuple[str, Path]]:
+    """Return each verb's stored value and the folder of the feature that defines it, by its constant's name."""
+    found = {}
+    for path in sorted([*ROOT.glob("annotations/*/events.py"), *ROOT.glob("models_runtime/*/events.py")]):
+        for name, value in DEFINED.findall(path.read_text()):
+            found[name] = (value, path.parent)
+    return found
+
+
+def below_verb(home: Path) -> list[Path]:
+    """Return the Python files of the features below this one, and those that all features share."""
+    trees = [ROOT / "annotations" / name for name in ("models", "domain", *ANNOTATIONS)]
+    trees += [ROOT / "models_runtime" / name for name in ("core", *MODELS)]
+    return [path for tree in trees[: trees.index(home)] for path in sorted(tree.rglob("*.py"))]
+
+
+def test_the_verbs_here_are_the_registered_ones():
+    assert {value for value, _home in verbs().values()} == set(sentences())
+
+
+def test_a_feature_names_no_verb_of_a_higher_feature():
+    found = [
+        f"{where}: {name}"
+        for name, (value, home) in verbs().items()
+        for path in below_verb(home)
+        for where, line in lines(path)
+        if re.search(rf"""\b{name}\b|["']{re.escape(value)}["']""", line)
+    ]
+    assert not found
+
+
+def test_a_verb_is_defined_in_a_feature_that_uses_it():
+    """Otherwise a feature would know what only a higher one writes. In core, two features are enough, whichever."""
+    users: dict[str, set[Path]] = {}
+    for path in [*python(), *sorted((ROOT / "models_runtime").rglob("*.py"))]:
+        if path.name != "events.py":
+            for name in NAMES.findall(path.read_text()):
+                users.setdefault(name, set()).add(ROOT.joinpath(*path.relative_to(ROOT).parts[:2]))
+    core = ROOT / "annotations" / "core"
+    found = [
+        name
+        for name, (_value, home) in verbs().items()
+        if (len(users.get(name, ())) < 2 if home == core else home not in users.get(name, ()))
     ]
     assert not found
 

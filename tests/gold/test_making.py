@@ -8,13 +8,16 @@ import pytest
 from django.db import connection
 
 from annotations.core.errors import ServiceError
+from annotations.core.events import PATIENT_ERASED
 from annotations.core.progress import silent
 from annotations.core.stored_files import open_stored
+from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.services import making as gold
 from annotations.gold.services import sets as services_sets
-from annotations.models import AnnotationSet, Document, Event, GoldVersion, Import, Label, Role, Span, StoredFile, Verb
+from annotations.models import AnnotationSet, Document, Event, GoldVersion, Import, Label, Role, Span, StoredFile
 from annotations.ops.services.erasing import erase_patient, erasure_preview
 from annotations.projects.services.labels import merge_labels
+from annotations.transfer.events import NOTES_EXPORTED
 from annotations.transfer.services import exporting
 from tests.factories import make_author, make_member, make_note, make_project, make_set
 
@@ -64,7 +67,7 @@ def test_making_the_same_gold_again_changes_nothing(project, reviewer):
     for _ in range(2):
         gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
     assert gold_spans() == SPANS
-    assert Event.objects.filter(verb=Verb.GOLD_MADE).count() == 1
+    assert Event.objects.filter(verb=GOLD_MADE).count() == 1
 
 
 def test_other_gold_is_replaced_only_explicitly_and_the_event_keeps_it(project, reviewer):
@@ -76,7 +79,7 @@ def test_other_gold_is_replaced_only_explicitly_and_the_event_keeps_it(project, 
     assert gold_spans() == SPANS
     gold.make_gold(document=first.document, annotation_set=second, actor=reviewer, replace=True)
     assert gold_spans() == [(0, 5, "PATIENT")]
-    assert len(Event.objects.filter(verb=Verb.GOLD_MADE).last().data["removed"]) == 2
+    assert len(Event.objects.filter(verb=GOLD_MADE).last().data["removed"]) == 2
 
 
 def test_withdrawn_gold_is_kept_in_the_event(project, reviewer):
@@ -84,7 +87,7 @@ def test_withdrawn_gold_is_kept_in_the_event(project, reviewer):
     gold.make_gold(document=source.document, annotation_set=source, actor=reviewer)
     gold.withdraw_gold(document=source.document, actor=reviewer)
     assert not gold_spans()
-    assert len(Event.objects.get(verb=Verb.GOLD_WITHDRAWN).data["removed"]) == 2
+    assert len(Event.objects.get(verb=GOLD_WITHDRAWN).data["removed"]) == 2
 
 
 def test_bulk_makes_gold_only_in_notes_without_gold(project, reviewer):
@@ -215,7 +218,7 @@ def test_the_zip_of_an_export_job_is_a_stored_file(project, reviewer):
     stored = StoredFile.objects.get(pk=result["file_id"])
     with open_stored(stored) as content, zipfile.ZipFile(content) as archive:
         assert {"annotation.conf", "visual.conf", "export.json"} < set(archive.namelist())
-    assert Event.objects.get(verb=Verb.NOTES_EXPORTED).actor == reviewer
+    assert Event.objects.get(verb=NOTES_EXPORTED).actor == reviewer
 
 
 # ── Erasure ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -233,7 +236,7 @@ def test_erasing_a_patient_leaves_no_text_annotations_or_gold(project, reviewer)
     assert not AnnotationSet.objects.filter(document_id=note.pk).exists()
     version = GoldVersion.objects.get()
     assert (version.erased_count, version.notes.count()) == (1, 0)
-    event = Event.objects.get(verb=Verb.PATIENT_ERASED)
+    event = Event.objects.get(verb=PATIENT_ERASED)
     assert "P-1" not in str(event.data)
 
 

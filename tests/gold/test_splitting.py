@@ -14,11 +14,13 @@ from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
 from annotations.core.stored_files import open_stored
 from annotations.domain.formats import FORMATS
+from annotations.gold.events import GOLD_SPLIT
 from annotations.gold.services.diffing import version_diff
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import patients_in_two_splits, split_table, split_version
-from annotations.models import AnnotationSet, Document, Event, GoldVersion, GoldVersionNote, Span, StoredFile, Verb
+from annotations.models import AnnotationSet, Document, Event, GoldVersion, GoldVersionNote, Span, StoredFile
 from annotations.ops.services.erasing import erase_patient
+from annotations.transfer.events import NOTES_EXPORTED
 from annotations.transfer.services.exporting import export_to_path, run_export
 from tests import factories as make
 
@@ -57,7 +59,7 @@ def test_no_patient_is_in_two_splits_and_the_shares_are_met(project):
     assert split.notes == {"train": 6, "dev": 2, "test": 2}
     assert sum(split.patients.values()) == 8
     assert patients_in_two_splits(version) == 0
-    (event,) = Event.objects.filter(verb=Verb.GOLD_SPLIT)
+    (event,) = Event.objects.filter(verb=GOLD_SPLIT)
     # A person may write anything as the seed, so the version stores it, but the event doesn't.
     assert "seed" not in event.data and event.data["notes"] == split.notes
     version.refresh_from_db()
@@ -71,7 +73,7 @@ def test_splitting_again_writes_nothing(project):
     found = splits(version)
     again = split_version(version=version, seed="s", shares=SHARES, actor=None)
     assert not again.made and splits(version) == found
-    assert Event.objects.filter(verb=Verb.GOLD_SPLIT).count() == 1
+    assert Event.objects.filter(verb=GOLD_SPLIT).count() == 1
     version.refresh_from_db()
     assert version.content_hash == before
 
@@ -183,7 +185,7 @@ def test_every_format_is_exported_in_folders(project, tmp_path):
         files = {path.relative_to(out).as_posix() for path in out.rglob("*.txt")}
         assert {f"{split}/{name}.txt" for name, split in splits(version).items()} <= files, format
         assert report["notes"] == 10 and "notes" not in report["split"]
-    (event, *_) = Event.objects.filter(verb=Verb.NOTES_EXPORTED)
+    (event, *_) = Event.objects.filter(verb=NOTES_EXPORTED)
     assert "n0" not in json.dumps(event.data)
 
 

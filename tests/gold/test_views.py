@@ -3,9 +3,11 @@ from unittest.mock import patch
 import pytest
 from django.urls import reverse
 
+from annotations.core.events import NOTE_READ
+from annotations.gold.events import GOLD_FROZEN, GOLD_SPLIT
 from annotations.gold.selectors import gold_state, version_page
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.models import AnnotationSet, Author, Event, GoldVersion, Verb
+from annotations.models import AnnotationSet, Author, Event, GoldVersion
 from annotations.projects.selectors import projects as projects_selector
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -128,7 +130,7 @@ def test_who_may_see_and_freeze(golden, sign_in, who, page, act):
     assert client.get(GOLD).status_code == page
     assert client.get(version_url(1)).status_code == page
     assert client.post(FREEZE).status_code == act
-    assert Event.objects.filter(verb=Verb.GOLD_FROZEN).count() == 1
+    assert Event.objects.filter(verb=GOLD_FROZEN).count() == 1
 
 
 def test_wrong_numbers_and_methods(golden, sign_in, client):
@@ -161,7 +163,7 @@ def test_what_changed_between_two_versions(two_versions, sign_in):
     html = check_page(client.get(changes_url(2)))
     assert "1 change" in html and "<mark>Mario Rossi</mark>" in html
     assert "caso-002" in html and "Notes added" in html
-    assert Event.objects.filter(verb=Verb.NOTE_READ, document_id=two_versions.note.pk).count() == 1
+    assert Event.objects.filter(verb=NOTE_READ, document_id=two_versions.note.pk).count() == 1
     assert "No changes of this type." in check_page(client.get(changes_url(2, "?kind=moved")))
     assert "<mark>" in check_page(client.get(changes_url(2, "?kind=relabelled&page=9")))
     assert "Notes removed" in check_page(client.get(changes_url(1, "?since=2")))
@@ -200,7 +202,7 @@ def test_splitting_a_version(two_versions, sign_in):
     assert sorted(GoldVersion.objects.get(number=2).notes.values_list("split", flat=True)) == ["test", "train"]
     assert "was already split this way" in check_page(client.post(url, SPLIT, follow=True))
     assert "Choose another seed" in check_page(client.post(url, SPLIT | {"train": 60, "test": 40}, follow=True))
-    assert Event.objects.filter(verb=Verb.GOLD_SPLIT).count() == 1
+    assert Event.objects.filter(verb=GOLD_SPLIT).count() == 1
     # The form of the first version offers the same seed, so that its patient keeps the split.
     assert 'value="first"' in check_page(client.get(version_url(1)))
     client.post(reverse("gold_split", args=["covid", 1]), SPLIT)

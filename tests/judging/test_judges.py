@@ -11,9 +11,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.urls import reverse
 
+from annotations.core.events import NOTE_READ
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
-from annotations.models import Author, Event, Job, Verb
+from annotations.models import Author, Event, Job
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
@@ -114,7 +115,7 @@ def test_from_the_form_to_figures_entities_and_costs(client, project, server):
     assert shown.count("<mark>Torino</mark>") == 3 and "<mark>Mario Rossi</mark>" not in shown
     assert entities(client, judging, "FP").count("<mark>54</mark>") == 3
     assert "No entities" in entities(client, judging, "discarded")
-    assert Event.objects.filter(verb=Verb.NOTE_READ, data={"what": "judges"}).count() == 6
+    assert Event.objects.filter(verb=NOTE_READ, data={"what": "judges"}).count() == 6
     assert client.get(reverse("judging_entities", args=["covid", judging.pk]) + "?kind=x").status_code == 404
 
 

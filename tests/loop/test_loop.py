@@ -9,10 +9,12 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from annotations.core.events import NOTE_READ
 from annotations.gold.services.making import withdraw_gold
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import Author, GoldVersion, GoldVersionNote, Job, Span, Verb
+from annotations.models import Author, GoldVersion, GoldVersionNote, Job, Span
+from annotations.review.events import REVIEW_BULK_DONE, REVIEW_CLOSED, REVIEW_DECIDED, REVIEW_REOPENED, REVIEW_UNDONE
 from annotations.review.services import deciding as review
 from annotations.review.services import finishing as review_finishing
 from annotations.review.services.deciding import Request
@@ -159,16 +161,16 @@ def test_actions_and_seconds_from_the_log():
 
     effort = effort_of(
         [
-            (1, 7, Verb.NOTE_READ, {}, at(0)),
-            (1, 7, Verb.REVIEW_DECIDED, {"act": "accept"}, at(4)),
-            (2, 7, Verb.REVIEW_DECIDED, {"act": "reject"}, at(5)),
-            (1, 7, Verb.REVIEW_UNDONE, {}, at(6)),
-            (1, 7, Verb.REVIEW_CLOSED, {"spans": 3}, at(10)),
-            (1, None, Verb.REVIEW_BULK_DONE, {"decided": 40_000}, at(20)),
-            (1, 8, Verb.NOTE_READ, {}, at(1000)),
-            (1, 8, Verb.REVIEW_CLOSED, {"spans": 2}, at(1020)),
-            (1, 7, Verb.REVIEW_REOPENED, {}, at(1030)),
-            (1, 7, Verb.REVIEW_CLOSED, {"spans": 4}, at(5000)),
+            (1, 7, NOTE_READ, {}, at(0)),
+            (1, 7, REVIEW_DECIDED, {"act": "accept"}, at(4)),
+            (2, 7, REVIEW_DECIDED, {"act": "reject"}, at(5)),
+            (1, 7, REVIEW_UNDONE, {}, at(6)),
+            (1, 7, REVIEW_CLOSED, {"spans": 3}, at(10)),
+            (1, None, REVIEW_BULK_DONE, {"decided": 40_000}, at(20)),
+            (1, 8, NOTE_READ, {}, at(1000)),
+            (1, 8, REVIEW_CLOSED, {"spans": 2}, at(1020)),
+            (1, 7, REVIEW_REOPENED, {}, at(1030)),
+            (1, 7, REVIEW_CLOSED, {"spans": 4}, at(5000)),
         ]
     )
     assert (effort.acts, effort.bulk, effort.notes, effort.spans) == (8, 1, 2, 6)

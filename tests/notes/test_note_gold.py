@@ -3,7 +3,8 @@
 import pytest
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, Author, Event, Verb
+from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
+from annotations.models import AnnotationSet, Author, Event
 from tests import factories as make
 from tests.notes.note_pages import ROSSI, gold_of, page_of
 from tests.worlds.checks import WORDS_OF_THE_NOTE, check_page
@@ -30,7 +31,7 @@ def test_a_double_click_makes_gold_once(annotated, sign_in):
     client = sign_in(annotated.rev)
     for _ in range(2):
         assert client.post(gold_url(annotated.note.pk), gold_form(annotated.anns)).status_code == 302
-    assert Event.objects.filter(verb=Verb.GOLD_MADE).count() == 1
+    assert Event.objects.filter(verb=GOLD_MADE).count() == 1
 
 
 def test_gold_and_on_to_the_next(annotated, sign_in):
@@ -78,7 +79,7 @@ def test_gold_is_removed_once(annotated, sign_in):
     withdraw = reverse("note_gold_withdraw", args=["covid", annotated.note.pk])
     assert "was removed" in client.post(withdraw, {"gold_version": gold.version}, follow=True).content.decode()
     assert "has no gold" in client.post(withdraw, {"gold_version": gold.version}, follow=True).content.decode()
-    assert Event.objects.filter(verb=Verb.GOLD_WITHDRAWN).count() == 1
+    assert Event.objects.filter(verb=GOLD_WITHDRAWN).count() == 1
 
 
 @pytest.mark.parametrize("who, status", [("ann", 403), ("vic", 403), ("out", 404)])

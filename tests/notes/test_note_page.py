@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from annotations.models import Event, Verb
+from annotations.core.events import NOTE_READ
+from annotations.models import Event
 from annotations.notes.selectors.annotation_sets import line_at
 from tests import factories as make
 from tests.notes.note_pages import DATE, ROSSI, gold_of, page_of
@@ -21,7 +22,7 @@ def test_members_who_see_all_notes_see_the_text_with_annotations(annotated, sign
 
 def test_opening_a_note_is_an_event_without_text(annotated, sign_in):
     sign_in(annotated.vic).get(page_of(annotated.note.pk))
-    event = Event.objects.get(verb=Verb.NOTE_READ)
+    event = Event.objects.get(verb=NOTE_READ)
     assert (event.actor, event.document_id, event.project_id) == (
         annotated.vic,
         annotated.note.pk,

@@ -9,9 +9,10 @@ from django.urls import reverse
 from annotations.adjudicate.selectors.desk import desk, desk_state
 from annotations.adjudicate.services.deciding import decide, finish_adjudication
 from annotations.adjudicate.services.plan import Act, Request, Seen
+from annotations.core.events import NOTE_READ
 from annotations.domain.outcome import Fate, outcome
 from annotations.domain.spans import Span as DomainSpan
-from annotations.models import AnnotationSet, Assignment, Event, Project, Verb
+from annotations.models import AnnotationSet, Assignment, Event, Project
 from tests import factories as make
 from tests.worlds.checks import check_page
 
@@ -71,7 +72,7 @@ def test_the_outcome_of_each_span(closed, sign_in):
     ]  # fmt: skip
     assert [count for _, _, count in response.context["counts"]] == [2, 1, 1, 1]
     assert "ben" not in html and "rev" not in html.replace("prev", "").replace("deidreview", ""), "names nobody else"
-    assert Event.objects.get(verb=Verb.NOTE_READ, actor=closed.ann).data == {"what": "outcome"}
+    assert Event.objects.get(verb=NOTE_READ, actor=closed.ann).data == {"what": "outcome"}
     assert f'href="{page(closed)}"' in client.get("/projects/covid/notes/").content.decode()
     annotation_set = client.get(reverse("annotate", args=["covid", closed.note.pk])).content.decode()
     assert f'id="outcome" href="{page(closed)}">' in annotation_set

@@ -2,12 +2,14 @@
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import BaseCommand, CommandError, call_command, get_commands, load_command_class
 
-from annotations.models import Document, Event, Membership, Project, Role, Span, User, Verb
+from annotations.gold.events import GOLD_FROZEN
+from annotations.models import Document, Event, Membership, Project, Role, Span, User
 from tests.factories import make_member, make_note, make_project, make_user
 
 pytestmark = pytest.mark.django_db
@@ -94,7 +96,7 @@ def test_two_annotators_a_reviewer_and_gold(tmp_path):
     assert run("make_gold", "ward-3", "--set", "annotator:anna", "--by", "rita")["made"] == 2
     frozen = run("freeze_gold", "ward-3", "--by", "rita", "--reason", "pilot")
     assert (frozen["version"], frozen["notes"], frozen["spans"], frozen["new"]) == (1, 2, 3, True)
-    assert Event.objects.get(verb=Verb.GOLD_FROZEN).actor.username == "rita"
+    assert Event.objects.get(verb=GOLD_FROZEN).actor.username == "rita"
 
 
 def test_adding_somebody_without_an_account_needs_create():
@@ -218,3 +220,16 @@ def test_guidelines_that_cannot_be_read_leave_no_project(tmp_path, content):
     with pytest.raises(CommandError, match="Nothing was created"):
         run("create_project", "P", "--labels", "it-4", "--guidelines", str(file))
     assert not Project.objects.exists()
+
+
+def test_help_texts_are_sentences_with_a_capital_and_a_full_stop():
+    ours = {name: app for name, app in get_commands().items() if app.startswith(("annotations.", "models_runtime."))}
+    found = []
+    for name, app in ours.items():
+        command = load_command_class(app, name)
+        # Django adds options to every command, whose texts are its own.
+        added = {option for action in BaseCommand().create_parser("", "")._actions for option in action.option_strings}
+        actions = command.create_parser("manage.py", name)._actions
+        texts = [action.help for action in actions if not added.intersection(action.option_strings) and action.help]
+        found += [(name, text) for text in [command.help, *texts] if not re.match(r"(?s)[A-Z0-9].*[.…]$", text)]
+    assert len(ours) > 20 and not found

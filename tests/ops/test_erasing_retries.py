@@ -5,7 +5,8 @@ import time
 import pytest
 from django.db import IntegrityError, OperationalError
 
-from annotations.models import Document, Event, Verb
+from annotations.core.events import PATIENT_ERASED
+from annotations.models import Document, Event
 from annotations.ops.services import erasing
 from annotations.ops.services.backup import write_backup
 from annotations.ops.services.backup_engines import current
@@ -29,7 +30,7 @@ def test_an_erasure_that_collides_with_saving_starts_again(world, monkeypatch, e
 
     monkeypatch.setattr(erasing, "tally_of", at_the_third_try)
     assert erase_patient(project=world.project, patient_id=PATIENT, actor=None)["notes"] == 1
-    assert Document.objects.count() == 3 and Event.objects.filter(verb=Verb.PATIENT_ERASED).count() == 1
+    assert Document.objects.count() == 3 and Event.objects.filter(verb=PATIENT_ERASED).count() == 1
     world.project.refresh_from_db()
     assert world.project.erasures == 1  # failed attempts leave nothing behind
 

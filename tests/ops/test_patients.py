@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from annotations.core.events import PATIENT_ERASED
 from annotations.core.suggested_strings import add_strings, tally_of
 from annotations.models import (
     BulkAct,
@@ -18,8 +19,8 @@ from annotations.models import (
     Import,
     Span,
     SuggestedString,
-    Verb,
 )
+from annotations.ops.events import PATIENTS_SET
 from annotations.ops.services.erasing import erase_patient
 from annotations.ops.services.patients import set_patient_ids
 from tests import factories as make
@@ -77,7 +78,7 @@ def test_preview_confirm_erase(world, mia, caplog):
         assert "nothing to erase" in check_page(again)
     assert [note.pk for note in Document.objects.filter(project=world.project)] == [world.notes[1].pk]
     assert Document.objects.filter(project=world.other).count() == 1
-    event = Event.objects.get(verb=Verb.PATIENT_ERASED)
+    event = Event.objects.get(verb=PATIENT_ERASED)
     assert event.actor == world.mia
     assert ID not in str(event.data)
     assert ID not in caplog.text
@@ -129,11 +130,11 @@ def test_ids_from_a_file(world, mia, bom, delimiter):
     assert "1 row without an ID was ignored" in html
     ids = dict(Document.objects.filter(project=world.project).values_list("name", "patient_id"))
     assert ids == {"caso-001": "P1", "caso-002": "P2"}
-    event = Event.objects.get(verb=Verb.PATIENTS_SET)
+    event = Event.objects.get(verb=PATIENTS_SET)
     assert event.data == {"notes": 2}
     # The same file again changes nothing and records no event.
     assert "2 were already set" in check_page(send(mia, content.encode()))
-    assert Event.objects.filter(verb=Verb.PATIENTS_SET).count() == 1
+    assert Event.objects.filter(verb=PATIENTS_SET).count() == 1
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotations.core.events import record
+from annotations.annotate.events import SPAN_CHANGED
+from annotations.core.events import NOTE_READ
+from annotations.gold.events import GOLD_MADE
 from annotations.gold.services.making import make_gold, withdraw_gold
-from annotations.models import Event, Verb
+from annotations.models import Event
+from annotations.projects.events import PROJECT_CHANGED
 from annotations.projects.selectors import audit as selector
 from annotations.projects.selectors.audit import Filter, audit_page, details
 from tests import factories as make
@@ -21,10 +24,10 @@ AUDIT = reverse("audit", args=["covid"])
 def busy(world):
     """Seven events: two by ann, five by the command line."""
     for _ in range(2):
-        record(verb=Verb.NOTE_READ, actor=world.ann, project_id=world.project.pk, document_id=world.note.pk)
+        NOTE_READ.record(actor=world.ann, project_id=world.project.pk, document_id=world.note.pk)
     for n in range(5):
-        record(verb=Verb.PROJECT_CHANGED, project_id=world.project.pk, data={"fields": [f"f{n}"]})
-    record(verb=Verb.NOTE_READ, actor=world.out, project_id=world.other.pk)
+        PROJECT_CHANGED.record(project_id=world.project.pk, data={"fields": [f"f{n}"]})
+    NOTE_READ.record(actor=world.out, project_id=world.other.pk)
     return world
 
 
@@ -50,17 +53,17 @@ def test_the_log_needs_a_sign_in_and_is_read_only(busy, sign_in, client):
 def test_filters_by_verb_and_person(busy, sign_in):
     client = sign_in(busy.mia)
     rows = {
-        f"?verb={Verb.NOTE_READ}": 2,
+        f"?verb={NOTE_READ}": 2,
         f"?person={busy.ann.pk}": 2,
         "?person=0": 5,
-        f"?person={busy.ann.pk}&verb={Verb.NOTE_READ}": 2,
-        f"?person={busy.ann.pk}&verb={Verb.PROJECT_CHANGED}": 0,
+        f"?person={busy.ann.pk}&verb={NOTE_READ}": 2,
+        f"?person={busy.ann.pk}&verb={PROJECT_CHANGED}": 0,
         "?verb=nonsense&person=x": 7,
     }
     for query, expected in rows.items():
         html = check_page(client.get(AUDIT + query))
         assert max(html.count("<tr>") - 1, 0) == expected, query
-    assert "No matching events" in client.get(f"{AUDIT}?verb={Verb.GOLD_MADE}").content.decode()
+    assert "No matching events" in client.get(f"{AUDIT}?verb={GOLD_MADE}").content.decode()
 
 
 def test_pages_join_without_gap_or_repeat(busy):
@@ -80,17 +83,17 @@ def test_pages_join_without_gap_or_repeat(busy):
 def test_a_filter_stops_after_its_window_and_says_so(busy, sign_in):
     client = sign_in(busy.mia)
     with patch.object(selector, "WINDOW", 3):
-        html = check_page(client.get(f"{AUDIT}?verb={Verb.NOTE_READ}"))
+        html = check_page(client.get(f"{AUDIT}?verb={NOTE_READ}"))
         assert "Search older events" in html
-        stopped = audit_page(busy.project, Filter(Verb.NOTE_READ)).stopped
-        page = audit_page(busy.project, Filter(Verb.NOTE_READ), older_than=stopped)
+        stopped = audit_page(busy.project, Filter(NOTE_READ)).stopped
+        page = audit_page(busy.project, Filter(NOTE_READ), older_than=stopped)
     assert [line.who for line in page.lines] == ["ann"]
 
 
 def test_spans_show_as_offsets_and_label_never_as_text(world, sign_in):
     labels = {"PATIENT": make.label_of(world.project, "PATIENT").pk, "DATE": make.label_of(world.project, "DATE").pk}
     data = {"kind": "undo", "span": 5, "before": [0, 11, labels["PATIENT"]], "after": [0, 5, labels["DATE"]]}
-    record(verb=Verb.SPAN_CHANGED, actor=world.ann, project_id=world.project.pk, document_id=world.note.pk, data=data)
+    SPAN_CHANGED.record(actor=world.ann, project_id=world.project.pk, document_id=world.note.pk, data=data)
     annotation_set = make.make_set(world.note, world.ann, [ROSSI], submitted=True)
     make_gold(document=world.note, annotation_set=annotation_set, actor=world.rev)
     withdraw_gold(document=world.note, actor=world.rev)
@@ -122,7 +125,7 @@ def test_the_number_of_queries_does_not_grow(busy, sign_in):
     for n in range(40):
         person = make.make_member(busy.project)
         note = make.make_note(busy.project)
-        record(verb=Verb.NOTE_READ, actor=person, project_id=busy.project.pk, document_id=note.pk, data={"set": n})
+        NOTE_READ.record(actor=person, project_id=busy.project.pk, document_id=note.pk, data={"set": n})
     assert count() <= before + 1 <= 10
 
 

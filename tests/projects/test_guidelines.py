@@ -7,7 +7,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.core.templatetags.markdown import markdown
-from annotations.models import Amendment, Event, Project, Verb
+from annotations.models import Amendment, Event, Project
+from annotations.projects.events import GUIDELINES_CHANGED
 from tests.worlds.checks import check_page
 from tests.worlds.managing import check_closed, check_method
 
@@ -105,7 +106,7 @@ def test_saving_makes_the_next_version(world, mia):
     project = Project.objects.get(pk=world.project.pk)
     assert (project.guidelines, project.guidelines_version) == ("First\nlines\n", 1)
     assert "You are editing version 1" in check_page(mia.get(EDIT))
-    assert Event.objects.get(verb=Verb.GUIDELINES_CHANGED).data == {"version": 1, "length": 12}
+    assert Event.objects.get(verb=GUIDELINES_CHANGED).data == {"version": 1, "length": 12}
 
 
 def test_a_double_click_makes_one_version(world, mia):

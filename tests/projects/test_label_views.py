@@ -3,7 +3,8 @@
 import pytest
 from django.urls import reverse
 
-from annotations.models import Event, Label, Span, Verb
+from annotations.models import Event, Label, Span
+from annotations.projects.events import LABEL_ADDED, LABEL_CHANGED, LABEL_MERGED
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.managing import HUGE, check_closed, check_method
@@ -75,10 +76,10 @@ def test_a_label_is_changed(world, mia):
     assert (label.name, label.hotkey, label.placeholder) == ("TOWN", "w", "[TOWN]")
     assert label.description == "Towns.\nNot streets."
     assert label.code == "CITY"
-    assert Event.objects.get(verb=Verb.LABEL_CHANGED).actor == world.mia
+    assert Event.objects.get(verb=LABEL_CHANGED).actor == world.mia
     # Saving the same values again changes nothing and records no event.
     assert mia.post(edit_of(label), values()).status_code == 302
-    assert Event.objects.filter(verb=Verb.LABEL_CHANGED).count() == 1
+    assert Event.objects.filter(verb=LABEL_CHANGED).count() == 1
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_a_label_is_added(world, mia):
         assert mia.post(PAGE, added(world)).url == PAGE
     label = make.label_of(world.project, "Cantón")
     assert (label.code, label.hotkey, label.placeholder) == ("Canton", "k", "[Cantón]")
-    assert Event.objects.filter(verb=Verb.LABEL_ADDED).count() == 1
+    assert Event.objects.filter(verb=LABEL_ADDED).count() == 1
 
 
 @pytest.mark.parametrize(
@@ -184,7 +185,7 @@ def test_merge(mia, pair):
         assert mia.post(merge_of(source), {"into": target.pk}).url == PAGE
     assert Span.objects.filter(label=target).count() == 3
     assert not Span.objects.filter(label=source).exists()
-    assert Event.objects.filter(verb=Verb.LABEL_MERGED).count() == 1
+    assert Event.objects.filter(verb=LABEL_MERGED).count() == 1
     html = check_page(mia.get(PAGE))
     assert "Merged labels" in html
     assert "merged into CITY" in html

@@ -4,7 +4,8 @@ import pytest
 
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
-from annotations.models import Event, Label, Role, Span, Verb
+from annotations.models import Event, Label, Role, Span
+from annotations.projects.events import LABEL_CHANGED
 from annotations.projects.services import labels
 from annotations.projects.services.projects import create_project, shipped_label_sets
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
@@ -39,7 +40,7 @@ def test_renaming_keeps_the_code_and_the_spans():
     labels.update_label(label=label_of(project, "DOCTOR"), actor=None, name="PHYSICIAN")
     span = annotation_set.spans.get()
     assert (span.label.code, span.label.name) == ("DOCTOR", "PHYSICIAN")
-    assert Event.objects.get(verb=Verb.LABEL_CHANGED).data["before"] == {"name": "DOCTOR"}
+    assert Event.objects.get(verb=LABEL_CHANGED).data["before"] == {"name": "DOCTOR"}
 
 
 @pytest.mark.parametrize(

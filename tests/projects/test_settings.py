@@ -3,7 +3,8 @@
 import pytest
 
 from annotations.core.errors import ServiceError
-from annotations.models import Assignment, Event, Membership, Project, Verb
+from annotations.models import Assignment, Event, Membership, Project
+from annotations.projects.events import NOTES_ASSIGNED, PROJECT_CHANGED
 from annotations.projects.services.filling import fill_up
 from annotations.projects.services.projects import update_project
 from tests import factories as make
@@ -35,7 +36,7 @@ def test_settings_are_changed(world, mia):
     assert (project.name, project.language) == ("Ward", "it")
     assert (project.distribution, project.annotators_per_note) == ("some", 3)
     assert project.slug == "covid"
-    assert Event.objects.filter(verb=Verb.PROJECT_CHANGED).count() == 1
+    assert Event.objects.filter(verb=PROJECT_CHANGED).count() == 1
     assert "Each note needs 3 annotators, but the project has only 2" in check_page(mia.get(PAGE))
     # Existing assignments stay.
     assert Assignment.objects.filter(project=world.project).count() == 4
@@ -130,9 +131,9 @@ def test_existing_notes_are_assigned_by_the_rule(world, mia, cas):
     response = mia.post(FILL, follow=True)
     assert "2 assignments were made" in check_page(response)
     assert Assignment.objects.filter(user=cas).count() == 2
-    assert Event.objects.get(verb=Verb.NOTES_ASSIGNED).data == {"rule": True, "notes": 2}
+    assert Event.objects.get(verb=NOTES_ASSIGNED).data == {"rule": True, "notes": 2}
     assert "All notes already have enough annotators" in check_page(mia.post(FILL, follow=True))
-    assert Event.objects.filter(verb=Verb.NOTES_ASSIGNED).count() == 1
+    assert Event.objects.filter(verb=NOTES_ASSIGNED).count() == 1
 
 
 def test_each_note_goes_to_the_annotators_with_the_fewest_open_notes(world, mia, cas):
@@ -177,7 +178,7 @@ def test_annotators_may_start_from_a_run(world, mia):
     for chosen, after in ((run.pk, run), ("", None)):
         assert mia.post(PAGE, values(seed_from=chosen)).url == PAGE
         assert Project.objects.get(pk=world.project.pk).seed_from == after
-    fields = [event.data["fields"] for event in Event.objects.filter(verb=Verb.PROJECT_CHANGED)]
+    fields = [event.data["fields"] for event in Event.objects.filter(verb=PROJECT_CHANGED)]
     assert "seed_from" in fields[0]
     assert fields[1] == ["seed_from"]
 

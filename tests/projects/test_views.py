@@ -6,7 +6,8 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
-from annotations.models import Assignment, Event, Membership, Project, Role, Verb
+from annotations.models import Assignment, Event, Membership, Project, Role
+from annotations.projects.events import PROJECT_CREATED
 from annotations.projects.selectors import projects as selector
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -79,7 +80,7 @@ def test_a_manager_makes_a_project(world, sign_in):
     assert response.url == overview("ward-seven")
     assert (project.language, project.created_by, project.label_set.key) == ("it", world.mia, "i2b2-2014")
     assert Membership.objects.get(project=project).role == Role.MANAGER
-    assert Event.objects.filter(verb=Verb.PROJECT_CREATED, project_id=project.pk, actor=world.mia).count() == 1
+    assert Event.objects.filter(verb=PROJECT_CREATED, project_id=project.pk, actor=world.mia).count() == 1
     assert "Next steps" in check_page(client.get(response.url))
 
 

@@ -5,7 +5,8 @@ import json
 import pytest
 from django.test import Client
 
-from annotations.models import Decision, Event, Review, Verb
+from annotations.core.events import NOTE_READ
+from annotations.models import Decision, Event, Review
 from tests import factories as make
 from tests.worlds.pages import TEXT
 from tests.worlds.reviewing import (
@@ -62,7 +63,7 @@ def test_missing_objects_are_404(suggested, sign_in, name):
     for note in (suggested.notes[1].pk, far.pk, 10**6, 2**63):
         assert ask(client, name, suggested, suggested.rev, note=note).status_code == 404
     assert not Review.objects.exists()
-    assert not Event.objects.filter(verb=Verb.NOTE_READ).exists()
+    assert not Event.objects.filter(verb=NOTE_READ).exists()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -17,8 +17,8 @@ from annotations.models import (
     Role,
     Span,
     SuggestedString,
-    Verb,
 )
+from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED, REVIEW_UNDONE
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.state import review_state
 from annotations.review.services import bulk as bulk_review
@@ -76,9 +76,7 @@ class World:
     def check(self):
         """Check gold against the accepted decisions, its version against the events, and the counts of strings."""
         for gold in AnnotationSet.objects.filter(author__kind="gold"):
-            decided = Event.objects.filter(
-                annotation_set_id=gold.pk, verb__in=[Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE]
-            )
+            decided = Event.objects.filter(annotation_set_id=gold.pk, verb__in=[REVIEW_DECIDED, REVIEW_UNDONE])
             assert decided.count() == gold.version
             accepted = Decision.objects.filter(review__document=gold.document_id, verdict="accepted")
             assert set(gold.spans.values_list("start", "end", "label_id")) == set(
@@ -100,11 +98,11 @@ def test_open_suggestions_are_accepted_by_one_act(world):
     bulk = world.do(source="title", least=0.8)
     assert (bulk.state, bulk.planned, bulk.decided, bulk.left) == ("done", 3, 3, 0)
     assert world.gold() == [(0, 0, "PATIENT"), (1, 0, "PATIENT"), (2, 0, "PATIENT")]
-    events = Event.objects.filter(verb=Verb.REVIEW_DECIDED)
+    events = Event.objects.filter(verb=REVIEW_DECIDED)
     assert {(e.actor_id, e.data["cause"], e.data["act"]) for e in events} == {(world.rita.pk, str(bulk.pk), "accept")}
     provenance = Span.objects.filter(annotation_set__author__kind="gold").first().provenance
     assert (provenance["from"], provenance["by"], provenance["confidence"]) == ("run:rules-1", "rita", 0.9)
-    assert Event.objects.get(verb=Verb.REVIEW_BULK_DONE).data["decided"] == 3
+    assert Event.objects.get(verb=REVIEW_BULK_DONE).data["decided"] == 3
     world.check()
 
 
@@ -156,9 +154,9 @@ def test_one_undo_reverts_the_whole_act(world):
     assert (bulk.state, bulk.taken_back, bulk.kept) == ("undone", 6, 0)
     assert world.gold() == []
     assert not Decision.objects.exists()
-    undone = Event.objects.filter(verb=Verb.REVIEW_UNDONE)
+    undone = Event.objects.filter(verb=REVIEW_UNDONE)
     assert set(undone.values_list("reverts", flat=True)) == set(
-        Event.objects.filter(verb=Verb.REVIEW_DECIDED).values_list("pk", flat=True)
+        Event.objects.filter(verb=REVIEW_DECIDED).values_list("pk", flat=True)
     )
     assert review_state(document=world.notes[0], author=world.runs[0])["open"] == 2
     world.check()

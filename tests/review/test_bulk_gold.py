@@ -8,9 +8,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from annotations.gold.events import GOLD_MADE
 from annotations.gold.services.making import freeze, make_gold
 from annotations.jobs.runner import run as run_job
-from annotations.models import AnnotationSet, BulkAct, Decision, Event, Job, Span, SuggestedString, Verb
+from annotations.models import AnnotationSet, BulkAct, Decision, Event, Job, Span, SuggestedString
+from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED
 from annotations.review.services import bulk as bulk_review
 from annotations.review.services.deciding import Request, decide
 from annotations.review.services.finishing import finish_review, reopen_review
@@ -59,7 +61,7 @@ def gold_of(note) -> list[tuple[int, int, str]]:
 def check_adjudicated(ward) -> None:
     """Check that no adjudicated note has changed."""
     assert [gold_of(note) for note in ward.notes[:ADJUDICATED]] == [[NAME, STREET]] * ADJUDICATED
-    touched = Event.objects.filter(verb=Verb.REVIEW_DECIDED, document_id__in=[n.pk for n in ward.notes[:ADJUDICATED]])
+    touched = Event.objects.filter(verb=REVIEW_DECIDED, document_id__in=[n.pk for n in ward.notes[:ADJUDICATED]])
     assert not touched.exists()
 
 
@@ -102,7 +104,7 @@ def test_by_rule_adjudicated_notes_are_skipped_and_the_frozen_version_still_hold
     check_adjudicated(ward)
     assert gold_of(ward.notes[-1]) == SUGGESTED
     assert freeze(project=ward.project, actor=ward.mia)[0] == ward.frozen, "a draft does not count"
-    data = Event.objects.get(verb=Verb.REVIEW_BULK_DONE).data
+    data = Event.objects.get(verb=REVIEW_BULK_DONE).data
     assert (data["skipped"], data["skipped_notes"], data["rule"]["with_gold"]) == (10, 5, False)
     html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
     assert "Skipped (note has gold)" in html
@@ -248,7 +250,7 @@ def test_a_selected_box_includes_notes_with_gold_and_overlaps_stay_open(ward):
     start(ward, bulk, with_gold="1")
     assert (bulk.planned, bulk.decided, bulk.skipped, bulk.conflicts, bulk.left) == (8, 8, 0, 5, 0)
     assert [gold_of(note) for note in ward.notes] == [[NAME, STREET, AGAIN]] * ADJUDICATED + [SUGGESTED]
-    event = Event.objects.get(verb=Verb.REVIEW_BULK_DONE)
+    event = Event.objects.get(verb=REVIEW_BULK_DONE)
     assert (event.actor, event.data["rule"]["with_gold"], event.data["conflicts"]) == (ward.rev, True, 5)
     html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
     assert "Notes that already had gold were included." in html
@@ -355,7 +357,7 @@ def test_accepting_the_rest_of_a_note_with_gold_needs_permission(ward):
     assert finish(ward, note, rest=[again.pk]).json()["error"] == "gold"
     assert finish(ward, note, rest=[again.pk], with_gold=True).json()["next"]
     assert gold_of(note) == [NAME, STREET, AGAIN]
-    event = Event.objects.filter(verb=Verb.REVIEW_DECIDED, document_id=note.pk).last()
+    event = Event.objects.filter(verb=REVIEW_DECIDED, document_id=note.pk).last()
     assert (event.data["rest"], event.data["with_gold"]) == (True, True)
 
 
@@ -379,7 +381,7 @@ def test_undo_keeps_gold_that_was_confirmed_since(ward):
     adjudicator = make.make_author(ward.project, kind="adjudicated", name="adjudicated")
     own = make.make_set(note, adjudicator, SUGGESTED, submitted=True)
     ward.client.post(url("note_gold", note.pk), {"set": own.pk, "version": own.version})
-    assert Event.objects.filter(verb=Verb.GOLD_MADE, document_id=note.pk).count() == 1
+    assert Event.objects.filter(verb=GOLD_MADE, document_id=note.pk).count() == 1
     ward.client.post(url("bulk_undo", bulk.pk))
     bulk.refresh_from_db()
     assert (bulk.taken_back, bulk.kept) == (0, 3)

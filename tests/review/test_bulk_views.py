@@ -11,8 +11,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from annotations.core.events import FILE_DOWNLOADED
 from annotations.jobs.runner import run as run_job
-from annotations.models import BulkAct, Decision, Event, Job, Span, SuggestedString, Verb
+from annotations.models import BulkAct, Decision, Event, Job, Span, SuggestedString
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import merge_labels
 from annotations.review.selectors.suggested_strings import strings
@@ -328,7 +329,7 @@ def test_the_log_lists_the_decisions_in_both_formats(decided, sign_in):
     assert [row["event"] for row in table] == [str(row["event"]) for row in rows]
     assert "Rossi" not in text
     assert "attachment" in answer["Content-Disposition"]
-    assert Event.objects.filter(verb=Verb.FILE_DOWNLOADED).count() == 2
+    assert Event.objects.filter(verb=FILE_DOWNLOADED).count() == 2
     assert client.get(url("decisions_export", "xls")).status_code == 404
 
 

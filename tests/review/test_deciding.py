@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotations.models import AnnotationSet, Decision, Event, Review, Span, Verb
+from annotations.models import AnnotationSet, Decision, Event, Review, Span
+from annotations.review.events import REVIEW_CLOSED, REVIEW_DECIDED, REVIEW_REOPENED, REVIEW_UNDONE
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import TEXT
@@ -49,7 +50,7 @@ def test_an_act_that_changes_nothing_is_not_recorded(suggested, decide):
     decide("accept")
     version = decide("accept", seen=["accepted", 0, 11, suggested.labels["PATIENT"]]).json["version"]
     assert version == 1
-    assert Event.objects.filter(verb=Verb.REVIEW_DECIDED).count() == 1
+    assert Event.objects.filter(verb=REVIEW_DECIDED).count() == 1
 
 
 def test_a_replay_is_harmless(suggested, decide):
@@ -57,7 +58,7 @@ def test_a_replay_is_harmless(suggested, decide):
     first, second = (decide("accept", change_id=change) for _ in range(2))
     assert first.status == second.status == 200
     assert first.json == second.json
-    assert Event.objects.filter(verb=Verb.REVIEW_DECIDED).count() == 1
+    assert Event.objects.filter(verb=REVIEW_DECIDED).count() == 1
 
 
 @pytest.mark.parametrize("offset", [0, 44, 45])
@@ -102,7 +103,7 @@ MALFORMED = [
 def test_bodies_that_are_no_json_object(suggested, sign_in, data):
     answer = send(sign_in(suggested.rev), url(suggested, "review_decide"), data)
     assert (answer.status, answer.json["error"]) == (400, "malformed")
-    assert not Event.objects.filter(verb=Verb.REVIEW_DECIDED).exists()
+    assert not Event.objects.filter(verb=REVIEW_DECIDED).exists()
 
 
 @pytest.mark.parametrize(("data", "field"), MALFORMED, ids=[f"{n} {f}" for n, (_, f) in enumerate(MALFORMED)])
@@ -113,7 +114,7 @@ def test_malformed_bodies(suggested, sign_in, data, field):
     assert answer.json["error"] == "malformed"
     assert f"“{field}”" in answer.json["message"]
     assert answer.json["open"] == 2, "the answer includes the current state"
-    assert not Event.objects.filter(verb=Verb.REVIEW_DECIDED).exists()
+    assert not Event.objects.filter(verb=REVIEW_DECIDED).exists()
 
 
 def refusals(world: SimpleNamespace) -> list[tuple[dict[str, object], str]]:
@@ -145,7 +146,7 @@ def test_every_refusal_gives_a_reason_and_the_current_state(suggested, sign_in):
         assert answer.json["message"].endswith(".")
         assert "Mario" not in answer.json["message"]
         assert answer.json["open"] == 2
-    assert not Event.objects.filter(verb__in=[Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE]).exists()
+    assert not Event.objects.filter(verb__in=[REVIEW_DECIDED, REVIEW_UNDONE]).exists()
     assert not Span.objects.filter(annotation_set__author__kind="gold").exists()
 
 
@@ -213,9 +214,9 @@ def test_finishing_and_reopening(suggested, sign_in, decide):
     assert client.post(url(suggested, "review_reopen")).url == url(suggested, "review")
     assert decide("accept", suggestion=suggested.place.pk, seen=["rejected"]).status == 200
     verbs = Event.objects.filter(verb__startswith="review.").values_list("verb", flat=True)
-    assert [str(verb) for verb in verbs if verb not in (Verb.REVIEW_DECIDED,)] == [
-        str(Verb.REVIEW_CLOSED),
-        str(Verb.REVIEW_REOPENED),
+    assert [str(verb) for verb in verbs if verb not in (REVIEW_DECIDED,)] == [
+        str(REVIEW_CLOSED),
+        str(REVIEW_REOPENED),
     ]
 
 

@@ -18,11 +18,12 @@ from annotations.models import (
     Role,
     Span,
     SuggestedString,
-    Verb,
 )
 from annotations.models.project import SecondReview
 from annotations.ops.services.erasing import erase_patient
+from annotations.projects.events import PROJECT_CHANGED
 from annotations.projects.services.projects import update_project
+from annotations.review.events import REVIEW_REVEALED
 from annotations.review.selectors.bulk_rules import Rule, open_of
 from annotations.review.selectors.decision_log import decisions
 from annotations.review.selectors.known import known_among, suggested_in
@@ -148,7 +149,7 @@ def test_a_note_is_drawn_once_for_good(world):
     }, "whether something is planted or not"
     assert {note.stage for note in review_list(world.run, world.note.pk, world.rita).notes} == {"open"}
     assert world.shown() == {CITY: ("open", None), DOCTOR: ("open", None)}
-    assert not Event.objects.filter(verb=Verb.REVIEW_REVEALED).exists(), "the log reveals nothing"
+    assert not Event.objects.filter(verb=REVIEW_REVEALED).exists(), "the log reveals nothing"
     assert list(decisions(world.project)) == []
     world.check()
 
@@ -335,7 +336,7 @@ def test_a_missed_leak_must_be_decided_before_the_review_can_finish(world):
             world.finish(world.rita, rest=rest)
         assert error.value.code == "open"
     assert PlantedLeak.objects.filter(result="missed").count() == 1
-    assert Event.objects.filter(verb=Verb.REVIEW_REVEALED).count() == 1
+    assert Event.objects.filter(verb=REVIEW_REVEALED).count() == 1
     rule = Rule("threshold", [world.run.pk], least=0.5)
     bulk = plan_bulk(project=world.project, user=world.rosa, rule=rule, act=BulkAct.Act.ACCEPT)
     begin_bulk(bulk=bulk, user=world.rosa)
@@ -497,7 +498,7 @@ def test_the_share_is_one_of_those_offered(world):
     with pytest.raises(ServiceError, match="0, 5, 10, 20"):
         update_project(project=world.project, actor=None, planted_share=50)
     update_project(project=world.project, actor=None, planted_share=20)
-    assert Event.objects.get(verb=Verb.PROJECT_CHANGED).data == {"fields": ["planted_share"]}
+    assert Event.objects.get(verb=PROJECT_CHANGED).data == {"fields": ["planted_share"]}
 
 
 def test_a_correction_of_another_suggestion_finds_the_leak_that_it_covers(world):

@@ -6,7 +6,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotations.models import BulkAct, Decision, Event, Handover, Project, Span, Verb
+from annotations.models import BulkAct, Decision, Event, Handover, Project, Span
+from annotations.review.events import REVIEW_DECIDED
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.decision_log import as_csv, overruled
 from annotations.review.selectors.state import review_state
@@ -116,7 +117,7 @@ def test_accepting_the_rest_of_a_note_by_one_or_by_two(second):
         then = queries(lambda note=note: world.finish(note, world.rosa))
         counts.append((first, back, then))
         assert Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold").count() == words
-        accepted = Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_DECIDED, data__rest=True).count()
+        accepted = Event.objects.filter(document_id=note.pk, verb=REVIEW_DECIDED, data__rest=True).count()
         assert accepted == words * (2 if second == "blind" else 1)
     assert counts[1] == counts[2]
 

@@ -6,9 +6,10 @@ import pytest
 
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
-from annotations.models import AnnotationSet, Decision, Event, Review, Role, Span, Verb
+from annotations.models import AnnotationSet, Decision, Event, Review, Role, Span
 from annotations.projects.services.labels import merge_labels
 from annotations.projects.services.projects import set_guidelines
+from annotations.review.events import REVIEW_CLOSED, REVIEW_DECIDED
 from annotations.review.selectors.state import review_state
 from annotations.review.services import deciding as review
 from annotations.review.services import finishing as review_finishing
@@ -57,7 +58,7 @@ def test_accepting_makes_gold_with_provenance(world):
     assert (provenance["confidence"], provenance["source"], provenance["by"]) == (0.8, "title", "rita")
     assert provenance["changed"] == []
     assert provenance["at"]
-    assert Event.objects.get(verb=Verb.REVIEW_DECIDED).actor == world.rita
+    assert Event.objects.get(verb=REVIEW_DECIDED).actor == world.rita
 
 
 def test_a_gold_span_records_the_version_of_the_guidelines(world):
@@ -139,7 +140,7 @@ def test_the_same_change_twice_is_one_decision(world):
     change = uuid.uuid4()
     for _ in range(2):
         world.do(Act.ACCEPT, suggestion=world.name.pk, change_id=change)
-    assert Event.objects.filter(verb=Verb.REVIEW_DECIDED).count() == 1
+    assert Event.objects.filter(verb=REVIEW_DECIDED).count() == 1
     assert world.gold() == [(0, 11, "PATIENT")]
 
 
@@ -215,7 +216,7 @@ def test_a_note_is_finished_when_nothing_is_open_and_then_counts(world):
     world.do(Act.REJECT, suggestion=world.place.pk)
     for _ in range(2):
         review_finishing.finish_review(document=world.note, author=world.run, user=world.rita)
-    assert Event.objects.filter(verb=Verb.REVIEW_CLOSED).count() == 1
+    assert Event.objects.filter(verb=REVIEW_CLOSED).count() == 1
     assert freeze(project=world.project, actor=None)[0].span_count == 1
     with pytest.raises(ServiceError, match="is finished"):
         world.do(Act.UNDO)
@@ -270,7 +271,7 @@ def test_an_act_that_changes_nothing_is_not_recorded(world):
     for _ in range(2):
         world.do(Act.ACCEPT, suggestion=world.name.pk)
         world.do(Act.ADD, bounds=(13, 20, world.label("AGE")), quote="54 anni")
-    assert Event.objects.filter(verb=Verb.REVIEW_DECIDED).count() == 2
+    assert Event.objects.filter(verb=REVIEW_DECIDED).count() == 2
     world.do(Act.UNDO)
     assert world.gold() == [(0, 11, "PATIENT")]
 
@@ -286,8 +287,8 @@ def test_finishing_accepts_the_open_suggestions_as_one_act(world):
     assert world.gold() == [(0, 11, "PATIENT")]
     decision = Decision.objects.get(suggestion=world.name)
     assert (decision.verdict, decision.reviewer, decision.cause) == ("accepted", world.rita, None)
-    assert Event.objects.get(verb=Verb.REVIEW_DECIDED, data__act="accept").data["rest"] is True
-    assert Event.objects.get(verb=Verb.REVIEW_CLOSED).data["accepted"] == 1
+    assert Event.objects.get(verb=REVIEW_DECIDED, data__act="accept").data["rest"] is True
+    assert Event.objects.get(verb=REVIEW_CLOSED).data["accepted"] == 1
     effort = effort_between(world.project, 0, None)
     assert (effort.acts, effort.notes, effort.spans) == (2, 1, 1), "a rejection, and one act for all the rest"
     review_finishing.reopen_review(document=world.note, author=world.run, user=world.rita)

@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotations.core import hiding
+from annotations.gold.events import GOLD_MADE
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -23,7 +24,14 @@ from annotations.models import (
     Review,
     Span,
     User,
-    Verb,
+)
+from annotations.review.events import (
+    REVIEW_CLOSED,
+    REVIEW_COMPARED,
+    REVIEW_DECIDED,
+    REVIEW_HANDED,
+    REVIEW_REVEALED,
+    REVIEW_UNDONE,
 )
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.planted import aliases
@@ -77,7 +85,7 @@ def poster(user: User, note: Document, run: Author, name: str = "review_decide")
 def check(note: Document, decided: int) -> AnnotationSet:
     """Check that gold holds what was accepted, and that its version and the log count the same decisions."""
     gold = AnnotationSet.objects.get(document=note, author__kind="gold")
-    events = Event.objects.filter(annotation_set_id=gold.pk, verb__in=[Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE])
+    events = Event.objects.filter(annotation_set_id=gold.pk, verb__in=[REVIEW_DECIDED, REVIEW_UNDONE])
     assert events.count() == gold.version == decided
     accepted = Decision.objects.filter(review__document=note, verdict="accepted").values_list(
         "start", "end", "label_id"
@@ -212,7 +220,7 @@ def test_finishing_while_another_person_decides(world, at_once):
             assert decided.json()["error"] == "closed"
         gold = check(note, 4 + (decided.status_code == 200))
         assert gold.state == "submitted"
-        event = Event.objects.get(document_id=note.pk, verb=Verb.REVIEW_CLOSED)
+        event = Event.objects.get(document_id=note.pk, verb=REVIEW_CLOSED)
         assert event.data["spans"] == gold.spans.count()
 
 
@@ -223,7 +231,7 @@ def test_finishing_twice_at_once_is_recorded_once(world, at_once):
         make.make_set(note, run, [], submitted=True)
         posts = [poster(user, note, run, "review_finish") for user in (world.rita, world.rosa)]
         assert [answer.status_code for answer in at_once(*posts)] == [200, 200]
-        assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_CLOSED).count() == 1
+        assert Event.objects.filter(document_id=note.pk, verb=REVIEW_CLOSED).count() == 1
         assert Review.objects.get(document=note).found_empty
 
 
@@ -243,13 +251,13 @@ def test_two_people_finish_at_once_and_neither_counts_as_the_second(world, at_on
         answers = sorted(at_once(*calls), key=lambda answer: answer.status_code)
         assert [answer.status_code for answer in answers] == [200, 409]
         assert answers[1].json()["stage"] == "second"
-        assert not Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_CLOSED).exists()
-        first = Event.objects.get(document_id=note.pk, verb=Verb.REVIEW_HANDED).actor
+        assert not Event.objects.filter(document_id=note.pk, verb=REVIEW_CLOSED).exists()
+        first = Event.objects.get(document_id=note.pk, verb=REVIEW_HANDED).actor
         seconds = [user for user in (world.rita, world.rosa, third) if user != first]
         calls = [partial(poster(user, note, run, "review_finish"), stage="second") for user in seconds]
         assert [answer.status_code for answer in at_once(*calls)] == [200, 200]
-        assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_CLOSED).count() == 1
-        assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_COMPARED).count() == 1
+        assert Event.objects.filter(document_id=note.pk, verb=REVIEW_CLOSED).count() == 1
+        assert Event.objects.filter(document_id=note.pk, verb=REVIEW_COMPARED).count() == 1
 
 
 @pytest.fixture
@@ -278,7 +286,7 @@ def test_a_planted_leak_is_shown_once_and_no_second_click_accepts_it(world, at_o
         answers = sorted(at_once(*calls), key=lambda answer: answer.status_code)
         assert [answer.status_code for answer in answers] == [200, 409]
         assert [answer.json()["open"] for answer in answers] == [1, 1]
-        assert Event.objects.filter(document_id=note.pk, verb=Verb.REVIEW_REVEALED).count() == 1
+        assert Event.objects.filter(document_id=note.pk, verb=REVIEW_REVEALED).count() == 1
         assert not Decision.objects.filter(suggestion=planted.suggestion_id).exists()
         assert AnnotationSet.objects.get(document=note, author__kind="gold").spans.count() == 3
         assert Review.objects.get(document=note, author=run).closed_at is None
@@ -380,7 +388,7 @@ def test_a_bulk_acceptance_while_another_makes_adjudicated_gold(world, at_once, 
         if planned_late:  # gold is made between the planning and the start of the act
             gold()
         bulk, answer = at_once(partial(run_act, plan), gold)
-        made = Event.objects.filter(document_id=note.pk, verb=Verb.GOLD_MADE).exists()
+        made = Event.objects.filter(document_id=note.pk, verb=GOLD_MADE).exists()
         gold_spans = list(
             Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold").values_list(
                 "start", "end"

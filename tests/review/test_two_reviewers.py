@@ -17,10 +17,10 @@ from annotations.models import (
     Role,
     Span,
     SuggestedString,
-    Verb,
 )
 from annotations.models.project import SecondReview
 from annotations.projects.services.projects import update_project
+from annotations.review.events import REVIEW_CLOSED
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.decision_log import decisions
 from annotations.review.selectors.handovers import pairs
@@ -143,7 +143,7 @@ def test_one_person_alone_makes_no_gold(db, rule):
             world.decide(world.rosa, Act.ACCEPT, start)
     assert world.finish(world.rosa).closed_by == world.rosa
     assert gold_sets(world.project).count() == 1
-    event = Event.objects.get(verb=Verb.REVIEW_CLOSED)
+    event = Event.objects.get(verb=REVIEW_CLOSED)
     assert (event.actor_id, event.data["first"]) == (world.rosa.pk, world.rita.pk)
     (pair,) = pairs(world.project)
     assert (pair.first, pair.second, pair.blind, pair.notes) == ("rita", "rosa", rule == SecondReview.BLIND, 1)

@@ -1,6 +1,7 @@
 """The review pages: content, next note, and numbers of queries."""
 
-from annotations.models import Author, Event, Review, Verb
+from annotations.core.events import NOTE_READ
+from annotations.models import Author, Event, Review
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import TEXT
@@ -27,7 +28,7 @@ def test_the_page_holds_the_note_and_the_suggestions(suggested, sign_in):
     ]
     assert data["person"] == suggested.rev.pk
     assert (data["closed"], data["open"], data["gold"]) == (False, 2, [])
-    event = Event.objects.get(verb=Verb.NOTE_READ)
+    event = Event.objects.get(verb=NOTE_READ)
     assert (event.actor, event.document_id) == (suggested.rev, suggested.note.pk)
 
 

@@ -20,8 +20,8 @@ from annotations.models import (
     Role,
     Span,
     SuggestedString,
-    Verb,
 )
+from annotations.review.events import REVIEW_DECIDED
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.decision_log import decisions
 from annotations.review.selectors.misses import hints_of
@@ -209,7 +209,7 @@ def test_what_two_agree_on_is_one_bulk_act(world):
     assert begin_bulk(bulk=bulk, user=world.rita)
     counts = at_once(bulk, run_bulk)
     assert (counts["decided"], counts["beside"], counts["left"]) == (2, 4, 0)
-    assert Event.objects.filter(verb=Verb.REVIEW_DECIDED).count() == 2
+    assert Event.objects.filter(verb=REVIEW_DECIDED).count() == 2
     assert list(world.states().values()).count("open") == 2
     world.check_strings()
     gold = Span.objects.filter(annotation_set__author__kind="gold")

@@ -8,9 +8,10 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from annotations.core.events import NOTE_READ
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.splitting import split_version
-from annotations.models import Author, Event, Job, Verb
+from annotations.models import Author, Event, Job
 from annotations.scores import views as view
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -88,7 +89,7 @@ def test_errors_in_their_sentences(read, sign_in):
     assert "<mark>Torino</mark>" in html and "<mark>54 anni</mark>" in html
     note = reverse("note", args=["covid", read.note.pk])
     assert f"{note}?set={read.run.annotation_sets.get().pk}#L1" in html
-    (event,) = Event.objects.filter(verb=Verb.NOTE_READ)
+    (event,) = Event.objects.filter(verb=NOTE_READ)
     assert (event.document_id, event.data, event.actor) == (read.note.pk, {"what": "score"}, read.rev)
 
 

@@ -7,10 +7,11 @@ from django.test import override_settings
 from django.urls import reverse
 from django.utils import timezone
 
+from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.progress import silent
 from annotations.core.stored_files import store_file
 from annotations.gold.services.making import freeze, make_gold
-from annotations.models import Category, Event, Label, StoredFile, Verb
+from annotations.models import Category, Event, Label, StoredFile
 from annotations.transfer.services.exporting import label_definitions, run_export
 from tests import factories as make
 from tests.worlds.checks import WORDS_OF_THE_NOTE, check_page
@@ -76,7 +77,7 @@ def test_uploads_and_other_projects_files_are_not_listed(exported, sign_in):
     assert "u.zip" not in html and "o.zip" not in html
     assert client.get(file_url(upload.pk)).status_code == 404
     assert client.get(file_url(foreign.pk)).status_code == 404
-    assert not Event.objects.filter(verb=Verb.FILE_DOWNLOADED).exists()
+    assert not Event.objects.filter(verb=FILE_DOWNLOADED).exists()
 
 
 def test_without_annotations_the_page_says_what_to_do(world, sign_in):
@@ -102,7 +103,7 @@ def test_a_download_is_the_file_and_an_event(exported, sign_in):
     assert response.headers["Cache-Control"] == "no-store"
     assert int(response.headers["Content-Length"]) == len(content) == exported.file.size
     assert "caso-001.ann" in zipfile.ZipFile(io.BytesIO(content)).namelist()
-    event = Event.objects.get(verb=Verb.FILE_DOWNLOADED)
+    event = Event.objects.get(verb=FILE_DOWNLOADED)
     assert (event.actor, event.project_id) == (exported.mia, exported.project.pk)
     assert not any(word in str(event.data) for word in WORDS_OF_THE_NOTE)
 
@@ -130,7 +131,7 @@ def test_an_expired_file_gives_404_with_an_explanation(exported, sign_in):
     response = sign_in(exported.rev).get(file_url(exported.file.pk))
     assert response.status_code == 404
     assert "File no longer available" in check_page(response)
-    assert not Event.objects.filter(verb=Verb.FILE_DOWNLOADED).exists()
+    assert not Event.objects.filter(verb=FILE_DOWNLOADED).exists()
 
 
 @pytest.mark.parametrize("who, status", [("mia", 200), ("rev", 200), ("vic", 403), ("ann", 403), ("out", 404)])

@@ -13,8 +13,8 @@ from annotations.models import (
     Span,
     SuggestedLabel,
     SuggestedNote,
-    Verb,
 )
+from annotations.transfer.events import NOTES_IMPORTED
 from annotations.transfer.services import importing
 from tests.factories import make_member, make_project, make_set
 from tests.transfer.brat_files import brat, codes, spans_of
@@ -49,7 +49,7 @@ def test_brat_as_gold():
     assert (report["notes"], report["sets"], report["spans"], report["refused"]) == (1, 1, 2, [])
     assert spans_of() == [(0, 11, "PATIENT"), (30, 36, "CITY")]
     assert AnnotationSet.objects.get().state == AnnotationSet.State.SUBMITTED
-    assert Event.objects.filter(verb=Verb.NOTES_IMPORTED, project_id=project.pk).count() == 1
+    assert Event.objects.filter(verb=NOTES_IMPORTED, project_id=project.pk).count() == 1
 
 
 def test_annotations_without_an_author_are_not_imported_and_a_warning_says_so():

@@ -11,8 +11,9 @@ from django.urls import reverse
 
 from annotations.core.stored_files import open_stored
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Event, Import, Job, Label, Span, StoredFile, Verb
+from annotations.models import Document, Event, Import, Job, Label, Span, StoredFile
 from annotations.ops.services.erasing import erase_patient
+from annotations.transfer.events import NOTES_EXPORTED
 from annotations.transfer.services import exporting
 from annotations.transfer.services.exporting import LISTED
 from annotations.transfer.services.importing import import_path
@@ -60,7 +61,7 @@ def rows_of(data):
 def test_the_job_stores_the_first_losses_and_the_count(exported):
     result = exported.job.result
     assert (len(result["losses"]), result["loss_count"]) == (LISTED, MANY)
-    assert Event.objects.get(verb=Verb.NOTES_EXPORTED).data["losses"] == MANY
+    assert Event.objects.get(verb=NOTES_EXPORTED).data["losses"] == MANY
 
 
 def test_the_archive_lists_every_loss(exported):

@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from annotations.accounts.events import MEMBER_ADDED, MEMBER_CHANGED, MEMBER_REMOVED, RESET_LINK_MADE
 from annotations.core.access import RIGHTS, Can, may_make_link
 from annotations.core.authors import author_of
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
-from annotations.models import AnnotationSet, Assignment, Membership, Project, Role, User, Verb
+from annotations.models import AnnotationSet, Assignment, Membership, Project, Role, User
 from annotations.projects.services.assigning import annotators_of, assign_new_member
 
 
@@ -59,8 +59,7 @@ def add_member(*, project: Project, user: User, role: str, actor: User | None = 
         elif before is not None:
             _release_open(project, user)
         changed = before is not None and before[1]
-        record(
-            verb=Verb.MEMBER_CHANGED if changed else Verb.MEMBER_ADDED,
+        (MEMBER_CHANGED if changed else MEMBER_ADDED).record(
             actor=actor,
             project_id=project.pk,
             data={"user": user.username, "role": role},
@@ -132,8 +131,7 @@ def remove_member(
         _end_seeing_all(member)
         member.active, member.removed_at = False, timezone.now()
         member.save(update_fields=["active", "removed_at", "read_others_until"])
-        record(
-            verb=Verb.MEMBER_REMOVED,
+        MEMBER_REMOVED.record(
             actor=actor,
             project_id=project.pk,
             data={
@@ -181,6 +179,6 @@ def reset_link_path(*, project: Project, user: User, actor: User | None) -> str:
             % {"username": user.username},
             code="not-yours",
         )
-    record(verb=Verb.RESET_LINK_MADE, actor=actor, project_id=project.pk, data={"user": user.username})
+    RESET_LINK_MADE.record(actor=actor, project_id=project.pk, data={"user": user.username})
     token = default_token_generator.make_token(user, maker=actor)
     return reverse("account_reset_password_from_key", kwargs={"uidb36": user_pk_to_url_str(user), "key": token})

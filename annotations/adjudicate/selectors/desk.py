@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from annotations.core.naming import annotator_names
 from annotations.domain.adjudication import Decision, Item, Standing, items
@@ -157,7 +157,31 @@ class LocationItem(TypedDict):
     cause: str
 
 
-def desk_state(project: Project, found: Desk) -> dict[str, Any]:
+class AnnotatorItem(TypedDict):
+    """An annotator who submitted the note, as the page gets them."""
+
+    number: int
+    name: str
+
+
+class DeskState(TypedDict):
+    """The state of a note's adjudication as the page gets it.
+
+    `version`: of the adjudicated set. `passes`: whether unanimous locations need no decision. `open`: the number of
+    locations without a decision. `missing`: the names of the annotators who haven't submitted the note.
+    """
+
+    version: int
+    closed: bool
+    ready: bool
+    passes: bool
+    open: int
+    annotators: list[AnnotatorItem]
+    missing: list[str]
+    locations: list[LocationItem]
+
+
+def desk_state(project: Project, found: Desk) -> DeskState:
     """The note as JSON for its page. In an anonymous project it holds no annotator's name or id."""
     causes = list(Cause.objects.filter(document_id=found.document.pk))
     numbers = {annotator.author: annotator.number for annotator in found.annotators}

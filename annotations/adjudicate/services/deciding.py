@@ -6,21 +6,26 @@ changed. A change id is recorded only once, so that a request can be sent again.
 """
 
 import time
-from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
-from annotations.adjudicate.selectors.desk import Desk, desk, desk_state
+from annotations.adjudicate.events import (
+    ADJUDICATION_CLOSED,
+    ADJUDICATION_DECIDED,
+    ADJUDICATION_REOPENED,
+    ADJUDICATION_UNDONE,
+    AdjudicationDecided,
+)
+from annotations.adjudicate.selectors.desk import Desk, DeskState, desk, desk_state
 from annotations.adjudicate.selectors.waiting import unanimous_notes
 from annotations.adjudicate.services.log import Effect, apply_effect, check_unchanged, effect_of, last_act
 from annotations.adjudicate.services.plan import Act, Request, plan, row_for, unanimous_version
 from annotations.agreement.services.comparing import annotation_sets_hash
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import AdjudicationVerb
-from annotations.core.events import record
+from annotations.core.events import Verb
 from annotations.core.label_lock import keep_labels
 from annotations.domain.adjudication import Standing
 from annotations.domain.spans import Span as DomainSpan
@@ -33,7 +38,6 @@ from annotations.models import (
     Project,
     Resolution,
     User,
-    Verb,
 )
 
 Choice = Resolution.Choice
@@ -46,7 +50,7 @@ def adjudicated_author(project: Project) -> Author:
     return author
 
 
-def decide(*, project: Project, document: Document, user: User, request: Request) -> dict[str, Any]:
+def decide(*, project: Project, document: Document, user: User, request: Request) -> DeskState:
     """Make one act, and return the note's new state. An act that changes nothing leaves no event.
 
     Raises ServiceError: `closed`, `annotators` (fewer than two annotators have submitted), `moved` (others have changed
@@ -91,13 +95,13 @@ def _decide(project: Project, document: Document, user: User, row: AnnotationSet
         raise ServiceError(
             gettext("The adjudication of this note is finished. Reopen it to change a decision."), code="closed"
         )
-    verb: AdjudicationVerb = Verb.ADJUDICATED
+    verb: Verb[AdjudicationDecided] = ADJUDICATION_DECIDED
     reverts = None
     if request.act in (Act.UNDO, Act.REDO):
         event = last_act(row, user, redo=request.act is Act.REDO)
         effect = effect_of(event).opposite()
         check_unchanged(row, effect)
-        verb, reverts = Verb.ADJUDICATION_UNDONE, event.pk
+        verb, reverts = ADJUDICATION_UNDONE, event.pk
     else:
         found = desk(project, document)
         if not found.ready:
@@ -114,13 +118,12 @@ def _decide(project: Project, document: Document, user: User, row: AnnotationSet
 
 def _write(
     project: Project, document: Document, user: User, row: AnnotationSet, effect: Effect, *,
-    verb: AdjudicationVerb, act: str, change_id: UUID | None = None, reverts: int | None = None,
+    verb: Verb[AdjudicationDecided], act: str, change_id: UUID | None = None, reverts: int | None = None,
 ) -> None:  # fmt: skip
     apply_effect(row, effect)
     row.version += 1
     row.save(update_fields=["version", "updated_at"])
-    record(
-        verb=verb,
+    verb.record(
         actor=user,
         project_id=project.pk,
         document_id=document.pk,
@@ -172,8 +175,7 @@ def finish_adjudication(*, project: Project, document: Document, user: User) -> 
             document=document,
             defaults={"heard": annotation_sets_hash(annotation_sets), "closed_by": user, "closed_at": row.submitted_at},
         )
-        record(
-            verb=Verb.ADJUDICATION_CLOSED,
+        ADJUDICATION_CLOSED.record(
             actor=user,
             project_id=project.pk,
             document_id=document.pk,
@@ -191,7 +193,7 @@ def _pass_by_rule(project: Project, document: Document, user: User, row: Annotat
         row_for(project, user, item, item.start, item.end, Choice.RULE, unanimous_version(item), rule=True)
         for item in passing
     ]
-    _write(project, document, user, row, Effect([], rows), verb=Verb.ADJUDICATED, act="rule")
+    _write(project, document, user, row, Effect([], rows), verb=ADJUDICATION_DECIDED, act="rule")
     return desk(project, document)
 
 
@@ -205,8 +207,7 @@ def reopen(*, project: Project, document: Document, user: User) -> None:
         row.version += 1
         row.save(update_fields=["state", "submitted_at", "version", "updated_at"])
         Adjudication.objects.filter(document_id=document.pk).delete()
-        record(
-            verb=Verb.ADJUDICATION_REOPENED,
+        ADJUDICATION_REOPENED.record(
             actor=user,
             project_id=project.pk,
             document_id=document.pk,

@@ -12,14 +12,14 @@ from datetime import datetime
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from annotations.adjudicate.events import ADJUDICATION_DECIDED, ADJUDICATION_UNDONE, Adjudicated, AdjudicationDecided
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import Adjudicated, AdjudicationDecided
 from annotations.core.room import check_room
 from annotations.core.undoing import backwards, to_revert
-from annotations.models import AnnotationSet, Event, Label, Resolution, Span, User, Verb
+from annotations.models import AnnotationSet, Event, Label, Resolution, Span, User
 
 Row = Adjudicated
-VERBS = [Verb.ADJUDICATED, Verb.ADJUDICATION_UNDONE]
+VERBS = [ADJUDICATION_DECIDED, ADJUDICATION_UNDONE]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from annotations.adjudicate.events import AdjudicatedSpan
 from annotations.adjudicate.selectors.desk import Desk, key_of, label_exists
 from annotations.adjudicate.services.log import Effect, Row, rows_within
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import AdjudicatedSpan
 from annotations.domain.adjudication import Item, Standing, touched, with_own, without
 from annotations.domain.disagreement import Version, locations, majority_version
 from annotations.domain.provenance import Provenance

@@ -10,19 +10,20 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.adjudicate.selectors.desk import desk, desk_state
+from annotations.adjudicate.selectors.desk import DeskState, desk, desk_state
 from annotations.adjudicate.services.deciding import decide, finish_adjudication, reopen
 from annotations.adjudicate.services.plan import Act, Seen
 from annotations.adjudicate.services.plan import Request as AdjudicateRequest
 from annotations.agreement.services.causes import set_cause
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.answers import json_answers
+from annotations.core.changes import change_id_of, malformed, not_one_of
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
+from annotations.core.events import NOTE_READ
 from annotations.core.labels import labels_of
-from annotations.core.requests import Request, body_of, bounds_of, change_id_of, is_json, malformed, whole_of
+from annotations.core.requests import Request, body_of, bounds_of, is_json, whole_of
 from annotations.domain.numbers import MAX_OFFSET
-from annotations.models import AnnotationSet, Author, Cause, Document, Verb
+from annotations.models import AnnotationSet, Author, Cause, Document
 
 WITH_A_SPAN = (Act.OWN, Act.DROP)
 # A request names the locations of its act. A note can't have more locations than this, because its spans are limited.
@@ -36,7 +37,7 @@ def _entered(request: Request, slug: str, pk: int) -> tuple[Access, Document]:
     return access, note
 
 
-def _state(access: Access, note: Document) -> dict[str, Any]:
+def _state(access: Access, note: Document) -> DeskState:
     return desk_state(access.project, desk(access.project, note))
 
 
@@ -47,7 +48,7 @@ as_json = json_answers(_("You don't have permission to adjudicate in this projec
 def adjudicate(request: Request, slug: str, pk: int) -> HttpResponse:
     """The page of one note. Opening it is recorded."""
     access, note = _entered(request, slug, pk)
-    record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk)
+    NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk)
     labels = labels_of(note.project_id)
     state = _state(access, note)
     urls = {name: reverse(f"adjudicate_{name}", args=[slug, pk]) for name in ("decide", "cause", "finish", "state")}
@@ -103,7 +104,9 @@ def adjudicate_cause(request: Request, access: Access, note: Document) -> HttpRe
     data = body_of(request)
     kind = data.get("kind")
     if kind != "" and kind not in Cause.Kind.values:
-        raise malformed("kind", f"empty or one of {', '.join(Cause.Kind.values)}")
+        raise malformed(
+            _("The field “kind” must be empty or one of: %(choices)s."), choices=", ".join(Cause.Kind.values)
+        )
     start, end = (whole_of(data.get(field), field, MAX_OFFSET) for field in ("start", "end"))
     set_cause(document=note, start=start, end=end, kind=kind, user=access.user)
     return JsonResponse(_state(access, note))
@@ -113,7 +116,7 @@ def adjudicate_cause(request: Request, access: Access, note: Document) -> HttpRe
 @as_json
 def adjudicate_state(request: Request, access: Access, note: Document) -> HttpResponse:
     """The note's current state, with a fresh CSRF token."""
-    return JsonResponse(_state(access, note) | {"person": access.user.pk, "csrf": get_token(request)})
+    return JsonResponse({**_state(access, note), "person": access.user.pk, "csrf": get_token(request)})
 
 
 @require_POST
@@ -146,10 +149,10 @@ def _read(data: dict[str, Any]) -> AdjudicateRequest:
     try:
         act = Act(str(data.get("act")))
     except ValueError:
-        raise malformed("act", f"one of {', '.join(Act)}") from None
+        raise not_one_of("act", Act) from None
     quote = data.get("quote")
     if act is Act.OWN and not isinstance(quote, str):
-        raise malformed("quote", "the marked text")
+        raise malformed(_("The field “quote” must be the marked text."))
     return AdjudicateRequest(
         change_id=change_id_of(data),
         act=act,
@@ -162,10 +165,10 @@ def _read(data: dict[str, Any]) -> AdjudicateRequest:
 
 def _seen(value: object) -> tuple[Seen, ...]:
     if not isinstance(value, list) or len(value) > MOST_LOCATIONS:
-        raise malformed("seen", "a list of [start, end, key]")
+        raise malformed(_("The field “seen” must be a list of [start, end, key]."))
     found = []
     for each in value:
         if not isinstance(each, list) or len(each) != 3 or not isinstance(each[2], str):
-            raise malformed("seen", "a list of [start, end, key]")
+            raise malformed(_("The field “seen” must be a list of [start, end, key]."))
         found.append(Seen(whole_of(each[0], "seen", MAX_OFFSET), whole_of(each[1], "seen", MAX_OFFSET), each[2]))
     return tuple(found)

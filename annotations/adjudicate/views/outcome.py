@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotations.core.access import Can, enter, note_for
-from annotations.core.events import record
+from annotations.core.events import NOTE_READ
 from annotations.core.labels import LabelItem, labels_of
 from annotations.core.requests import Request, paged
 from annotations.core.spans import own_set, spans_of
@@ -18,7 +18,7 @@ from annotations.domain.outcome import Fate, Fated
 from annotations.domain.outcome import outcome as outcome_of
 from annotations.domain.sentences import around
 from annotations.domain.spans import Span
-from annotations.models import AnnotationSet, Document, Verb
+from annotations.models import AnnotationSet, Document
 from annotations.notes.selectors.comments import threads
 from annotations.notes.selectors.outcome import outcome_set
 
@@ -46,8 +46,7 @@ def outcome(request: Request, slug: str, pk: int) -> HttpResponse:
     if adjudicated is None:
         raise Http404("not adjudicated yet")
     # A person who has seen the outcome can't annotate this note blind any more.
-    record(
-        verb=Verb.NOTE_READ,
+    NOTE_READ.record(
         actor=access.user,
         project_id=note.project_id,
         document_id=note.pk,

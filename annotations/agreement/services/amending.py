@@ -4,9 +4,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations.agreement.events import GUIDELINES_AMENDED
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
-from annotations.models import Amendment, Document, Project, User, Verb
+from annotations.models import Amendment, Document, Project, User
 from annotations.projects.services.projects import set_guidelines
 
 LONGEST = 4000
@@ -53,8 +53,7 @@ def amend(
             project=project, number=number, text=text, document=document, start=start, end=end,
             guidelines_version=fresh.guidelines_version, by=actor, at=now,
         )  # fmt: skip
-        record(
-            verb=Verb.GUIDELINES_AMENDED,
+        GUIDELINES_AMENDED.record(
             actor=actor,
             project_id=project.pk,
             document_id=document.pk if document else None,

@@ -3,9 +3,9 @@
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotations.agreement.events import CAUSE_SET
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
-from annotations.models import Cause, Document, User, Verb
+from annotations.models import Cause, Document, User
 
 
 def set_cause(*, document: Document, start: int, end: int, kind: str, user: User) -> Cause | None:
@@ -34,8 +34,7 @@ def set_cause(*, document: Document, start: int, end: int, kind: str, user: User
             return overlapping.first()
         overlapping.delete()
         made = Cause.objects.create(document_id=document.pk, start=start, end=end, kind=kind, by=user) if kind else None
-        record(
-            verb=Verb.CAUSE_SET,
+        CAUSE_SET.record(
             actor=user,
             project_id=document.project_id,
             document_id=document.pk,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict, cast
 
 from django.db import transaction
 from django.utils.translation import gettext
@@ -18,7 +18,15 @@ from annotations.agreement.selectors.figures import (
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
-from annotations.domain.agreement import Granularity, NoteAnnotationSets, Unit, figures, granularities
+from annotations.domain.agreement import (
+    AgreementFigures,
+    Granularity,
+    NoteAnnotationSets,
+    NoteFigures,
+    Unit,
+    figures,
+    granularities,
+)
 from annotations.models import Figures, Project
 
 # Up to these sizes the figures take about a second. For larger projects a worker computes them.
@@ -26,7 +34,20 @@ AT_ONCE_ANNOTATION_SETS = 600
 AT_ONCE_CHARACTERS = 1_000_000
 TRIES = 3
 
-Json = dict[str, Any]
+Cell = int | float | str | None
+
+
+class KeptFigures(AgreementFigures):
+    """Figures with the key of the content from which they were computed."""
+
+    key: str
+
+
+class KeptTable(TypedDict):
+    """The stored figures by note: the keys of NoteFigures once, and the values of each note."""
+
+    columns: list[str]
+    rows: list[list[Cell]]
 
 
 @dataclass(frozen=True)
@@ -34,20 +55,24 @@ class NoteTable:
     """Figures by note, the lowest alpha first; each row has a value for each column."""
 
     columns: list[str]
-    rows: list[list[Any]]
+    rows: list[list[Cell]]
 
-    def named(self, rows: Iterable[list[Any]]) -> list[Json]:
+    def named(self, rows: Iterable[list[Cell]]) -> list[NoteFigures]:
         """The rows as dictionaries by column."""
-        return [dict(zip(self.columns, row, strict=True)) for row in rows]
+        # The columns are the keys of NoteFigures, see `_compute`.
+        return [cast(NoteFigures, dict(zip(self.columns, row, strict=True))) for row in rows]
 
 
-def kept_figures(project: Project, unit: Unit) -> Json | None:
+def kept_figures(project: Project, unit: Unit) -> KeptFigures | None:
     """The stored figures of the current annotations, without those by note; None if they aren't computed yet."""
     row = kept(project, _kind(unit), content_key(project, unit))
-    return None if row is None else {**row.value, "key": row.key}
+    if row is None:
+        return None
+    value: AgreementFigures = row.value
+    return {**value, "key": row.key}
 
 
-def notes_of(project: Project, found: Json, granularity: Granularity) -> NoteTable:
+def notes_of(project: Project, found: KeptFigures, granularity: Granularity) -> NoteTable:
     """The figures by note that belong to `found`; without rows where newer figures have replaced them."""
     row = kept(project, _kind_of_notes(Unit(found["unit"]), granularity), found["key"])
     return NoteTable(row.value["columns"], row.value["rows"]) if row else NoteTable([], [])
@@ -59,7 +84,7 @@ def takes_long(project: Project) -> bool:
     return size.annotation_sets > AT_ONCE_ANNOTATION_SETS or size.characters > AT_ONCE_CHARACTERS
 
 
-def figures_of(*, project: Project, unit: Unit, progress: Progress = silent) -> Json:
+def figures_of(*, project: Project, unit: Unit, progress: Progress = silent) -> KeptFigures:
     """The stored figures, or new ones, which are then stored. Raises ServiceError while annotations keep changing."""
     found = kept_figures(project, unit)
     for _ in range(TRIES):
@@ -73,7 +98,7 @@ def figures_of(*, project: Project, unit: Unit, progress: Progress = silent) -> 
     return found
 
 
-def _compute(project: Project, unit: Unit, progress: Progress) -> Json | None:
+def _compute(project: Project, unit: Unit, progress: Progress) -> KeptFigures | None:
     """Compute and store the figures; None where annotations changed meanwhile, so that the figures mix two states."""
     begun = erasures_of(project.pk)
     key = content_key(project, unit)
@@ -93,7 +118,9 @@ def _compute(project: Project, unit: Unit, progress: Progress) -> Json | None:
         _keep(project, _kind(unit), key, value)
         for granularity, rows in tables.items():
             columns = list(rows[0]) if rows else []
-            table = {"columns": columns, "rows": [list(row.values()) for row in rows]}
+            # To mypy, the values of a TypedDict are objects.
+            cells = [cast(list[Cell], list(row.values())) for row in rows]
+            table: KeptTable = {"columns": columns, "rows": cells}
             _keep(project, _kind_of_notes(unit, granularity), key, table)
     return {**value, "key": key}
 
@@ -107,7 +134,7 @@ def _reported(project: Project, notes: list[int], progress: Progress) -> Iterato
         progress(min(done, len(notes)), len(notes))
 
 
-def _keep(project: Project, kind: str, key: str, value: Json) -> None:
+def _keep(project: Project, kind: str, key: str, value: AgreementFigures | KeptTable) -> None:
     Figures.objects.filter(project=project, kind=kind).exclude(key=key).delete()
     Figures.objects.update_or_create(project=project, kind=kind, key=key, defaults={"value": value})
 

@@ -1,14 +1,19 @@
 """The page of agreement: the figures with unit, interval and wording, and the annotation sets that don't count."""
 
-from typing import Any
-
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from annotations.agreement.selectors.figures import left_out
-from annotations.agreement.services.figures import figures_of, granularity_of, kept_figures, notes_of, takes_long
+from annotations.agreement.services.figures import (
+    KeptFigures,
+    figures_of,
+    granularity_of,
+    kept_figures,
+    notes_of,
+    takes_long,
+)
 from annotations.agreement.views.rows import MEASURES, Rows
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
@@ -31,7 +36,6 @@ GRANULARITIES = {
     Granularity.BIO: _("Label with BIO prefix"),
 }
 NOTES = 25
-Json = dict[str, Any]
 
 
 @require_safe
@@ -40,7 +44,7 @@ def agreement(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.READ_NOTES)
     asked = request.GET.get("unit", "")
     unit = Unit(asked) if asked in list(Unit) else Unit.TOKEN
-    context = {
+    context: dict[str, object] = {
         "access": access,
         "unit": unit,
         "units_offered": [(key, name, key == unit) for key, (name, _text) in UNITS.items()],
@@ -60,10 +64,10 @@ def agreement(request: Request, slug: str) -> HttpResponse:
     return render(request, "agreement/agreement.html", context)
 
 
-def _figures(request: Request, access: Access, found: Json, unit: Unit) -> Json:
+def _figures(request: Request, access: Access, found: KeptFigures, unit: Unit) -> dict[str, object]:
     granularity = granularity_of(unit, request.GET.get("granularity", ""))
-    measure = request.GET.get("measure", "")
-    measure = measure if measure in MEASURES else next(iter(MEASURES))
+    asked = request.GET.get("measure", "")
+    measure = next((key for key in MEASURES if key == asked), next(iter(MEASURES)))
     rows = Rows(access, found, unit, granularity)
     table = notes_of(access.project, found, granularity)
     page = paged(request, table.rows, NOTES)

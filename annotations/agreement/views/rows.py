@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Literal, TypedDict
 from urllib.parse import urlencode
 
 from django.utils.crypto import salted_hmac
@@ -15,13 +16,27 @@ from annotations.core.labels import UNDERLINES
 from annotations.core.templatetags.coefficients import in_words
 from annotations.core.templatetags.nav import nav_url
 from annotations.core.templatetags.plots import Point
-from annotations.domain.agreement import Granularity, Matching, Unit, granularities
+from annotations.domain.agreement import (
+    AgreementFigures,
+    Figure,
+    Granularity,
+    LabelFigures,
+    Matching,
+    NoteFigures,
+    PairFigures,
+    RecallOfAnnotator,
+    RecallOfNumber,
+    Report,
+    RoundFigures,
+    Unit,
+    granularities,
+)
 from annotations.domain.bio import OUTSIDE
 from annotations.models import Category, Document, Label
 
-Json = dict[str, Any]
+Measure = Literal["kappa", "observed", "exact", "overlap"]
 
-MEASURES = {
+MEASURES: dict[Measure, tuple[object, object]] = {
     "kappa": (
         gettext_lazy("Cohen's κ"),
         gettext_lazy("Agreement of two annotators beyond chance, given how often each uses every label."),
@@ -63,7 +78,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Cell:
-    figure: Json
+    figure: Figure
     url: str
     itself: bool = False
 
@@ -74,12 +89,71 @@ class MatrixRow:
     cells: list[Cell]
 
 
+class OverviewRow(TypedDict):
+    """One granularity of the unit."""
+
+    granularity: Granularity
+    name: object
+    current: bool
+    report: Report
+    wording: str
+
+
+class PairRow(PairFigures):
+    """Two annotators by name. `url`: their disagreements."""
+
+    url: str
+    wording: str
+
+
+class LabelRow(LabelFigures):
+    """One value. `share`: of its units, those that all annotators gave this value."""
+
+    look: Look
+    share: float | None
+    url: str
+    wording: str
+
+
+class RoundRow(RoundFigures):
+    """One round. `began` is None for the first one."""
+
+    began: datetime | None
+    url: str
+    wording: str
+
+
+class NoteRow(NoteFigures):
+    """One note by name."""
+
+    name: str
+    url: str
+
+
+class NamedRecall(RecallOfAnnotator):
+    """The recall of one annotator, with the annotator's name."""
+
+    name: str
+
+
+class RecallRow(TypedDict):
+    """The estimated recall for one way to match spans; `why` if it isn't `known`."""
+
+    matching: Matching
+    found: float
+    hidden: float | None
+    annotators: list[RecallOfNumber]
+    known: bool
+    why: str
+    each: list[NamedRecall]
+
+
 class Rows:
     """The rows of one granularity."""
 
-    def __init__(self, access: Access, found: Json, unit: Unit, granularity: Granularity) -> None:
+    def __init__(self, access: Access, found: AgreementFigures, unit: Unit, granularity: Granularity) -> None:
         self.access, self.found, self.granularity = access, found, granularity
-        self.report: Json = found["granularities"][granularity]
+        self.report = found["granularities"][granularity]
         self.links = Links(access.project.slug, unit)
         self.names = self._names()
         self.order = sorted(found["annotators"], key=lambda pk: (self.names[pk].casefold(), pk))
@@ -100,7 +174,7 @@ class Rows:
             for index, pk in enumerate(sorted(secret, key=lambda pk: secret[pk]))
         }
 
-    def overview(self, names: Mapping[Granularity, object]) -> list[Json]:
+    def overview(self, names: Mapping[Granularity, object]) -> list[OverviewRow]:
         """Every granularity of the unit, in a fixed order: PostgreSQL's JSON doesn't keep the order of keys."""
         return [
             {
@@ -114,24 +188,31 @@ class Rows:
             for report in [self.found["granularities"][key]]
         ]
 
-    def pairs(self) -> list[Json]:
+    def pairs(self) -> list[PairRow]:
         """Pairs of annotators by name."""
         position = {pk: index for index, pk in enumerate(self.order)}
-        rows = []
+        rows: list[tuple[int, int, PairRow]] = []
         for row in self.report["pairs"]:
             a, b = sorted((row["a"], row["b"]), key=position.__getitem__)
             spans = row["spans"] if a == row["a"] else row["spans"][::-1]
-            named = {"a": self.names[a], "b": self.names[b], "spans": spans, "url": self._pair_url(a, b)}
-            rows.append((position[a], position[b], row | named | {"wording": in_words(row["kappa"]["value"])}))
+            named: PairRow = {
+                **row,
+                "a": self.names[a],
+                "b": self.names[b],
+                "spans": spans,
+                "url": self._pair_url(a, b),
+                "wording": in_words(row["kappa"]["value"]),
+            }
+            rows.append((position[a], position[b], named))
         return [row for _a, _b, row in sorted(rows, key=lambda each: each[:2])]
 
     def _pair_url(self, a: str, b: str) -> str:
         return "" if self.hidden else self.links(pair=f"{a}-{b}")
 
-    def matrix(self, measure: str) -> list[MatrixRow]:
+    def matrix(self, measure: Measure) -> list[MatrixRow]:
         """A measure for every pair of annotators, as a square table."""
         figures = {frozenset((row["a"], row["b"])): row[measure] for row in self.report["pairs"]}
-        nobody: Json = {"value": None, "why": ""}
+        nobody: Figure = {"value": None, "why": "", "low": None, "high": None, "no_interval": ""}
         return [
             MatrixRow(
                 self.names[a],
@@ -143,17 +224,18 @@ class Rows:
             for a in self.order
         ]
 
-    def labels(self) -> list[Json]:
+    def labels(self) -> list[LabelRow]:
         """The used labels or categories in order; empty at binary granularity, which has only one value."""
         if self.granularity is Granularity.BINARY:
             return []
         looks = self._looks()
-        rows = []
+        rows: list[LabelRow] = []
         for row in self.report["labels"]:
             look = looks.get(row["value"], Look(row["value"]))
             share = row["full"] / row["units"] if row["units"] else None
             url = self.links(label=look.pk) if look.pk else ""
-            rows.append(row | {"look": look, "share": share, "url": url, "wording": in_words(row["alpha"]["value"])})
+            wording = in_words(row["alpha"]["value"])
+            rows.append({**row, "look": look, "share": share, "url": url, "wording": wording})
         return rows
 
     def unused(self) -> list[str]:
@@ -180,12 +262,12 @@ class Rows:
                 looks[_value(code)] = Look(name, hue, position % UNDERLINES, pk)
         return looks
 
-    def rounds(self) -> list[Json]:
+    def rounds(self) -> list[RoundRow]:
         """Guideline rounds, each with the date on which it began."""
         beginnings = round_beginnings(self.access.project)
         return [
-            row
-            | {
+            {
+                **row,
                 "began": beginnings[row["round"] - 2] if 2 <= row["round"] <= len(beginnings) + 1 else None,
                 "url": self.links(round=row["round"]),
                 "wording": in_words(row["alpha"]["value"]),
@@ -209,26 +291,28 @@ class Rows:
             for row in rows
         ]
 
-    def notes(self, rows: list[Json]) -> list[Json]:
+    def notes(self, rows: list[NoteFigures]) -> list[NoteRow]:
         """The rows of one page of notes, with names."""
         found = Document.objects.filter(project=self.access.project, pk__in=[row["note"] for row in rows])
         names = dict(found.values_list("pk", "name"))
         return [
-            row | {"name": names[row["note"]], "url": self.links(note=row["note"])}
+            {**row, "name": names[row["note"]], "url": self.links(note=row["note"])}
             for row in rows
             if row["note"] in names
         ]
 
-    def recall(self) -> list[Json]:
+    def recall(self) -> list[RecallRow]:
         """Estimated recall for both ways to match spans; annotators by name."""
         return [
             {
                 "matching": matching,
-                **figures,
+                "found": figures["found"],
+                "hidden": figures["hidden"],
+                "annotators": figures["annotators"],
                 "known": figures["annotators"][0]["value"] is not None,
                 "why": figures["annotators"][0]["why"],
                 "each": [
-                    row | {"name": self.names[row["annotator"]]}
+                    {**row, "name": self.names[row["annotator"]]}
                     for row in sorted(figures["each"], key=lambda row: self.order.index(row["annotator"]))
                 ],
             }

@@ -10,8 +10,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotations.annotate.events import NOTE_FETCHED, SET_SUBMITTED
 from annotations.core.access import Access
-from annotations.models import AnnotationSet, Author, Event, Verb
+from annotations.models import AnnotationSet, Author, Event
 from annotations.models.prepared import PreparedRead
 
 # A longer time without events is a break.
@@ -26,7 +27,7 @@ Seen = tuple[int | None, str, datetime]
 _LATEST = PreparedRead(
     lambda user, project: (
         Event.objects.filter(actor_id=user, project_id=project)
-        .exclude(verb=Verb.NOTE_FETCHED)
+        .exclude(verb=NOTE_FETCHED)
         .order_by("-id")
         .values_list("document_id", "verb", "at")[:EVENTS]
     ),
@@ -99,7 +100,7 @@ def typical_minutes(seen: Iterable[Seen], *, whole: bool = True) -> float | None
             first = document
         elif before[0] is not None and at - before[2] <= IDLE:
             spent[before[0]] = spent.get(before[0], timedelta()) + (at - before[2])
-        if verb == Verb.SET_SUBMITTED and document is not None:
+        if verb == SET_SUBMITTED and document is not None:
             submitted.pop(document, None)  # A note that is submitted again moves to the latest.
             submitted[document] = timedelta()
         before = (document, verb, at)

@@ -8,13 +8,13 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations.annotate.events import SET_REOPENED, SET_SUBMITTED, SetMoved
 from annotations.annotate.selectors.blindness import may_have_seen_others
 from annotations.core.authors import author_of
 from annotations.core.changes import Refused
-from annotations.core.event_data import SetVerb
-from annotations.core.events import record
+from annotations.core.events import Verb
 from annotations.core.spans import own_sets, spans_of
-from annotations.models import AnnotationSet, Assignment, Document, User, Verb
+from annotations.models import AnnotationSet, Assignment, Document, User
 
 State = AnnotationSet.State
 
@@ -51,7 +51,7 @@ def submit(*, document: Document, user: User, version: int | None = None, blind:
             "submitted_at": timezone.now(),
             "blind": row.blind and blind and not may_have_seen_others(document, user),
         }
-        return _move(document, user, row, fields, Assignment.State.OPEN, Assignment.State.DONE, Verb.SET_SUBMITTED)
+        return _move(document, user, row, fields, Assignment.State.OPEN, Assignment.State.DONE, SET_SUBMITTED)
 
     return _in_transaction(work)
 
@@ -70,7 +70,7 @@ def reopen(*, document: Document, user: User) -> SetStatus:
                 status=409,
             )
         fields = {"state": State.DRAFT, "submitted_at": None}
-        return _move(document, user, row, fields, Assignment.State.DONE, Assignment.State.OPEN, Verb.SET_REOPENED)
+        return _move(document, user, row, fields, Assignment.State.DONE, Assignment.State.OPEN, SET_REOPENED)
 
     return _in_transaction(work)
 
@@ -101,14 +101,14 @@ def _locked(document: Document, user: User, blind: bool) -> AnnotationSet:
 
 
 def _move(
-    document: Document, user: User, row: AnnotationSet, fields: dict[str, Any], before: str, after: str, verb: SetVerb
-) -> SetStatus:
+    document: Document, user: User, row: AnnotationSet, fields: dict[str, Any], before: str, after: str,
+    verb: Verb[SetMoved],
+) -> SetStatus:  # fmt: skip
     """Change the set and its assignment together, and record the event."""
     version = row.version + 1
     AnnotationSet.objects.filter(pk=row.pk).update(version=version, updated_at=timezone.now(), **fields)
     Assignment.objects.filter(document_id=document.pk, user_id=user.pk, state=before).update(state=after)
-    record(
-        verb=verb,
+    verb.record(
         actor=user,
         project_id=document.project_id,
         document_id=document.pk,

@@ -7,21 +7,30 @@ An event of one span holds `span`, `before` and `after`; an event of many spans 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from annotations.annotate.events import (
+    SPAN_CHANGED,
+    SPAN_CREATED,
+    SPAN_DELETED,
+    SPAN_UNDO_SKIPPED,
+    SPANS_CREATED,
+    SPANS_DELETED,
+    SpanChange,
+)
 from annotations.core.changes import LabeledBounds
-from annotations.core.event_data import Bounds, SpanChange, SpanVerb
+from annotations.core.events import Bounds, Verb
 from annotations.core.labels import labels_of_today
 from annotations.core.spans import spans_of
 from annotations.core.undoing import backwards, to_revert
-from annotations.models import Event, Label, Span, User, Verb
+from annotations.models import Event, Label, Span, User
 
-SEVERAL = [Verb.SPANS_CREATED, Verb.SPANS_DELETED]
-VERBS: list[SpanVerb] = [
-    Verb.SPAN_CREATED,
-    Verb.SPAN_CHANGED,
-    Verb.SPAN_DELETED,
-    Verb.SPAN_UNDO_SKIPPED,
-    Verb.SPANS_CREATED,
-    Verb.SPANS_DELETED,
+SEVERAL = [SPANS_CREATED, SPANS_DELETED]
+VERBS: list[Verb[SpanChange]] = [
+    SPAN_CREATED,
+    SPAN_CHANGED,
+    SPAN_DELETED,
+    SPAN_UNDO_SKIPPED,
+    SPANS_CREATED,
+    SPANS_DELETED,
 ]
 # The number of ids in one DELETE statement.
 IDS = 500
@@ -30,7 +39,7 @@ IDS = 500
 def last_to_revert(*, annotation_set_id: int, user: User, redo: bool) -> Event | None:
     """The event that this person's next undo or redo reverts (see core.undoing)."""
     events = Event.objects.filter(annotation_set_id=annotation_set_id, actor_id=user.pk, verb__in=VERBS)
-    return to_revert(backwards(events), key="kind", redo=redo)
+    return to_revert(backwards(events), key="kind", redo=redo, skipped=SPAN_UNDO_SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +49,7 @@ class Opposite:
     `left` counts the spans that were changed after the reverted event, and so were left alone.
     """
 
-    verb: SpanVerb
+    verb: Verb[SpanChange]
     data: SpanChange
     left: int = 0
 
@@ -68,7 +77,7 @@ def _one(annotation_set_id: int, event: Event) -> Opposite | None:
         carried["source"] = data["source"]
     if not _moved(annotation_set_id, span, before, after, carried):
         return None
-    verb: SpanVerb = Verb.SPAN_CREATED if before is None else Verb.SPAN_DELETED if after is None else Verb.SPAN_CHANGED
+    verb: Verb[SpanChange] = SPAN_CREATED if before is None else SPAN_DELETED if after is None else SPAN_CHANGED
     return Opposite(verb, carried | {"span": span, "before": before, "after": after})
 
 
@@ -115,18 +124,18 @@ def _several(annotation_set_id: int, event: Event) -> Opposite | None:
     # Spans of a deleted label were deleted with it.
     spans = [(pk, (start, end, today[label])) for pk, start, end, label in listed if label in today]
     now = {span["id"]: (span["start"], span["end"], span["label"]) for span in spans_of(annotation_set_id)}
-    if event.verb == Verb.SPANS_CREATED:
+    if event.verb == SPANS_CREATED:
         done = [(pk, logged) for pk, logged in spans if now.get(pk) == logged]
         for first in range(0, len(done), IDS):
             Span.objects.filter(pk__in=[pk for pk, _ in done[first : first + IDS]]).delete()
-        verb: SpanVerb = Verb.SPANS_DELETED
+        verb: Verb[SpanChange] = SPANS_DELETED
     else:
         done = _free(spans, set(now.values()))
         Span.objects.bulk_create(
             Span(pk=pk, annotation_set_id=annotation_set_id, start=start, end=end, label_id=label)
             for pk, (start, end, label) in done
         )
-        verb = Verb.SPANS_CREATED
+        verb = SPANS_CREATED
     if not done:
         return None
     return Opposite(verb, {"spans": [[pk, *bounds] for pk, bounds in done]}, len(listed) - len(done))

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotations.annotate.events import KEYS_CHANGED, KeysChanged
 from annotations.annotate.selectors.personal import PROGRAM_KEYS, combined, key_lines
 from annotations.core.access import Access
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import KeysChanged
-from annotations.core.events import record
-from annotations.models import Membership, PersonalKey, Verb
+from annotations.models import Membership, PersonalKey
 from annotations.projects.services.labels import check_hotkey
 
 
@@ -40,7 +39,7 @@ def set_keys(*, access: Access, keys: Mapping[int, str]) -> list[str]:
         if after != before:
             _write(user, {pk: key for pk, key in chosen.items() if key != defaults[pk]}, after)
             data: KeysChanged = {"keys": {names[pk]: after[pk] or "none" for pk in after if after[pk] != before[pk]}}
-            record(verb=Verb.KEYS_CHANGED, actor=access.user, project_id=project, data=data)
+            KEYS_CHANGED.record(actor=access.user, project_id=project, data=data)
     return [names[pk] for pk in lost]
 
 
@@ -49,9 +48,7 @@ def reset_keys(*, access: Access) -> None:
     with transaction.atomic():
         rows = PersonalKey.objects.filter(user=access.user, label__label_set__project=access.project)
         if rows.delete()[0]:
-            record(
-                verb=Verb.KEYS_CHANGED, actor=access.user, project_id=access.project.pk, data={"keys": "the project's"}
-            )
+            KEYS_CHANGED.record(actor=access.user, project_id=access.project.pk, data={"keys": "the project's"})
 
 
 def check_key(key: str) -> str:

@@ -13,11 +13,11 @@ from annotations.core.authors import author_of
 from annotations.core.bulk import SpanRow, insert_spans
 from annotations.core.changes import Refused
 from annotations.core.erasures import hold
-from annotations.core.events import record
+from annotations.core.events import SET_SEEDED
 from annotations.core.label_lock import keep_labels
 from annotations.core.room import check_room
 from annotations.core.spans import own_set
-from annotations.models import AnnotationSet, Document, Span, Verb
+from annotations.models import AnnotationSet, Document, Span
 
 
 def start_annotations(*, access: Access, note: Document) -> bool:
@@ -49,8 +49,7 @@ def _start(access: Access, note: Document) -> bool:
         )
         if made:
             count = _copy(source, annotation_set)
-            record(
-                verb=Verb.SET_SEEDED,
+            SET_SEEDED.record(
                 actor=access.user,
                 project_id=note.project_id,
                 document_id=note.pk,

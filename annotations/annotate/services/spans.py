@@ -11,17 +11,24 @@ from dataclasses import dataclass, replace
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext, ngettext
 
+from annotations.annotate.events import (
+    SPAN_CHANGED,
+    SPAN_CREATED,
+    SPAN_DELETED,
+    SPAN_UNDO_SKIPPED,
+    SPANS_CREATED,
+    SpanChange,
+)
 from annotations.annotate.services import history
 from annotations.annotate.services.locking import Locked, count_change, hold, target
 from annotations.core.changes import Change, Kind, LabeledBounds, Refused, Wanted
-from annotations.core.event_data import SpanChange, SpanVerb
-from annotations.core.events import record
+from annotations.core.events import Verb
 from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
 from annotations.core.room import check_room
 from annotations.core.spans import SpanItem, own_set, spans_of
 from annotations.domain import spans as domain
-from annotations.models import AnnotationSet, Document, Event, Span, User, Verb
+from annotations.models import AnnotationSet, Document, Event, Span, User
 
 TRIES = 3
 
@@ -53,7 +60,7 @@ class Effect:
     that the change gave to spans.
     """
 
-    verb: SpanVerb | None
+    verb: Verb[SpanChange] | None
     data: SpanChange
     labels: Sequence[int] = ()
     already: int = 0
@@ -63,7 +70,7 @@ class Effect:
     @property
     def bounds(self) -> list[tuple[int, int]]:
         """Start and end of each span that was made or moved; deleted and relabeled spans don't count."""
-        if self.verb == Verb.SPANS_CREATED:
+        if self.verb == SPANS_CREATED:
             return [(start, end) for _, start, end, _ in self.data["spans"]]
         before, after = self.data.get("before"), self.data.get("after")
         if after is None or (before is not None and tuple(before[:2]) == tuple(after[:2])):
@@ -73,7 +80,7 @@ class Effect:
     @property
     def adds(self) -> bool:
         """Whether the change added spans."""
-        return self.verb in (Verb.SPAN_CREATED, Verb.SPANS_CREATED)
+        return self.verb in (SPAN_CREATED, SPANS_CREATED)
 
 
 def apply_change(*, document: Document, user: User, change: Change, blind: bool = True) -> Answer:
@@ -152,8 +159,7 @@ def _apply(document: Document, user: User, change: Change, blind: bool) -> Answe
     if effect.verb is not None:
         check_room(row.pk, effect.bounds, more=effect.adds)
         count_change(document, row, blind, effect.labels)
-        record(
-            verb=effect.verb,
+        effect.verb.record(
             actor=user,
             project_id=document.project_id,
             document_id=document.pk,
@@ -180,7 +186,7 @@ def _answer(pk: int, version: int, kind: Kind, effect: Effect, elsewhere: bool) 
     """The answer for an event's data, made now or found in the log."""
     data = effect.data
     listed = data.get("spans")
-    gone = effect.verb == Verb.SPAN_DELETED
+    gone = effect.verb == SPAN_DELETED
     after, one = data.get("after"), data.get("span")
     return Answer(
         version=version,
@@ -223,7 +229,7 @@ def _create(row: Locked, wanted: LabeledBounds) -> Effect:
         return _exists(row.twin, wanted)
     start, end, label = wanted
     made = Span.objects.create(annotation_set_id=row.pk, start=start, end=end, label_id=label)
-    return Effect(Verb.SPAN_CREATED, _one(made.pk, None, wanted), labels=[label])
+    return Effect(SPAN_CREATED, _one(made.pk, None, wanted), labels=[label])
 
 
 def _exists(twin: int, wanted: LabeledBounds) -> Effect:
@@ -243,7 +249,7 @@ def _alter(row: Locked, span: domain.Span | None, change: Change) -> Effect:
             data["confidence"] = row.confidence
         if row.source:
             data["source"] = row.source
-        return Effect(Verb.SPAN_DELETED, data)
+        return Effect(SPAN_DELETED, data)
     wanted = target(change, span)
     if row.twin is not None:
         return _exists(row.twin, wanted)
@@ -251,7 +257,7 @@ def _alter(row: Locked, span: domain.Span | None, change: Change) -> Effect:
     if not rows.update(start=start, end=end, label_id=label):
         raise _changed_meanwhile()
     labels = [label] if change.kind is Kind.RELABEL else []
-    return Effect(Verb.SPAN_CHANGED, _one(change.span, change.seen, wanted), labels=labels)
+    return Effect(SPAN_CHANGED, _one(change.span, change.seen, wanted), labels=labels)
 
 
 def _changed_meanwhile() -> Refused:
@@ -277,7 +283,7 @@ def _create_many(row: Locked, wanted: Sequence[LabeledBounds]) -> Effect:
     data: SpanChange = {"spans": listed}
     if already:
         data["already"] = already
-    return Effect(Verb.SPANS_CREATED, data, labels=sorted({label for *_, label in new}), already=already)
+    return Effect(SPANS_CREATED, data, labels=sorted({label for *_, label in new}), already=already)
 
 
 def _step(row: Locked, user: User, change: Change) -> Effect:
@@ -296,7 +302,7 @@ def _step(row: Locked, user: User, change: Change) -> Effect:
             else gettext("The last change can't be redone because its label or span was changed since. It was skipped.")
         )
         nothing: SpanChange = {"spans": []} if "spans" in event.data else _one(event.data["span"], None, None)
-        return Effect(Verb.SPAN_UNDO_SKIPPED, nothing, reverts=event.pk, message=message)
+        return Effect(SPAN_UNDO_SKIPPED, nothing, reverts=event.pk, message=message)
     data = done.data
     if done.left:
         data = data | {"left": done.left}
@@ -309,7 +315,7 @@ def _left(verb: str, data: SpanChange) -> str:
     if not count:
         return ""
     number = len(data["spans"]) + count
-    if verb == Verb.SPANS_CREATED:
+    if verb == SPANS_CREATED:
         message = ngettext(
             "%(count)s of the %(total)s spans could not be restored, because it already exists or its label was "
             "deleted.",

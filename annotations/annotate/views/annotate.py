@@ -1,24 +1,25 @@
 """The annotate page: one note with the annotator's own spans, as HTML, and as JSON for opening notes in place."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from annotations.annotate.events import NOTE_FETCHED
 from annotations.annotate.selectors.pace import pace
 from annotations.annotate.selectors.personal import labels_stamp, own_labels
 from annotations.annotate.selectors.seeding import state_of
 from annotations.annotate.selectors.worklist import WorkList, next_note, work_list
 from annotations.core.access import Access, note_for
 from annotations.core.answers import MAY_NOT_ANNOTATE, began_message, json_answers, note_address, open_project
-from annotations.core.events import record
+from annotations.core.events import NOTE_READ, NoteRead, Verb
 from annotations.core.labels import LabelItem
 from annotations.core.requests import number
 from annotations.core.spans import SpanItem, began_from, own_set, spans_of
-from annotations.models import AnnotationSet, Document, Flag, Verb
+from annotations.models import AnnotationSet, Document, Flag
 from annotations.notes.selectors.outcome import outcome_set
 from annotations.projects.selectors.projects import own_work
 
@@ -45,8 +46,8 @@ class Opened:
 def _open(access: Access, pk: int, *, ahead: bool = False) -> Opened:
     """Read a note, and record that it was shown, or with `ahead` that it was fetched before it is shown."""
     note = note_for(access, pk)
-    verb: Literal[Verb.NOTE_FETCHED, Verb.NOTE_READ] = Verb.NOTE_FETCHED if ahead else Verb.NOTE_READ
-    record(verb=verb, actor=access.user, project_id=note.project_id, document_id=note.pk)
+    verb: Verb[NoteRead] = NOTE_FETCHED if ahead else NOTE_READ
+    verb.record(actor=access.user, project_id=note.project_id, document_id=note.pk)
     annotation_set = own_set(note.pk, access.user)
     return Opened(
         note=note,

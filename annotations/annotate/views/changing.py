@@ -17,12 +17,12 @@ from annotations.annotate.services.seeding import start_annotations
 from annotations.annotate.services.spans import Answer, apply_change
 from annotations.core.access import Access, note_for, notes_for
 from annotations.core.answers import MAY_NOT_ANNOTATE, began_message, json_answers, note_address, open_project
-from annotations.core.changes import read_change
-from annotations.core.events import record
-from annotations.core.requests import Request, body_of, is_json, malformed
+from annotations.core.changes import not_whole, read_change
+from annotations.core.events import NOTE_READ
+from annotations.core.requests import Request, body_of, is_json
 from annotations.core.spans import began_from, own_set, spans_of
 from annotations.domain.numbers import is_whole
-from annotations.models import AnnotationSet, Document, Verb
+from annotations.models import AnnotationSet, Document
 
 
 @require_POST
@@ -71,7 +71,7 @@ def spans(request: Request, slug: str, pk: int) -> HttpResponse:
     access = open_project(request, slug)
     note = _short_note(access, pk)
     if request.GET.get("opened") == "1":
-        record(verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk)
+        NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk)
     annotation_set = own_set(note.pk, access.user)
     body = _status(annotation_set) | {
         "state": state_of(access, note, annotation_set),
@@ -124,7 +124,7 @@ def submit_note(request: Request, slug: str, pk: int) -> HttpResponse:
     note = _short_note(access, pk)
     version = body_of(request).get("version") if is_json(request) else None
     if version is not None and not is_whole(version):
-        raise malformed("version", "a whole number, 0 or more")
+        raise not_whole("version")
     if start_annotations(access=access, note=note):
         # Nobody submits a run's spans unseen.
         unseen = unseen_seed(document=note, user=access.user)

@@ -6,6 +6,18 @@
 from annotations.domain.agreement.capture import Matching
 from annotations.domain.agreement.coefficients import Agreement, agreement, cohen, fleiss, in_words
 from annotations.domain.agreement.figures import VERSION, Setup, figures
+from annotations.domain.agreement.shown import (
+    AgreementFigures,
+    Figure,
+    LabelFigures,
+    NoteFigures,
+    PairFigures,
+    Recall,
+    RecallOfAnnotator,
+    RecallOfNumber,
+    Report,
+    RoundFigures,
+)
 from annotations.domain.agreement.units import (
     MARKED,
     Granularity,
@@ -23,10 +35,20 @@ __all__ = [
     "MARKED",
     "VERSION",
     "Agreement",
+    "AgreementFigures",
+    "Figure",
     "Granularity",
+    "LabelFigures",
     "Matching",
     "NoteAnnotationSets",
+    "NoteFigures",
+    "PairFigures",
     "Pattern",
+    "Recall",
+    "RecallOfAnnotator",
+    "RecallOfNumber",
+    "Report",
+    "RoundFigures",
     "Setup",
     "Unit",
     "agreement",

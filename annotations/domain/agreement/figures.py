@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 from annotations.domain.agreement import bootstrap
 from annotations.domain.agreement.bootstrap import NO_INTERVALS, Between, Interval, Intervals, intervals, nothing
@@ -21,7 +21,15 @@ from annotations.domain.agreement.coefficients import (
     one_by_one,
 )
 from annotations.domain.agreement.recall import recall
-from annotations.domain.agreement.shown import shown
+from annotations.domain.agreement.shown import (
+    AgreementFigures,
+    LabelFigures,
+    NoteFigures,
+    PairFigures,
+    Report,
+    RoundFigures,
+    shown,
+)
 from annotations.domain.agreement.spans import PairwiseF1
 from annotations.domain.agreement.units import (
     NAMED_TWICE,
@@ -40,8 +48,6 @@ from annotations.domain.tokens import Tokenizer, tokenize
 
 VERSION: Final = 4
 """The version of this computation; stored figures with another version are computed again."""
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +136,7 @@ def figures(
     samples: int = bootstrap.SAMPLES,
     tokenizer: Tokenizer = tokenize,
     between: Between = nothing,
-) -> Json:
+) -> AgreementFigures:
     """All figures for one unit, at all its granularities (or those in `wanted`), ready for JSON.
 
     `samples` is the number of bootstrap samples; with 0 there are no intervals. `between` is called while samples are
@@ -177,7 +183,7 @@ class _Report:
             self.index_of.append(known[pattern])
         self.values = sorted({value for fact in self.facts for value, _ in fact.values} - {OUTSIDE})
 
-    def all(self) -> Json:
+    def all(self) -> Report:
         counted, sums = self._over(self.tally.notes)
         found = self._intervals(self.tally.notes)
         kappa, complete = fleiss(counted)
@@ -192,7 +198,7 @@ class _Report:
                 "observed": shown(_unless_empty(marked, marked.observed()), found.observed_marked),
                 "alpha": shown(_unless_empty(marked, marked.alpha()), found.alpha_marked),
             },
-            "fleiss": shown(kappa) | {"units": complete},
+            "fleiss": {**shown(kappa), "units": complete},
             "full": shown(sums.share(sums.full), found.full),
             "majority": shown(sums.share(sums.majority), found.majority),
             "labels": self._labels(counted, sums, found),
@@ -218,7 +224,7 @@ class _Report:
         entries = [[(self.index_of[pattern], times) for pattern, times in note.entries] for note in notes]
         return intervals(self.facts, entries, self.values, self.samples, self.between)
 
-    def _labels(self, counted: Mapping[Pattern, int], sums: Sums, found: Intervals) -> list[Json]:
+    def _labels(self, counted: Mapping[Pattern, int], sums: Sums, found: Intervals) -> list[LabelFigures]:
         """The figures of each value that anybody gave, against all others; in label order."""
         total = sum(sums.totals.values())
         order = {value: at for at, value in enumerate(self._values())}
@@ -238,10 +244,10 @@ class _Report:
         marks = "BI" if self.granularity is Granularity.BIO else "B"
         return list(dict.fromkeys(value(f"{mark}-{label}") for label in self.tally.setup.labels for mark in marks))
 
-    def _pairs(self, counted: Mapping[Pattern, int]) -> list[Json]:
+    def _pairs(self, counted: Mapping[Pattern, int]) -> list[PairFigures]:
         names = self.tally.setup.annotators
         shared = self.tally.shared[_span_granularity(self.granularity)].pairs
-        rows = []
+        rows: list[PairFigures] = []
         for a, b in combinations(range(len(names)), 2):
             both = cohen(counted, a, b)
             spans = shared[names[a], names[b]]
@@ -260,11 +266,11 @@ class _Report:
             )
         return rows
 
-    def _rounds(self, of_all: Intervals) -> list[Json]:
+    def _rounds(self, of_all: Intervals) -> list[RoundFigures]:
         by_round: dict[int, list[_Note]] = {}
         for note in self.tally.notes:
             by_round.setdefault(note.round, []).append(note)
-        rows = []
+        rows: list[RoundFigures] = []
         for number in sorted(by_round):
             notes = by_round[number]
             _, sums = self._over(notes)
@@ -283,9 +289,9 @@ class _Report:
             )
         return rows
 
-    def _per_note(self) -> list[Json]:
+    def _per_note(self) -> list[NoteFigures]:
         """The figures of each note: lowest alpha first, notes without an alpha last."""
-        rows: list[tuple[tuple[bool, float, int, int], Json]] = []
+        rows: list[tuple[tuple[bool, float, int, int], NoteFigures]] = []
         for note in self.tally.notes:
             sums = Sums()
             for pattern, times in note.entries:
@@ -293,7 +299,7 @@ class _Report:
             alpha = sums.alpha()
             differing = sums.units - sums.full
             order = (alpha.value is None, alpha.value or 0.0, -differing, note.note)
-            row = {
+            row: NoteFigures = {
                 "note": note.note,
                 "round": note.round,
                 "annotators": note.annotators,

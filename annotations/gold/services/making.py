@@ -12,12 +12,12 @@ from annotations.core.authors import gold_author
 from annotations.core.bulk import SpanRow, insert_spans
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
 from annotations.core.label_lock import keep_labels
 from annotations.core.progress import Progress
 from annotations.core.room import check_room
 from annotations.domain.hashing import gold_hash
 from annotations.domain.provenance import Provenance
+from annotations.gold.events import GOLD_FROZEN, GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.services.provenance import decided
 from annotations.models import (
     AnnotationSet,
@@ -28,7 +28,6 @@ from annotations.models import (
     Project,
     Span,
     User,
-    Verb,
 )
 from annotations.models.author import NOT_IN_BULK
 from annotations.models.project import SecondReview
@@ -86,8 +85,7 @@ def make_gold(
         gold.version += 1
         gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
         gold.save(update_fields=["version", "state", "submitted_at", "updated_at"])
-        record(
-            verb=Verb.GOLD_MADE,
+        GOLD_MADE.record(
             actor=actor,
             project_id=document.project_id,
             document_id=document.pk,
@@ -104,8 +102,7 @@ def _confirm(gold: AnnotationSet, source: AnnotationSet, *, spans: int, actor: U
         return gold
     gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
     gold.save(update_fields=["state", "submitted_at", "updated_at"])
-    record(
-        verb=Verb.GOLD_MADE,
+    GOLD_MADE.record(
         actor=actor,
         project_id=source.document.project_id,
         document_id=source.document_id,
@@ -151,8 +148,7 @@ def withdraw_gold(*, document: Document, actor: User | None) -> None:
         if gold is None:
             raise ServiceError(gettext("This note has no gold."), code="none")
         removed = [list(span) for span in gold.spans.values_list("start", "end", "label_id")]
-        record(
-            verb=Verb.GOLD_WITHDRAWN,
+        GOLD_WITHDRAWN.record(
             actor=actor,
             project_id=document.project_id,
             document_id=document.pk,
@@ -230,8 +226,7 @@ def freeze(*, project: Project, actor: User | None, reason: str = "") -> tuple[G
             (GoldVersionNote(version=version, document_id=pk, spans=spans) for pk, (_, _, spans) in notes.items()),
             batch_size=BATCH,
         )
-        record(
-            verb=Verb.GOLD_FROZEN,
+        GOLD_FROZEN.record(
             actor=actor,
             project_id=project.pk,
             data={"version": version.number, "hash": content_hash, "notes": len(notes)},

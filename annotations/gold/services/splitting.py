@@ -10,11 +10,11 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
 from annotations.core.kept import Kind, keep, kept, key_of
 from annotations.core.names import good_name
 from annotations.domain.splits import Patient, Split, SplitError, check_shares, split_patients, strictest
-from annotations.models import GoldVersion, GoldVersionNote, Project, User, Verb
+from annotations.gold.events import GOLD_SPLIT
+from annotations.models import GoldVersion, GoldVersionNote, Project, User
 
 SEED_LENGTH = 40
 BATCH = 500
@@ -97,8 +97,7 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
         if made:
             version.split_seed, version.split_shares = seed, {str(split): share for split, share in wanted.items()}
             version.save(update_fields=["split_seed", "split_shares"])
-            record(
-                verb=Verb.GOLD_SPLIT,
+            GOLD_SPLIT.record(
                 actor=actor,
                 project_id=version.project_id,
                 data={

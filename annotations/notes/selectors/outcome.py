@@ -1,12 +1,12 @@
 """What annotators may see of a note after its adjudication."""
 
+from annotations.core.events import NOTE_READ
 from annotations.models import (
     AnnotationSet,
     Author,
     Event,
     Project,
     User,
-    Verb,
 )
 
 
@@ -24,4 +24,4 @@ def outcome_set(project: Project, document_id: int) -> AnnotationSet | None:
 
 def has_seen_outcome(document_id: int, user: User) -> bool:
     """Whether the user has opened the outcome of the note. Annotations that they submit later are not blind."""
-    return Event.objects.filter(document_id=document_id, actor=user, verb=Verb.NOTE_READ, data__what="outcome").exists()
+    return Event.objects.filter(document_id=document_id, actor=user, verb=NOTE_READ, data__what="outcome").exists()

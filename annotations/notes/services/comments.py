@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
 from annotations.core.changes import Refused
-from annotations.core.event_data import CommentDone, CommentVerb
-from annotations.core.events import record
+from annotations.core.events import Verb
 from annotations.domain.wording import WordingError, worded
-from annotations.models import Author, Comment, Document, Span, Verb
+from annotations.models import Author, Comment, Document, Span
+from annotations.notes.events import COMMENT_ADDED, COMMENT_CHANGED, COMMENT_DELETED, COMMENT_RESOLVED, CommentDone
 from annotations.notes.selectors.comments import may_comment, visible
 
 LONGEST = 4000
@@ -94,7 +94,7 @@ def edit_comment(*, access: Access, document: Document, comment: int, text: obje
             raise Refused("deleted", _("This comment was deleted and can't be changed."), status=409)
         row.text, row.edited_at = cleaned, timezone.now()
         row.save(update_fields=["text", "edited_at"])
-        _record(Verb.COMMENT_CHANGED, access, row, {})
+        _record(COMMENT_CHANGED, access, row, {})
     return row
 
 
@@ -106,7 +106,7 @@ def delete_comment(*, access: Access, document: Document, comment: int) -> int:
     _check_writer(access)
     with transaction.atomic():
         row = _own(access, document, comment)
-        _record(Verb.COMMENT_DELETED, access, row, {})
+        _record(COMMENT_DELETED, access, row, {})
         if row.answered_by.exists():
             row.text = ""
             row.save(update_fields=["text"])
@@ -131,7 +131,7 @@ def settle(*, access: Access, document: Document, thread: int, settled: bool = T
         row.resolved_at = timezone.now() if settled else None
         row.resolved_by = access.user if settled else None
         row.save(update_fields=["resolved_at", "resolved_by"])
-        _record(Verb.COMMENT_RESOLVED, access, row, {"settled": settled})
+        _record(COMMENT_RESOLVED, access, row, {"settled": settled})
     return row
 
 
@@ -183,7 +183,7 @@ def _once(made: Comment, access: Access, data: CommentDone) -> Comment:
     try:
         with transaction.atomic():
             made.save()
-            _record(Verb.COMMENT_ADDED, access, made, data | {"length": len(made.text)})
+            _record(COMMENT_ADDED, access, made, data | {"length": len(made.text)})
             return made
     except IntegrityError:
         before = Comment.objects.filter(document_id=made.document_id, change_id=made.change_id).first()
@@ -233,9 +233,8 @@ def _own(access: Access, document: Document, pk: int) -> Comment:
     return row
 
 
-def _record(verb: CommentVerb, access: Access, row: Comment, data: CommentDone) -> None:
-    record(
-        verb=verb,
+def _record(verb: Verb[CommentDone], access: Access, row: Comment, data: CommentDone) -> None:
+    verb.record(
         actor=access.user,
         project_id=access.project.pk,
         document_id=row.document_id,

@@ -6,10 +6,10 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
 from annotations.core.changes import Refused
-from annotations.core.event_data import FlagVerb
-from annotations.core.events import record
+from annotations.core.events import Verb
 from annotations.domain.wording import WordingError, worded
-from annotations.models import Document, Flag, Verb
+from annotations.models import Document, Flag
+from annotations.notes.events import NOTE_FLAGGED, NOTE_UNFLAGGED, NoteFlagged
 from annotations.notes.selectors.flags import may_clear
 
 LONGEST = 500
@@ -42,7 +42,7 @@ def _raise(access: Access, document: Document, reason: Flag.Reason, text: str) -
     else:
         flag.reason, flag.text = reason, text
         flag.save(update_fields=["reason", "text"])
-    _record(Verb.NOTE_FLAGGED, access, flag)
+    _record(NOTE_FLAGGED, access, flag)
     return flag
 
 
@@ -58,7 +58,7 @@ def clear_flag(*, access: Access, document: Document, flag: int) -> None:
             return
         row.cleared_at, row.cleared_by = timezone.now(), access.user
         row.save(update_fields=["cleared_at", "cleared_by"])
-        _record(Verb.NOTE_UNFLAGGED, access, row)
+        _record(NOTE_UNFLAGGED, access, row)
 
 
 def _reason(value: object) -> Flag.Reason:
@@ -77,9 +77,8 @@ def _cleaned(text: object) -> str:
         raise Refused("text", _("Not saved. %(error)s") % {"error": error}) from None
 
 
-def _record(verb: FlagVerb, access: Access, flag: Flag) -> None:
-    record(
-        verb=verb,
+def _record(verb: Verb[NoteFlagged], access: Access, flag: Flag) -> None:
+    verb.record(
         actor=access.user,
         project_id=access.project.pk,
         document_id=flag.document_id,

@@ -8,11 +8,10 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import NotesSearched
-from annotations.core.events import record
 from annotations.domain.finding import Sought, finder
 from annotations.domain.wording import WordingError, worded
-from annotations.models import Project, Search, Verb
+from annotations.models import Project, Search
+from annotations.notes.events import NOTES_SEARCHED, NotesSearched
 from annotations.notes.selectors.searching import KEPT, Options, Results
 
 LONGEST = 200
@@ -48,8 +47,7 @@ def begin_name_search(*, access: Access, name: str) -> Search:
 def record_search(*, access: Access, search: Search, found: Results, after: int) -> None:
     """Record that a page of results was opened: counts and options, without the search text."""
     data = _event_data(Options.of(search.options)) | {"after": after, "looked": found.looked, "hits": found.hits}
-    record(
-        verb=Verb.NOTES_SEARCHED,
+    NOTES_SEARCHED.record(
         actor=access.user,
         project_id=access.project.pk,
         data=data | {"notes": [n.pk for n in found.notes]},

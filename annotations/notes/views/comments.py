@@ -9,7 +9,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from annotations.core.access import Access
-from annotations.core.requests import Request, change_id_of
+from annotations.core.changes import change_id_of
+from annotations.core.requests import Request
 from annotations.models import AnnotationSet, Author, Comment, Document
 from annotations.notes.services.comments import About, add_comment, answer, delete_comment, edit_comment, settle
 from annotations.notes.views.talk import Act, do, id_in, json_refusals, needed_id, offset_in

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotations.core.access import Access
-from annotations.core.events import record
-from annotations.models import Verb
+from annotations.core.events import NOTE_READ
 from annotations.notes.selectors.in_context import Entry, LabelLook, entries, label_looks
 
 
@@ -18,8 +17,7 @@ def shown_in_context(
     """
     shown = entries(rows, label_looks(access.project) if looks is None else looks)
     for note in {entry.note for entry in shown}:
-        record(
-            verb=Verb.NOTE_READ,
+        NOTE_READ.record(
             actor=access.user,
             project_id=access.project.pk,
             document_id=note,

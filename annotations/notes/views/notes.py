@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Access, Can, enter, note_for, notes_for, sets_for
-from annotations.core.events import record
+from annotations.core.events import NOTE_READ
 from annotations.core.hiding import hidden_in
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number
 from annotations.core.spans import spans_of
-from annotations.models import AnnotationSet, Author, Document, Verb
+from annotations.models import AnnotationSet, Author, Document
 from annotations.notes.selectors.annotation_sets import SetSummary, annotation_sets_of, choose, compare, label_counts
 from annotations.notes.selectors.comments import may_comment, page_of, placed
 from annotations.notes.selectors.flags import flags_of
@@ -78,8 +78,7 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
     labels = labels_of(access.project.pk)
     hidden = hidden_in(chosen.pk) if chosen else set()
     spans = [span for span in spans_of(chosen.pk) if span["id"] not in hidden] if chosen else []
-    record(
-        verb=Verb.NOTE_READ,
+    NOTE_READ.record(
         actor=access.user,
         project_id=document.project_id,
         document_id=document.pk,

@@ -9,15 +9,16 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from annotations.core.access import Access, Can, enter, notes_for
 from annotations.core.answers import MAY_NOT_ANNOTATE, View, json_answers
-from annotations.core.changes import Refused
-from annotations.core.events import record
+from annotations.core.changes import Refused, malformed, not_one_of
+from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request, body_of, is_json, number, whole_of
 from annotations.domain.numbers import MAX_ID, MAX_OFFSET, whole
-from annotations.models import Document, Verb
+from annotations.models import Document
 from annotations.notes.selectors.comments import ThreadItem, may_comment, page_of, thread_of
 from annotations.notes.selectors.flags import flags_of
 from annotations.notes.selectors.outcome import has_seen_outcome
@@ -45,7 +46,7 @@ def short_note(access: Access, pk: int) -> Document:
     """The note without its text. Raises Http404."""
     note = notes_for(access).only("id", "project_id", "length").filter(pk=pk).first()
     if note is None:
-        raise Http404("This note does not exist.")
+        raise Http404(_("This note does not exist."))
     return note
 
 
@@ -76,8 +77,7 @@ def _talk_answer(
 def _record_outcome_seen(access: Access, note: Document) -> None:
     """Record that the user saw the outcome through adjudicators' comments, so later annotations are not blind."""
     if not has_seen_outcome(note.pk, access.user):
-        record(
-            verb=Verb.NOTE_READ,
+        NOTE_READ.record(
             actor=access.user,
             project_id=note.project_id,
             document_id=note.pk,
@@ -108,7 +108,7 @@ def do(request: Request, slug: str, pk: int, acts: Mapping[str, Act], *, anchor:
 def _act(access: Access, note: Document, data: Mapping[str, Any], acts: Mapping[str, Act]) -> int | None:
     act = acts.get(str(data.get("act")))
     if act is None:
-        raise Refused("malformed", f"The field “act” must be one of: {', '.join(acts)}.")
+        raise not_one_of("act", acts)
     return act(access, note, data)
 
 
@@ -130,7 +130,7 @@ def id_in(data: Mapping[str, Any], field: str, most: int = MAX_ID) -> int | None
 def needed_id(data: Mapping[str, Any], field: str) -> int:
     value = id_in(data, field)
     if value is None:
-        raise Refused("malformed", f"The field “{field}” is missing.")
+        raise malformed(_("The field “%(field)s” is missing."), field=field)
     return value
 
 

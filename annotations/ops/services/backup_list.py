@@ -8,7 +8,8 @@ from typing import Any
 from django.conf import settings
 
 from annotations.core.errors import ServiceError
-from annotations.models import Event, Project, Verb
+from annotations.core.events import PATIENT_ERASED
+from annotations.models import Event, Project
 from annotations.ops.services.backup import DAMAGE, read_manifest
 
 FOLDER = "backups"
@@ -19,7 +20,7 @@ def backups_before_erasing(project: Project) -> list[dict[str, Any]]:
 
     Backups in other folders are not listed.
     """
-    erased = Event.objects.filter(project_id=project.pk, verb=Verb.PATIENT_ERASED).order_by("-pk").first()
+    erased = Event.objects.filter(project_id=project.pk, verb=PATIENT_ERASED).order_by("-pk").first()
     folder = Path(settings.DATA_DIR) / FOLDER
     if erased is None or not folder.is_dir():
         return []

@@ -9,8 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.erasures import begin_erasure
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import Erasure
-from annotations.core.events import record
+from annotations.core.events import PATIENT_ERASED, Erasure
 from annotations.core.hooks import patient_erased, patient_gone
 from annotations.core.suggested_strings import remove_strings, tally_of
 from annotations.models import (
@@ -26,7 +25,6 @@ from annotations.models import (
     Stale,
     StoredFile,
     User,
-    Verb,
 )
 
 # An erasure starts again if somebody saves on one of the notes at the same moment.
@@ -96,7 +94,7 @@ def _erase(project: Project, patient_id: str, actor: User | None) -> Erasure:
         _forget_strings(project, strings)
         # A database trigger marked the notes as stale when their submitted sets were deleted.
         Stale.objects.filter(document_id__in=ids).delete()
-        record(verb=Verb.PATIENT_ERASED, actor=actor, project_id=project.pk, data={**preview, "documents": ids})
+        PATIENT_ERASED.record(actor=actor, project_id=project.pk, data={**preview, "documents": ids})
         transaction.on_commit(_empty_write_ahead_log)
         transaction.on_commit(partial(patient_gone, project=project))
     return preview

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.db import transaction
 
-from annotations.core.events import record
-from annotations.models import Document, Project, User, Verb
+from annotations.models import Document, Project, User
+from annotations.ops.events import PATIENTS_SET
 
 BATCH = 500
 
@@ -34,7 +34,7 @@ def set_patient_ids(*, project: Project, mapping: Mapping[str, str], actor: User
             Document.objects.bulk_update(to_change, ["patient_id"], batch_size=BATCH)
             changed += len(to_change)
         if changed:
-            record(verb=Verb.PATIENTS_SET, actor=actor, project_id=project.pk, data={"notes": changed})
+            PATIENTS_SET.record(actor=actor, project_id=project.pk, data={"notes": changed})
     return {
         "changed": changed,
         "same": len(known) - changed,

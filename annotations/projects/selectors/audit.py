@@ -8,7 +8,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotations.models import AnnotationSet, Author, Document, Event, Label, Membership, Project, Verb
+from annotations.core.events import sentences
+from annotations.models import AnnotationSet, Author, Document, Event, Label, Membership, Project
 
 PAGE = 50
 # Filters have no index, so a page looks at this many events at most.
@@ -116,13 +117,13 @@ def _lines(project: Project, events: list[Event]) -> list[Line]:
     labels = dict(Label.objects.filter(label_set__project=project).order_by().values_list("pk", "name"))
     authors = dict(AnnotationSet.objects.filter(pk__in=_sets(events)).order_by().values_list("pk", "author__name"))
     people = dict(Author.objects.filter(project=project).order_by().values_list("pk", "name"))
-    verbs = dict(Verb.choices)
+    verbs = sentences()
     return [
         Line(
             pk=event.pk,
             at=event.at,
             who=event.actor.get_username() if event.actor else _("command line"),
-            what=str(verbs.get(event.verb, event.verb)),
+            what=verbs.get(event.verb, event.verb),
             note=event.document_id if event.document_id in notes else None,
             note_name=notes.get(event.document_id or 0) or _gone(event.document_id),
             details=details(_with_names(event.data, people), labels, authors),

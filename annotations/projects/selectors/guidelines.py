@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from annotations.models import Amendment, Event, Project, Verb
+from annotations.models import Amendment, Event, Project
+from annotations.projects.events import GUIDELINES_CHANGED
 
 # The time of a change is looked up in this many of the latest events. Of an older change, no time is shown.
 WINDOW = 20_000
@@ -34,5 +35,5 @@ def _changed(project: Project) -> datetime | None:
         return None
     events = Event.objects.filter(project_id=project.pk).order_by("-id")
     oldest = next(iter(events.values_list("pk", flat=True)[WINDOW - 1 : WINDOW]), 0)
-    mine = events.filter(pk__gte=oldest, verb=Verb.GUIDELINES_CHANGED)
+    mine = events.filter(pk__gte=oldest, verb=GUIDELINES_CHANGED)
     return mine.values_list("at", flat=True).first()

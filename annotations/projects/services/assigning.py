@@ -7,8 +7,8 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
-from annotations.models import AnnotationSet, Assignment, Document, Membership, Project, Role, User, Verb
+from annotations.models import AnnotationSet, Assignment, Document, Membership, Project, Role, User
+from annotations.projects.events import NOTES_ASSIGNED
 
 BATCH = 2000
 
@@ -116,8 +116,7 @@ def assign_list(*, project: Project, user: User, names: Sequence[str], actor: Us
         reopened = Assignment.objects.filter(
             project=project, user=user, document__in=notes.values(), state=Assignment.State.RELEASED
         ).update(state=Assignment.State.OPEN)
-        record(
-            verb=Verb.NOTES_ASSIGNED,
+        NOTES_ASSIGNED.record(
             actor=actor,
             project_id=project.pk,
             data={"user": user.username, "notes": made, "reopened": reopened},

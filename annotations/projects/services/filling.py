@@ -5,8 +5,8 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
-from annotations.models import Assignment, Document, Project, User, Verb
+from annotations.models import Assignment, Document, Project, User
+from annotations.projects.events import NOTES_ASSIGNED
 from annotations.projects.services.assigning import BATCH, annotators_of
 
 
@@ -32,7 +32,7 @@ def fill_up(*, project: Project, actor: User | None) -> int:
         Project.objects.select_for_update().get(pk=project.pk)
         made = _fill(project, annotators, wanted)
         if made:
-            record(verb=Verb.NOTES_ASSIGNED, actor=actor, project_id=project.pk, data={"rule": True, "notes": made})
+            NOTES_ASSIGNED.record(actor=actor, project_id=project.pk, data={"rule": True, "notes": made})
     return made
 
 

@@ -5,14 +5,13 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import LabelChanged, LabelMerged
-from annotations.core.events import record
 from annotations.core.label_lock import change_labels
 from annotations.core.names import good_name
 from annotations.core.suggested_notes import relabel_notes
 from annotations.core.suggested_strings import relabel_strings, remove_strings, tally_of
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
-from annotations.models import AnnotationSet, Category, Decision, Label, LabelSet, PersonalKey, Span, User, Verb
+from annotations.models import AnnotationSet, Category, Decision, Label, LabelSet, PersonalKey, Span, User
+from annotations.projects.events import LABEL_ADDED, LABEL_CHANGED, LABEL_MERGED, LabelChanged, LabelMerged
 from annotations.projects.services.relabeling import expect_relabeling
 
 EDITABLE = ("name", "hotkey", "description", "placeholder")
@@ -56,8 +55,7 @@ def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
             for field in before:
                 setattr(label, field, changes[field].strip())
             label.save(update_fields=list(before))
-            record(
-                verb=Verb.LABEL_CHANGED,
+            LABEL_CHANGED.record(
                 actor=actor,
                 project_id=label.label_set.project_id,
                 data=_change(label, before),
@@ -106,7 +104,7 @@ def add_label(
                 placeholder=f"[{name}]"[:60],
                 position=label_set.labels.count(),
             )
-            record(verb=Verb.LABEL_ADDED, actor=actor, project_id=label_set.project_id, data={"label": code})
+            LABEL_ADDED.record(actor=actor, project_id=label_set.project_id, data={"label": code})
     except IntegrityError as error:
         raise ServiceError(
             _("A label with the name “%(name)s”, the code “%(code)s” or the same key already exists.")
@@ -171,5 +169,5 @@ def merge_labels(*, source: Label, target: Label, actor: User | None) -> LabelMe
         PersonalKey.objects.filter(label=source).delete()
         source.merged_into, source.hotkey = target, ""
         source.save(update_fields=["merged_into", "hotkey"])
-        record(verb=Verb.LABEL_MERGED, actor=actor, project_id=source.label_set.project_id, data=preview)
+        LABEL_MERGED.record(actor=actor, project_id=source.label_set.project_id, data=preview)
     return preview

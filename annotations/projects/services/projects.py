@@ -9,11 +9,11 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
 from annotations.core.names import good_name
 from annotations.domain.labels import LabelSetDef, parse_label_set
-from annotations.models import Author, Category, Label, LabelSet, Membership, Project, Role, User, Verb
+from annotations.models import Author, Category, Label, LabelSet, Membership, Project, Role, User
 from annotations.models.project import PlantedShare
+from annotations.projects.events import GUIDELINES_CHANGED, PROJECT_CHANGED, PROJECT_CREATED
 
 HUES = 12
 
@@ -54,8 +54,7 @@ def create_project(
                 slug=chosen, name=name, language=language.strip().lower(), created_by=actor or manager
             )
             copy_label_set(project, definition)
-            record(
-                verb=Verb.PROJECT_CREATED,
+            PROJECT_CREATED.record(
                 actor=actor or manager,
                 project_id=project.pk,
                 data={"slug": chosen, "label_set": definition.key},
@@ -144,7 +143,7 @@ def update_project(*, project: Project, actor: User | None, **changes: object) -
         for field in changed:
             setattr(project, field, changes[field])
         project.save(update_fields=changed)
-        record(verb=Verb.PROJECT_CHANGED, actor=actor, project_id=project.pk, data={"fields": changed})
+        PROJECT_CHANGED.record(actor=actor, project_id=project.pk, data={"fields": changed})
     return project
 
 
@@ -161,8 +160,7 @@ def set_guidelines(*, project: Project, text: str, actor: User | None, seen_vers
             fresh.guidelines = text
             fresh.guidelines_version += 1
             fresh.save(update_fields=["guidelines", "guidelines_version"])
-            record(
-                verb=Verb.GUIDELINES_CHANGED,
+            GUIDELINES_CHANGED.record(
                 actor=actor,
                 project_id=project.pk,
                 data={"version": fresh.guidelines_version, "length": len(text)},

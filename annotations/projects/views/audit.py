@@ -5,8 +5,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotations.core.access import Can, enter
+from annotations.core.events import sentences
 from annotations.core.requests import Request, number
-from annotations.models import Verb
 from annotations.projects.selectors.audit import Filter, audit_page, people
 
 
@@ -14,8 +14,9 @@ from annotations.projects.selectors.audit import Filter, audit_page, people
 def audit(request: Request, slug: str) -> HttpResponse:
     """Events, newest first. The URL holds the filters and the page's position as ids and verbs only."""
     access = enter(request.user, slug, Can.SEE_AUDIT)
+    verbs = sentences()
     verb = request.GET.get("verb", "")
-    wanted = Filter(verb=verb if verb in Verb.values else "", person=number(request.GET, "person"))
+    wanted = Filter(verb=verb if verb in verbs else "", person=number(request.GET, "person"))
     page = audit_page(
         access.project, wanted, older_than=number(request.GET, "before"), newer_than=number(request.GET, "after")
     )
@@ -23,7 +24,7 @@ def audit(request: Request, slug: str) -> HttpResponse:
         "access": access,
         "page": page,
         "wanted": wanted,
-        "verbs": Verb.choices,
+        "verbs": verbs.items(),
         "people": people(access.project),
         "moved": "before" in request.GET or "after" in request.GET,
     }

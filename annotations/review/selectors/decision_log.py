@@ -15,11 +15,21 @@ event that was undone). Reading the rows from first to last gives every state of
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypedDict
 
 from annotations.domain.csv_lines import csv_line
-from annotations.models import Author, Document, Event, Label, Project, Span, User, Verb
+from annotations.models import Author, Document, Event, Label, Project, Span, User
+from annotations.review.events import (
+    REVIEW_COMPARED,
+    REVIEW_DECIDED,
+    REVIEW_HANDED,
+    REVIEW_REVEALED,
+    REVIEW_TAKEN_BACK,
+    REVIEW_UNDONE,
+    DecisionState,
+    GoldRow,
+)
 from annotations.review.selectors.planted import aliases
 
 COLUMNS = (
@@ -28,11 +38,58 @@ COLUMNS = (
     "before", "after", "start", "end", "label", "gold_made", "gold_gone", "planted", "planted_reviewer",
 )  # fmt: skip
 # The exported names of the acts with which two reviewers share a note.
-BETWEEN = {Verb.REVIEW_HANDED: "hand on", Verb.REVIEW_TAKEN_BACK: "take back", Verb.REVIEW_COMPARED: "compare"}
-ACTS = BETWEEN | {Verb.REVIEW_REVEALED: "reveal"}
-VERBS = (Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE, *ACTS)
+BETWEEN: dict[str, str] = {REVIEW_HANDED: "hand on", REVIEW_TAKEN_BACK: "take back", REVIEW_COMPARED: "compare"}
+ACTS: dict[str, str] = BETWEEN | {REVIEW_REVEALED: "reveal"}
+VERBS = (REVIEW_DECIDED, REVIEW_UNDONE, *ACTS)
 BATCH = 1_000
-Row = dict[str, Any]
+
+LabeledBounds = tuple[int, int, str | None]
+"""Start, end and the code of the label."""
+
+
+class OfSuggestion(TypedDict):
+    """The columns of one suggestion."""
+
+    suggestion: int | None
+    suggested_start: int | None
+    suggested_end: int | None
+    suggested_label: str | None
+    confidence: float | None
+    source: str | None
+    before: str | None
+    after: str | None
+    start: int | None
+    end: int | None
+    label: str | None
+
+
+# `pass` is a word of Python, so that a class can't have it.
+OfEvent = TypedDict(
+    "OfEvent",
+    {
+        "event": int,
+        "at": str,
+        "reviewer": str | None,
+        "act": str,
+        "pass": str | None,
+        "reverts": int | None,
+        "bulk": str | None,
+        "over": str | None,
+        "note": str | None,
+        "note_id": int | None,
+        "run": str | None,
+        "planted": str | None,
+        "planted_reviewer": str | None,
+    },
+)
+"""The columns of one event."""
+
+
+class Row(OfEvent, OfSuggestion):
+    """A row: COLUMNS in the order of the JSON export."""
+
+    gold_made: list[LabeledBounds]
+    gold_gone: list[LabeledBounds]
 
 
 def decisions(project: Project) -> Iterator[Row]:
@@ -59,40 +116,39 @@ def _rows(
     names_of = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
     for event in events:
         data = event.data
-        known = {
+        known: OfEvent = {
             "event": event.pk,
             "at": event.at.isoformat(),
             "reviewer": event.actor.username if event.actor else None,
-            "act": data.get("act") or ACTS[Verb(event.verb)],
-            "pass": data.get("pass", "first" if event.verb in (Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE) else None),
+            "act": data.get("act") or ACTS[event.verb],
+            "pass": data.get("pass", "first" if event.verb in (REVIEW_DECIDED, REVIEW_UNDONE) else None),
             "reverts": event.reverts,
             "bulk": data.get("cause"),
             "over": names_of.get(data.get("over") or 0),
             "note": names.get(event.document_id or 0),
             "note_id": event.document_id,
             "run": runs.get(data["run"]),
+            "planted": data.get("planted"),
+            "planted_reviewer": names_of.get(data.get("reviewer") or 0),
         }
         made, gone = (_labeled_bounds(data.get(rows, []), labels) for rows in ("made", "gone"))
-        gold = {"gold_made": made, "gold_gone": gone}
-        known |= {"planted": data.get("planted"), "planted_reviewer": names_of.get(data.get("reviewer") or 0)}
-        yield (
-            known | _decided(data.get("suggestion"), data.get("before"), data.get("after"), spans, labels, named) | gold
-        )
+        one = _decided(data.get("suggestion"), data.get("before"), data.get("after"), spans, labels, named)
+        yield {**known, **one, "gold_made": made, "gold_gone": gone}
         for suggestion, before, after in data.get("beside", []):
-            row: Row = {"act": "beside", "over": None, "gold_made": [], "gold_gone": []}
-            yield known | _decided(suggestion, before, after, spans, labels, named) | row
+            other = _decided(suggestion, before, after, spans, labels, named)
+            yield {**known, **other, "act": "beside", "over": None, "gold_made": [], "gold_gone": []}
 
 
 def _decided(
-    suggestion: int | None, before: Row | None, after: Row | None, spans: dict[int, Span], labels: dict[int, str],
-    named: Callable[[int], int],
-) -> Row:  # fmt: skip
+    suggestion: int | None, before: DecisionState | None, after: DecisionState | None, spans: dict[int, Span],
+    labels: dict[int, str], named: Callable[[int], int],
+) -> OfSuggestion:  # fmt: skip
     """The columns of one suggestion: as suggested, and its state before and after.
 
     `suggestion` is None for an act that added or removed a span without a suggestion.
     """
     span = spans.get(suggestion or 0)
-    start, end, label = (after or {}).get("bounds") or (None, None, None)
+    start, end, label = (after.get("bounds") if after else None) or (None, None, None)
     return {
         "suggestion": named(suggestion) if suggestion else None,
         "suggested_start": span.start if span else None,
@@ -100,16 +156,16 @@ def _decided(
         "suggested_label": labels.get(span.label_id) if span else None,
         "confidence": span.confidence if span else None,
         "source": span.source if span else None,
-        "before": (before or {}).get("verdict") or ("open" if suggestion else None),
-        "after": (after or {}).get("verdict") or ("open" if suggestion else None),
+        "before": (before.get("verdict") if before else None) or ("open" if suggestion else None),
+        "after": (after.get("verdict") if after else None) or ("open" if suggestion else None),
         "start": start,
         "end": end,
         "label": labels.get(label or 0),
     }
 
 
-def _labeled_bounds(rows: Sequence[Sequence[Any]], labels: dict[int, str]) -> list[list[Any]]:
-    return [[start, end, labels.get(label)] for start, end, label, *_ in rows]
+def _labeled_bounds(rows: Iterable[GoldRow], labels: dict[int, str]) -> list[LabeledBounds]:
+    return [(start, end, labels.get(label)) for start, end, label, *_ in rows]
 
 
 def as_jsonl(project: Project) -> Iterator[str]:
@@ -121,7 +177,8 @@ def as_csv(project: Project) -> Iterator[str]:
     """CSV by RFC 4180 with a header row. Gold spans are JSON arrays of start, end and label."""
     yield csv_line(COLUMNS)
     for row in decisions(project):
-        yield csv_line(row[column] for column in COLUMNS)
+        cells: Mapping[str, object] = row
+        yield csv_line(cells[column] for column in COLUMNS)
 
 
 FORMATS: dict[str, Callable[[Project], Iterator[str]]] = {"csv": as_csv, "jsonl": as_jsonl}
@@ -133,7 +190,7 @@ def overruled(project: Project) -> list[tuple[str, str, int, int]]:
     Each row is: the reviewer, the earlier reviewer, the number of decisions, the number with a different outcome.
     """
     counts: dict[tuple[int, int], list[int]] = {}
-    rows = Event.objects.filter(project_id=project.pk, verb=Verb.REVIEW_DECIDED, data__has_key="over")
+    rows = Event.objects.filter(project_id=project.pk, verb=REVIEW_DECIDED, data__has_key="over")
     for actor, data in rows.values_list("actor_id", "data").iterator(chunk_size=BATCH):
         found = counts.setdefault((actor, data["over"]), [0, 0])
         found[0] += 1

@@ -10,7 +10,9 @@ from datetime import datetime
 
 from django.db.models import OuterRef, Q, QuerySet
 
-from annotations.models import AnnotationSet, Author, Document, Event, Project, Verb
+from annotations.gold.events import GOLD_MADE
+from annotations.models import AnnotationSet, Author, Document, Event, Project
+from annotations.review.events import REVIEW_CLOSED
 
 SUBMITTED = AnnotationSet.State.SUBMITTED
 _FINISHED = Q(state=SUBMITTED) | Q(submitted_at__isnull=False)
@@ -43,7 +45,7 @@ def settled_among(project: Project | int, documents: Iterable[int]) -> set[int]:
 
 def finished_by(golds: Iterable[int]) -> dict[int, Event]:
     """The event that last finished each gold set, by the set's id. Imported gold has none."""
-    rows = Event.objects.filter(annotation_set_id__in=list(golds), verb__in=[Verb.GOLD_MADE, Verb.REVIEW_CLOSED])
+    rows = Event.objects.filter(annotation_set_id__in=list(golds), verb__in=[GOLD_MADE, REVIEW_CLOSED])
     return {event.annotation_set_id: event for event in rows.order_by("pk") if event.annotation_set_id}
 
 
@@ -58,7 +60,7 @@ def origin_of(document: Document) -> str | None:
     event = finished_by([gold]).get(gold)
     if event is None:
         return "import"
-    if event.verb == Verb.REVIEW_CLOSED:
+    if event.verb == REVIEW_CLOSED:
         return "review"
     kind = AnnotationSet.objects.filter(pk=event.data.get("from_set")).values_list("author__kind", flat=True).first()
     return kind or "import"

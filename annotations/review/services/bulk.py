@@ -22,11 +22,11 @@ from django.utils.translation import gettext
 
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import BulkCounts, BulkVerb
-from annotations.core.events import record
+from annotations.core.events import Verb
 from annotations.core.label_lock import keep_labels
 from annotations.core.progress import Progress, silent
-from annotations.models import BulkAct, Decision, Label, Project, User, Verb
+from annotations.models import BulkAct, Decision, Label, Project, User
+from annotations.review.events import REVIEW_BULK_DONE, REVIEW_BULK_UNDONE, BulkCounts, BulkEnded
 from annotations.review.selectors.bulk_preview import Preview, preview
 from annotations.review.selectors.bulk_rules import Rule, open_of, rule_of, skipped_of
 from annotations.review.services.bulk_batches import decide_batch, undo_batch
@@ -117,7 +117,7 @@ def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None 
     BulkAct.objects.filter(pk=bulk.pk, planned__gt=F("decided")).update(left=F("planned") - F("decided"))
     skipped, notes = skipped_of(rule, project, bulk.user)
     _count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes)
-    return _end(bulk, State.DONE, Verb.REVIEW_BULK_DONE)
+    return _end(bulk, State.DONE, REVIEW_BULK_DONE)
 
 
 def begin_undo(*, bulk: BulkAct) -> bool:
@@ -143,7 +143,7 @@ def undo_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None
         done += len(batch)
         progress(done, total)
     BulkAct.objects.filter(pk=bulk.pk).update(kept=F("decided") + F("beside") - F("taken_back"))
-    return _end(bulk, State.UNDONE, Verb.REVIEW_BULK_UNDONE)
+    return _end(bulk, State.UNDONE, REVIEW_BULK_UNDONE)
 
 
 def at_once(bulk: BulkAct, work: Callable[..., dict[str, Any]]) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def _count(bulk: BulkAct, state: BulkAct.State, **counts: Any) -> None:
         )
 
 
-def _end(bulk: BulkAct, state: BulkAct.State, verb: BulkVerb) -> dict[str, Any]:
+def _end(bulk: BulkAct, state: BulkAct.State, verb: Verb[BulkEnded]) -> dict[str, Any]:
     with transaction.atomic():
         BulkAct.objects.filter(pk=bulk.pk).update(state=state, ended_at=timezone.now())
         bulk.refresh_from_db()
@@ -173,8 +173,7 @@ def _end(bulk: BulkAct, state: BulkAct.State, verb: BulkVerb) -> dict[str, Any]:
             "kept": bulk.kept, "skipped": bulk.skipped, "skipped_notes": bulk.skipped_notes,
             "conflicts": bulk.conflicts,
         }  # fmt: skip
-        record(
-            verb=verb,
+        verb.record(
             actor=bulk.user,
             project_id=bulk.project_id,
             data={"bulk": str(bulk.pk), "act": str(bulk.act), "rule": _logged_rule(bulk), **counts},

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from django.db.models import Exists
 
-from annotations.core.event_data import GoldRow
 from annotations.domain.conflicts import LabeledBounds
-from annotations.models import AnnotationSet, BulkAct, Document, Event, Review, Verb
+from annotations.models import AnnotationSet, BulkAct, Document, Event, Review
+from annotations.review.events import REVIEW_CLOSED, REVIEW_DECIDED, REVIEW_UNDONE, GoldRow
 from annotations.review.selectors.bulk_rules import rule_of
 from annotations.review.selectors.merged_lists import backing_of
 from annotations.review.selectors.planted import not_for_bulk
@@ -113,7 +113,7 @@ def undo_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> int:
         gone = _rows_of(bulk, held, one, accepted_bounds(before[one.pk]))
         held.do(
             Effect(one.pk, before[one.pk], None, [], gone), one.document_id, _of(reviews, one), {one.pk: one},
-            act=Act.UNDO, verb=Verb.REVIEW_UNDONE, reverts=events.get(one.pk),
+            act=Act.UNDO, verb=REVIEW_UNDONE, reverts=events.get(one.pk),
         )  # fmt: skip
     held.write()
     return len(standing)
@@ -138,7 +138,7 @@ def _finished_since(held: LockedNotes, those: Sequence[Suggestion]) -> set[int]:
         one.pk
         for one in late
         if (event := last.get(held.golds[one.document_id].pk)) is not None
-        and event.verb == Verb.REVIEW_CLOSED
+        and event.verb == REVIEW_CLOSED
         and event.data.get("run") == one.author_id
     }
     return {one.pk for one in late} - own
@@ -151,7 +151,7 @@ def _before(one: Suggestion, gold: AnnotationSet) -> bool:
 
 def _events(bulk: BulkAct, documents: Sequence[int]) -> dict[int, int]:
     """The ids of the events of the act's decisions in these notes, by suggestion id."""
-    made = Event.objects.filter(document_id__in=documents, verb=Verb.REVIEW_DECIDED, data__cause=str(bulk.pk))
+    made = Event.objects.filter(document_id__in=documents, verb=REVIEW_DECIDED, data__cause=str(bulk.pk))
     found: dict[int, int] = {}
     for pk, data in made.order_by("id").values_list("pk", "data"):
         found |= dict.fromkeys([data["suggestion"], *(row[0] for row in data.get("beside", []))], pk)

@@ -14,14 +14,14 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import ReviewDecided
 from annotations.core.label_lock import keep_labels
 from annotations.domain.conflicts import LabeledBounds
 from annotations.domain.provenance import Provenance
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
 from annotations.gold.services.provenance import decided
-from annotations.models import AnnotationSet, Author, Document, Event, Label, Review, User, Verb
+from annotations.models import AnnotationSet, Author, Document, Event, Label, Review, User
+from annotations.review.events import REVIEW_UNDONE, ReviewDecided
 from annotations.review.selectors.state import ReviewState, Seen, review_state
 from annotations.review.selectors.suggestions import (
     Suggestion,
@@ -93,7 +93,7 @@ def decide_locked(
     if event is not None and effect is not None:
         held.check_unchanged(document.pk, effect, named)
         held.do(
-            effect, document.pk, review, named, act=request.act, verb=Verb.REVIEW_UNDONE,
+            effect, document.pk, review, named, act=request.act, verb=REVIEW_UNDONE,
             change_id=request.change_id, reverts=event.pk, noted=noted,
         )  # fmt: skip
     elif one is not None:

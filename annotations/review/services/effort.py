@@ -11,21 +11,34 @@ from datetime import datetime
 from typing import Any
 
 from annotations.annotate.selectors.pace import IDLE
+from annotations.core.events import NOTE_READ
 from annotations.core.kept import Kind, keep, kept, key_of
-from annotations.models import Event, Project, Verb
+from annotations.models import Event, Project
+from annotations.notes.events import NOTES_SEARCHED
+from annotations.review.events import (
+    REVIEW_BULK_DONE,
+    REVIEW_BULK_UNDONE,
+    REVIEW_CLOSED,
+    REVIEW_COMPARED,
+    REVIEW_DECIDED,
+    REVIEW_HANDED,
+    REVIEW_REOPENED,
+    REVIEW_TAKEN_BACK,
+    REVIEW_UNDONE,
+)
 
 REVISION = 1
 EFFORT: Kind[dict[str, Any]] = Kind("effort")
 CHUNK = 5_000
 ACTS = frozenset(
     {
-        Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE, Verb.REVIEW_CLOSED, Verb.REVIEW_REOPENED, Verb.REVIEW_BULK_DONE,
-        Verb.REVIEW_BULK_UNDONE, Verb.REVIEW_HANDED, Verb.REVIEW_TAKEN_BACK, Verb.REVIEW_COMPARED,
+        REVIEW_DECIDED, REVIEW_UNDONE, REVIEW_CLOSED, REVIEW_REOPENED, REVIEW_BULK_DONE,
+        REVIEW_BULK_UNDONE, REVIEW_HANDED, REVIEW_TAKEN_BACK, REVIEW_COMPARED,
     }
 )  # fmt: skip
-BULK = frozenset({Verb.REVIEW_BULK_DONE, Verb.REVIEW_BULK_UNDONE})
+BULK = frozenset({REVIEW_BULK_DONE, REVIEW_BULK_UNDONE})
 # The time before an act counts for the act, so opening a note or looking at strings starts the clock.
-LOOKED_AT = frozenset({*ACTS, Verb.NOTE_READ, Verb.NOTES_SEARCHED})
+LOOKED_AT = frozenset({*ACTS, NOTE_READ, NOTES_SEARCHED})
 
 LoggedEvent = tuple[int | None, int | None, str, dict[str, Any], datetime]
 """Actor id, document id, verb, data and time of an event."""
@@ -65,9 +78,9 @@ def effort_of(events: Iterable[LoggedEvent]) -> Effort:
             bulk += verb in BULK
             if actor in last and at - last[actor] <= IDLE:
                 seconds += (at - last[actor]).total_seconds()
-        if verb == Verb.REVIEW_CLOSED:
+        if verb == REVIEW_CLOSED:
             finished[document] = int(data.get("spans", 0))
-        elif verb == Verb.REVIEW_REOPENED:
+        elif verb == REVIEW_REOPENED:
             finished.pop(document, None)
         last[actor] = at
     return Effort(acts, bulk, len(finished), sum(finished.values()), round(seconds, 1))

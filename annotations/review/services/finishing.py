@@ -10,11 +10,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import ReviewClosed, ReviewDecided
-from annotations.core.events import record
 from annotations.core.label_lock import keep_labels
-from annotations.models import AnnotationSet, Author, Document, Handover, Review, User, Verb
+from annotations.models import AnnotationSet, Author, Document, Handover, Review, User
 from annotations.models.project import SecondReview
+from annotations.review.events import REVIEW_CLOSED, REVIEW_REOPENED, ReviewClosed, ReviewDecided
 from annotations.review.selectors.handovers import between
 from annotations.review.selectors.planted import not_for_bulk
 from annotations.review.selectors.state import review_state
@@ -184,8 +183,7 @@ def _finish(
         data["accepted"] = accepted
     if handover:
         data |= {"first": handover.first_id, "handover": handover.pk}
-    record(
-        verb=Verb.REVIEW_CLOSED,
+    REVIEW_CLOSED.record(
         actor=user,
         project_id=document.project_id,
         document_id=document.pk,
@@ -206,8 +204,7 @@ def reopen_review(*, document: Document, author: Author, user: User) -> Review:
         if review.closed_at is not None:
             review.closed_by, review.closed_at = None, None
             review.save(update_fields=["closed_by", "closed_at"])
-            record(
-                verb=Verb.REVIEW_REOPENED,
+            REVIEW_REOPENED.record(
                 actor=user,
                 project_id=document.project_id,
                 document_id=document.pk,

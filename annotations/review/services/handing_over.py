@@ -10,11 +10,21 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import DecisionState, GoldRow, HandingVerb, ReviewBetween
-from annotations.core.events import record
+from annotations.core.events import Verb
 from annotations.domain.conflicts import LabeledBounds
 from annotations.domain.two_reviews import Compared, Outcome, compare
-from annotations.models import AnnotationSet, Author, Decision, Document, Event, Handover, Review, User, Verb
+from annotations.models import AnnotationSet, Author, Decision, Document, Event, Handover, Review, User
+from annotations.review.events import (
+    REVIEW_CLOSED,
+    REVIEW_COMPARED,
+    REVIEW_DECIDED,
+    REVIEW_HANDED,
+    REVIEW_TAKEN_BACK,
+    REVIEW_UNDONE,
+    DecisionState,
+    GoldRow,
+    ReviewBetween,
+)
 from annotations.review.selectors.state import review_state
 from annotations.review.selectors.suggestions import suggestions_named
 from annotations.review.services.locked_notes import LockedNotes
@@ -53,17 +63,17 @@ def hand_over(
     gold.version += 1
     gold.save(update_fields=["state", "version", "updated_at"])
     data: ReviewBetween = {"handover": made.pk, "blind": blind, "decided": len(outcome.suggestions)}
-    _record(Verb.REVIEW_HANDED, document, author, gold, user, data | _rest(accepted))
+    _record(REVIEW_HANDED, document, author, gold, user, data | _rest(accepted))
     return made
 
 
 def undo_handover(*, handover: Handover, gold: AnnotationSet, document: Document, author: Author, user: User) -> None:
     """Return the note to the first reviewer. Raises ServiceError `begun` once a second reviewer has decided on it."""
-    began = Event.objects.filter(
-        annotation_set_id=gold.pk, verb=Verb.REVIEW_HANDED, data__handover=handover.pk
-    ).values_list("pk", flat=True)[:1]
+    began = Event.objects.filter(annotation_set_id=gold.pk, verb=REVIEW_HANDED, data__handover=handover.pk).values_list(
+        "pk", flat=True
+    )[:1]
     since = Event.objects.filter(
-        annotation_set_id=gold.pk, verb=Verb.REVIEW_DECIDED, data__run=author.pk, pk__gt=(began.first() or 0)
+        annotation_set_id=gold.pk, verb=REVIEW_DECIDED, data__run=author.pk, pk__gt=(began.first() or 0)
     ).select_related("actor")
     first = since.first()
     if handover.state == State.SETTLING or first is not None:
@@ -80,7 +90,7 @@ def undo_handover(*, handover: Handover, gold: AnnotationSet, document: Document
     Handover.objects.filter(pk=handover.pk).update(state=State.BACK, kept=None)
     gold.version += 1
     gold.save(update_fields=["version", "updated_at"])
-    _record(Verb.REVIEW_TAKEN_BACK, document, author, gold, user, {"handover": handover.pk, "blind": handover.blind})
+    _record(REVIEW_TAKEN_BACK, document, author, gold, user, {"handover": handover.pk, "blind": handover.blind})
 
 
 def compare_reviews(
@@ -99,7 +109,7 @@ def compare_reviews(
     data |= {"compared": found.units, "equal": found.equal}
     if handover.state == State.DONE:
         data["ended"] = True
-    _record(Verb.REVIEW_COMPARED, document, author, gold, user, data)
+    _record(REVIEW_COMPARED, document, author, gold, user, data)
     return found
 
 
@@ -114,10 +124,10 @@ def _rest(accepted: int) -> ReviewBetween:
 
 
 def _record(
-    verb: HandingVerb, document: Document, author: Author, gold: AnnotationSet, user: User, data: ReviewBetween
+    verb: Verb[ReviewBetween], document: Document, author: Author, gold: AnnotationSet, user: User, data: ReviewBetween
 ) -> None:
-    record(
-        verb=verb, actor=user, project_id=document.project_id, document_id=document.pk, annotation_set_id=gold.pk,
+    verb.record(
+        actor=user, project_id=document.project_id, document_id=document.pk, annotation_set_id=gold.pk,
         data=data | {"run": author.pk},
     )  # fmt: skip
 
@@ -128,14 +138,14 @@ def _record(
 def _events_since_finished(gold: AnnotationSet, author: Author) -> list[Event]:
     """The decisions on this run's suggestions since the review was last finished, in order."""
     of_run = Event.objects.filter(annotation_set_id=gold.pk, data__run=author.pk)
-    finished = of_run.filter(verb=Verb.REVIEW_CLOSED).order_by("-pk").values_list("pk", flat=True).first()
-    return list(of_run.filter(verb__in=[Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE], pk__gt=finished or 0).order_by("pk"))
+    finished = of_run.filter(verb=REVIEW_CLOSED).order_by("-pk").values_list("pk", flat=True).first()
+    return list(of_run.filter(verb__in=[REVIEW_DECIDED, REVIEW_UNDONE], pk__gt=finished or 0).order_by("pk"))
 
 
 def _people(events: list[Event]) -> set[int]:
     """The ids of the users who made these decisions, not counting decisions that were undone."""
     undone = {event.reverts for event in events if event.data["act"] == Act.UNDO}
-    decided = [e for e in events if e.data["act"] == Act.REDO or (e.verb == Verb.REVIEW_DECIDED and e.pk not in undone)]
+    decided = [e for e in events if e.data["act"] == Act.REDO or (e.verb == REVIEW_DECIDED and e.pk not in undone)]
     return {event.actor_id for event in decided if event.actor_id}
 
 

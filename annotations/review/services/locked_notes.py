@@ -19,15 +19,16 @@ from django.utils.translation import gettext as _
 
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import Beside, DecisionState, GoldRow, ReviewDecided
+from annotations.core.events import Verb
 from annotations.core.room import check_room
 from annotations.core.suggested_strings import Key, count_open
 from annotations.domain.conflicts import LabeledBounds, conflicting
 from annotations.domain.crowding import crowd_in, has_room
 from annotations.domain.provenance import Provenance
 from annotations.gold.services.provenance import decided
-from annotations.models import AnnotationSet, Decision, Event, Project, Review, Span, User, Verb
+from annotations.models import AnnotationSet, Decision, Event, Project, Review, Span, User
 from annotations.models.project import SecondReview
+from annotations.review.events import REVIEW_DECIDED, Beside, DecisionState, GoldRow, ReviewDecided
 from annotations.review.selectors.handovers import between_in
 from annotations.review.selectors.merged_lists import backing_of, candidate_of
 from annotations.review.selectors.settled import is_settled
@@ -294,7 +295,7 @@ class LockedNotes:
 
     def do(
         self, effect: Effect, note: int, review: Review, named: Mapping[int, Suggestion], *, act: Act,
-        verb: Verb = Verb.REVIEW_DECIDED, change_id: UUID | None = None, reverts: int | None = None,
+        verb: Verb[ReviewDecided] = REVIEW_DECIDED, change_id: UUID | None = None, reverts: int | None = None,
         noted: ReviewDecided | None = None,
     ) -> None:  # fmt: skip
         """Apply an effect as one event and one step of the gold version. `named`: the suggestions that it decides."""

@@ -7,14 +7,14 @@ from enum import StrEnum
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import Beside, DecisionState, GoldRow, ReviewDecided
 from annotations.core.undoing import backwards, to_revert
 from annotations.domain.conflicts import LabeledBounds
-from annotations.models import AnnotationSet, Author, Decision, Event, Span, User, Verb
+from annotations.models import AnnotationSet, Author, Decision, Event, Span, User
+from annotations.review.events import REVIEW_DECIDED, REVIEW_UNDONE, Beside, DecisionState, GoldRow, ReviewDecided
 from annotations.review.selectors.handovers import Between
 from annotations.review.selectors.suggestions import Standing
 
-DECISIONS = [Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE]
+DECISIONS = [REVIEW_DECIDED, REVIEW_UNDONE]
 
 
 class Act(StrEnum):

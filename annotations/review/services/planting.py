@@ -12,7 +12,6 @@ from uuid import uuid4
 from django.utils import timezone
 
 from annotations.core.bulk import insert_objects
-from annotations.core.events import record
 from annotations.core.suggested_strings import Key, Tally, add_strings, tally_of, uncount_strings
 from annotations.domain.planting import Candidate, Found, Marked, Page, choose, is_drawn, nearest, outcome
 from annotations.models import (
@@ -24,8 +23,8 @@ from annotations.models import (
     Review,
     Span,
     User,
-    Verb,
 )
+from annotations.review.events import REVIEW_REVEALED
 from annotations.review.selectors.known import known_among, suggested_in
 from annotations.review.selectors.planted import drawing_key, hidden_in
 from annotations.review.services.deciding import Request, decide_locked
@@ -140,8 +139,7 @@ def _accept_as_marked(
 def _record(
     one: PlantedLeak, document: Document, run: int, user: User | None, gold: AnnotationSet | None = None
 ) -> None:
-    record(
-        verb=Verb.REVIEW_REVEALED,
+    REVIEW_REVEALED.record(
         actor=user,
         project_id=document.project_id,
         document_id=document.pk,

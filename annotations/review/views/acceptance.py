@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotations.core.access import Access, Can, enter
-from annotations.core.events import record
+from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request
 from annotations.domain.precision import BANDS
-from annotations.models import Span, Verb
+from annotations.models import Span
 from annotations.review.selectors.decision_log import FORMATS, overruled
 from annotations.review.selectors.drawn import drawn_of
 from annotations.review.selectors.handovers import pairs
@@ -89,9 +89,7 @@ def decisions_export(request: Request, slug: str, format: str) -> HttpResponse |
     access = enter(request.user, slug, Can.EXPORT)
     if format not in FORMATS:
         raise Http404("Unknown format.")
-    record(
-        verb=Verb.FILE_DOWNLOADED, actor=access.user, project_id=access.project.pk, data={"decisions": format}
-    )  # fmt: skip
+    FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"decisions": format})
     response = StreamingHttpResponse(FORMATS[format](access.project), content_type=TYPES[format])
     day = timezone.localdate().isoformat()
     response["Content-Disposition"] = f'attachment; filename="{slug}-decisions-{day}.{format}"'

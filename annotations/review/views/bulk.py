@@ -13,12 +13,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
 from annotations.core.labels import labels_of
 from annotations.core.refusals import refuse
 from annotations.core.requests import Request, number, numbers
 from annotations.domain.precision import Rate
-from annotations.models import Author, BulkAct, Label, SuggestedString, Verb
+from annotations.models import Author, BulkAct, Label, SuggestedString
+from annotations.notes.events import NOTES_SEARCHED
 from annotations.review.forms import BulkForm
 from annotations.review.selectors.bulk_preview import preview, with_gold
 from annotations.review.selectors.bulk_rules import Rule, open_of, rule_of, skipped_of
@@ -233,8 +233,7 @@ def _record_look(access: Access, rows: Sequence[Occurrence]) -> None:
     """Record that text of these notes was shown. The event names the notes, not the string."""
     notes = sorted({row.note for row in rows})
     if notes:
-        record(
-            verb=Verb.NOTES_SEARCHED,
+        NOTES_SEARCHED.record(
             actor=access.user,
             project_id=access.project.pk,
             data={"review": True, "notes": notes, "hits": len(rows)},

@@ -16,11 +16,12 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.annotate.selectors.personal import own_labels
 from annotations.core.access import Access, Can, enter
 from annotations.core.answers import json_answers
+from annotations.core.changes import change_id_of, malformed, not_one_of
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
-from annotations.core.requests import Request, body_of, bounds_of, change_id_of, is_json, malformed, number, whole_of
+from annotations.core.events import NOTE_READ
+from annotations.core.requests import Request, body_of, bounds_of, is_json, number, whole_of
 from annotations.domain.labels import RESERVED_HOTKEYS
-from annotations.models import Author, Document, Verb
+from annotations.models import Author, Document
 from annotations.review.selectors.listing import review_list
 from annotations.review.selectors.misses import hints_of
 from annotations.review.selectors.ordering import Queue
@@ -93,9 +94,7 @@ def kept(request: Request, **more: object) -> str:
 def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
     """The page of one note. Opening the page is recorded as an event."""
     access, run, note = _entered(request, slug, author, pk)
-    record(
-        verb=Verb.NOTE_READ, actor=access.user, project_id=note.project_id, document_id=note.pk, data={"run": run.pk}
-    )
+    NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk, data={"run": run.pk})
     labels = own_labels(note.project_id, access.user.pk)
     for label in labels:
         # The page's own keys have priority. A label with such a key can only be clicked here.
@@ -169,7 +168,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
         rest, stage = _rest(data.get("rest", []), known), _stage(data.get("stage"))
         wanted = data.get("with_gold", False)
         if not isinstance(wanted, bool):
-            raise malformed("with_gold", "true or false")
+            raise malformed(_("The field “with_gold” must be true or false."))
         finish_review(
             document=note, author=run, user=access.user, rest=rest, stage=stage, with_gold=wanted,
             most_to_learn=most_to_learn,
@@ -266,10 +265,10 @@ def _decision_of(data: dict[str, Any], known: Callable[[int], int]) -> ReviewReq
     try:
         act = Act(str(data.get("act")))
     except ValueError:
-        raise malformed("act", f"one of {', '.join(Act)}") from None
+        raise not_one_of("act", Act) from None
     quote = data.get("quote")
     if act in QUOTED and not isinstance(quote, str):
-        raise malformed("quote", "the selected text")
+        raise malformed(_("The field “quote” must be the selected text."))
     return ReviewRequest(
         change_id=change_id_of(data),
         act=act,
@@ -282,7 +281,7 @@ def _decision_of(data: dict[str, Any], known: Callable[[int], int]) -> ReviewReq
 
 def _rest(value: object, known: Callable[[int], int]) -> set[int]:
     if not isinstance(value, list) or len(value) > MOST_REST:
-        raise malformed("rest", f"a list of at most {MOST_REST:,} suggestions")
+        raise malformed(_("The field “rest” must be a list of at most %(most)s suggestions."), most=f"{MOST_REST:,}")
     return {known(whole_of(each, "rest")) for each in value}
 
 
@@ -292,4 +291,4 @@ def _seen(value: object) -> Seen:
         return value[0], None
     if isinstance(value, list) and len(value) == 4 and value[0] == "accepted":
         return "accepted", bounds_of(value[1:])
-    raise malformed("seen", '["open"], ["rejected"] or ["accepted", start, end, label]')
+    raise malformed(_('The field “seen” must be ["open"], ["rejected"] or ["accepted", start, end, label].'))

@@ -6,7 +6,8 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.models import Event, Job, Project, StoredFile, Verb
+from annotations.core.events import PATIENT_ERASED
+from annotations.models import Event, Job, Project, StoredFile
 
 
 def why_gone(project: Project, file_id: int) -> str:
@@ -28,5 +29,5 @@ def went_with_patient(project: Project, file_id: int) -> bool:
     if job is None or job.finished_at is None:
         return False
     until = job.finished_at + timedelta(hours=settings.STORED_FILE_HOURS)
-    erased = Event.objects.filter(project_id=project.pk, verb=Verb.PATIENT_ERASED)
+    erased = Event.objects.filter(project_id=project.pk, verb=PATIENT_ERASED)
     return erased.filter(at__gte=job.finished_at, at__lt=until).exists()

@@ -16,8 +16,6 @@ from django.utils.translation import gettext
 
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
-from annotations.core.event_data import NotesExported
-from annotations.core.events import record
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
 from annotations.domain.csv_lines import csv_line
@@ -36,8 +34,8 @@ from annotations.models import (
     Span,
     StoredFile,
     User,
-    Verb,
 )
+from annotations.transfer.events import NOTES_EXPORTED, NotesExported
 from annotations.transfer.selectors.losses import named_losses
 
 BATCH = 250
@@ -243,7 +241,7 @@ def _record(project: Project, wanted: Wanted, report: ExportReport, actor: User 
     }
     if wanted.author is not None:
         data |= {"set": wanted.author.kind, "author": wanted.author.pk}
-    record(verb=Verb.NOTES_EXPORTED, actor=actor, project_id=project.pk, data=data)
+    NOTES_EXPORTED.record(actor=actor, project_id=project.pk, data=data)
 
 
 def export_to_path(

@@ -19,15 +19,15 @@ from annotations.core import hiding
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import open_stored
 from annotations.core.suggested_notes import add_notes, forget_notes
 from annotations.core.suggested_strings import add_strings, remove_strings, tally_of
 from annotations.domain.formats import FORMATS
 from annotations.domain.strings import string_key
-from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Project, Span, User, Verb
+from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Project, Span, User
 from annotations.projects.services.assigning import assign_new_notes
+from annotations.transfer.events import NOTES_IMPORTED
 from annotations.transfer.services.import_plan import (
     ImportContext,
     Plan,
@@ -156,8 +156,7 @@ def _run(
             fence()
         row.state, row.finished_at, row.report = Import.State.DONE, timezone.now(), asdict(context.report)
         row.save(update_fields=["state", "finished_at", "report"])
-        record(
-            verb=Verb.NOTES_IMPORTED,
+        NOTES_IMPORTED.record(
             actor=actor,
             project_id=row.project_id,
             data={

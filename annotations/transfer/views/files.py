@@ -7,11 +7,11 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
 from annotations.core.access import Access, Can, enter
-from annotations.core.events import record
+from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request
 from annotations.core.stored_files import read_chunks
 from annotations.gold.selectors import of_kind
-from annotations.models import StoredFile, Verb
+from annotations.models import StoredFile
 from annotations.transfer.selectors.gone_files import went_with_patient
 
 
@@ -32,8 +32,7 @@ def file_download(request: Request, slug: str, pk: int) -> HttpResponse | Stream
 def attachment(request: Request, access: Access, stored: StoredFile) -> StreamingHttpResponse:
     """Response that streams a stored zip. A GET is recorded as an event, a HEAD is not."""
     if request.method == "GET":
-        record(
-            verb=Verb.FILE_DOWNLOADED,
+        FILE_DOWNLOADED.record(
             actor=access.user,
             project_id=access.project.pk,
             data={"file": stored.pk, "size": stored.size},

@@ -8,17 +8,17 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
 from annotations.domain.numbers import MAX_OFFSET
 from annotations.domain.scoring.judging import THRESHOLD
 from annotations.jobs.services.allowance import LIVE
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
-from annotations.models import Job, Project, User, Verb
+from annotations.models import Job, Project, User
 from annotations.scores.selectors import compared
 from annotations.scores.services.scoring import ScoreRequest, score_request
 from models_runtime.backends.llm.prompts import LANGUAGES, VERSION, system_prompt
 from models_runtime.backends.llm.servers import Server
+from models_runtime.judging.events import JUDGING_STARTED
 from models_runtime.judging.jobs import ready_again
 from models_runtime.models import Judge, Judging
 from models_runtime.runs.services.llm import check_consent, prompt_labels
@@ -81,8 +81,7 @@ def start_judging(
         for position, (server, model) in enumerate(chosen):
             Judge.objects.create(judging=judging, position=position, server=server.name, model=model)
         _enqueue(judging, key, actor)
-        record(
-            verb=Verb.JUDGING_STARTED,
+        JUDGING_STARTED.record(
             actor=actor,
             project_id=project.pk,
             data={

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotations.core.kept import key_of
-from annotations.models import Event, GoldVersion, GoldVersionNote, Project, Verb
+from annotations.gold.events import GOLD_FROZEN
+from annotations.models import Event, GoldVersion, GoldVersionNote, Project
 from annotations.review.services.effort import Effort, effort_between
 from models_runtime.models import Run, TrainedModel
 from models_runtime.training.services.model_cards import headline
@@ -95,7 +96,7 @@ def rounds(project: Project) -> list[Round]:
 def _ends(project: Project, versions: Sequence[GoldVersion]) -> list[int]:
     """Return the event that froze each version, or the last event before the version if that event is missing."""
     events = Event.objects.filter(project_id=project.pk)
-    frozen = {data.get("version"): pk for pk, data in events.filter(verb=Verb.GOLD_FROZEN).values_list("pk", "data")}
+    frozen = {data.get("version"): pk for pk, data in events.filter(verb=GOLD_FROZEN).values_list("pk", "data")}
     return [
         frozen.get(version.number)
         or events.filter(at__lte=version.created_at).order_by("-pk").values_list("pk", flat=True).first()

@@ -9,13 +9,13 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
 from annotations.core.names import good_name
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
-from annotations.models import AnnotationSet, Author, Document, Job, Project, Review, User, Verb
+from annotations.models import AnnotationSet, Author, Document, Job, Project, Review, User
 from annotations.review.selectors.handovers import Waiting, waiting_of
 from models_runtime.models import Run, RunItem, TrainedModel
+from models_runtime.runs.events import RUN_STARTED
 from models_runtime.runs.services.backends import Chosen, chosen, queue_of
 
 SUBMITTED: Final = str(AnnotationSet.State.SUBMITTED)
@@ -100,8 +100,7 @@ def started(
                 queue=queue_of(run),
             )
             run.save(update_fields=["job"])
-            record(
-                verb=Verb.RUN_STARTED,
+            RUN_STARTED.record(
                 actor=actor,
                 project_id=project.pk,
                 data={"author": author.pk, "backend": choice.backend, "notes": count},

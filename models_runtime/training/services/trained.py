@@ -14,9 +14,9 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
+from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.stored_files import CHUNK, read_chunks, store_file
-from annotations.models import Project, StoredFile, User, Verb
+from annotations.models import Project, StoredFile, User
 from annotations.transfer.services.sources import megabytes
 from models_runtime.backends import children
 from models_runtime.backends.base import BackendError
@@ -26,6 +26,7 @@ from models_runtime.core.model_names import free_name, good_model_name, taken
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import ModelCard
+from models_runtime.training.events import MODEL_RENAMED, MODEL_RETIRED, MODEL_UPLOADED
 
 State = TrainedModel.State
 ZIP = b"PK\x03\x04"
@@ -124,8 +125,7 @@ def _store(
                 stored_file=stored,
                 created_by=actor,
             )
-            record(
-                verb=Verb.MODEL_UPLOADED,
+            MODEL_UPLOADED.record(
                 actor=actor,
                 project_id=project.pk,
                 data={"model": row.pk, "sha256": stored.sha256, "size": stored.size},
@@ -179,8 +179,7 @@ def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> Train
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-    record(
-        verb=Verb.FILE_DOWNLOADED,
+    FILE_DOWNLOADED.record(
         actor=actor,
         project_id=model.project_id,
         data={"file": stored.pk, "size": stored.size},
@@ -198,8 +197,7 @@ def rename_model(*, model: TrainedModel, name: str, actor: User | None) -> Train
             row = TrainedModel.objects.select_for_update().get(pk=model.pk)
             row.name = name
             row.save(update_fields=["name"])
-            record(
-                verb=Verb.MODEL_RENAMED,
+            MODEL_RENAMED.record(
                 actor=actor,
                 project_id=row.project_id,
                 data={"model": row.pk},
@@ -226,5 +224,5 @@ def retire_model(*, model: TrainedModel, actor: User | None) -> TrainedModel:
             StoredFile.objects.filter(pk=row.stored_file_id).delete()
         row.state, row.retired_at, row.stored_file = State.RETIRED, timezone.now(), None
         row.save(update_fields=["state", "retired_at", "stored_file"])
-        record(verb=Verb.MODEL_RETIRED, actor=actor, project_id=row.project_id, data={"model": row.pk})
+        MODEL_RETIRED.record(actor=actor, project_id=row.project_id, data={"model": row.pk})
     return row

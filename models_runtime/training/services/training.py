@@ -8,16 +8,16 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
-from annotations.models import Document, GoldVersion, Job, Project, User, Verb
+from annotations.models import Document, GoldVersion, Job, Project, User
 from models_runtime.core import weights
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.model_names import free_name, good_model_name, taken
 from models_runtime.core.registry import TRAINABLE, trainable_kind
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import TrainingParams
+from models_runtime.training.events import MODEL_TRAINED
 
 DEFAULT = next(iter(TRAINABLE))
 MOST_ITERATIONS = 1000
@@ -97,8 +97,7 @@ def start_training(
                 queue=trainable_kind(backend).queue,
             )
             row.save(update_fields=["job"])
-            record(
-                verb=Verb.MODEL_TRAINED,
+            MODEL_TRAINED.record(
                 actor=actor,
                 project_id=project.pk,
                 data={"model": row.pk, "gold": version.number, "algorithm": params["algorithm"]},

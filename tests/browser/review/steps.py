@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from annotations.models import Event, Role, Span, Verb
+from annotations.models import Event, Role, Span
+from annotations.review.events import REVIEW_DECIDED, REVIEW_UNDONE
 from tests import factories as make
 
 TEXT = (
@@ -67,4 +68,4 @@ def states(page: Page) -> list[str]:
 
 
 def decided() -> int:
-    return Event.objects.filter(verb__in=[Verb.REVIEW_DECIDED, Verb.REVIEW_UNDONE]).count()
+    return Event.objects.filter(verb__in=[REVIEW_DECIDED, REVIEW_UNDONE]).count()

@@ -1,12 +1,13 @@
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from annotations.agreement.selectors.figures import annotator_names, left_out
-from annotations.agreement.services.figures import figures_of, notes_of
+from annotations.agreement.services.figures import KeptFigures, figures_of, notes_of
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.agreement import Granularity, Unit, granularities, in_words
+from annotations.domain.agreement import Figure, Granularity, Recall, Unit, granularities, in_words
 from annotations.models import Document, Project, User
 
 PER = {"label": "per_label", "pair": "per_pair", "note": "per_note", "round": "per_round"}
@@ -17,7 +18,7 @@ Json = dict[str, Any]
 
 class Command(JourneyCommand):
     help = (
-        "Agreement of a project's annotators on their submitted, blind annotations: observed agreement, "
+        "Show the agreement of a project's annotators on their submitted, blind annotations: observed agreement, "
         "Krippendorff's alpha with its bootstrap interval, kappas, F1, and the estimated share of missed spans."
     )
 
@@ -30,7 +31,7 @@ class Command(JourneyCommand):
             choices=list(PER),
             action="append",
             default=[],
-            help="Also break the figures down by this; repeatable.",
+            help="Also break the figures down by this. Repeat the option for several breakdowns.",
         )
 
     def act(self, actor: User | None, **options: Any) -> Json:
@@ -67,7 +68,7 @@ def _short(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-def _summary(project: Project, found: Json, granularity: Granularity) -> Json:
+def _summary(project: Project, found: KeptFigures, granularity: Granularity) -> Json:
     report = found["granularities"][granularity]
     names = annotator_names(project)
     alpha, observed = report["alpha"], report["observed"]
@@ -100,27 +101,29 @@ def _summary(project: Project, found: Json, granularity: Granularity) -> Json:
     }
 
 
-def _interval(figure: Json) -> list[float] | None:
-    return None if figure["low"] is None else [figure["low"], figure["high"]]
+def _interval(figure: Figure) -> list[float] | None:
+    low, high = figure["low"], figure["high"]
+    return None if low is None or high is None else [low, high]
 
 
-def _named_recall(recall: Json, names: dict[str, str]) -> Json:
+def _named_recall(recall: Mapping[str, Recall], names: dict[str, str]) -> dict[str, Recall]:
     return {
-        matching: figures | {"each": [row | {"annotator": names[row["annotator"]]} for row in figures["each"]]}
+        matching: {**figures, "each": [{**row, "annotator": names[row["annotator"]]} for row in figures["each"]]}
         for matching, figures in recall.items()
     }
 
 
-def _breakdown(project: Project, found: Json, granularity: Granularity, per: str) -> list[Json]:
+def _breakdown(
+    project: Project, found: KeptFigures, granularity: Granularity, per: str
+) -> Sequence[Mapping[str, object]]:
     report = found["granularities"][granularity]
     if per == "label":
-        return [{"label": row["value"]} | row for row in report["labels"]]
+        return [{"label": row["value"], **row} for row in report["labels"]]
     if per == "round":
-        rounds: list[Json] = report["rounds"]
-        return rounds
+        return list(report["rounds"])
     if per == "pair":
         names = annotator_names(project)
-        return [row | {"a": names[row["a"]], "b": names[row["b"]]} for row in report["pairs"]]
+        return [{**row, "a": names[row["a"]], "b": names[row["b"]]} for row in report["pairs"]]
     table = notes_of(project, found, granularity)
     called = dict(Document.objects.filter(project=project).values_list("pk", "name"))
-    return [row | {"name": called.get(row["note"], "")} for row in table.named(table.rows)]
+    return [{**row, "name": called.get(row["note"], "")} for row in table.named(table.rows)]

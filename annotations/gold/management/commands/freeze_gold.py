@@ -13,12 +13,12 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("--reason", default="", help="reason, shown in the list of versions")
+        parser.add_argument("--reason", default="", help="Reason, shown in the list of versions.")
         parser.add_argument(
             "--hold-out",
             type=int,
             metavar="PERCENT",
-            help="begin a round of the loop with the notes of earlier hold-outs; in the first round, hold out PERCENT",
+            help="Begin a round of the loop with the notes of earlier hold-outs. In the first round, hold out PERCENT.",
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:

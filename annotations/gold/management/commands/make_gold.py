@@ -16,10 +16,12 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("--set", required=True, metavar="SET", help="annotator:NAME; with --note also run:NAME")
-        parser.add_argument("--note", metavar="NAME", help="only this note; by default all notes without gold")
         parser.add_argument(
-            "--replace", action="store_true", help="with --note: replace existing gold (kept in the audit log)"
+            "--set", required=True, metavar="SET", help="Author: annotator:NAME. With --note also run:NAME."
+        )
+        parser.add_argument("--note", metavar="NAME", help="Only this note. By default all notes without gold.")
+        parser.add_argument(
+            "--replace", action="store_true", help="With --note: replace existing gold (kept in the audit log)."
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:

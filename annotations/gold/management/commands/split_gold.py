@@ -18,10 +18,14 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("version", metavar="VERSION", type=int)
-        parser.add_argument("--seed", required=True, help="any word")
+        parser.add_argument("--seed", required=True, help="Any word.")
         for split, share in zip(Split, (80, 10, 10), strict=True):
             parser.add_argument(
-                f"--{split}", type=int, default=share, metavar="PERCENT", help=f"percent of the notes (default {share})"
+                f"--{split}",
+                type=int,
+                default=share,
+                metavar="PERCENT",
+                help=f"Percent of the notes. Default: {share}.",
             )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ class Command(JourneyCommand):
     requires_system_checks: list[str] = []
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="a new file; it will contain notes, so keep it safe")
+        parser.add_argument("file", metavar="FILE", help="New file. It will contain notes, so keep it safe.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         return write_backup(file=Path(options["file"]).absolute())

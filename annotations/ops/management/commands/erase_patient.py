@@ -16,8 +16,8 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("patient", metavar="PATIENT_ID")
-        parser.add_argument("--preview", action="store_true", help="only count what would be erased")
-        parser.add_argument("--yes", action="store_true", help="erase; an erasure can't be undone")
+        parser.add_argument("--preview", action="store_true", help="Only count what would be erased.")
+        parser.add_argument("--yes", action="store_true", help="Erase. An erasure can't be undone.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])

@@ -13,9 +13,9 @@ class Command(JourneyCommand):
     requires_system_checks: list[str] = []
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="a file that the command `backup` wrote")
+        parser.add_argument("file", metavar="FILE", help="File that the command “backup” wrote.")
         parser.add_argument(
-            "--force", action="store_true", help="replace a database that contains data, after backing it up"
+            "--force", action="store_true", help="Replace a database that contains data, after backing it up."
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:

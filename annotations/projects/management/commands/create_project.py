@@ -14,7 +14,9 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name of the project.")
-        parser.add_argument("--labels", required=True, metavar="SET", help="i2b2-2014, meddocan, hipaa-18, it-4, …")
+        parser.add_argument(
+            "--labels", required=True, metavar="SET", help="Label set: i2b2-2014, meddocan, hipaa-18, it-4, …"
+        )
         parser.add_argument("--language", default="", help="Language of notes imported without one, for example es.")
         parser.add_argument("--slug", help="Short name. By default made from NAME.")
         parser.add_argument("--manager", metavar="USER", help="Account that becomes the first manager.")

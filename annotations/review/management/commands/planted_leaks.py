@@ -15,7 +15,11 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument(
-            "--run", action="append", default=[], metavar="NAME", help="Count only reviews of this run. Repeatable."
+            "--run",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="Count only reviews of this run. Repeat the option for several runs.",
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:

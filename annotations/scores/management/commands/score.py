@@ -22,19 +22,19 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("--gold", default="current", metavar="VERSION", help="number of a version, or “current”")
+        parser.add_argument("--gold", default="current", metavar="VERSION", help="Number of a version, or “current”.")
         parser.add_argument(
-            "--author", required=True, metavar="NAME", help="NAME, annotator:NAME, run:NAME, adjudicated"
+            "--author", required=True, metavar="NAME", help="Author: NAME, annotator:NAME, run:NAME or adjudicated."
         )
         parser.add_argument(
-            "--split", default="", choices=["", *Split], help="only the notes of this split of the version"
+            "--split", default="", choices=["", *Split], help="Only the notes of this split of the version."
         )
-        parser.add_argument("--into", default="", metavar="SET", help="map to the labels of another label set")
-        parser.add_argument("--unit", choices=["entity", "token"], help="only the levels of this unit")
+        parser.add_argument("--into", default="", metavar="SET", help="Map to the labels of another label set.")
+        parser.add_argument("--unit", choices=["entity", "token"], help="Only the levels of this unit.")
         parser.add_argument(
             "--level",
             choices=[Granularity.BINARY, Granularity.CATEGORY, Granularity.SUBCATEGORY],
-            help="only the levels of this granularity",
+            help="Only the levels of this granularity.",
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:

@@ -14,8 +14,8 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("--run", required=True, metavar="NAME", help="name of the run")
-        parser.add_argument("--gold", type=int, required=True, metavar="N", help="number of the gold version")
+        parser.add_argument("--run", required=True, metavar="NAME", help="Name of the run.")
+        parser.add_argument("--gold", type=int, required=True, metavar="N", help="Number of the gold version.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])

@@ -15,15 +15,15 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument(
-            "--gold", type=int, default=0, metavar="N", help="number of the gold version; default: current gold"
+            "--gold", type=int, default=0, metavar="N", help="Number of the gold version. Default: current gold."
         )
         parser.add_argument(
             "--runs",
             required=True,
             metavar="A,B,…",
-            help="2 to 6 names, separated by commas: NAME, run:NAME, annotator:NAME",
+            help="2 to 6 names, separated by commas: NAME, run:NAME, annotator:NAME.",
         )
-        parser.add_argument("--split", default="", choices=["", *Split], help="only these notes of a version's split")
+        parser.add_argument("--split", default="", choices=["", *Split], help="Only these notes of a version's split.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])

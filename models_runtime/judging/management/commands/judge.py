@@ -20,22 +20,24 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("--gold", type=int, required=True, metavar="N", help="number of the gold version")
-        parser.add_argument("--author", required=True, metavar="NAME", help="NAME, annotator:NAME, run:NAME")
+        parser.add_argument("--gold", type=int, required=True, metavar="N", help="Number of the gold version.")
+        parser.add_argument("--author", required=True, metavar="NAME", help="Author: NAME, annotator:NAME or run:NAME.")
         parser.add_argument(
             "--judge",
             action="append",
             required=True,
             metavar="SERVER/MODEL",
-            help="model of a server listed in DEIDREVIEW_LLM_SERVERS; repeat for each judge",
+            help="Model of a server listed in DEIDREVIEW_LLM_SERVERS. Repeat the option for each judge.",
         )
         parser.add_argument(
-            "--threshold", type=float, metavar="X", help=f"more than this share must agree; default: {THRESHOLD}"
+            "--threshold", type=float, metavar="X", help=f"More than this share must agree. Default: {THRESHOLD}."
         )
-        parser.add_argument("--language", default="en", choices=list(LANGUAGES), help="prompt language; default: en")
-        parser.add_argument("--split", default="", choices=["", *Split], help="only these notes of the version's split")
-        parser.add_argument("--notes", type=int, metavar="N", help="maximum number of notes, a fixed sample")
-        parser.add_argument("--may-leave", action="store_true", help="the notes may be sent to another machine")
+        parser.add_argument("--language", default="en", choices=list(LANGUAGES), help="Prompt language. Default: en.")
+        parser.add_argument(
+            "--split", default="", choices=["", *Split], help="Only these notes of the version's split."
+        )
+        parser.add_argument("--notes", type=int, metavar="N", help="Maximum number of notes, a fixed sample.")
+        parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         judging = start_judging(

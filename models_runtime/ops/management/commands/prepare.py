@@ -18,10 +18,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--public", action="store_true", help="refuse demo passwords, because other machines can reach deidreview"
+            "--public", action="store_true", help="Refuse demo passwords, because other machines can reach deidreview."
         )
         parser.add_argument(
-            "--greeting-fd", type=int, metavar="N", help="write the greeting for the user to this file descriptor"
+            "--greeting-fd", type=int, metavar="N", help="Write the greeting for the user to this file descriptor."
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

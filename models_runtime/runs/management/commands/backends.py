@@ -11,7 +11,7 @@ class Command(JourneyCommand):
     help = "List the backends and whether they can run: ready, library or weights missing, no worker."
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", nargs="?", help="also list its trained models and last runs")
+        parser.add_argument("project", metavar="PROJECT", nargs="?", help="Also list its trained models and last runs.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"]) if options["project"] else None

@@ -16,9 +16,9 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("runs", metavar="RUN", nargs="+", help="names of finished or imported runs")
-        parser.add_argument("--name", default="", help="name of the merged list")
-        parser.add_argument("--wait", action="store_true", help="wait for the end")
+        parser.add_argument("runs", metavar="RUN", nargs="+", help="Names of finished or imported runs.")
+        parser.add_argument("--name", default="", help="Name of the merged list.")
+        parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         run = review_together(

@@ -30,39 +30,42 @@ class Command(JourneyCommand):
         parser.add_argument(
             "backend",
             metavar="BACKEND",
-            help=f"{', '.join(BACKENDS)}, a trained model (its name or model:ID), {ENSEMBLE}, {', '.join(SET_UP)}",
+            help=f"One of {', '.join([*BACKENDS, ENSEMBLE, *SET_UP])}, or a trained model (its name or model:ID).",
         )
         parser.add_argument(
-            "--members", default="", metavar="A,B", help="members of an ensemble: backends, models, run:NAME"
+            "--members", default="", metavar="A,B", help="Members of an ensemble: backends, models, run:NAME."
         )
-        parser.add_argument("--method", choices=list(Method), help="method of an ensemble")
+        parser.add_argument("--method", choices=list(Method), help="Method of an ensemble.")
         parser.add_argument(
-            "--weights", default="", metavar="X,Y", help="weights in the order of the members; default: hold-out scores"
+            "--weights",
+            default="",
+            metavar="X,Y",
+            help="Weights in the order of the members. Default: hold-out scores.",
         )
         parser.add_argument(
-            "--server", metavar="NAME", help="server of a language model, listed in DEIDREVIEW_LLM_SERVERS"
+            "--server", metavar="NAME", help="Server of a language model, listed in DEIDREVIEW_LLM_SERVERS."
         )
-        parser.add_argument("--model", metavar="NAME", help="name of a language model; default: the server's first")
+        parser.add_argument("--model", metavar="NAME", help="Name of a language model. Default: the server's first.")
         parser.add_argument(
-            "--strategy", choices=list(STRATEGIES), help="strategy of a language model; default: extract"
+            "--strategy", choices=list(STRATEGIES), help="Strategy of a language model. Default: extract."
         )
-        parser.add_argument("--language", choices=list(LANGUAGES), help="language of the prompt; default: en")
-        parser.add_argument("--omega", metavar="N", help=f"words per chunk of a note; default: {OMEGA}")
-        parser.add_argument("--passes", metavar="N", help=f"passes over each chunk; default: {PASSES}")
-        parser.add_argument("--may-leave", action="store_true", help="the notes may be sent to another machine")
-        parser.add_argument("--pipeline", default="", metavar="NAME", help=f"package or folder of {PIPELINE}")
-        parser.add_argument("--folder", default="", metavar="NAME", help=f"folder of weights, or Hub id, of {TAGGER}")
+        parser.add_argument("--language", choices=list(LANGUAGES), help="Language of the prompt. Default: en.")
+        parser.add_argument("--omega", metavar="N", help=f"Words per chunk of a note. Default: {OMEGA}.")
+        parser.add_argument("--passes", metavar="N", help=f"Passes over each chunk. Default: {PASSES}.")
+        parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
+        parser.add_argument("--pipeline", default="", metavar="NAME", help=f"Package or folder of {PIPELINE}.")
+        parser.add_argument("--folder", default="", metavar="NAME", help=f"Folder of weights, or Hub id, of {TAGGER}.")
         parser.add_argument(
             "--map",
             default="",
             metavar="PER=PATIENT,MISC=",
-            help="project labels for the labels of an external model; an empty label is ignored",
+            help="Project labels for the labels of an external model. An empty label is ignored.",
         )
-        parser.add_argument("--name", default="", help="name of the run, for --set run:NAME")
+        parser.add_argument("--name", default="", help="Name of the run, for --set run:NAME.")
         parser.add_argument(
-            "--left", action="store_true", help="only notes that are not gold yet (for a backend or a model)"
+            "--left", action="store_true", help="Only notes that are not gold yet (for a backend or a model)."
         )
-        parser.add_argument("--wait", action="store_true", help="wait for the end")
+        parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])

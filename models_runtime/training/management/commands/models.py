@@ -13,25 +13,25 @@ from models_runtime.training.services.trained import model_named, rename_model, 
 
 class Command(JourneyCommand):
     help = (
-        "List the trained models of a project, newest first, with scores on the hold-out; "
-        "or upload, download, rename or retire a model. MODEL is a name or model:ID."
+        "List the trained models of a project, newest first, with scores on the hold-out. "
+        "With an option: upload, download, rename or retire a model. MODEL is a name or model:ID."
     )
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         act = parser.add_mutually_exclusive_group()
-        act.add_argument("--upload", type=Path, metavar="FILE", help="upload a model file that deidreview wrote")
+        act.add_argument("--upload", type=Path, metavar="FILE", help="Upload a model file that deidreview wrote.")
         act.add_argument(
-            "--download", metavar="MODEL", help="write the model to the file --to; the file contains words of notes"
+            "--download", metavar="MODEL", help="Write the model to the file --to. The file contains words of notes."
         )
-        act.add_argument("--rename", metavar="MODEL", help="rename the model to --name")
+        act.add_argument("--rename", metavar="MODEL", help="Rename the model to --name.")
         act.add_argument(
             "--retire",
             metavar="MODEL",
-            help="retire the model and delete its weights; only a downloaded copy can restore it",
+            help="Retire the model and delete its weights. Only a downloaded copy can restore it.",
         )
-        parser.add_argument("--to", type=Path, metavar="FILE", help="file for --download; must not exist yet")
-        parser.add_argument("--name", default="", help="name for --upload or --rename")
+        parser.add_argument("--to", type=Path, metavar="FILE", help="File for --download. It must not exist yet.")
+        parser.add_argument("--name", default="", help="Name for --upload or --rename.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])

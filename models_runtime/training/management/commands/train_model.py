@@ -30,26 +30,26 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("--gold", type=int, required=True, metavar="N", help="number of the gold version")
+        parser.add_argument("--gold", type=int, required=True, metavar="N", help="Number of the gold version.")
         parser.add_argument(
-            "--backend", default="", choices=TRAINABLE, help="type of model; default: that of the algorithm"
+            "--backend", default="", choices=TRAINABLE, help="Type of model. Default: that of the algorithm."
         )
-        parser.add_argument("--algorithm", default="", metavar="NAME", help=f"one of {', '.join(ALGORITHMS)}")
+        parser.add_argument("--algorithm", default="", metavar="NAME", help=f"One of {', '.join(ALGORITHMS)}.")
         parser.add_argument(
-            "--iterations", type=int, metavar="N", help="maximum number of iterations; default: that of the algorithm"
+            "--iterations", type=int, metavar="N", help="Maximum number of iterations. Default: that of the algorithm."
         )
-        parser.add_argument("--base", default="", metavar="NAME", help="starting weights or model (transformer)")
+        parser.add_argument("--base", default="", metavar="NAME", help="Starting weights or model (transformer).")
         parser.add_argument(
             "--adapt",
             type=int,
             default=0,
             metavar="N",
-            help="language pre-training epochs (transformer, BiLSTM-CRF)",
+            help="Language pre-training epochs (transformer, BiLSTM-CRF).",
         )
-        parser.add_argument("--grouping", type=int, default=0, metavar="N", help="sentences per sequence (BiLSTM-CRF)")
-        parser.add_argument("--language", default="", metavar="CODE", help="train only on notes in this language")
-        parser.add_argument("--name", default="", help="name of the model, for run_model PROJECT NAME")
-        parser.add_argument("--wait", action="store_true", help="wait for the end")
+        parser.add_argument("--grouping", type=int, default=0, metavar="N", help="Sentences per sequence (BiLSTM-CRF).")
+        parser.add_argument("--language", default="", metavar="CODE", help="Train only on notes in this language.")
+        parser.add_argument("--name", default="", help="Name of the model, for run_model PROJECT NAME.")
+        parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         model = start_training(

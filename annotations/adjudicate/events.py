@@ -1,0 +1,42 @@
+"""Events of adjudicating."""
+
+from typing import TypedDict
+
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.events import NoData, Verb
+from annotations.domain.provenance import Provenance
+
+AdjudicatedSpan = tuple[int, int, int, Provenance | None]
+"""Start, end, label id, provenance."""
+
+
+class Adjudicated(TypedDict):
+    """An adjudicated location: its bounds, how and by whom it was decided, and its spans with their provenance."""
+
+    start: int
+    end: int
+    choice: str
+    author: int | None
+    heard: dict[str, list[list[int]]]
+    by: int
+    at: str
+    spans: list[AdjudicatedSpan]
+
+
+class AdjudicationDecided(TypedDict):
+    """The adjudicated locations that an act removed and added."""
+
+    before: list[Adjudicated]
+    after: list[Adjudicated]
+    act: str
+
+
+class AdjudicationClosed(TypedDict):
+    spans: int
+
+
+ADJUDICATION_DECIDED = Verb[AdjudicationDecided]("adjudication.decided", _("adjudicated a location"))
+ADJUDICATION_UNDONE = Verb[AdjudicationDecided]("adjudication.undone", _("undid an adjudication"))
+ADJUDICATION_CLOSED = Verb[AdjudicationClosed]("adjudication.closed", _("finished a note's adjudication"))
+ADJUDICATION_REOPENED = Verb[NoData]("adjudication.reopened", _("reopened an adjudication"))

@@ -1,0 +1,29 @@
+"""Events of trained and uploaded models."""
+
+from typing import TypedDict
+
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.events import Verb
+
+
+class ModelTrained(TypedDict):
+    model: int
+    gold: int
+    algorithm: str
+
+
+class ModelUploaded(TypedDict):
+    model: int
+    sha256: str
+    size: int
+
+
+class OfModel(TypedDict):
+    model: int
+
+
+MODEL_TRAINED = Verb[ModelTrained]("model.trained", _("trained a model"))
+MODEL_UPLOADED = Verb[ModelUploaded]("model.uploaded", _("uploaded a model"))
+MODEL_RENAMED = Verb[OfModel]("model.renamed", _("renamed a model"))
+MODEL_RETIRED = Verb[OfModel]("model.retired", _("retired a model"))
