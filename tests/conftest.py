@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import TransactionTestCase
 from hypothesis import HealthCheck, settings
 
 from tests.waiting import HANGS
@@ -102,7 +103,7 @@ def _is_in(part: str, item: pytest.Item) -> bool:
 
 
 def _touches_database(item: pytest.Item, marks: set[str]) -> bool:
-    if marks & {QUEUE, "django_db"}:
+    if marks & {QUEUE, "django_db"} or issubclass(getattr(item, "cls", None) or object, TransactionTestCase):
         return True
     return bool(TOUCHES & set(getattr(item, "fixturenames", ())))
 
