@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from annotations.core.errors import ServiceError
-from annotations.core.events import record
+from annotations.core.events import NOTE_READ
 from annotations.models import Document, Project
 from annotations.ops.services import backup, backup_engines
 from annotations.ops.services.backup import restore_backup, write_backup
@@ -41,7 +41,7 @@ def world():
     project = make.make_project("ward")
     annotator = make.make_member(project, user="ann")
     note = make.make_note(project, TEXT, "caso-1", annotators=[annotator])
-    record(verb="note.read", actor=annotator, project_id=project.pk, document_id=note.pk)
+    NOTE_READ.record(actor=annotator, project_id=project.pk, document_id=note.pk)
     return project
 
 
