@@ -15,6 +15,7 @@ import pytest
 from django.test import TransactionTestCase
 from hypothesis import HealthCheck, settings
 
+from models_runtime.backends import children
 from tests.waiting import HANGS
 
 # Property tests may take long on a busy machine, and leave no folder behind.
@@ -26,6 +27,8 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
 # Several test runs share the machine, so threads of one model that wait for each other would cost more than they gain.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+# How long a child process may take to open an uploaded file depends on the load.
+children.CHECK_SECONDS = HANGS
 # Tests never use a Redis that is already running.
 os.environ.pop("REDIS_URL", None)
 

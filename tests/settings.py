@@ -8,6 +8,8 @@ os.environ.setdefault("DEIDREVIEW_SECRET_KEY", "only-for-tests-" + "x" * 40)
 
 from deidreview.settings import *  # noqa: F403
 
+# A slow machine has many requests of one page open at once, so most tests set no limit of threads for a person.
+WEB_THREADS = 1000
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

@@ -15,6 +15,8 @@ Found = TypeVar("Found")
 
 # The time limit in seconds for threads and events, which have no progress to observe.
 HANGS: Final = 900.0
+# The seconds in which something that must not happen would happen. A busy machine can't make such a check fail.
+MOMENT: Final = 0.5
 STEP: Final = 0.05
 
 

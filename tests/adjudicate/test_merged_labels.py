@@ -8,6 +8,7 @@ from django.db import connection
 from annotations.adjudicate.services import deciding
 from annotations.models import Span
 from annotations.projects.services.labels import merge_labels
+from tests.waiting import HANGS, MOMENT
 from tests.worlds.adjudicated import DOCTOR, own, world
 
 __all__ = ["world"]
@@ -32,11 +33,11 @@ def test_an_own_span_while_its_label_is_merged(world, monkeypatch):
         made = planned(*arguments)
         if not thread.ident:
             thread.start()
-            thread.join(0.5)
+            thread.join(MOMENT)
         return made
 
     monkeypatch.setattr(deciding, "plan", with_merge)
     own(world, DOCTOR, "CITY")
-    thread.join(30)
+    thread.join(HANGS)
     assert not thread.is_alive() and not errors
     assert not Span.objects.filter(label=source).exists()

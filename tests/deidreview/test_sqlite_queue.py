@@ -14,7 +14,7 @@ from django.db import IntegrityError, OperationalError, connection, connections,
 
 from annotations.models import Project
 from tests.factories import make_project
-from tests.waiting import HANGS, crowding, ended
+from tests.waiting import HANGS, MOMENT, crowding, ended
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -46,22 +46,27 @@ def rename(project, name):
 
 def test_the_next_writer_starts_at_once_and_succeeds():
     project = make_project()
-    began = []
+    asked, began = [], []
+
+    def note(execute, sql, *rest):
+        asked.append(sql)
+        return execute(sql, *rest)
 
     def write():
-        with transaction.atomic():
+        with connection.execute_wrapper(note), transaction.atomic():
             began.append(time.monotonic())
             Project.objects.filter(pk=project.pk).update(name="second")
 
     with transaction.atomic():
         Project.objects.filter(pk=project.pk).update(name="first")
         thread, raised = in_thread(write)
-        # Long enough for SQLite's own polling to have slowed down to every 100 ms.
-        time.sleep(0.6)
-        assert not began
+        time.sleep(MOMENT)
+        # SQLite would look again every 100 ms.
+        assert not began and not asked
         left = time.monotonic()
     thread.join(HANGS)
-    assert not raised and began[0] - left < 0.09
+    assert not raised and asked[0] == "BEGIN IMMEDIATE"
+    assert began[0] - left < 0.09 * crowding()
     project.refresh_from_db()
     assert project.name == "second"
 
@@ -79,9 +84,9 @@ def test_another_process_waits_too():
     with transaction.atomic():
         other = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True)
         assert other.stdout.readline() == "waiting\n"
-        assert not select.select([other.stdout], [], [], 0.3)[0]
+        assert not select.select([other.stdout], [], [], MOMENT)[0]
     assert other.stdout.readline() == "in\n"
-    assert ended(other, 10) == 0
+    assert ended(other) == 0
     rename(project, "after it ended")
 
 

@@ -21,6 +21,7 @@ from annotations.domain.tokens import split_at, tokenize
 from annotations.domain.whitespace import WHITE_SPACE, trim
 from tests.domain.strategies import texts
 from tests.domain.twins import segment_lines, snap
+from tests.waiting import ended
 
 BRIDGE = Path(__file__).parent.parent / "js" / "bridge.mjs"
 EXAMPLES = 300
@@ -45,7 +46,7 @@ def ask() -> Iterator[Ask]:
 
         yield one
         into.close()
-        assert node.wait(10) == 0
+        assert ended(node) == 0
 
 
 def half_pairs() -> st.SearchStrategy[str]:

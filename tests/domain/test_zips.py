@@ -39,13 +39,13 @@ def archive(count, *, said=None, zip64=False, size=None):
 @pytest.mark.parametrize("said", [None, 1, 0])
 def test_a_million_entries_are_refused_quickly(zip64, said):
     file = archive(MANY if zip64 else MOST_ENTRIES + 1, said=said, zip64=zip64)
-    began = time.monotonic()
+    began = time.process_time()
     tracemalloc.start()
     with pytest.raises(TooManyEntries):
         open_zip(file)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
     assert most < 2 * BIGGEST_DIRECTORY
 
 

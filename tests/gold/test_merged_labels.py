@@ -10,6 +10,7 @@ from annotations.gold.services import making
 from annotations.models import Label, Span
 from annotations.projects.services.labels import merge_labels
 from tests.factories import make_author, make_member, make_note, make_project, make_set
+from tests.waiting import HANGS, MOMENT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,7 +26,7 @@ class Merge:
 
         def with_merge(project):
             self._thread.start()
-            self._thread.join(0.5)
+            self._thread.join(MOMENT)
             return gold_author(project)
 
         monkeypatch.setattr(making, "gold_author", with_merge)
@@ -39,7 +40,7 @@ class Merge:
             connection.close()
 
     def check(self):
-        self._thread.join(30)
+        self._thread.join(HANGS)
         assert not self._thread.is_alive() and self._error is None
         gold = Span.objects.filter(annotation_set__author__kind="gold")
         assert list(gold.values_list("start", "end", "label__code")) == [(43, 49, "PATIENT")]

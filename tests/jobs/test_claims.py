@@ -1,17 +1,19 @@
 """The claim on a job: its lease, fence, progress and last state, on both databases."""
 
 import threading
-import time
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db import connection, transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from annotations.core.progress import Cancelled
-from annotations.jobs.runner import HandBack, LostLease, stopping, take
+from annotations.jobs.runner import HandBack, LostLease, claims, stopping, take
 from annotations.jobs.runner.heartbeat import Heartbeat
 from annotations.models import Job
+from tests.waiting import HANGS, crowding, wait_for
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db]
 
@@ -77,7 +79,7 @@ def test_exactly_one_of_many_workers_claims_a_job(make_job, no_redis):
         won, start = [], threading.Barrier(4)
 
         def race(job=job, won=won, start=start):
-            start.wait()
+            start.wait(HANGS)
             claim = take(job.pk)
             if claim:
                 won.append(claim.token)
@@ -101,7 +103,7 @@ def test_one_of_two_workers_claims_an_expired_lease(make_job, no_redis):
     won, start = [], threading.Barrier(2)
 
     def race():
-        start.wait()
+        start.wait(HANGS)
         won.append(take(job.pk))
         connection.close()
 
@@ -114,13 +116,16 @@ def test_one_of_two_workers_claims_an_expired_lease(make_job, no_redis):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_progress_is_written_at_most_twice_a_second(job, django_assert_num_queries):
+def test_progress_is_written_at_most_twice_a_second(job, django_assert_num_queries, monkeypatch):
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(claims, "time", clock)
     claim = take(job.pk)
     claim.progress(0, 100)
     with django_assert_num_queries(0):
         for done in range(1, 50):
+            clock.now = done / 100
             claim.progress(done, 100)
-    time.sleep(0.55)
+    clock.now = 0.5
     claim.progress(50, 100)
     job.refresh_from_db()
     assert (job.done, job.total) == (50, 100)
@@ -193,10 +198,11 @@ def test_catching_exception_does_not_catch_a_lost_lease(job):
 
 @pytest.mark.django_db(transaction=True)
 def test_the_heartbeat_keeps_the_lease(job, settings):
-    settings.JOB_LEASE_SECONDS = 1
+    settings.JOB_LEASE_SECONDS = 2 * crowding()
     claim = take(job.pk)
+    job.refresh_from_db()
     with Heartbeat(claim):
-        time.sleep(1.6)
+        wait_for(lambda: timezone.now() > job.lease_until, what="the first lease to run out")
         assert take(job.pk) is None
     assert not claim.lost
 
@@ -207,7 +213,7 @@ def test_the_heartbeat_notices_a_lost_lease(job):
     expire(job)
     take(job.pk)
     with Heartbeat(claim, every=0.05):
-        time.sleep(0.4)
+        wait_for(lambda: claim.lost, what="the heartbeat")
     with pytest.raises(LostLease):
         claim.progress(0, 3)
 
@@ -226,5 +232,4 @@ def test_the_heartbeat_survives_an_outage_of_the_database(job, monkeypatch):
 
     monkeypatch.setattr(claim, "beat", beat)
     with Heartbeat(claim, every=0.05):
-        time.sleep(0.4)
-    assert len(beats) > 2
+        wait_for(lambda: len(beats) > 2, what="more heartbeats")

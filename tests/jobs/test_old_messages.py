@@ -10,8 +10,7 @@ from annotations.jobs.services.doorbell import Bell, connection, waiting
 from annotations.jobs.services.sweep import UNHEARD, sweep
 from annotations.models import Job
 from tests.jobs.test_hostile_redis import row
-from tests.waiting import wait_for
-from tests.worlds.queue import state_of
+from tests.worlds.queue import state_of, wait_for_state
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 # A message name as RQ generates it.
@@ -66,5 +65,5 @@ def test_jobs_of_both_kinds_of_message_are_done_after_the_update(redis, make_job
     processes("work")
     processes("relay")
     for job in jobs:
-        wait_for(lambda job=job: state_of(job) == Job.State.DONE, what="the jobs of the earlier version")
+        wait_for_state(job, Job.State.DONE, "the jobs of the earlier version")
     assert redis.llen("rq:queue:cpu") == 0

@@ -3,6 +3,7 @@
 import re
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,9 @@ from annotations.transfer.services.staged import pack, stage_import
 from annotations.transfer.services.starting import start_import
 from tests.factories import make_project, make_user
 from tests.jobs.probes.handlers import results
-from tests.waiting import ended, wait_for
-from tests.worlds.queue import LEASE, state_of
+from tests.waiting import HANGS, ended, wait_for
+from tests.worlds.gates import Gate
+from tests.worlds.queue import state_of, wait_for_lost_lease, wait_for_state
 
 pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 TOTAL = 60
@@ -22,16 +24,19 @@ NAP = 0.03
 
 
 @pytest.fixture
-def counting(make_job, processes):
-    """A relay, and a job of TOTAL results that a worker has just begun."""
+def counting(make_job, processes, gate):
+    """A relay, and a job of TOTAL results that a worker has just begun. `finished` lets it have the second half."""
     relay, worker = processes("relay"), processes("work")
-    job = make_job("count", total=TOTAL, nap=NAP)
-    wait_for(lambda: len(results(job.pk)) >= 5, what="the first results")
+    gate.let(TOTAL // 2)
+    job = make_job("count", total=TOTAL, nap=NAP, gate=str(gate.file))
+    wait_for(lambda: len(results(job.pk)) >= 5, what="the first results", progress=lambda: results(job.pk))
     return job, worker, relay
 
 
 def finished(job):
-    wait_for(lambda: state_of(job) == Job.State.DONE, timeout=60, what="the job to end")
+    if "gate" in job.params:
+        Gate(Path(job.params["gate"])).open()
+    wait_for_state(job, Job.State.DONE, "the job to end")
     job.refresh_from_db()
     assert [item for item, _ in results(job.pk)] == list(range(TOTAL)), "each result once, none missing"
     assert (job.done, job.total, job.result, job.lease_token) == (TOTAL, TOTAL, {"items": TOTAL}, None)
@@ -68,7 +73,8 @@ def test_the_relay_is_killed_and_started_again(counting, processes):
     relay.kill9()
     worker.kill9()
     processes("work")
-    time.sleep(LEASE + 1)
+    wait_for_lost_lease(job)
+    time.sleep(1)
     assert state_of(job) == Job.State.RUNNING, "only the relay notices lost workers"
     processes("relay")
     finished(job)
@@ -79,25 +85,28 @@ def test_redis_restarts_in_the_middle(counting, redis_server, make_job):
     redis_server.restart(away=1.0)
     finished(job)
     later = make_job("count", total=3)
-    wait_for(lambda: state_of(later) == Job.State.DONE, what="a job after the restart")
+    wait_for_state(later, Job.State.DONE, "a job after the restart")
 
 
 def test_redis_is_unavailable_at_the_start(make_job, processes, redis_server):
     redis_server.stop()
     relay, worker = processes("relay"), processes("work")
     job = make_job("count", total=TOTAL)
-    time.sleep(2)
+    for each in (relay, worker):
+        wait_for(lambda each=each: "Redis is unavailable" in each.output(), what="both to miss Redis")
+    time.sleep(1)
     assert relay.popen.poll() is None and worker.popen.poll() is None
     redis_server.start()
     finished(job)
 
 
-def test_a_worker_frozen_past_its_lease_is_refused(counting, processes):
+def test_a_worker_frozen_past_its_lease_is_refused(counting, processes, gate):
     job, frozen, _ = counting
     frozen.freeze()
-    wait_for(lambda: state_of(job) == Job.State.QUEUED, what="the lease to run out")
+    wait_for_state(job, Job.State.QUEUED, "the lease to run out")
+    gate.let(TOTAL - 1)
     processes("work")
-    wait_for(lambda: (TOTAL - 1, 2) in results(job.pk) or len(results(job.pk)) > 20, what="the second worker")
+    wait_for(lambda: 2 in {attempt for _, attempt in results(job.pk)}, what="the second worker")
     frozen.thaw()
     finished(job)
     attempts = [attempt for _, attempt in results(job.pk)]
@@ -105,14 +114,15 @@ def test_a_worker_frozen_past_its_lease_is_refused(counting, processes):
     wait_for(lambda: len(frozen.tree) == 1, what="the woken work process to give up")
 
 
-def test_a_late_result_is_refused(make_job, processes):
+def test_a_late_result_is_refused(make_job, processes, gate):
     processes("relay")
     frozen = processes("work")
-    job = make_job("once", steps=10, nap=0.1)
-    wait_for(lambda: state_of(job) == Job.State.RUNNING, what="the first worker")
+    job = make_job("once", gate=str(gate.file))
+    wait_for_state(job, Job.State.RUNNING, "the first worker")
     frozen.freeze()
+    gate.open()
     processes("work")
-    wait_for(lambda: state_of(job) == Job.State.DONE, what="the second worker")
+    wait_for_state(job, Job.State.DONE, "the second worker")
     frozen.thaw()
     wait_for(lambda: len(frozen.tree) == 1, what="the woken work process to give up")
     job.refresh_from_db()
@@ -133,17 +143,17 @@ def test_sigint_from_a_terminal_puts_the_job_back(counting, processes):
     job, worker, _ = counting
     worker.popen.send_signal(signal.SIGINT)
     worker.popen.send_signal(signal.SIGTERM)
-    assert ended(worker.popen, 10) == 0
+    assert ended(worker.popen) == 0
     assert state_of(job) == Job.State.QUEUED
 
 
 def test_a_job_that_reports_nothing_is_killed_after_the_grace(make_job, processes):
     processes("relay")
     worker = processes("work")
-    job = make_job("stubborn", nap=60)
-    wait_for(lambda: state_of(job) == Job.State.RUNNING, what="the worker")
-    assert worker.terminate(timeout=20) == 0
-    wait_for(lambda: state_of(job) == Job.State.QUEUED, what="its lease to run out")
+    job = make_job("stubborn", nap=HANGS)
+    wait_for_state(job, Job.State.RUNNING, "the worker")
+    assert worker.terminate() == 0
+    wait_for_state(job, Job.State.QUEUED, "its lease to run out")
 
 
 def test_the_parent_alone_is_killed(counting, processes):
@@ -151,7 +161,9 @@ def test_the_parent_alone_is_killed(counting, processes):
     job, worker, _ = counting
     worker.popen.kill()
     worker.popen.wait()
-    wait_for(lambda: state_of(job) == Job.State.QUEUED, timeout=LEASE, what="the child to give the job back")
+    wait_for_state(job, Job.State.QUEUED, "the child to give the job back")
+    job.refresh_from_db()
+    assert job.attempt == 0, "the relay, which waits for the lease, would count the attempt"
     processes("work")
     finished(job)
 
@@ -159,14 +171,14 @@ def test_the_parent_alone_is_killed(counting, processes):
 def test_cancelling_a_running_job(counting):
     job, _, _ = counting
     cancel(job)
-    wait_for(lambda: state_of(job) == Job.State.CANCELLED, what="the worker to notice")
+    wait_for_state(job, Job.State.CANCELLED, "the worker to notice")
     assert job.project.stored_files.get().name == "undone-cancelled"
 
 
 def test_pausing_and_resuming(counting):
     job, _, _ = counting
     pause(job)
-    wait_for(lambda: state_of(job) == Job.State.PAUSED, what="the worker to notice")
+    wait_for_state(job, Job.State.PAUSED, "the worker to notice")
     so_far = len(results(job.pk))
     time.sleep(1.5)
     assert len(results(job.pk)) == so_far < TOTAL
@@ -178,7 +190,7 @@ def test_a_job_that_kills_its_workers_is_ended(make_job, processes):
     processes("relay")
     processes("work")
     job = make_job("dies")
-    wait_for(lambda: state_of(job) == Job.State.FAILED, timeout=60, what="the last attempt")
+    wait_for_state(job, Job.State.FAILED, "the last attempt")
     job.refresh_from_db()
     assert len(results(job.pk)) == 5
     assert "lost 5 times" in job.error
@@ -209,7 +221,7 @@ def test_an_import_survives_the_loss_of_its_worker(processes, redis_server):
     kept = Document.objects.filter(project=project).count()
     assert 0 < kept < total and kept % 250 == 0, "whole batches only"
     processes("work")
-    wait_for(lambda: state_of(job) == Job.State.DONE, timeout=60, what="the import to end")
+    wait_for_state(job, Job.State.DONE, "the import to end")
     job.refresh_from_db()
     assert Document.objects.filter(project=project).count() == job.result["notes"] == job.done == total
     assert job.attempt == 2
@@ -220,7 +232,7 @@ def test_two_workers_share_the_jobs(make_job, processes):
     jobs = [make_job("count", total=20, nap=0.01) for _ in range(6)]
     processes("work"), processes("work")
     for job in jobs:
-        wait_for(lambda job=job: state_of(job) == Job.State.DONE, timeout=60, what="all jobs")
+        wait_for_state(job, Job.State.DONE, "all jobs")
         assert results(job.pk) == [(item, 1) for item in range(20)]
 
 
@@ -231,17 +243,18 @@ def test_a_worker_on_all_queues_takes_turns(make_job, processes, redis_server):
     redis_server.client().flushall()
     push([job.pk for job in jobs])
     processes("work")
-    wait_for(lambda: not Job.objects.exclude(state=Job.State.DONE).exists(), what="all jobs")
+    for job in jobs:
+        wait_for_state(job, Job.State.DONE, "all jobs")
     served = list(Job.objects.order_by("started_at").values_list("queue", flat=True))
     assert served == ["cpu", "gpu", "llm", "cpu", "cpu"]
 
 
-def test_redis_holds_only_ids(make_job, redis_server, processes):
+def test_redis_holds_only_ids(make_job, redis_server, processes, gate):
     """Read everything in Redis while jobs wait and while one runs."""
-    job = make_job("once", steps=20, nap=0.1, note="Mario Rossi")
+    job = make_job("once", gate=str(gate.file), note="Mario Rossi")
     waiting = make_job("count", total=3, note="Mario Rossi")
     processes("work")
-    wait_for(lambda: state_of(job) == Job.State.RUNNING, what="the worker")
+    wait_for_state(job, Job.State.RUNNING, "the worker")
     assert state_of(waiting) == Job.State.QUEUED
     client = redis_server.client()
     raw = [client.dump(key) or b"" for key in client.keys("*")]
@@ -259,28 +272,29 @@ def test_workers_are_counted_and_missed(processes, redis_server):
     assert (workers_alive("llm"), workers_alive("gpu")) == (1, 0)
     assert worker.terminate() == 0
     # The worker unregisters at once, unless the signal arrives between its first heartbeat and its signal handlers.
-    wait_for(lambda: workers_alive("cpu") == 0, timeout=25, what="the worker that ended to be gone")
+    wait_for(lambda: workers_alive("cpu") == 0, what="the worker that ended to be gone")
     killed = processes("work")
     wait_for(lambda: workers_alive("cpu") == 1, what="the worker to show itself")
     killed.kill9()
-    wait_for(lambda: workers_alive("cpu") == 0, timeout=25, what="the dead worker to be missed")
+    wait_for(lambda: workers_alive("cpu") == 0, what="the dead worker to be missed")
     redis_server.stop()
     assert workers_alive("cpu") is None
 
 
-def test_a_frozen_worker_s_transaction_does_not_block_the_others(make_job, processes, transactional_db):
+def test_a_frozen_worker_s_transaction_does_not_block_the_others(make_job, processes, gate, tmp_path):
     from django.db import connection
 
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has one writer: while a process holds the lock, everybody waits")
     processes("relay")
     frozen = processes("work")
-    job = make_job("hold", nap=1.2)
-    wait_for(lambda: state_of(job) == Job.State.RUNNING, what="the worker")
-    time.sleep(0.5)
+    inside = tmp_path / "inside"
+    job = make_job("hold", gate=str(gate.file), inside=str(inside))
+    wait_for(inside.exists, what="the worker")
     frozen.freeze()
+    gate.open()
     processes("work")
-    wait_for(lambda: state_of(job) == Job.State.DONE, timeout=60, what="the second worker")
+    wait_for_state(job, Job.State.DONE, "the second worker")
     frozen.thaw()
     wait_for(lambda: len(frozen.tree) == 1, what="the woken work process to give up")
     assert results(job.pk) == [(0, 2)]

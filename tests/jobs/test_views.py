@@ -91,7 +91,8 @@ def test_an_empty_list_says_what_it_will_show(world):
     assert "No jobs yet" in check_page(client_of(world.viewer).get(reverse("jobs", args=["covid"])))
 
 
-def test_the_fragment_is_what_the_page_includes(world, job):
+def test_the_fragment_is_what_the_page_includes(world, job, monkeypatch):
+    monkeypatch.setattr(status, "YOUNG", timedelta(hours=1))
     client = client_of(world.manager)
     page, fragment = client.get(url_of(job)), client.get(url_of(job), headers={"HX-Request": "true"})
     part = check_page(fragment, fragment=True)

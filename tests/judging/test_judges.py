@@ -3,7 +3,6 @@
 import io
 import json
 import threading
-import time
 import uuid
 
 import pytest
@@ -23,7 +22,7 @@ from models_runtime.models import JudgedNote, Judgement, Judging, LlmAnswer, Llm
 from tests import factories as make
 from tests.backends.llm.scripted import Reply, note_of, serving
 from tests.backends.llm.test_judging import verdicts
-from tests.waiting import HANGS
+from tests.waiting import HANGS, wait_for
 from tests.worlds.checks import check_page
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
@@ -234,10 +233,7 @@ def test_a_cancelled_judging_keeps_its_verdicts_and_can_continue(client, project
     def cancel_after_three(body):
         if body["model"] == "good":
             return panel(body)
-        for _ in range(1000):
-            if Judgement.objects.count() == 3:
-                break
-            time.sleep(0.01)
+        wait_for(lambda: Judgement.objects.count() == 3, what="the others", progress=Judgement.objects.count)
         Job.objects.filter(pk=judging.job_id).update(cancel_requested=True)
         connection.close()
         return Reply(status=429, headers={"Retry-After": "50"})

@@ -18,7 +18,7 @@ from tests import factories as make
 from tests.backends.llm.scripted import entities, note_of, serving
 from tests.backends.llm.test_judging import verdicts
 from tests.waiting import HANGS, wait_for
-from tests.worlds.queue import state_of
+from tests.worlds.queue import wait_for_state
 
 pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 NOTES = 6
@@ -38,7 +38,9 @@ class Ward:
         if LAST in note:
             self.go_on.wait(HANGS)
         if FIRST in note:
-            wait_for(lambda: LlmAnswer.objects.count() >= KEPT, what="the other answers")
+            wait_for(
+                lambda: LlmAnswer.objects.count() >= KEPT, what="the other answers", progress=LlmAnswer.objects.count
+            )
             connection.close()
             return "no JSON at all"
         return json.dumps({"entities": verdicts(body)}) if "deidentified" in note else entities(("Rossi", "PATIENT"))
@@ -93,14 +95,18 @@ def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, 
     job, payer, done = start(project)
     worker = processes("work")
     usage = LlmUsage.objects.filter(**payer)
-    wait_for(lambda: usage.filter(tokens_in=100 * (NOTES - 1)), what="all answers but one to be counted")
+    wait_for(
+        lambda: usage.filter(tokens_in=100 * (NOTES - 1)),
+        what="all answers but one to be counted",
+        progress=lambda: list(usage.values_list("tokens_in")),
+    )
     worker.kill9()
     assert usage.values_list("tokens_out", "kept").get() == (10 * (NOTES - 1), 0)
     assert (LlmAnswer.objects.count(), done()) == (KEPT, 0)
     ward.go_on.set()
     processes("relay")
     processes("work")
-    wait_for(lambda: state_of(job) == Job.State.DONE, timeout=60, what="another worker to end the job")
+    wait_for_state(job, Job.State.DONE, "another worker to end the job")
     # Only two requests were repeated: the one with the invalid answer, and the one that was open at the kill.
     assert len(ward.server.requests) == NOTES + 2
     found = usage.get()

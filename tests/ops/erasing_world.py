@@ -29,6 +29,7 @@ from models_runtime.models import Calibration, JudgedNote, LlmAnswer, RunItem
 from tests import factories as make
 from tests.backends.llm.scripted import serving
 from tests.backends.llm.test_judging import honest
+from tests.waiting import HANGS, MOMENT
 
 PATIENT = "P-1"
 
@@ -122,7 +123,7 @@ class Meanwhile:
         self._left -= 1
         if self._left == 0:
             self._thread.start()
-            self.waited = not self._done.wait(0.5)
+            self.waited = not self._done.wait(MOMENT)
 
     def _erase(self):
         try:
@@ -133,10 +134,13 @@ class Meanwhile:
         finally:
             connection.close()
 
+    def join(self):
+        self._thread.join(HANGS)
+
     def check(self):
         """Check that the erasure waited for the rows being stored, and deleted them too."""
         assert self.waited, "the erasure did not wait, or the function was never called"
-        self._thread.join(30)
+        self.join()
         assert self._done.is_set() and not self._errors
         assert Document.objects.filter(project=self._world.project).count() == 3
         for model in (AnnotationSet, GoldVersionNote, LlmAnswer, JudgedNote, RunItem, Comparison):

@@ -35,7 +35,7 @@ from models_runtime.runs.jobs import running
 from models_runtime.runs.services import runs
 from tests import factories as make
 from tests.ops.erasing_world import PATIENT, Meanwhile, bulk, fake, judge, unsaved, world
-from tests.waiting import HANGS
+from tests.waiting import HANGS, MOMENT
 
 __all__ = ["bulk", "fake", "judge", "world"]  # the fixtures
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
@@ -56,7 +56,7 @@ def test_an_erasure_waits_for_results_being_stored_and_deletes_them(world):
     with transaction.atomic():
         erasures.unerased(world.project.pk, begun)
         thread.start()
-        assert not erased.wait(0.5)
+        assert not erased.wait(MOMENT)
         StoredFile.objects.create(project=world.project, kind=StoredFile.Kind.EXPORT, name="late.zip")
     thread.join(HANGS)
     assert erased.is_set() and not StoredFile.objects.exists()
@@ -159,14 +159,14 @@ def test_an_erasure_waits_for_an_import_that_starts_and_is_refused_then(world, m
     write = importing._write
 
     def when_the_erasure_has_looked(*given):
-        meanwhile._thread.join(30)
+        meanwhile.join()
         write(*given)
 
     if connection.vendor == "postgresql":  # on SQLite the erasure waits for the transaction of the batch
         monkeypatch.setattr(importing, "_write", when_the_erasure_has_looked)
     run_import(import_id=row.pk, progress=lambda done, total: None)
     assert meanwhile.waited
-    meanwhile._thread.join(30)
+    meanwhile.join()
     if connection.vendor == "postgresql":
         assert [error.code for error in meanwhile._errors] == ["import"]
         assert Document.objects.filter(patient_id=PATIENT).exists()

@@ -21,7 +21,7 @@ from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, Project, Share, User
 from models_runtime.models import Run
 from tests.ops.old.make import NOTES, SECRET
-from tests.waiting import wait_for
+from tests.waiting import HANGS, wait_for
 from tests.worlds.product import ROOT, Product, clean_environ
 
 BACKUP = Path(__file__).with_name("old") / "before_feature_folders.zip"
@@ -267,7 +267,11 @@ def test_the_product_starts_on_it_and_does_what_waited(folder, tmp_path):
     try:
         product.wait_ready()
         assert product.get("/accounts/login/")[0] == 200
-        wait_for(lambda: waiting_job(folder) == ("done", NOTES), what="the run that waited")
+        wait_for(
+            lambda: waiting_job(folder) == ("done", NOTES),
+            what="the run that waited",
+            progress=lambda: waiting_job(folder),
+        )
         assert product.stop() == 0
     finally:
         product.kill_all()
@@ -275,7 +279,7 @@ def test_the_product_starts_on_it_and_does_what_waited(folder, tmp_path):
 
 
 def waiting_job(folder):
-    with contextlib.closing(sqlite3.connect(folder / "deidreview.sqlite3", timeout=10)) as database:
+    with contextlib.closing(sqlite3.connect(folder / "deidreview.sqlite3", timeout=HANGS)) as database:
         return database.execute("SELECT state, done FROM models_runtime_job WHERE key = 'run-waiting'").fetchone()
 
 

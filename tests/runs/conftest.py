@@ -1,6 +1,6 @@
 """What the tests of this feature share with others."""
 
 from tests.worlds.pages import sign_in, world
-from tests.worlds.queue import make_job, no_redis, probes, processes, redis_server
+from tests.worlds.queue import gate, make_job, no_redis, probes, processes, redis_server
 
-__all__ = ["make_job", "no_redis", "probes", "processes", "redis_server", "sign_in", "world"]
+__all__ = ["gate", "make_job", "no_redis", "probes", "processes", "redis_server", "sign_in", "world"]

@@ -11,7 +11,7 @@ from models_runtime.runs.services.external import start_external
 from tests import factories as make
 from tests.backends.made import made_notes
 from tests.waiting import wait_for
-from tests.worlds.queue import state_of
+from tests.worlds.queue import wait_for_state
 
 pytest.importorskip("torch")
 
@@ -41,7 +41,7 @@ def test_the_process_that_computed_is_gone_and_its_parent_never_loaded_torch(pro
         actor=None,
         key="k",
     )
-    wait_for(lambda: state_of(run.job) == Job.State.DONE, timeout=90, what="the run to end")
+    wait_for_state(run.job, Job.State.DONE, "the run to end", timeout=90)
     assert Run.objects.get().params["memory"] > 0
     wait_for(lambda: len(worker.tree) == 1, what="the work process to end")
     assert "libtorch" not in libraries(worker.pid) and "python" in libraries(worker.pid)

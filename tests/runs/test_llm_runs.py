@@ -23,6 +23,7 @@ from models_runtime.models import LlmAnswer, LlmUsage, Run, RunItem, ServerCapac
 from models_runtime.runs.services.llm import start_llm_run
 from tests import factories as make
 from tests.backends.llm.scripted import Reply, entities, note_of, serving
+from tests.waiting import HANGS
 from tests.worlds.checks import check_page
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
@@ -228,7 +229,7 @@ def test_a_run_that_is_cancelled_asks_nothing_again_and_says_what_it_cost(client
         Job.objects.filter(pk=run.job_id).update(cancel_requested=True)
         connection.close()
         if note_of(body).endswith("0"):
-            stopped.wait(10)
+            stopped.wait(HANGS)
             return model(body)
         return Reply(status=503, headers={"Retry-After": "50"})
 

@@ -192,9 +192,9 @@ def test_nobody_joins_before_the_worker_that_has_it_began(run):
 
 def test_nobody_joins_for_a_rest_that_is_done_sooner_than_joined(at_work, settings):
     run, _, _ = at_work
-    settings.JOB_JOIN_SECONDS = 10
-    Job.objects.update(claimed_at=Now() - timedelta(seconds=6), done=6, claimed_done=0)
-    assert helping.join(run.job_id) is None, "at one note per second, the rest takes only six seconds"
+    settings.JOB_JOIN_SECONDS = 1000
+    Job.objects.update(claimed_at=Now() - timedelta(seconds=600), done=6, claimed_done=0)
+    assert helping.join(run.job_id) is None, "at one note in 100 seconds, the rest takes only 600 seconds"
     Job.objects.update(done=2)
     assert helping.join(run.job_id) is not None
 
@@ -209,12 +209,13 @@ def test_who_helps_leaves_what_is_to_stop(at_work, flag):
         helper.check()
 
 
-def test_who_helps_gives_way_to_a_job_that_finds_no_worker(at_work, make_job):
+def test_who_helps_gives_way_to_a_job_that_finds_no_worker(at_work, make_job, monkeypatch):
     run, _, helper = at_work
+    monkeypatch.setattr(helping, "UNTAKEN", timedelta(minutes=10))
     other = make_job("count")
     Job.objects.filter(pk=other.pk).update(pushed_at=Now())
     helper.check()
-    Job.objects.filter(pk=other.pk).update(pushed_at=Now() - timedelta(seconds=2))
+    Job.objects.filter(pk=other.pk).update(pushed_at=Now() - timedelta(minutes=11))
     with pytest.raises(HandBack):
         helper.check()
     assert helping.join(run.job_id) is None
@@ -296,7 +297,7 @@ def test_helpers_work_beside_the_worker_that_has_it_which_ends_it_once(run, monk
 
     def together(backend, items, claim):
         if not hasattr(waited, "once"):
-            waited.once = all_in.wait(20)
+            waited.once = all_in.wait(HANGS)
         return predict(backend, items, claim)
 
     finish = execute.Claim.finish

@@ -87,7 +87,7 @@ def test_killed_while_packages_are_installed(checkout):
     stamps = checkout / ".venv/stamps"
     python = checkout / ".venv/bin/python"
     python.unlink()
-    python.write_text("#!/bin/sh\nsleep 100\n")
+    python.write_text(f"#!/bin/sh\nexec sleep {HANGS:.0f}\n")
     python.chmod(0o755)
     (stamps / "base").unlink()
     kill_when(make(checkout), stamps / "installing")

@@ -9,21 +9,33 @@ from models_runtime.models import TrainedModel
 from models_runtime.training.jobs.checkpoints import checkpoint_of
 from models_runtime.training.services.training import start_training
 from tests.waiting import wait_for
-from tests.worlds.queue import state_of
 
 pytestmark = [pytest.mark.queue, pytest.mark.once, pytest.mark.processes]
 
 
 # Passes of the perceptron, which runs all of them: long enough to be killed in the middle on any machine.
 PASSES = 4000
+# Seconds without any report.
+QUIET = 120
 
 
 def trained(world, key):
     return start_training(project=world.project, gold=1, actor=None, key=key, algorithm="ap", iterations=PASSES)
 
 
+def progress_of(model):
+    """Return a function for `wait_for`. Loading libraries and scoring the model take long and report nothing."""
+
+    def progress():
+        model.refresh_from_db()
+        model.job.refresh_from_db()
+        return model.state, len(model.losses), model.job.state, model.job.attempt, model.job.done
+
+    return progress
+
+
 def finished(model, steps=PASSES):
-    wait_for(lambda: state_of(model.job) == Job.State.DONE, timeout=240, what="the training to end")
+    wait_for(lambda: model.job.state == Job.State.DONE, QUIET, "the training to end", progress_of(model))
     model.refresh_from_db()
     assert (model.state, len(model.losses)) == (TrainedModel.State.READY, steps)
     return model.card["sha256"]
@@ -36,11 +48,7 @@ def test_a_killed_training_of_epochs_continues_and_gives_the_same_model(world, r
     start = partial(start_training, project=world.project, gold=1, actor=None, backend="spacy", iterations=6)
     model = start(key="killed")
 
-    def two_epochs():
-        model.refresh_from_db()
-        return len(model.losses) > 1
-
-    wait_for(two_epochs, timeout=120, what="the first epochs")
+    wait_for(lambda: len(model.losses) > 1, QUIET, "the first epochs", progress_of(model))
     worker.kill9()
     kept = checkpoint_of(model.pk)
     assert kept.is_file()
@@ -58,11 +66,7 @@ def test_a_killed_training_starts_again_and_gives_the_same_model(world, redis_se
     worker = processes("work")
     model = trained(world, "killed")
 
-    def begun():
-        model.refresh_from_db()
-        return model.losses
-
-    wait_for(begun, what="the first steps")
+    wait_for(lambda: model.losses, QUIET, "the first steps", progress_of(model))
     worker.kill9()
     model.refresh_from_db()
     assert (model.state, model.stored_file) == (TrainedModel.State.TRAINING, None)

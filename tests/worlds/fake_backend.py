@@ -5,19 +5,29 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError, Budget
+from tests.worlds.gates import STEP, may_begin
 
 
 class FakeBackend:
     name = "fake"
 
     def __init__(
-        self, label_set: str, label: str = "PATIENT", slow: float = 0.0, revision: str = "1", **budget: int
+        self,
+        label_set: str,
+        label: str = "PATIENT",
+        slow: float = 0.0,
+        revision: str = "1",
+        gate: str = "",
+        **budget: int,
     ) -> None:
+        """With a gate, each text ends with its number."""
         self.label, self.slow, self.revision, self.budget = label, slow, revision, Budget(**budget)
-        self.label_set, self.labels = label_set, (label,)
+        self.label_set, self.labels, self.gate = label_set, (label,), gate
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
         time.sleep(self.slow * len(texts))
+        while self.gate and not may_begin(self.gate, int(texts[-1].split()[-1])):
+            time.sleep(STEP)
         return [self._one(text) for text in texts]
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:

@@ -57,12 +57,15 @@ class Product:
     def output(self) -> str:
         return self._log.read_text()
 
-    def wait_ready(self, timeout: float = 60.0) -> "Product":
+    def wait_ready(self) -> "Product":
         wait_for(
-            lambda: "deidreview is at" in self.output or self.process.poll() is not None, timeout, "the first page"
+            lambda: "deidreview is at" in self.output or self.process.poll() is not None,
+            60,  # A first start creates all tables without a word.
+            "the first page",
+            lambda: self.output,
         )
         assert self.process.poll() is None, self.output
-        wait_for(lambda: {"relay", "work"} <= set(self.commands()), 20, "relay and worker")
+        wait_for(lambda: {"relay", "work"} <= set(self.commands()), what="relay and worker", progress=self.commands)
         return self
 
     def get(self, path: str) -> tuple[int, str]:
@@ -92,17 +95,17 @@ class Product:
         self.tree()
         self.process.send_signal(number)
 
-    def stop(self, number: int = signal.SIGINT, timeout: float = 40.0) -> int:
+    def stop(self, number: int = signal.SIGINT) -> int:
         self.ask_to_stop(number)
-        return ended(self.process, timeout)
+        return ended(self.process, 40)
 
     def survivors(self) -> list[psutil.Process]:
         """Return the descendant processes that still run."""
         return [one for one in self._seen.values() if _lives(one)]
 
-    def finish(self, timeout: float = 30.0) -> tuple[int, str]:
+    def finish(self) -> tuple[int, str]:
         """Wait for a start that must fail. Return its exit status and output."""
-        return ended(self.process, timeout), self.output.strip()
+        return ended(self.process), self.output.strip()
 
     def kill_all(self) -> None:
         if self.process.poll() is None:

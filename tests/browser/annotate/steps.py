@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from annotations.models import Span
+from tests.waiting import wait_for
 
 TEXT = (
     "Paziente Mario Rossi, 54 anni, ricoverato il 12/03/2021 a Torino.\r\n"
@@ -22,6 +23,16 @@ def open_note(page: Page, live: Any, note: Any) -> Page:
 
 def saved(page: Page) -> None:
     expect(page.locator("#save-state")).to_have_text("Saved")
+
+
+def wait_for_held(page: Page, held: list[Route], number: int) -> None:
+    """Wait until a test that keeps requests back has this number of them."""
+
+    def there() -> bool:
+        page.wait_for_timeout(20)  # lets the page go on
+        return len(held) >= number
+
+    wait_for(there, what="a request", progress=lambda: len(held))
 
 
 def quotes(user: Any, note: Any) -> list[tuple[str, str]]:

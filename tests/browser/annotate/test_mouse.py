@@ -18,6 +18,7 @@ from tests.browser.annotate.steps import (
     pull,
     quotes,
     saved,
+    wait_for_held,
 )
 
 
@@ -190,8 +191,7 @@ def test_the_ends_stay_where_they_are_when_the_span_is_saved(opened: Page, world
     )
     expect(opened.locator("#save-state")).not_to_have_text("Saved")
     for answer in range(2):
-        while len(held) == answer:
-            opened.wait_for_timeout(20)
+        wait_for_held(opened, held, answer + 1)
         held[answer].continue_()
     saved(opened)
     opened.wait_for_timeout(100)  # frames in which they would be put back

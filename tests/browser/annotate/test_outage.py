@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.annotate.steps import press, saved
+from tests.waiting import in_browser
 from tests.worlds.product import environ, manage, prepared, start
 
 __all__ = ["environ", "manage", "prepared", "start"]
@@ -53,7 +54,7 @@ def product(start: Any, manage: Any, tmp_path: Path) -> Any:
 
 def signed_in(browser: Browser, base: str) -> Page:
     page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(in_browser())
     page.goto(f"{base}/accounts/login/")
     page.fill("input[name=login]", "ann")
     page.fill("input[name=password]", SECRET)

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Route, expect
 
 from annotations.models import AnnotationSet
 from tests import factories as make
-from tests.browser.annotate.steps import open_note, painted, press, quotes, saved
+from tests.browser.annotate.steps import open_note, painted, press, quotes, saved, wait_for_held
 
 RETURNS = {
     "the tab is seen again": "document.dispatchEvent(new Event('visibilitychange'))",
@@ -34,9 +34,7 @@ def test_submitting_sends_what_waits_first(opened: Page, world: SimpleNamespace,
     expect(opened.locator("#submit")).to_be_disabled()
     for answer in range(2):
         with opened.expect_response("**/changes"):
-            for _ in range(1000):
-                if len(held) == answer:
-                    opened.wait_for_timeout(20)
+            wait_for_held(opened, held, answer + 1)
             assert "submit" not in asked
             held[answer].continue_()
     expect(opened.locator("#note-name")).to_have_text(world.notes[1].name)

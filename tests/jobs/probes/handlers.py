@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from annotations.core.errors import ServiceError
 from annotations.models import Event, StoredFile
+from tests.worlds.gates import STEP, may_begin
 
 VERB = "probe.result"
 
@@ -27,6 +28,13 @@ def _write(claim, item):
     )
 
 
+def _wait(claim, item, total):
+    """Wait at the job's gate, if it has one, and follow orders meanwhile."""
+    while not may_begin(claim.params.get("gate", ""), item):
+        claim.progress(item, total)
+        time.sleep(STEP)
+
+
 def count(claim):
     """Write `total` results, each in its own fenced transaction, continuing after the rows that exist."""
     total, nap = claim.params["total"], claim.params.get("nap", 0)
@@ -34,6 +42,7 @@ def count(claim):
     claim.progress(begun, total)
     for item in range(begun, total):
         time.sleep(nap)
+        _wait(claim, item, total)
         with transaction.atomic():
             claim.fence()
             _write(claim, item)
@@ -57,21 +66,22 @@ def trace(job, *rest):
 
 def once(claim):
     """Write one result, committed together with the state `done`."""
-    for step in range(claim.params.get("steps", 1)):
-        time.sleep(claim.params.get("nap", 0))
-        claim.progress(step, claim.params.get("steps", 1))
+    claim.progress(0, 1)
+    _wait(claim, 0, 1)
     with transaction.atomic():
         _write(claim, 0)
         claim.finish({"once": True})
 
 
 def hold(claim):
-    """Wait inside a fenced transaction."""
+    """Wait at the gate inside a fenced transaction, and leave a file that says so."""
     claim.progress(0, 1)
     with transaction.atomic():
         claim.fence()
         _write(claim, 0)
-        time.sleep(claim.params["nap"])
+        Path(claim.params["inside"]).touch()
+        while not may_begin(claim.params["gate"], 0):
+            time.sleep(STEP)
 
 
 def fails(claim):

@@ -122,7 +122,7 @@ test("no selection leaves the text, whatever the text is", () => {
 
 test("lines that could make the patterns slow are fast", () => {
   const units = ["Maria ", "A", "1 ", "Hospital de la ", "C/ Mayor 1, 2, ", "a.b@", "de la ", "12/", "J.", "Via de ", "x-", "1a-", ", ", "(1) ", "Rossi y "];
-  const begun = performance.now();
+  const begun = process.cpuUsage();
   for (const unit of units) {
     const line = unit.repeat(20_000 / unit.length);
     const index = new TextIndex(line);
@@ -130,7 +130,7 @@ test("lines that could make the patterns slow are fast", () => {
     candidatesIn(line.slice(0, 1500));
     candidates(index, 10_001).next();
   }
-  assert.ok(performance.now() - begun < 3000);
+  assert.ok(process.cpuUsage(begun).user < 3e6);
 });
 
 test("a name at the start of a sentence is a candidate if the note has it elsewhere", () => {

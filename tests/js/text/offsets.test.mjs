@@ -64,8 +64,8 @@ test("offsets outside the text are refused", () => {
 
 test("a long text with many emoji is fast", () => {
   const text = "word \u{1f600} ".repeat(20_000);
-  const begun = performance.now();
+  const begun = process.cpuUsage();
   const index = new TextIndex(text);
   for (let point = 0; point <= index.length; point += 1) assert.ok(index.toUtf16(point) >= point);
-  assert.ok(performance.now() - begun < 1000);
+  assert.ok(process.cpuUsage(begun).user < 1e6);
 });

@@ -58,7 +58,7 @@ test("empty spans and spans outside the text are refused", () => {
 test("a 100 KB note with 2,000 spans is fast", () => {
   const text = "Paciente de 53 años, NHC 2569870.\n".repeat(3000);
   const spans = Array.from({ length: 2000 }, (_, i) => ({ start: i * 50, end: i * 50 + 30 }));
-  const begun = performance.now();
+  const begun = process.cpuUsage();
   segmentLines(text, spans);
-  assert.ok(performance.now() - begun < 1000);
+  assert.ok(process.cpuUsage(begun).user < 1e6);
 });

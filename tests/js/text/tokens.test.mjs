@@ -74,7 +74,7 @@ test("on hostile texts tokens follow the rule, character by character", () => {
 
 test("a long note is fast", () => {
   const text = "Paciente varón de 53 años \u{1f600}, NHC: 2569870.\n".repeat(3000);
-  const begun = performance.now();
+  const begun = process.cpuUsage();
   tokenize(text);
-  assert.ok(performance.now() - begun < 1000);
+  assert.ok(process.cpuUsage(begun).user < 1e6);
 });
