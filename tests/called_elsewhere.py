@@ -54,7 +54,7 @@ _.TWENTY
 _.UNSURE
 _.blind_annotators
 _.cleared_by
-_.closed_by
+_.finished_by
 _.ended_at
 _.erasures
 _.first_at
@@ -186,8 +186,8 @@ _.character_recall
 _.confusion
 _.date
 _.from_set
-_.gold_gone
-_.gold_made
+_.gold_removed
+_.gold_added
 _.handed_over
 _.handed_over_to
 _.hash
