@@ -40,9 +40,9 @@ def upload_limit(get_response: GetResponse) -> GetResponse:
     lock = Lock()
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        refusal = _refusal(request)
-        if refusal is not None or int(request.META.get("CONTENT_LENGTH") or 0) <= REQUEST_BYTES:
-            return refusal or get_response(request)
+        response = _early_response(request)
+        if response is not None or int(request.META.get("CONTENT_LENGTH") or 0) <= REQUEST_BYTES:
+            return response or get_response(request)
         who = get_user(request).pk or 0
         with lock:
             if who in sending:
@@ -57,7 +57,7 @@ def upload_limit(get_response: GetResponse) -> GetResponse:
     return middleware
 
 
-def _refusal(request: HttpRequest) -> HttpResponse | None:
+def _early_response(request: HttpRequest) -> HttpResponse | None:
     """Return None if the body may be read, otherwise the response."""
     given = request.META.get("CONTENT_LENGTH") or "0"
     size = whole(given)

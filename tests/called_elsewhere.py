@@ -54,9 +54,9 @@ _.TWENTY
 _.UNSURE
 _.blind_annotators
 _.cleared_by
-_.closed_by
 _.ended_at
 _.erasures
+_.finished_by
 _.first_at
 _.found_empty
 _.imported_by
@@ -186,8 +186,8 @@ _.character_recall
 _.confusion
 _.date
 _.from_set
-_.gold_gone
-_.gold_made
+_.gold_added
+_.gold_removed
 _.handed_over
 _.handed_over_to
 _.hash

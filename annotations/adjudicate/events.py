@@ -32,11 +32,11 @@ class AdjudicationDecided(TypedDict):
     act: str
 
 
-class AdjudicationClosed(TypedDict):
+class AdjudicationFinished(TypedDict):
     spans: int
 
 
 ADJUDICATION_DECIDED = Verb[AdjudicationDecided]("adjudication.decided", _("adjudicated a location"))
 ADJUDICATION_UNDONE = Verb[AdjudicationDecided]("adjudication.undone", _("undid an adjudication"))
-ADJUDICATION_CLOSED = Verb[AdjudicationClosed]("adjudication.closed", _("finished a note's adjudication"))
+ADJUDICATION_FINISHED = Verb[AdjudicationFinished]("adjudication.finished", _("finished a note's adjudication"))
 ADJUDICATION_REOPENED = Verb[NoData]("adjudication.reopened", _("reopened an adjudication"))

@@ -20,4 +20,4 @@ class Hook:
 # A patient's notes are being erased from `project`: each feature deletes what it derived from them and keeps elsewhere.
 patient_erased = Hook()
 # An erasure in `project` is committed: each feature deletes files that were made from the notes.
-patient_gone = Hook()
+patient_erasure_committed = Hook()

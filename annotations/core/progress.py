@@ -3,13 +3,13 @@
 from typing import Protocol
 
 
-class Cancelled(Exception):
+class Canceled(Exception):
     """Somebody asked the work to stop. Raised by a progress call."""
 
 
 class Progress(Protocol):
     def __call__(self, done: int, total: int) -> None:
-        """Report how much is done. Raises Cancelled when the work must stop."""
+        """Report how much is done. Raises Canceled when the work must stop."""
 
 
 def silent(done: int, total: int) -> None:

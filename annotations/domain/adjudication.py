@@ -13,7 +13,7 @@ from annotations.domain.disagreement import Location, Version, locations
 from annotations.domain.spans import Span, overlaps
 
 
-class Standing(StrEnum):
+class LocationState(StrEnum):
     """The state of a location. `agreed`: all annotators marked the same spans, and nobody has accepted them yet."""
 
     OPEN = "open"
@@ -44,7 +44,7 @@ class Item:
 
     location: Location[str]
     decisions: tuple[Decision, ...]
-    standing: Standing
+    state: LocationState
 
     @property
     def start(self) -> int:
@@ -76,22 +76,22 @@ def items(
         while at < len(waiting) and waiting[at].start < location.end:
             own.append(waiting[at])
             at += 1
-        out.append(Item(location, tuple(own), _standing(location, own)))
+        out.append(Item(location, tuple(own), _state(location, own)))
     return out
 
 
-def _standing(location: Location[str], decisions: Sequence[Decision]) -> Standing:
+def _state(location: Location[str], decisions: Sequence[Decision]) -> LocationState:
     if not decisions:
-        return Standing.AGREED if location.agreed else Standing.OPEN
+        return LocationState.AGREED if location.agreed else LocationState.OPEN
     if len(decisions) > 1 or (decisions[0].start, decisions[0].end) != (location.start, location.end):
-        return Standing.CHANGED
+        return LocationState.CHANGED
     decision = decisions[0]
     for annotator, now in location.versions.items():
         # An annotator who submitted after the decision changes its state only if their spans differ from the outcome.
         if decision.heard.get(annotator, decision.spans) != now:
-            return Standing.CHANGED
+            return LocationState.CHANGED
     # An annotator who has reopened the note has no submitted set; until they submit again the decision stands.
-    return Standing.DECIDED
+    return LocationState.DECIDED
 
 
 def touched(found: Sequence[Item], start: int, end: int) -> list[Item]:

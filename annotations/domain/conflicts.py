@@ -16,12 +16,13 @@ class Candidate(NamedTuple):
     runs: frozenset[str] = frozenset()
 
 
-def conflicting(candidates: Iterable[Candidate], gold: Iterable[LabeledBounds], *, settled: bool) -> set[int]:
+def conflicting(candidates: Iterable[Candidate], gold: Iterable[LabeledBounds], *, has_finished_gold: bool) -> set[int]:
     """The ids of the suggestions of one note that conflict and so are left to a reviewer.
 
     A suggestion conflicts with an overlapping span that has the same label and other bounds, in gold or suggested. If a
-    reviewer has finished the note (`settled`), a suggestion conflicts with every gold span that it overlaps, whatever
-    the label. Spans that conflict in one merged list don't count here: accepting one of them rejects the others.
+    reviewer has finished the note (`has_finished_gold`), a suggestion conflicts with every gold span that it overlaps,
+    whatever the label. Spans that conflict in one merged list don't count here: accepting one of them rejects the
+    others.
     """
     spans: list[tuple[LabeledBounds, Candidate | None]] = [(bounds, None) for bounds in gold]
     spans += [(candidate.bounds, candidate) for candidate in candidates]
@@ -31,7 +32,7 @@ def conflicting(candidates: Iterable[Candidate], gold: Iterable[LabeledBounds], 
     for bounds, candidate in spans:
         active = [one for one in active if one[0][1] > bounds[0]]
         for other, before in active:
-            if bounds != other and (bounds[2] == other[2] or (settled and (candidate is None or before is None))):
+            if bounds != other and (bounds[2] == other[2] or (has_finished_gold and None in (candidate, before))):
                 found |= _left_open(candidate, before)
         active.append((bounds, candidate))
     return found

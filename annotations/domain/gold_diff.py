@@ -13,7 +13,7 @@ class ChangeKind(StrEnum):
 
     ADDED = "added"
     REMOVED = "removed"
-    RELABELED = "relabelled"
+    RELABELED = "relabeled"
     MOVED = "moved"
     REPLACED = "replaced"
 

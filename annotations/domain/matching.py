@@ -25,7 +25,7 @@ def match(
     alone). The result has the most pairs with equal bounds and label; among such results, the most pairs with equal
     bounds; then the most pairs; then the most shared code points; then the most pairs with the same label.
     """
-    pairs = list(_settled(predicted, gold, compatible))
+    pairs = list(_certain_pairs(predicted, gold, compatible))
     taken_p, taken_g = {p for p, _ in pairs}, {g for _, g in pairs}
     rows = [p for p in range(len(predicted)) if p not in taken_p]
     columns = [g for g in range(len(gold)) if g not in taken_g]
@@ -65,7 +65,7 @@ class _Gain:
         return gain
 
 
-def _settled(
+def _certain_pairs(
     predicted: Sequence[Span], gold: Sequence[Span], compatible: Compatible | None
 ) -> Iterator[tuple[int, int]]:
     """Pairs that some best matching contains: equal spans, then spans that alone have certain bounds on both sides."""

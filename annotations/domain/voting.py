@@ -80,10 +80,10 @@ def vote(method: Method, members: Sequence[Member], annotation_sets: Sequence[Se
     """
     _check(members, annotation_sets)
     poll = _Poll(method, members, _by_label(annotation_sets))
-    standing = sorted(_settled(poll.standing(), keep_partial=method is Method.UNION))
+    winners = sorted(_without_overlaps(poll.winners(), keep_partial=method is Method.UNION))
     if method in (Method.MAJORITY, Method.WEIGHTED):
-        return sorted(standing + poll.of_any_label(standing))
-    return standing
+        return sorted(winners + poll.of_any_label(winners))
+    return winners
 
 
 def _check(members: Sequence[Member], annotation_sets: Sequence[Sequence[Span]]) -> None:
@@ -123,7 +123,7 @@ class _Poll:
         self._weights = [member.weight if method is Method.WEIGHTED else 1.0 for member in members]
         self._ballots = ballots
 
-    def standing(self) -> list[Span]:
+    def winners(self) -> list[Span]:
         """The winners among the spans of each label."""
         return [
             self._span(label, count, bounds)
@@ -133,11 +133,11 @@ class _Poll:
             for bounds in count.won()
         ]
 
-    def of_any_label(self, standing: Sequence[Span]) -> list[Span]:
-        """A span for each stretch that enough members mark with any label and that has no winner in `standing` yet."""
+    def of_any_label(self, winners: Sequence[Span]) -> list[Span]:
+        """A span for each stretch that enough members mark with any label and that has no winner in `winners` yet."""
         everything = sorted(chain.from_iterable(self._ballots.values()))
         stretches = list(_stretches(everything, self._weights, _enough(self._method, self._weights)))
-        near = _Near(standing)
+        near = _Near(winners)
         if all(any(near.over(*stretch)) for stretch in stretches):
             return []
         counts = {label: _Count(self._method, self._weights, each) for label, each in self._ballots.items()}
@@ -262,7 +262,7 @@ def joined(names: Sequence[str], most: int) -> str:
     return "+".join(short)[:most]
 
 
-def _settled(spans: Sequence[Span], *, keep_partial: bool) -> list[Span]:
+def _without_overlaps(spans: Sequence[Span], *, keep_partial: bool) -> list[Span]:
     """Drop the spans that overlap a better one; with `keep_partial`, only those that lie inside a better one."""
     kept: list[Span] = []
     for knot in _knots(sorted(spans)):

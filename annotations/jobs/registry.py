@@ -16,7 +16,7 @@ class JobKind:
 
     `handler(claim) -> dict` does the work and returns the result for the job's page. It may run again after a crash, so
     it must be safe to repeat or continue from the rows that it has written.
-    `undo(params, state)` removes what an unfinished job wrote; `state` is "cancelled" or "failed". It runs in one
+    `undo(params, state)` removes what an unfinished job wrote; `state` is "canceled" or "failed". It runs in one
     transaction with the job's last state and must be safe to repeat. It returns None, or the result if the work turns
     out to be complete and is kept.
     `redo(params)` prepares the restart of a failed or canceled job, in the same transaction. It raises ServiceError

@@ -48,8 +48,8 @@ class Adjudication(models.Model):
 
     document = models.OneToOneField(Document, models.CASCADE, related_name="adjudication")
     heard = models.CharField(max_length=64)
-    closed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
-    closed_at = models.DateTimeField()
+    finished_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    finished_at = models.DateTimeField()
 
     class Meta:
         ordering = ["id"]

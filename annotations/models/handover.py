@@ -15,14 +15,14 @@ class Handover(models.Model):
 
     class State(models.TextChoices):
         WAITING = "waiting", _("Waiting for the second reviewer")
-        SETTLING = "settling", _("The second reviewer resolves differences")
+        RESOLVING = "resolving", _("The second reviewer resolves differences")
         DONE = "done", _("Finished by both reviewers")
-        BACK = "back", _("Continued by the first reviewer")
+        UNDONE = "undone", _("Continued by the first reviewer")
 
-    ACTIVE = (State.WAITING, State.SETTLING)
+    ACTIVE = (State.WAITING, State.RESOLVING)
 
     review = models.ForeignKey(Review, models.CASCADE, related_name="handovers", db_index=False)
-    state = models.CharField(max_length=8, choices=State, default=State.WAITING)
+    state = models.CharField(max_length=9, choices=State, default=State.WAITING)
     blind = models.BooleanField(
         help_text="The second reviewer doesn't see the first one's decisions until both have finished."
     )
@@ -43,7 +43,7 @@ class Handover(models.Model):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["review"], condition=Q(state__in=["waiting", "settling"]), name="handed_over_once"
+                fields=["review"], condition=Q(state__in=["waiting", "resolving"]), name="handed_over_once"
             )
         ]
         indexes = [models.Index(fields=["review", "state"], name="handover_by_review")]

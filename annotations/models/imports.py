@@ -14,7 +14,7 @@ class Import(models.Model):
         RUNNING = "running", _("Running")
         DONE = "done", _("Done")
         FAILED = "failed", _("Failed; nothing was imported")
-        CANCELLED = "cancelled", _("Canceled; nothing was imported")
+        CANCELED = "canceled", _("Canceled; nothing was imported")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="imports")
     stored_file = models.ForeignKey(StoredFile, models.SET_NULL, null=True, related_name="+")

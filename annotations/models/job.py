@@ -19,7 +19,7 @@ class Job(models.Model):
         PAUSED = "paused", _("Paused")
         DONE = "done", _("Done")
         FAILED = "failed", _("Failed")
-        CANCELLED = "cancelled", _("Canceled")
+        CANCELED = "canceled", _("Canceled")
 
     class Queue(models.TextChoices):
         CPU = "cpu", "cpu"

@@ -11,7 +11,7 @@ from annotations.models.sets import Span
 
 
 class Review(models.Model):
-    """The review of a run's suggestions on one note. Closed: no suggestion is open, and a person has read the note."""
+    """The review of a run's suggestions on a note. Finished: no suggestion is open, and a person has read the note."""
 
     class Drawn(models.TextChoices):
         INFORMATION = "information", _("By expected information")
@@ -19,8 +19,8 @@ class Review(models.Model):
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="reviews", db_index=False)
     author = models.ForeignKey(Author, models.CASCADE, related_name="reviews", db_index=False)
-    closed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    closed_at = models.DateTimeField(null=True)
+    finished_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    finished_at = models.DateTimeField(null=True)
     found_empty = models.BooleanField(
         default=False, help_text="The reviewer read the note to its end and found no personal data."
     )
@@ -36,7 +36,7 @@ class Review(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["document", "author"], name="review_once")]
-        indexes = [models.Index(fields=["author", "closed_at", "document"], name="review_by_author")]
+        indexes = [models.Index(fields=["author", "finished_at", "document"], name="review_by_author")]
 
     def __str__(self) -> str:
         return f"review {self.pk}"
@@ -78,7 +78,7 @@ class BulkAct(models.Model):
     conflicts = models.PositiveIntegerField(
         default=0, help_text="Left open because they overlap gold or each other with different bounds."
     )
-    taken_back = models.PositiveIntegerField(default=0)
+    undone = models.PositiveIntegerField(default=0)
     kept = models.PositiveIntegerField(
         default=0, help_text="Not undone because they were decided again or finished since."
     )
@@ -159,7 +159,7 @@ class SuggestedLabel(models.Model):
         ordering = ["id"]
         indexes = [
             models.Index(fields=["author", "nearest", "document"], name="label_by_doubt"),
-            models.Index(fields=["author", "label_id", "source", "lowest", "document"], name="label_by_sureness"),
+            models.Index(fields=["author", "label_id", "source", "lowest", "document"], name="label_by_confidence"),
             models.Index(fields=["author", "label_id", "nearest", "document"], name="label_by_own_doubt"),
             models.Index(fields=["author", "label_id", "document"], name="label_by_note"),
         ]

@@ -36,7 +36,7 @@ class CommentDone(TypedDict, total=False):
     annotator: int
     bounds: list[int]
     length: int
-    settled: bool
+    resolved: bool
 
 
 NOTES_SEARCHED = Verb[NotesSearched]("notes.searched", _("searched the notes"))

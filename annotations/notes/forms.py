@@ -36,7 +36,7 @@ class SearchForm(forms.Form):
         super().__init__(*args, **kwargs)
         self._choose("where", [
             ("all", _("Everywhere")),
-            ("unlabelled", _("Only unmarked text")),
+            ("unlabeled", _("Only unmarked text")),
             ("label", _("Only spans with a label")),
         ])  # fmt: skip
         names = [(label["id"], label["name"]) for label in labels_of(access.project.pk)]

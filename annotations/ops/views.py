@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import refuse
+from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, takes_uploads
 from annotations.models import Document
 from annotations.ops.forms import EraseForm, PatientForm, PatientsFileForm
@@ -54,7 +54,7 @@ def _preview(request: Request, access: Access) -> dict[str, Any]:
     try:
         counts = erasure_preview(project=access.project, patient_id=patient)
     except ServiceError as error:
-        refuse(form, error, {"none": "patient_id"})
+        add_error(form, error, {"none": "patient_id"})
         return {"form": form}
     return {"form": form, "preview": counts, "erase_form": EraseForm(initial={"patient_id": patient})}
 

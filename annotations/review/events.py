@@ -31,8 +31,8 @@ ReviewDecided = TypedDict(
         "suggestion": int | None,
         "before": DecisionState | None,
         "after": DecisionState | None,
-        "made": list[GoldRow],
-        "gone": list[GoldRow],
+        "added": list[GoldRow],
+        "removed": list[GoldRow],
         "beside": list[Beside],
         # The act, its run, and the bulk act that it belongs to.
         "act": str,
@@ -55,7 +55,7 @@ class BulkCounts(TypedDict):
     decided: int
     left: int
     beside: int
-    taken_back: int
+    undone: int
     kept: int
     skipped: int
     skipped_notes: int
@@ -88,7 +88,7 @@ class ReviewBetween(TypedDict, total=False):
     ended: bool
 
 
-class ReviewClosed(OfRun):
+class ReviewFinished(OfRun):
     spans: int
     found_empty: bool
     accepted: NotRequired[int]
@@ -111,10 +111,10 @@ REVIEW_UNDONE = Verb[ReviewDecided]("review.undone", _("undid a decision"))
 REVIEW_BULK_DONE = Verb[BulkEnded]("review.bulk_done", _("decided on many suggestions"))
 REVIEW_BULK_UNDONE = Verb[BulkEnded]("review.bulk_undone", _("undid a bulk act"))
 REVIEW_REOPENED = Verb[OfRun]("review.reopened", _("reopened a note's review"))
-REVIEW_HANDED = Verb[ReviewBetween]("review.handed_on", _("finished the first of two reviews"))
-REVIEW_TAKEN_BACK = Verb[ReviewBetween](
-    "review.taken_back", _("continued a review that was waiting for a second reviewer")
+REVIEW_HANDED_OVER = Verb[ReviewBetween]("review.handed_over", _("finished the first of two reviews"))
+REVIEW_HANDOVER_UNDONE = Verb[ReviewBetween](
+    "review.handover_undone", _("continued a review that was waiting for a second reviewer")
 )
 REVIEW_COMPARED = Verb[ReviewBetween]("review.compared", _("finished the second of two reviews"))
 REVIEW_REVEALED = Verb[ReviewRevealed]("review.revealed", _("was shown a planted leak"))
-REVIEW_CLOSED = Verb[ReviewClosed]("review.closed", _("finished a note's review"))
+REVIEW_FINISHED = Verb[ReviewFinished]("review.finished", _("finished a note's review"))

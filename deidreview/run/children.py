@@ -13,7 +13,7 @@ PR_SET_PDEATHSIG = 1
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 # A process that ran this long started successfully, so its next end counts as the first failure again.
-SETTLED_SECONDS = 60.0
+STABLE_SECONDS = 60.0
 
 Process = subprocess.Popen[bytes]
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -108,7 +108,7 @@ class Child:
         if status is None:
             return None
         self.process = None
-        self.failures = 1 if now - self._started > SETTLED_SECONDS else self.failures + 1
+        self.failures = 1 if now - self._started > STABLE_SECONDS else self.failures + 1
         pause = min(FIRST_PAUSE * 2 ** (self.failures - 1), LONGEST_PAUSE)
         self._next = now + pause
         return f"The {self.name} process ended ({outcome(status)}). It starts again in {pause:g} s."

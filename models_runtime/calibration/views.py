@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import reasons, refuse
+from annotations.core.form_errors import add_error, reasons
 from annotations.core.requests import Request
 from annotations.jobs.tokens import form_token
 from annotations.models import Author
@@ -57,7 +57,7 @@ def calibration_start(request: Request, slug: str) -> HttpResponse:
             )
             return redirect("job", slug, job.pk)
         except ServiceError as error:
-            refuse(form, error, {"version": "gold"})
+            add_error(form, error, {"version": "gold"})
     # The form is on a run's page, which belongs to a higher feature. So errors are shown as messages on that page.
     for reason in reasons(form):
         messages.error(request, reason)

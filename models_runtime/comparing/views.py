@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, authors_for, closed_to, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import reasons, refuse
+from annotations.core.form_errors import add_error, reasons
 from annotations.core.requests import Request, one_of, paged
 from annotations.domain.scoring.side_by_side import MISSED, ONLY, UNTOUCHED
 from annotations.domain.splits import Split
@@ -75,7 +75,7 @@ def runs_compare(request: Request, slug: str) -> HttpResponse:
         try:
             context |= _result(access, _wanted(access, form))
         except ServiceError as error:
-            refuse(form, error, REFUSED_AT)
+            add_error(form, error, REFUSED_AT)
     return render(request, "comparing/compare.html", context)
 
 
@@ -153,7 +153,7 @@ def compare_spans(request: Request, slug: str) -> HttpResponse:
             return redirect(back + _query(wanted))
         spans = telling_spans(wanted)
     except ServiceError as error:
-        refuse(form, error)
+        add_error(form, error)
         return _sent_back(request, form, back)
     names = {UNTOUCHED: _("Marked by none"), MISSED: _("Marked by some, but exactly by none")}
     names |= {f"{ONLY}{author.pk}": _("Found only by %(name)s") % {"name": author.name} for author in wanted.authors}
@@ -184,7 +184,7 @@ def compare_start(request: Request, slug: str) -> HttpResponse:
     try:
         wanted = _wanted(access, form)
     except ServiceError as error:
-        refuse(form, error)
+        add_error(form, error)
         return _sent_back(request, form, back)
     job = start_comparison(wanted=wanted, actor=access.user, token=form_token(request))
     return redirect("job", slug, job.pk)

@@ -19,7 +19,7 @@ from django.utils.translation import gettext
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.kept import key_of
-from annotations.core.progress import Cancelled
+from annotations.core.progress import Canceled
 from annotations.domain.masking import masked
 from annotations.domain.scoring.judging import Entity, entities_of
 from annotations.domain.scoring.rewritten import counts_of
@@ -35,7 +35,7 @@ from models_runtime.backends.llm.servers import Server
 from models_runtime.core.llm import KeptVerdicts, capacity_of
 from models_runtime.core.registry import CASE, JUDGE
 from models_runtime.core.usage import Bill
-from models_runtime.models import Judge, JudgedNote, Judgement, Judging
+from models_runtime.models import Judge, JudgedNote, Judging, Judgment
 
 logger = logging.getLogger("deidreview.judges")
 BATCH = 100
@@ -48,7 +48,7 @@ def run(claim: Claim) -> dict[str, Any]:
         _freeze(claim, judging)
     judges = list(judging.judges.all())
     notes = JudgedNote.objects.filter(judging=judging).count()
-    done = Judgement.objects.filter(judge__in=judges).count()
+    done = Judgment.objects.filter(judge__in=judges).count()
     claim.progress(done, notes * len(judges))
     _Panel(claim, judging, judges).ask()
     return _result(claim, judging, judges)
@@ -57,12 +57,12 @@ def run(claim: Claim) -> dict[str, Any]:
 def ready_again(params: dict[str, Any]) -> None:
     """Delete failed verdicts and restart stopped judges, in the caller's transaction."""
     judges = Judge.objects.filter(judging=params["judging_id"])
-    Judgement.objects.filter(judge__in=judges, verdicts__isnull=True).delete()
+    Judgment.objects.filter(judge__in=judges, verdicts__isnull=True).delete()
     judges.update(stopped="")
 
 
 def _result(claim: Claim, judging: Judging, judges: list[Judge]) -> dict[str, Any]:
-    found = Judgement.objects.filter(judge__in=judges)
+    found = Judgment.objects.filter(judge__in=judges)
     answers, failed = found.exclude(verdicts__isnull=True).count(), found.filter(verdicts__isnull=True).count()
     stopped = [f"{judge.name}: {judge.stopped}" for judge in judges if judge.stopped]
     if not answers and (stopped or failed):
@@ -160,7 +160,7 @@ class _Panel:
             with closing(converse(self._lines(), self._tick)) as results:
                 for (member, note), found in results:
                     self._receive(member, note, found)
-        except (Cancelled, HandBack):  # Verdicts received before the stop count.
+        except (Canceled, HandBack):  # Verdicts received before the stop count.
             self._write()
             raise
         finally:
@@ -189,7 +189,7 @@ class _Panel:
 
     def _talks(self, members: list[_Member]) -> Iterator[tuple[tuple[_Member, JudgedNote], Any, Any]]:
         for member in members:
-            rows = JudgedNote.objects.filter(judging=self._judging).exclude(judgements__judge=member.judge)
+            rows = JudgedNote.objects.filter(judging=self._judging).exclude(judgments__judge=member.judge)
             for note in _by_id(rows.select_related("document")):
                 if member.stopped or not self._ready(member):
                     break
@@ -272,10 +272,10 @@ def _case(note: JudgedNote) -> Any:
 def _write(judge: Judge, answers: list[tuple[JudgedNote, Any]]) -> None:
     """Store a judge's verdicts in the caller's fenced transaction, except for notes that were erased meanwhile."""
     present = set(JudgedNote.objects.filter(pk__in=[note.pk for note, _ in answers]).values_list("pk", flat=True))
-    Judgement.objects.bulk_create(
-        Judgement(judge=judge, note=note, verdicts=None, error=str(one)[:300])
+    Judgment.objects.bulk_create(
+        Judgment(judge=judge, note=note, verdicts=None, error=str(one)[:300])
         if isinstance(one, BackendError)
-        else Judgement(judge=judge, note=note, verdicts=one)
+        else Judgment(judge=judge, note=note, verdicts=one)
         for note, one in answers
         if note.pk in present
     )

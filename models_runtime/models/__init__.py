@@ -1,7 +1,7 @@
 """The database models of `models_runtime`."""
 
 from models_runtime.models.calibration import Calibration
-from models_runtime.models.judging import Judge, JudgedNote, Judgement, Judging
+from models_runtime.models.judging import Judge, JudgedNote, Judging, Judgment
 from models_runtime.models.llm import LlmAnswer, LlmUsage, ServerCapacity
 from models_runtime.models.run import Run, RunItem
 from models_runtime.models.trained import OF_MODEL, TrainedModel
@@ -11,8 +11,8 @@ __all__ = [
     "Calibration",
     "Judge",
     "JudgedNote",
-    "Judgement",
     "Judging",
+    "Judgment",
     "LlmAnswer",
     "LlmUsage",
     "Run",

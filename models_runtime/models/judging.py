@@ -80,17 +80,19 @@ class JudgedNote(models.Model):
         return f"judged note {self.pk}"
 
 
-class Judgement(models.Model):
+class Judgment(models.Model):
     """One judge's verdicts on one note: a verdict or null for each entity; null with an error if the judge failed."""
 
-    judge = models.ForeignKey(Judge, models.CASCADE, related_name="judgements", db_index=False)
-    note = models.ForeignKey(JudgedNote, models.CASCADE, related_name="judgements")
+    judge = models.ForeignKey(Judge, models.CASCADE, related_name="judgments", db_index=False)
+    note = models.ForeignKey(JudgedNote, models.CASCADE, related_name="judgments")
     verdicts = models.JSONField(null=True)
     error = models.CharField(max_length=300, blank=True, help_text="A sentence for people, without note text.")
 
     class Meta:
+        # The table was named before the model was renamed.
+        db_table = "models_runtime_judgement"
         ordering = ["id"]
-        constraints = [models.UniqueConstraint(fields=["judge", "note"], name="judgement_once")]
+        constraints = [models.UniqueConstraint(fields=["judge", "note"], name="judgment_once")]
 
     def __str__(self) -> str:
-        return f"judgement {self.pk}"
+        return f"judgment {self.pk}"

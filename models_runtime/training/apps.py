@@ -8,7 +8,7 @@ class TrainingConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.core.access import Can
-        from annotations.core.hooks import patient_gone
+        from annotations.core.hooks import patient_erasure_committed
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
         from models_runtime.training.jobs.checkpoints import forget_all, forget_stale
@@ -27,7 +27,7 @@ class TrainingConfig(AppConfig):
             }
         )
         hooks.TIDIERS.append(forget_stale)
-        patient_gone.add(forget_all)
+        patient_erasure_committed.add(forget_all)
 
         from annotations.core import navigation
 

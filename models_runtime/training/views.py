@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import refuse
+from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, paged, takes_uploads
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
@@ -116,7 +116,7 @@ def model_train(request: Request, slug: str) -> HttpResponse:
             )
             return redirect("model", slug, row.pk)
         except ServiceError as error:
-            refuse(form, error, REFUSED_AT)
+            add_error(form, error, REFUSED_AT)
     return _models(request, access, train=form)
 
 
@@ -137,7 +137,7 @@ def model_upload(request: Request, slug: str) -> HttpResponse:
             messages.success(request, _("The model was uploaded."))
             return redirect("model", slug, row.pk)
         except ServiceError as error:
-            refuse(form, error, {"exists": "name", "size": "file", "format": "file"})
+            add_error(form, error, {"exists": "name", "size": "file", "format": "file"})
     return _models(request, access, upload=form)
 
 
@@ -152,7 +152,7 @@ def model_rename(request: Request, slug: str, pk: int) -> HttpResponse:
             rename_model(model=row, name=form.cleaned_data["name"], actor=access.user)
             return redirect("model", slug, row.pk)
         except ServiceError as error:
-            refuse(form, error, {"exists": "name"})
+            add_error(form, error, {"exists": "name"})
     return _model(request, access, row, rename=form)
 
 

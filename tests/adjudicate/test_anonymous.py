@@ -66,7 +66,7 @@ def test_no_page_names_an_annotator_to_an_adjudicator(told, sign_in):
     assert named >= {"notes", "gold", "scores", "export", "note", "score", "reading"}
 
 
-def test_no_act_takes_one_annotators_readings(told, sign_in):
+def test_no_act_takes_one_annotators_spans(told, sign_in):
     client = sign_in(told.rev)
     acts = {
         "job_start_export": {"set": "annotator:ben", "format": "brat"},

@@ -32,11 +32,11 @@ from tests.worlds.adjudicated import (
     act,
     decide_all,
     location_at,
+    location_states,
     outcome,
     own,
     provenance,
     seen,
-    standings,
     state,
     unanimous,
     world,
@@ -52,14 +52,14 @@ pytestmark = pytest.mark.django_db
 
 def test_locations_consensus_and_majority(world):
     found = state(world)
-    assert [(p["start"], p["end"], p["consensus"], p["standing"]) for p in found["locations"]] == [
+    assert [(p["start"], p["end"], p["consensus"], p["state"]) for p in found["locations"]] == [
         (*NAME, "majority", "open"), (*AGE, "one", "open"), (*DATE, "all", "agreed"), (*CITY, "split", "open"),
     ]  # fmt: skip
     assert [each["name"] for each in found["annotators"]] == ["anna", "bruno", "carla"]
     assert found["locations"][0]["majority"] == [(*NAME, world.label["PATIENT"])]
     assert found["locations"][1]["majority"] == []  # two of three say nothing
     assert found["locations"][3]["majority"] is None
-    assert (found["open"], found["closed"], found["ready"]) == (4, False, True)
+    assert (found["open"], found["finished"], found["ready"]) == (4, False, True)
 
 
 def test_the_shown_majority_is_the_domain_s(world):
@@ -116,7 +116,7 @@ def test_what_an_own_span_changed(world, span, label, changed):
 def test_an_own_span_over_two_locations_decides_both(world):
     own(world, (6, 15), "PATIENT")
     assert outcome(world) == [("PATIENT", "Rossi, 54")]
-    assert standings(world)[0] == (0, "decided")
+    assert location_states(world)[0] == (0, "decided")
     assert len(state(world)["locations"]) == 3
 
 
@@ -215,7 +215,7 @@ def test_an_own_span_over_a_location_that_was_not_seen(world):
     assert refused.value.code == "moved"
 
 
-def test_a_reading_that_changed_after_the_page_was_loaded(world):
+def test_annotations_that_changed_after_the_page_was_loaded(world):
     shown = [location_at(world, NAME)]
     make.make_span(world.annotation_sets["carla"], *NAME, "DOCTOR")
     with pytest.raises(ServiceError) as refused:

@@ -29,9 +29,9 @@ from tests.worlds.adjudicated import (
     act,
     decide_all,
     location_at,
+    location_states,
     outcome,
     provenance,
-    standings,
     state,
     world,
 )
@@ -58,7 +58,7 @@ def test_remerge_keeps_decisions(world):
     make.make_span(world.annotation_sets["carla"], *DOCTOR, "DOCTOR")
     submit(document=world.note, user=world.carla)
     assert outcome(world) == before
-    assert [(start, how) for start, how in standings(world) if how != "decided"] == [
+    assert [(start, how) for start, how in location_states(world) if how != "decided"] == [
         (NAME[0], "changed"), (DOCTOR[0], "open"),
     ]  # fmt: skip
     act(world, "keep", NAME)
@@ -108,11 +108,11 @@ def test_finishing_requires_every_location_decided(world):
     decide_all(world)
     finish_adjudication(project=world.project, document=world.note, user=world.rita)
     finish_adjudication(project=world.project, document=world.note, user=world.rosa)
-    assert Adjudication.objects.get().closed_by == world.rita
+    assert Adjudication.objects.get().finished_by == world.rita
     assert AnnotationSet.objects.get(author__kind="adjudicated").state == "submitted"
     with pytest.raises(ServiceError) as refused:
         act(world, "nothing", NAME)
-    assert refused.value.code == "closed"
+    assert refused.value.code == "finished"
     reopen(project=world.project, document=world.note, user=world.rosa)
     assert state(world)["open"] == 0
     assert not Adjudication.objects.exists()
@@ -145,7 +145,7 @@ def test_gold_carries_the_provenance(world):
     assert len(how["adjudication"]["annotators"]) == 2
 
 
-def test_gold_in_bulk_takes_closed_notes_only(world):
+def test_gold_in_bulk_takes_finished_notes_only(world):
     decide_all(world)
     author = AnnotationSet.objects.get(author__kind="adjudicated").author_id
     made = make_gold_bulk(project_id=world.project.pk, author_id=author, actor_id=None, progress=lambda *_: None)
@@ -167,7 +167,7 @@ def test_what_all_say_passes_by_the_project_s_rule(world):
     assert (how["rule"], how["by"], how["choice"]) == ("unanimous", None, "rule")
 
 
-def test_notes_on_which_all_agree_are_closed_by_the_rule(world):
+def test_unanimous_notes_are_finished_by_the_rule(world):
     other = make.make_note(world.project, TEXT, "caso-2")
     for name in ("anna", "bruno"):
         make.make_set(other, getattr(world, name), [(*DATE, "DATE")], submitted=True)
@@ -203,7 +203,7 @@ def test_the_list_has_the_lowest_agreement_first(world):
     assert next_to_adjudicate(world.project, empty.pk) == apart.pk
     decide_all(world)
     finish_adjudication(project=world.project, document=world.note, user=world.rita)
-    assert numbers(world.project) == {"todo": 3, "begun": 0, "again": 0, "closed": 1, "all": 4}
+    assert numbers(world.project) == {"todo": 3, "begun": 0, "again": 0, "finished": 1, "all": 4}
     # An annotator submits changed annotations after the adjudication was finished.
     reopen_annotation_set(document=world.note, user=world.carla)
     make.make_span(world.annotation_sets["carla"], *DOCTOR, "DOCTOR")

@@ -73,7 +73,7 @@ def test_the_page_and_what_it_gives_its_script(read, decide):
     html = check_page(response)
     data = response.context["data"]
     assert [each["name"] for each in data["annotators"]] == ["ann", "ben"]
-    assert [(p["start"], p["consensus"], p["standing"]) for p in data["locations"]] == [
+    assert [(p["start"], p["consensus"], p["state"]) for p in data["locations"]] == [
         (0, "one", "open"), (31, "all", "agreed"), (44, "one", "open"),
     ]  # fmt: skip
     assert "Finish" in html and "Abbreviation" in html
@@ -102,7 +102,7 @@ def test_decisions_answer_with_the_note_as_it_stands(read, decide):
     answer = decide("annotator", NAME, annotator=1)
     assert (answer.status, answer.json["open"], answer.json["version"]) == (200, 2, 1)
     first = answer.json["locations"][0]
-    assert (first["standing"], first["outcome"], first["by"]) == ("decided", [[*NAME, read.label["PATIENT"]]], "rev")
+    assert (first["state"], first["outcome"], first["by"]) == ("decided", [[*NAME, read.label["PATIENT"]]], "rev")
     answer = decide("own", CITY, start=44, end=50, label=read.label["HOSPITAL"], quote="Torino")
     assert answer.json["locations"][2]["outcome"] == [[*CITY, read.label["HOSPITAL"]]]
     answer = decide("drop", CITY, start=44, end=50, label=read.label["HOSPITAL"])
@@ -147,7 +147,7 @@ def test_somebody_else_s_page(read, decide):
     assert answer.json["error"] == "person"
 
 
-def test_refusals_are_json_for_strangers_too(read, sign_in):
+def test_errors_are_json_for_strangers_too(read, sign_in):
     for person, status in ((read.ann, 403), (read.vic, 403), (read.out, 404)):
         client = sign_in(person)
         for name in ("adjudicate_decide", "adjudicate_cause", "adjudicate_finish", "adjudicate_reopen"):
@@ -169,7 +169,7 @@ def test_causes_from_the_page(read, decide):
 # ── Closing, gold ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_note_is_closed_and_made_gold_in_one_click(read, decide):
+def test_a_note_is_finished_and_made_gold_in_one_click(read, decide):
     answer = send(decide.client, url(read, "adjudicate_finish"), {"person": read.rev.pk})
     assert (answer.status, answer.json["error"]) == (409, "open")
     decide_all(decide, read)
@@ -202,9 +202,9 @@ def test_close_and_reopen_without_the_script(read, decide):
     assert not Adjudication.objects.exists(), "nothing was decided"
     decide_all(decide, read)
     decide.client.post(url(read, "adjudicate_finish"))
-    assert Adjudication.objects.get().closed_by == read.rev
+    assert Adjudication.objects.get().finished_by == read.rev
     answer = decide("nothing", NAME)
-    assert (answer.status, answer.json["error"], answer.json["closed"]) == (409, "closed", True)
+    assert (answer.status, answer.json["error"], answer.json["finished"]) == (409, "finished", True)
     decide.client.post(url(read, "adjudicate_reopen"))
     assert not Adjudication.objects.exists()
     assert decide("nothing", NAME).status == 200
@@ -221,12 +221,12 @@ def test_the_list(read, decide):
     decide_all(decide, read)
     assert "begun" in decide.client.get(f"{LIST}?show=begun").content.decode()
     decide.client.post(url(read, "adjudicate_finish"))
-    html = check_page(decide.client.get(f"{LIST}?show=closed"))
+    html = check_page(decide.client.get(f"{LIST}?show=finished"))
     assert "1 finished note is not gold yet." in html
     author = Author.objects.get(kind="adjudicated").pk
     assert f'name="author" value="{author}"' in html
     assert "No notes" in check_page(decide.client.get(LIST))
-    assert decide.client.get(f"{LIST}next/").headers["Location"] == f"{LIST}?show=closed"
+    assert decide.client.get(f"{LIST}next/").headers["Location"] == f"{LIST}?show=finished"
     for query in ("show=nonsense", "page=0", "page=99999999999999999999", "page=-1", "page=x", "show=all&page=7"):
         assert decide.client.get(f"{LIST}?{query}").status_code == 200
 

@@ -57,7 +57,7 @@ def test_binary_category_and_entity(project):
         run("p", "--unit", "entity", "--granularity", "bio")
 
 
-def test_drafts_are_missing_and_readings_that_were_not_blind_or_seeded_are_left_out_and_counted(project):
+def test_drafts_are_missing_and_sets_that_were_not_blind_or_seeded_are_left_out_and_counted(project):
     note = make_note(project, "Mario Rossi", name="other")
     make_set(note, make_member(project), [(0, 11, "PATIENT")])
     make_set(note, make_member(project), [(0, 11, "PATIENT")], submitted=True, blind=False)

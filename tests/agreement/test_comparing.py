@@ -71,7 +71,7 @@ def test_runs_gold_and_drafts_make_nothing_stale(world):
     assert Comparison.objects.get().annotators == 3
 
 
-def test_blind_readings_count_and_the_others_can_be_shown(world):
+def test_blind_sets_count_and_the_others_can_be_shown(world):
     AnnotationSet.objects.filter(author__name="carla").update(blind=False)
     assert found_locations(world) == [(13, ",missed,"), (44, ",label,")]
     assert found_locations(world, everyone=True) == [(0, ",boundary,"), (13, ",missed,"), (44, ",label,missed,")]
@@ -111,7 +111,7 @@ def test_pages_continue_at_a_location(world, monkeypatch):
     ]
 
 
-def test_the_database_marks_changed_readings_by_itself():
+def test_the_database_marks_changed_sets_by_itself():
     """SQLite drops a table's triggers where a migration writes it anew."""
     table = "sqlite_master" if connection.vendor == "sqlite" else "pg_trigger"
     column = "name" if connection.vendor == "sqlite" else "tgname"

@@ -82,7 +82,7 @@ def test_filters_by_pair_label_and_note(read, sign_in):
         assert '<li class="card ad-location"' in check_page(client.get(f"{PAGE}?{query}"))
 
 
-def test_the_page_follows_a_reading(read, sign_in):
+def test_the_page_follows_an_annotation_set(read, sign_in):
     client = sign_in(read.rev)
     assert client.get(PAGE).content.decode().count('<li class="card ad-location"') == 2
     sign_in(read.ben).post(reverse("reopen", args=["covid", read.note.pk]))
@@ -142,7 +142,7 @@ def test_anonymous_adjudication_hides_names_and_pairs(read, sign_in):
 # ── Causes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_cause_is_named_in_place_and_taken_back(read, sign_in):
+def test_a_cause_is_set_on_the_page_and_removed(read, sign_in):
     client = sign_in(read.rev)
     htmx = {"HTTP_HX_REQUEST": "true"}
     html = check_page(client.post(at(read, "disagreement_cause"), {"kind": "AM"}, **htmx), fragment=True)
@@ -251,6 +251,6 @@ def test_a_location_of_another_project_is_not_found(read, sign_in):
         assert "From caso" not in check_page(client.get(f"{AMEND}?{query}"))
 
 
-def test_withdrawn_readings_do_not_count(read, sign_in):
+def test_withdrawn_sets_do_not_count(read, sign_in):
     AnnotationSet.objects.filter(pk=read.sets[0].pk).update(state="withdrawn")
     assert "No disagreements" in sign_in(read.rev).get(PAGE).content.decode()

@@ -11,7 +11,7 @@ from annotations.agreement.services import figures as service
 from annotations.agreement.services.figures import figures_of, kept_figures, notes_of
 from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.core.errors import ServiceError
-from annotations.core.progress import Cancelled
+from annotations.core.progress import Canceled
 from annotations.domain.agreement import Granularity, Unit
 from annotations.models import Amendment, AnnotationSet, Category, Figures, Label
 from annotations.projects.services.labels import merge_labels, update_label
@@ -51,7 +51,7 @@ def test_kept_and_found_again(project, monkeypatch):
     assert kept_figures(project, Unit.ENTITY) is None, "of another unit"
 
 
-def test_a_reading_that_was_reopened_changed_and_handed_in_again(project):
+def test_a_set_that_was_reopened_changed_and_submitted_again(project):
     """At every step the figures are those of the current annotations."""
     before = figures_of(project=project, unit=TOKEN)
     annotation_set = one_annotation_set(project)
@@ -131,21 +131,21 @@ def test_progress_is_told_and_can_stop_it(project):
 
         def stop(done, total, calls=calls, stop_at=stop_at):
             if next(calls) == stop_at:
-                raise Cancelled
+                raise Canceled
 
-        with pytest.raises(Cancelled):
+        with pytest.raises(Canceled):
             figures_of(project=project, unit=Unit.MARKED, progress=stop)
         assert kept_figures(project, Unit.MARKED) is None
 
 
-def test_it_gives_up_when_readings_never_rest(project, monkeypatch):
+def test_it_gives_up_when_sets_keep_changing(project, monkeypatch):
     monkeypatch.setattr(service, "content_key", lambda *_: uuid.uuid4().hex)
     with pytest.raises(ServiceError, match="Annotations changed"):
         figures_of(project=project, unit=TOKEN)
     assert not Figures.objects.exists()
 
 
-def test_a_note_is_of_the_round_of_its_last_reading(project):
+def test_a_note_is_of_the_round_of_its_last_set(project):
     now = timezone.now()
     for number, days in enumerate((10, 5), 1):
         Amendment.objects.create(

@@ -59,7 +59,7 @@ def test_from_the_page_to_the_figures(world):
     assert "Show agreement" in check_page(world.client.get(reverse("job", args=["covid", job.pk])))
 
 
-def test_asked_for_twice_it_is_one_job_and_changed_readings_are_another(world):
+def test_two_requests_are_one_job_and_changed_sets_are_another(world):
     for _ in range(2):
         answer = ask(world)
         assert answer.status_code == 302
@@ -79,26 +79,26 @@ def test_one_that_failed_is_shown_and_not_started_over_and_over(world):
     assert Job.objects.count() == 1
 
 
-def test_it_can_be_cancelled_while_the_intervals_are_drawn(world, monkeypatch):
+def test_it_can_be_canceled_while_the_intervals_are_drawn(world, monkeypatch):
     job = start_agreement(project=world.project, unit=Unit.TOKEN, actor=world.viewer)
     drawn, draws = [], bootstrap._draws
 
-    def cancelled_meanwhile(*args):
+    def canceled_meanwhile(*args):
         for piece in draws(*args):
             drawn.append(piece)
             Job.objects.update(cancel_requested=True)
             yield piece
 
     monkeypatch.setattr(bootstrap, "CELLS", 20)
-    monkeypatch.setattr(bootstrap, "_draws", cancelled_meanwhile)
+    monkeypatch.setattr(bootstrap, "_draws", canceled_meanwhile)
     monkeypatch.setattr(claims, "WRITE_EVERY", 0)
     perform(job.pk)
     job.refresh_from_db()
-    assert (job.state, job.done, len(drawn)) == (Job.State.CANCELLED, 2, 1), "not after the first of 100 pieces"
+    assert (job.state, job.done, len(drawn)) == (Job.State.CANCELED, 2, 1), "not after the first of 100 pieces"
     assert not Figures.objects.exists()
 
 
-def test_figures_that_have_gone_are_made_anew(world):
+def test_deleted_figures_are_computed_again(world):
     first = start_agreement(project=world.project, unit=Unit.TOKEN, actor=world.viewer)
     perform(first.pk)
     assert start_agreement(project=world.project, unit=Unit.TOKEN, actor=world.viewer).pk == first.pk

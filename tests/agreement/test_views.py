@@ -169,7 +169,7 @@ def test_undefined_says_why(world, sign_in, url):
     assert not re.search(r"\bnan\b", html, re.IGNORECASE)
 
 
-def test_readings_that_count_nowhere_are_counted(read, sign_in, url):
+def test_sets_that_count_nowhere_are_counted(read, sign_in, url):
     other = make.make_note(read.project)
     make.make_set(other, read.ann, [(0, 11, "PATIENT")], submitted=True, seeded=True)
     make.make_set(other, read.ben, [(0, 11, "PATIENT")], submitted=True, blind=False)
@@ -221,7 +221,7 @@ def test_large_projects_are_for_a_worker(ward, sign_in, url, monkeypatch):
     assert "Computing figures" not in check_page(sign_in(ward.vic).get(url))
 
 
-def test_readings_that_change_all_the_while(ward, sign_in, url, monkeypatch):
+def test_sets_that_keep_changing(ward, sign_in, url, monkeypatch):
     keys = iter(range(100))
     monkeypatch.setattr(service, "content_key", lambda *_: str(next(keys)))
     html = check_page(sign_in(ward.vic).get(url))

@@ -45,7 +45,7 @@ def all_threads(world: SimpleNamespace, user: User) -> list[ThreadItem]:
 # ── Who sees what ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_readings_stay_blind_to_each_other(world: SimpleNamespace) -> None:
+def test_annotators_stay_blind_to_each_other(world: SimpleNamespace) -> None:
     assert say(world, world.ann, text="Is this a city?").status_code == 200
     assert say(world, world.ben, text="Mine.").status_code == 200
     assert texts(world, world.ann) == ["Is this a city?"]
@@ -83,7 +83,7 @@ def test_a_reviewers_word_about_the_note_is_told_once_it_is_adjudicated(world: S
     assert texts(world, world.ann) == []
 
 
-def test_a_reviewer_answers_a_reading(world: SimpleNamespace) -> None:
+def test_a_reviewer_answers_an_annotator(world: SimpleNamespace) -> None:
     annotation_set = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
     path = reverse("comments", args=[world.project.slug, world.note.pk])
     client_of(world.rev).post(path, {"act": "add", "text": "Without the title.", "set": annotation_set.pk})
@@ -107,7 +107,7 @@ def test_who_may_not(world: SimpleNamespace) -> None:
     for act in ("edit", "delete"):
         assert say(world, world.rev, act, comment=pk, text="x").status_code == 403
         assert say(world, world.ben, act, comment=pk, text="x").status_code == 404
-    assert say(world, world.ben, "settle", comment=pk).status_code == 404
+    assert say(world, world.ben, "resolve", comment=pk).status_code == 404
     assert Comment.objects.get().text == "Mine."
 
 
@@ -135,7 +135,7 @@ def test_on_a_span_that_is_deleted_and_comes_back(world: SimpleNamespace) -> Non
     assert shown() == (span["id"], (span["start"] + 1, span["end"]), False)
 
 
-def test_on_a_span_that_is_gone_or_of_another_reading(world: SimpleNamespace) -> None:
+def test_on_a_span_that_was_deleted_or_is_of_another_set(world: SimpleNamespace) -> None:
     other = make.make_set(world.note, world.ben, [(0, 11, "PATIENT")]).spans.get()
     assert say(world, world.ann, span=other.pk, start=0, end=5, text="x").status_code == 200
     assert Comment.objects.get().span_id is None
@@ -169,7 +169,7 @@ def test_an_answer_brings_the_one_thread_that_was_changed(world: SimpleNamespace
     said = say(world, world.ann, "answer", comment=one.pk, text="Yes").json()
     assert (said["root"], said["thread"]["text"], len(said["thread"]["answers"])) == (one.pk, "One", 1)
     assert "Two" not in json.dumps(said)
-    assert say(world, world.ann, "settle", comment=one.pk).json()["thread"]["settled"] == "ann"
+    assert say(world, world.ann, "resolve", comment=one.pk).json()["thread"]["resolved"] == "ann"
     assert say(world, world.ann, "edit", comment=two.pk, text="Too").json()["thread"]["text"] == "Too"
     gone = say(world, world.ann, "delete", comment=two.pk).json()
     assert (gone["root"], gone["thread"]) == (two.pk, None)
@@ -242,18 +242,18 @@ def test_deleting_keeps_a_thread_that_was_answered(world: SimpleNamespace) -> No
     assert say(world, world.rev, "delete", comment=answer).status_code == 404
 
 
-def test_settling(world: SimpleNamespace) -> None:
+def test_resolving(world: SimpleNamespace) -> None:
     say(world, world.ann, text="A question")
     pk = Comment.objects.get().pk
     for _ in range(2):
-        assert say(world, world.rev, "settle", comment=pk).status_code == 200
-    assert talk(world, world.ann)[0]["settled"] == "rev"
+        assert say(world, world.rev, "resolve", comment=pk).status_code == 200
+    assert talk(world, world.ann)[0]["resolved"] == "rev"
     assert Event.objects.filter(verb="comment.resolved").count() == 1
     say(world, world.ann, "open", comment=pk)
-    assert talk(world, world.ann)[0]["settled"] == ""
+    assert talk(world, world.ann)[0]["resolved"] == ""
     say(world, world.ann, "answer", comment=pk, text="x")
     answer = Comment.objects.exclude(pk=pk).get().pk
-    assert say(world, world.ann, "settle", comment=answer).status_code == 400
+    assert say(world, world.ann, "resolve", comment=answer).status_code == 400
 
 
 # ── What is written ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -318,7 +318,7 @@ def test_events_hold_no_text(world: SimpleNamespace) -> None:
     pk = Comment.objects.get().pk
     say(world, world.rev, "answer", comment=pk, text="Secretword too")
     say(world, world.ann, "edit", comment=pk, text="Secretword three")
-    say(world, world.ann, "settle", comment=pk)
+    say(world, world.ann, "resolve", comment=pk)
     say(world, world.ann, "delete", comment=pk)
     verbs = list(Event.objects.values_list("verb", flat=True))
     assert verbs == ["comment.added", "comment.added", "comment.changed", "comment.resolved", "comment.deleted"]

@@ -62,7 +62,7 @@ def test_leaving_and_coming_back_does_not_make_blind(ward):
     assert not submitted(ward, ward.note).blind
 
 
-def test_a_reading_from_before_loses_its_blindness_when_it_is_submitted_again(ward):
+def test_a_set_from_before_is_no_longer_blind_when_it_is_submitted_again(ward):
     add_member(project=ward.project, user=ward.finn, role=Role.ANNOTATOR)
     assert submitted(ward, ward.note).blind
     become(ward, Role.VIEWER)

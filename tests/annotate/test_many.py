@@ -182,7 +182,7 @@ def test_mixed_with_single_changes(world: SimpleNamespace) -> None:
     assert now(world) == shown
 
 
-def test_a_closed_reading_takes_none(world: SimpleNamespace) -> None:
+def test_a_submitted_set_takes_none(world: SimpleNamespace) -> None:
     submit(document=world.note, user=world.ann)
     with pytest.raises(Refused) as caught:
         do(world, many(world))

@@ -80,7 +80,7 @@ def test_a_span_over_lines_and_crossing_spans() -> None:
     assert ["is-continued" in classes for classes, *_ in pieces] == [True, True, False, False]
 
 
-def test_a_span_whose_label_is_gone_is_still_drawn() -> None:
+def test_a_span_whose_label_was_deleted_is_still_drawn() -> None:
     assert 'data-label="?"' in note_text("abc", [span(1, 0, 3, 99)], LABELS)
 
 

@@ -59,7 +59,7 @@ def test_labels_come_with_the_spans_where_they_are_others(world: SimpleNamespace
     assert now["labels_stamp"] == client.get(url(world, "note_data")).json()["labels_stamp"] != stamp
 
 
-def test_reading_a_note_is_recorded_when_it_is_shown(world: SimpleNamespace) -> None:
+def test_opening_a_note_is_recorded_when_it_is_shown(world: SimpleNamespace) -> None:
     client = client_of(world.ann)
     client.get(url(world, "note_data") + "?ahead=1")
     assert verbs() == ["note.fetched"]

@@ -113,7 +113,7 @@ def test_a_set_that_was_too_large_before_can_be_mended(world: SimpleNamespace, f
 
 
 @pytest.mark.usefixtures("few")
-def test_the_page_hears_it_as_a_refusal_in_a_sentence(world: SimpleNamespace, client: Client) -> None:
+def test_the_page_gets_the_error_as_a_sentence(world: SimpleNamespace, client: Client) -> None:
     client.force_login(world.ann)
     url = reverse("changes", args=["covid", world.note.pk])
     made(world, "Mario Rossi", "PATIENT")

@@ -64,7 +64,7 @@ def test_the_first_start_begins_from_the_runs_spans(seeded: SimpleNamespace) -> 
     assert Event.objects.filter(verb="set.seeded").count() == 1
 
 
-def test_reading_a_note_starts_nothing(seeded: SimpleNamespace) -> None:
+def test_opening_a_note_starts_nothing(seeded: SimpleNamespace) -> None:
     client = client_of(seeded.ann)
     page = client.get(url(seeded, "annotate"))
     assert 'data-state="unstarted"' in page.content.decode()

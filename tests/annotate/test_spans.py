@@ -143,10 +143,10 @@ def test_what_changed_in_the_meantime_is_not_overwritten(world: SimpleNamespace,
     do(world, alter(meanwhile, made, label=world.labels["AGE"]))
     start, end = at(world.note.text, "a Torino")
     change = alter(kind, made, label=world.labels["HOSPITAL"], start=start, end=end, quote="a Torino")
-    refusal = refused(world, change)
-    assert (refusal.code, refusal.status, refusal.version) == ("changed", 409, 2)
-    assert refusal.spans is not None
-    assert [span["label"] for span in refusal.spans] == ([world.labels["AGE"]] if meanwhile == "relabel" else [])
+    error = refused(world, change)
+    assert (error.code, error.status, error.version) == ("changed", 409, 2)
+    assert error.spans is not None
+    assert [span["label"] for span in error.spans] == ([world.labels["AGE"]] if meanwhile == "relabel" else [])
 
 
 def test_a_relabel_into_a_twin_keeps_both_and_says_so(world: SimpleNamespace) -> None:
@@ -279,35 +279,35 @@ def test_nobody_can_change_anothers_span(world: SimpleNamespace) -> None:
     assert refused(world, alter("relabel", made, label=world.labels["AGE"])).code == "changed"
 
 
-def test_a_submitted_reading_is_closed_until_it_is_reopened(world: SimpleNamespace) -> None:
+def test_a_submitted_set_can_not_change_until_it_is_reopened(world: SimpleNamespace) -> None:
     do(world, create(world.note, world.labels, "Torino", "CITY"))
     submit(document=world.note, user=world.ann)
-    refusal = refused(world, create(world.note, world.labels, "54", "AGE"))
-    assert (refusal.code, refusal.status, refusal.state) == ("submitted", 409, "submitted")
-    assert refusal.spans is not None
+    error = refused(world, create(world.note, world.labels, "54", "AGE"))
+    assert (error.code, error.status, error.state) == ("submitted", 409, "submitted")
+    assert error.spans is not None
     assert refused(world, step("undo")).code == "submitted"
     reopen(document=world.note, user=world.ann)
     assert do(world, create(world.note, world.labels, "54", "AGE")).span
 
 
-def test_a_withdrawn_reading_is_closed(world: SimpleNamespace) -> None:
+def test_a_withdrawn_set_can_not_change(world: SimpleNamespace) -> None:
     do(world, create(world.note, world.labels, "Torino", "CITY"))
     AnnotationSet.objects.update(state=AnnotationSet.State.WITHDRAWN)
     assert refused(world, create(world.note, world.labels, "54", "AGE")).code == "withdrawn"
 
 
-def test_who_sees_other_readings_is_not_blind(world: SimpleNamespace) -> None:
+def test_who_sees_other_sets_is_not_blind(world: SimpleNamespace) -> None:
     do(world, create(world.note, world.labels, "Torino", "CITY"), world.rev, blind=False)
     assert AnnotationSet.objects.get().blind is False
 
 
-def test_a_reading_loses_its_blindness_with_the_persons(world: SimpleNamespace) -> None:
+def test_a_set_is_no_longer_blind_once_the_person_is_not(world: SimpleNamespace) -> None:
     do(world, create(world.note, world.labels, "Torino", "CITY"))
     do(world, create(world.note, world.labels, "54", "AGE"), blind=False)
     assert AnnotationSet.objects.get().blind is False
 
 
-def test_an_imported_reading_under_the_persons_name_is_theirs(world: SimpleNamespace) -> None:
+def test_an_imported_set_under_the_persons_name_is_theirs(world: SimpleNamespace) -> None:
     make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
     answer = do(world, create(world.note, world.labels, "Torino", "CITY", version=0))
     assert not answer.changed_elsewhere
@@ -364,8 +364,8 @@ def test_who_loses_a_race_tries_again(world: SimpleNamespace, monkeypatch: pytes
     monkeypatch.setattr(Verb, "record", losing)
     data = create(world.note, world.labels, "Torino", "CITY")
     if times == spans.TRIES:
-        refusal = refused(world, data)
-        assert (refusal.code, refusal.status) == ("busy", 503)  # which a page takes for "not now", and sends it again
+        error = refused(world, data)
+        assert (error.code, error.status) == ("busy", 503)  # which a page takes for "not now", and sends it again
         return
     assert do(world, data).version == 1
     assert len(bounds()) == Event.objects.filter(verb__startswith="span.").count() == 1

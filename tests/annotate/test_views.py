@@ -158,7 +158,7 @@ def test_many_at_once_and_their_answer(world: SimpleNamespace) -> None:
     assert {span["id"] for span in back["spans"]} == {span["id"] for span in answer["made"]}
 
 
-def test_a_conflict_brings_the_reading_along(world: SimpleNamespace) -> None:
+def test_a_conflict_brings_the_annotations_along(world: SimpleNamespace) -> None:
     client = client_of(world.ann)
     shown = post(client, url(world, "changes"), create(world.note, world.labels, "Torino", "CITY")).json()["span"]
     post(client, url(world, "changes"), alter("delete", shown))
@@ -175,7 +175,7 @@ def test_a_body_that_makes_no_sense(world: SimpleNamespace, body: bytes) -> None
     assert (answer.status_code, answer.json()["error"]) == (400, "malformed")
 
 
-def test_the_refusal_never_quotes_the_note(world: SimpleNamespace) -> None:
+def test_the_error_never_quotes_the_note(world: SimpleNamespace) -> None:
     data = create(world.note, world.labels, "Torino", "CITY", quote="Mario Rossi")
     answer = post(client_of(world.ann), url(world, "changes"), data)
     assert (answer.status_code, answer.json()["error"]) == (400, "quote")
@@ -266,7 +266,7 @@ def state(world: SimpleNamespace) -> tuple[str, str]:
     return AnnotationSet.objects.get().state, Assignment.objects.get(user=world.ann).state
 
 
-def test_submit_and_reopen_move_reading_and_assignment_together(world: SimpleNamespace) -> None:
+def test_submit_and_reopen_change_set_and_assignment_together(world: SimpleNamespace) -> None:
     client = client_of(world.ann)
     answer = post(client, url(world, "submit"), {"version": 0}).json()
     assert (answer["state"], answer["version"]) == ("submitted", 1)
@@ -280,7 +280,7 @@ def test_submit_and_reopen_move_reading_and_assignment_together(world: SimpleNam
     assert [event.verb for event in Event.objects.all()] == ["set.submitted", "set.reopened"]
 
 
-def test_an_empty_reading_may_be_submitted_and_twice_is_once(world: SimpleNamespace) -> None:
+def test_an_empty_set_may_be_submitted_and_twice_is_once(world: SimpleNamespace) -> None:
     client = client_of(world.ann)
     for _ in range(2):
         assert post(client, url(world, "submit"), {}).json()["version"] == 1
@@ -304,7 +304,7 @@ def test_a_stale_page_looks_again_before_it_submits(world: SimpleNamespace) -> N
     assert state(world) == ("draft", "open")
 
 
-def test_a_withdrawn_reading_is_neither_submitted_nor_reopened(world: SimpleNamespace) -> None:
+def test_a_withdrawn_set_is_neither_submitted_nor_reopened(world: SimpleNamespace) -> None:
     make.make_set(world.note, world.ann)
     AnnotationSet.objects.update(state=AnnotationSet.State.WITHDRAWN)
     for name in ("submit", "reopen"):

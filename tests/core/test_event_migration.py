@@ -91,6 +91,7 @@ def check_append_only():
 
 
 BEFORE_GLOSSARY = [("annotations", "0025_notes_of_stored_suggestions")]
+AFTER_GLOSSARY = [("annotations", "0026_words_of_the_glossary")]
 # A user may have the name of a renamed value.
 PROVENANCE = {"choice": "reader", "by": "reader", "annotators": [3]}
 GOLD = {"from": "run:proposal", "proposal": 4, "adjudication": PROVENANCE}
@@ -172,7 +173,7 @@ def test_stored_words_are_renamed_and_can_be_renamed_back(schema):
     )  # fmt: skip
     before = stored(old)
 
-    found = stored(schema(latest()))
+    found = stored(schema(AFTER_GLOSSARY))
     assert found[0] == NEW_WORDS
     assert found[1] == [NEW_PROVENANCE, NEW_GOLD, None]
     assert found[2] == [[0, 5, "PATIENT", NEW_GOLD]]
@@ -183,3 +184,93 @@ def test_stored_words_are_renamed_and_can_be_renamed_back(schema):
     check_append_only()
     assert Event.objects.count() == len(OLD_WORDS)
     assert stored(schema(BEFORE_GLOSSARY)) == before
+
+
+OLD_GOLD = {"from": "run:gone", "source": "made", "changed": ["added"]}
+LAST_WORDS = {
+    "review.decided": {
+        "suggestion": 4, "before": None, "after": None, "pass": "settling", "act": "accept",
+        "made": [[0, 5, 9, 0.5, "made", OLD_GOLD]], "gone": [],
+    },
+    "review.undone": {"made": [], "gone": [[0, 5, 9, 0.5, "gone", None]], "act": "undo", "pass": "second"},
+    "review.bulk_done": {"decided": 3, "taken_back": 0},
+    "review.bulk_undone": {"decided": 3, "taken_back": 2},
+    "review.closed": {"run": 3, "spans": 2},
+    "review.handed_on": {"handover": 1, "blind": True},
+    "review.taken_back": {"handover": 1, "blind": True},
+    "adjudication.closed": {"spans": 2},
+    "comment.resolved": {"comment": 1, "settled": True},
+    "notes.searched": {"where": "unlabelled", "hits": 2},
+    "gold.made": {"from_set": 1, "spans": 1, "removed": [[0, 5, 9]]},
+    "member.added": {"user": "settled", "role": "taken_back"},
+}  # fmt: skip
+NEW_LAST_WORDS = {
+    "review.decided": {
+        "suggestion": 4, "before": None, "after": None, "pass": "resolving", "act": "accept",
+        "added": [[0, 5, 9, 0.5, "made", OLD_GOLD]], "removed": [],
+    },
+    "review.undone": {"added": [], "removed": [[0, 5, 9, 0.5, "gone", None]], "act": "undo", "pass": "second"},
+    "review.bulk_done": {"decided": 3, "undone": 0},
+    "review.bulk_undone": {"decided": 3, "undone": 2},
+    "review.finished": {"run": 3, "spans": 2},
+    "review.handed_over": {"handover": 1, "blind": True},
+    "review.handover_undone": {"handover": 1, "blind": True},
+    "adjudication.finished": {"spans": 2},
+    "comment.resolved": {"comment": 1, "resolved": True},
+    "notes.searched": {"where": "unlabeled", "hits": 2},
+    "gold.made": {"from_set": 1, "spans": 1, "removed": [[0, 5, 9]]},
+    "member.added": {"user": "settled", "role": "taken_back"},
+}  # fmt: skip
+
+
+def last_words(apps):
+    of = {name: apps.get_model("annotations", name).objects for name in ("Event", "Handover", "Import", "Job")}
+    return (
+        dict(of["Event"].values_list("verb", "data")),
+        list(of["Handover"].order_by("pk").values_list("state", "kept")),
+        list(of["Job"].order_by("pk").values_list("state", "result")),
+        of["Import"].get().state,
+    )
+
+
+def test_the_last_words_are_renamed_and_can_be_renamed_back(schema):
+    project = make.make_project("covid")
+    person = make.make_member(project, user="rita")
+    run, other = (make.make_author(project, kind="run", name=name) for name in ("rules-1", "rules-2"))
+    note = make.make_note(project)
+    old = schema(AFTER_GLOSSARY)
+
+    def add(name, **values):
+        return old.get_model("annotations", name).objects.create(**values)
+
+    for verb, data in LAST_WORDS.items():
+        add("Event", project_id=project.pk, verb=verb, data=data)
+    at = old.get_model("annotations", "Event").objects.first().at
+    review = add("Review", document_id=note.pk, author_id=run.pk, closed_by_id=person.pk, closed_at=at)
+    add("Review", document_id=note.pk, author_id=other.pk)
+    add("Adjudication", document_id=note.pk, heard="", closed_by_id=person.pk, closed_at=at)
+    act = add("BulkAct", project_id=project.pk, user_id=person.pk, act="accept", taken_back=2)
+    kept = {"decisions": [], "touched": [4], "gone": [[0, 5, 9, None, "come", OLD_GOLD]], "come": [[6, 9, 9]]}
+    for state, data in (("settling", None), ("back", None), ("done", kept)):
+        handed = add("Handover", review=review, state=state, blind=True, first_id=person.pk, outcome={}, kept=data)
+        handed.people.set([person.pk])
+    add("Job", kind="bulk_undo", project_id=project.pk, key="a", state="done", result={"taken_back": 2})
+    add("Job", kind="export", project_id=project.pk, key="b", state="cancelled")
+    add("Import", project_id=project.pk, state="cancelled")
+    before = last_words(old)
+
+    new = schema(latest())
+    events, handovers, jobs, imported = last_words(new)
+    assert events == NEW_LAST_WORDS
+    new_kept = {"decisions": [], "touched": [4], "removed": kept["gone"], "added": kept["come"]}
+    assert handovers == [("resolving", None), ("undone", None), ("done", new_kept)]
+    assert (jobs, imported) == ([("done", {"undone": 2}), ("canceled", {})], "canceled")
+    rows = new.get_model("annotations", "Review").objects.order_by("pk").values_list("finished_by", "finished_at")
+    assert list(rows) == [(person.pk, at), (None, None)]
+    assert new.get_model("annotations", "Adjudication").objects.values_list("finished_by", "finished_at").get() == (
+        person.pk, at,
+    )  # fmt: skip
+    assert new.get_model("annotations", "BulkAct").objects.get(pk=act.pk).undone == 2
+    assert [one.people.count() for one in new.get_model("annotations", "Handover").objects.all()] == [1, 1, 1]
+    check_append_only()
+    assert last_words(schema(AFTER_GLOSSARY)) == before

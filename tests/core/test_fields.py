@@ -5,7 +5,7 @@ from django import forms
 from django.http import QueryDict
 
 from annotations.core.fields import Agreed, WholeField, WholesField
-from annotations.core.refusals import reasons
+from annotations.core.form_errors import reasons
 
 
 class _Form(forms.Form):

@@ -1,7 +1,7 @@
 """Who may do what: a row for every URL. Used by test_access_matrix.py."""
 
-PERSONAS = ["anonymous", "stranger", "viewer", "annotator", "reviewer", "manager", "rival", "administrator"]
-# stranger: signed in, in no project. rival: manager of another project. administrator: staff, in no project.
+PERSONAS = ["anonymous", "stranger", "viewer", "annotator", "reviewer", "manager", "other_manager", "administrator"]
+# stranger: signed in, in no project. other_manager: of another project. administrator: staff, in no project.
 # A row gives the status for each, in this order. 302 for anonymous redirects to the sign-in page; 404 hides a project's
 # existence from strangers; 403 is for members without the right; 405 is for the wrong method.
 EVERYONE_405 = "302 405 405 405 405 405 405 405"

@@ -142,11 +142,11 @@ def build_world() -> World:
     ours, theirs = make_project("ours"), make_project("theirs")
     people = {role: make_member(ours, role, role) for role in Role.values}
     people["stranger"] = make_user("stranger")
-    people["rival"] = make_member(theirs, Role.MANAGER, "rival")
+    people["other_manager"] = make_member(theirs, Role.MANAGER, "other_manager")
     people["administrator"] = make_user("root", is_staff=True, is_superuser=True)
     built = World(ours, theirs, people)
     built.objects["ours"] = fill(ours, people["manager"], people["annotator"])
-    built.objects["theirs"] = fill(theirs, people["rival"], people["rival"])
+    built.objects["theirs"] = fill(theirs, people["other_manager"], people["other_manager"])
     return built
 
 

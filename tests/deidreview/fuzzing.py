@@ -279,7 +279,7 @@ def json_objects(world: World, person: int) -> dict[str, list[dict[str, Any]]]:
         ],
         "flag": [
             talk | {"act": "raise", "reason": "unsure", "text": "x", "start": 0, "end": 4},
-            talk | {"act": "settle", "flag": 1},
+            talk | {"act": "resolve", "flag": 1},
         ],
         "review_decide": [
             decision | {"act": "accept"},

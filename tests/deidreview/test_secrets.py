@@ -185,7 +185,7 @@ def test_a_planted_leak_is_shown_once_its_review_is_finished(world, share):
     assert told(found, secret.HIDDEN) == {}
     PlantedLeak.objects.update(result="missed", reviewer=world.people["reviewer"])
     Review.objects.filter(pk=world.objects["ours"]["leaky_review"]).update(
-        closed_at="2026-01-01T00:00Z", closed_by=world.people["reviewer"]
+        finished_at="2026-01-01T00:00Z", finished_by=world.people["reviewer"]
     )
     Project.objects.filter(pk=world.ours.pk).update(planted_share=0)
     assert Walk(world, "reviewer").shows(str(secret.LEAK))

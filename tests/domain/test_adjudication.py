@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.adjudication import Decision, Standing, items, touched, with_own, without
+from annotations.domain.adjudication import Decision, LocationState, items, touched, with_own, without
 from annotations.domain.majority import majority
 from annotations.domain.spans import Span
 
@@ -14,16 +14,16 @@ def decided(item, spans):
     return Decision(item.start, item.end, tuple(spans), item.location.versions)
 
 
-def standings(found):
-    return [item.standing for item in found]
+def states(found):
+    return [item.state for item in found]
 
 
 def test_open_agreed_and_decided():
     annotation_sets = {"1": [NAME, CITY], "2": [LONG, CITY]}
     found = items(annotation_sets, [])
-    assert standings(found) == [Standing.OPEN, Standing.AGREED]
+    assert states(found) == [LocationState.OPEN, LocationState.AGREED]
     found = items(annotation_sets, [decided(found[0], [LONG])])
-    assert standings(found) == [Standing.DECIDED, Standing.AGREED]
+    assert states(found) == [LocationState.DECIDED, LocationState.AGREED]
     assert found[0].outcome == (LONG,)
 
 
@@ -32,21 +32,21 @@ def test_a_decision_stands_while_an_annotator_has_reopened_the_note():
     decision = decided(items(before, [])[0], [LONG])
     # The annotator with the longest span reopens the note: the decision keeps the location as it was.
     (item,) = items({"1": [NAME], "3": [LONG]}, [decision])
-    assert item.standing == Standing.DECIDED
+    assert item.state == LocationState.DECIDED
     (item,) = items({"1": [NAME]}, [decision])
-    assert (item.start, item.end, item.standing) == (0, 11, Standing.DECIDED)
+    assert (item.start, item.end, item.state) == (0, 11, LocationState.DECIDED)
     # They submit the same spans again, and later other ones.
-    assert standings(items(before, [decision])) == [Standing.DECIDED]
-    assert standings(items(before | {"2": [NAME]}, [decision])) == [Standing.CHANGED]
-    assert standings(items(before | {"2": []}, [decision])) == [Standing.CHANGED]
+    assert states(items(before, [decision])) == [LocationState.DECIDED]
+    assert states(items(before | {"2": [NAME]}, [decision])) == [LocationState.CHANGED]
+    assert states(items(before | {"2": []}, [decision])) == [LocationState.CHANGED]
 
 
 def test_a_later_annotator_matters_only_where_their_spans_differ_from_the_outcome():
     before = {"1": [NAME], "2": [LONG]}
     decision = decided(items(before, [])[0], [LONG])
-    assert standings(items(before | {"3": [LONG]}, [decision])) == [Standing.DECIDED]
-    assert standings(items(before | {"3": [NAME]}, [decision])) == [Standing.CHANGED]
-    assert standings(items(before | {"3": [LONG, CITY]}, [decision])) == [Standing.DECIDED, Standing.OPEN]
+    assert states(items(before | {"3": [LONG]}, [decision])) == [LocationState.DECIDED]
+    assert states(items(before | {"3": [NAME]}, [decision])) == [LocationState.CHANGED]
+    assert states(items(before | {"3": [LONG, CITY]}, [decision])) == [LocationState.DECIDED, LocationState.OPEN]
 
 
 def test_an_annotation_set_that_joins_two_decided_locations_changes_both():
@@ -54,14 +54,14 @@ def test_an_annotation_set_that_joins_two_decided_locations_changes_both():
     before = {"1": [first, second], "2": []}
     decisions = [decided(item, [span]) for item, span in zip(items(before, []), (first, second), strict=True)]
     (item,) = items({"1": [first, second], "2": [Span(0, 12, "P")]}, decisions)
-    assert item.standing == Standing.CHANGED
+    assert item.state == LocationState.CHANGED
     assert item.outcome == (first, second), "the old decisions stand until an adjudicator changes them"
 
 
 def test_a_decision_changes_if_all_annotators_delete_their_spans():
     decision = decided(items({"1": [NAME], "2": []}, [])[0], [NAME])
     (item,) = items({"1": [], "2": []}, [decision])
-    assert (item.standing, item.outcome) == (Standing.CHANGED, (NAME,))
+    assert (item.state, item.outcome) == (LocationState.CHANGED, (NAME,))
 
 
 def test_an_adjudicator_s_own_span_is_a_location():
@@ -69,10 +69,10 @@ def test_an_adjudicator_s_own_span_is_a_location():
     assert (start, end, spans) == (20, 26, (CITY,))
     added = Decision(20, 26, (CITY,), {"1": (), "2": ()})
     found = items({"1": [NAME], "2": [NAME]}, [added])
-    assert standings(found) == [Standing.AGREED, Standing.DECIDED]
+    assert states(found) == [LocationState.AGREED, LocationState.DECIDED]
     # Now an annotator marks the same text with another label.
     found = items({"1": [NAME], "2": [NAME, Span(20, 26, "H")]}, [added])
-    assert standings(found) == [Standing.AGREED, Standing.CHANGED]
+    assert states(found) == [LocationState.AGREED, LocationState.CHANGED]
 
 
 def test_an_own_span_replaces_the_spans_that_it_overlaps():
@@ -107,13 +107,13 @@ ANNOTATION_SETS = st.dictionaries(st.sampled_from("1234"), st.lists(SPANS, max_s
 def test_decisions_stand_as_long_as_no_annotator_changes_their_spans(annotation_sets, data):
     found = items(annotation_sets, [])
     decisions = [decided(item, item.location.versions[min(annotation_sets)]) for item in found]
-    assert set(standings(items(annotation_sets, decisions))) <= {Standing.DECIDED}
+    assert set(states(items(annotation_sets, decisions))) <= {LocationState.DECIDED}
     # One annotator reopens the note: all decisions stand, and the locations are the same.
     gone = data.draw(st.sampled_from(sorted(annotation_sets)))
     remaining = {annotator: spans for annotator, spans in annotation_sets.items() if annotator != gone}
     merged = items(remaining, decisions)
     assert [(i.start, i.end, i.outcome) for i in merged] == [(d.start, d.end, d.spans) for d in decisions]
-    assert set(standings(merged)) <= {Standing.DECIDED}
+    assert set(states(merged)) <= {LocationState.DECIDED}
 
 
 @given(ANNOTATION_SETS, st.sampled_from("1234"), st.lists(SPANS, max_size=6))
@@ -128,10 +128,10 @@ def test_a_new_annotation_set_changes_exactly_the_locations_where_it_differs(ann
         before = set(annotation_sets.get(annotator, ()))
         said = {span for span in spans if item.start <= span.start < item.end}
         was = {span for span in before if item.start <= span.start < item.end}
-        if item.standing == Standing.DECIDED:
+        if item.state == LocationState.DECIDED:
             assert said == was or (annotator not in annotation_sets and tuple(sorted(said)) == item.outcome)
         if said != was and item.decisions and annotator in annotation_sets:
-            assert item.standing == Standing.CHANGED
+            assert item.state == LocationState.CHANGED
 
 
 APART = st.lists(st.tuples(st.integers(0, 12), st.sampled_from("AB")), max_size=6).map(

@@ -12,7 +12,7 @@ def one(pk, start, end, label=STREET, annotation_set=1, runs=()):
 
 
 @pytest.mark.parametrize(
-    ("candidates", "gold", "settled", "expected"),
+    ("candidates", "gold", "has_finished_gold", "expected"),
     [
         ([one(1, 95, 123)], [(95, 121, STREET)], False, {1}),  # the same label with other bounds
         ([one(1, 95, 123)], [(95, 123, STREET)], True, set()),  # gold has the same span
@@ -31,6 +31,6 @@ def one(pk, start, end, label=STREET, annotation_set=1, runs=()):
         ([], [(0, 10, STREET), (5, 10, STREET)], True, set()),  # gold spans don't conflict with each other
     ],
 )
-def test_conflicts(candidates, gold, settled, expected):
-    assert conflicting(candidates, gold, settled=settled) == expected
-    assert conflicting(reversed(candidates), reversed(gold), settled=settled) == expected
+def test_conflicts(candidates, gold, has_finished_gold, expected):
+    assert conflicting(candidates, gold, has_finished_gold=has_finished_gold) == expected
+    assert conflicting(reversed(candidates), reversed(gold), has_finished_gold=has_finished_gold) == expected

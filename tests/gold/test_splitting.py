@@ -239,11 +239,11 @@ def two_versions(project):
 
 def test_what_changed_between_two_versions(project):
     found = version_diff(*two_versions(project))
-    assert found["spans"] == {"added": 1, "removed": 1, "relabelled": 1, "moved": 1, "replaced": 1}
+    assert found["spans"] == {"added": 1, "removed": 1, "relabeled": 1, "moved": 1, "replaced": 1}
     assert found["notes"] == {"both": 9, "changed": 4, "added": 1, "removed": 1}
     assert [n for _, n in found["added"]] == [2] and [n for _, n in found["removed"]] == [1]
     pk = Document.objects.get(name="n0").pk
-    assert found["changes"][0] == (pk, "relabelled", (0, 11, "PATIENT"), (0, 11, "DOCTOR"))
+    assert found["changes"][0] == (pk, "relabeled", (0, 11, "PATIENT"), (0, 11, "DOCTOR"))
     back = version_diff(*reversed(GoldVersion.objects.order_by("number")))
     assert back["spans"] == found["spans"] and back["notes"]["added"] == 1
 
@@ -254,7 +254,7 @@ def test_a_diff_after_an_erasure_is_not_the_old_one(project):
     erase_patient(project=project, patient_id="a", actor=None)
     found = version_diff(*GoldVersion.objects.order_by("number"))
     assert found["erased"] == {"before": 2, "after": 2}
-    assert found["spans"]["relabelled"] == found["spans"]["moved"] == 0
+    assert found["spans"]["relabeled"] == found["spans"]["moved"] == 0
 
 
 def test_the_commands(project):

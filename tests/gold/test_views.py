@@ -165,7 +165,7 @@ def test_what_changed_between_two_versions(two_versions, sign_in):
     assert "caso-002" in html and "Notes added" in html
     assert Event.objects.filter(verb=NOTE_READ, document_id=two_versions.note.pk).count() == 1
     assert "No changes of this type." in check_page(client.get(changes_url(2, "?kind=moved")))
-    assert "<mark>" in check_page(client.get(changes_url(2, "?kind=relabelled&page=9")))
+    assert "<mark>" in check_page(client.get(changes_url(2, "?kind=relabeled&page=9")))
     assert "Notes removed" in check_page(client.get(changes_url(1, "?since=2")))
     assert "Nothing to compare with" in check_page(client.get(changes_url(1)))
 

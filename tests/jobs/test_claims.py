@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from annotations.core.progress import Cancelled
+from annotations.core.progress import Canceled
 from annotations.jobs.runner import HandBack, LostLease, claims, stopping, take
 from annotations.jobs.runner.heartbeat import Heartbeat
 from annotations.models import Job
@@ -41,7 +41,7 @@ def test_a_job_is_claimed_once(job):
     assert take(job.pk) is None
 
 
-@pytest.mark.parametrize("state", ["done", "failed", "cancelled", "paused"])
+@pytest.mark.parametrize("state", ["done", "failed", "canceled", "paused"])
 def test_a_job_that_is_not_waiting_is_not_claimed(job, state):
     Job.objects.filter(pk=job.pk).update(state=state)
     assert take(job.pk) is None
@@ -164,7 +164,7 @@ def test_progress_inside_a_transaction_always_writes(job):
 def test_progress_raises_after_a_request_to_cancel(job):
     claim = take(job.pk)
     Job.objects.filter(pk=job.pk).update(cancel_requested=True)
-    with pytest.raises(Cancelled):
+    with pytest.raises(Canceled):
         claim.progress(1, 3)
 
 

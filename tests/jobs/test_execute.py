@@ -91,7 +91,7 @@ def test_a_canceled_job_is_undone(make):
     job = make("count", total=3)
     Job.objects.filter(pk=job.pk).update(cancel_requested=True)
     after(job)
-    assert (job.state, undone(job), job.error) == (Job.State.CANCELLED, ["undone-cancelled"], "")
+    assert (job.state, undone(job), job.error) == (Job.State.CANCELED, ["undone-canceled"], "")
     assert results(job.pk) == []
 
 

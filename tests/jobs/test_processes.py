@@ -168,11 +168,11 @@ def test_the_parent_alone_is_killed(counting, processes):
     finished(job)
 
 
-def test_cancelling_a_running_job(counting):
+def test_canceling_a_running_job(counting):
     job, _, _ = counting
     cancel(job)
-    wait_for_state(job, Job.State.CANCELLED, "the worker to notice")
-    assert job.project.stored_files.get().name == "undone-cancelled"
+    wait_for_state(job, Job.State.CANCELED, "the worker to notice")
+    assert job.project.stored_files.get().name == "undone-canceled"
 
 
 def test_pausing_and_resuming(counting):

@@ -200,9 +200,9 @@ def test_the_relay_survives_an_outage_of_the_database(no_redis, monkeypatch, cap
 # ── Control ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_canceling_a_job_that_never_began_ends_it_at_once(no_redis, make_job):
     job = cancel(make_job("count"))
-    assert (job.state, undone(job)) == (Job.State.CANCELLED, ["undone-cancelled"])
-    assert cancel(job).state == Job.State.CANCELLED
-    assert undone(job) == ["undone-cancelled"]
+    assert (job.state, undone(job)) == (Job.State.CANCELED, ["undone-canceled"])
+    assert cancel(job).state == Job.State.CANCELED
+    assert undone(job) == ["undone-canceled"]
 
 
 def test_canceling_a_running_job_asks_its_worker(no_redis, make_job):
@@ -225,10 +225,10 @@ def test_canceling_a_half_done_job_leaves_the_undo_to_a_worker(redis_server, mak
 def test_canceling_needs_no_worker_without_anything_to_undo(no_redis, make_job):
     job = make_job("once")
     take(job.pk).give_back()
-    assert cancel(job).state == Job.State.CANCELLED
+    assert cancel(job).state == Job.State.CANCELED
 
 
-@pytest.mark.parametrize("state", ["done", "failed", "cancelled"])
+@pytest.mark.parametrize("state", ["done", "failed", "canceled"])
 def test_canceling_an_ended_job_changes_nothing(no_redis, make_job, state):
     job = make_job("count")
     Job.objects.filter(pk=job.pk).update(state=state)
@@ -259,14 +259,14 @@ def test_a_job_that_can_t_be_paused_says_so(no_redis, make_job):
 
 def test_canceling_a_paused_job(no_redis, make_job):
     fresh = pause(make_job("count"))
-    assert cancel(fresh).state == Job.State.CANCELLED
+    assert cancel(fresh).state == Job.State.CANCELED
     begun = make_job("count")
     take(begun.pk).give_back(paused=True)
     begun = cancel(begun)
     assert (begun.state, begun.cancel_requested) == (Job.State.QUEUED, True)
 
 
-@pytest.mark.parametrize("state", ["failed", "cancelled"])
+@pytest.mark.parametrize("state", ["failed", "canceled"])
 def test_a_retry_starts_from_the_beginning(redis_server, make_job, state):
     job = make_job("once")
     claim = take(job.pk)

@@ -111,7 +111,7 @@ def test_a_refresh_does_not_count_as_activity(world, job):
     assert '"X-Background"' in client_of(world.manager).get(url_of(job)).content.decode()
 
 
-@pytest.mark.parametrize("state", ["done", "failed", "cancelled", "paused"])
+@pytest.mark.parametrize("state", ["done", "failed", "canceled", "paused"])
 def test_an_ended_job_is_not_refreshed(world, job, state):
     Job.objects.filter(pk=job.pk).update(state=state)
     html = check_page(client_of(world.manager).get(url_of(job)))
@@ -181,7 +181,7 @@ def test_only_usable_buttons_are_shown(world, job):
 
 def test_cancel_pause_resume_retry(world, job):
     client = client_of(world.manager)
-    for name, state in [("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled"), ("retry", "queued")]:
+    for name, state in [("pause", "paused"), ("resume", "queued"), ("cancel", "canceled"), ("retry", "queued")]:
         response = client.post(url_of(job, f"job_{name}"))
         assert (response.status_code, response.url) == (302, url_of(job))
         job.refresh_from_db()
@@ -240,7 +240,7 @@ def test_a_canceled_import_keeps_nothing(world):
     job = Job.objects.get(kind="import")
     client.post(url_of(job, "job_cancel"))
     row.refresh_from_db()
-    assert (row.state, row.stored_file) == (Import.State.CANCELLED, None)
+    assert (row.state, row.stored_file) == (Import.State.CANCELED, None)
     perform(job.pk)
     assert not Document.objects.filter(project=world.project).exists()
 
@@ -262,7 +262,7 @@ def test_an_import_that_is_canceled_too_late_is_done(world):
 
 def test_a_discarded_import_is_not_started(world):
     row, client = staged(world), client_of(world.manager)
-    Import.objects.filter(pk=row.pk).update(state=Import.State.CANCELLED)
+    Import.objects.filter(pk=row.pk).update(state=Import.State.CANCELED)
     response = client.post(reverse("job_start_import", args=["covid", row.pk]))
     assert response.url == reverse("import_preview", args=["covid", row.pk])
     assert not Job.objects.exists()

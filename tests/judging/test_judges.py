@@ -18,7 +18,7 @@ from annotations.ops.services.erasing import erase_patient
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.judging.services.results import result_of
-from models_runtime.models import JudgedNote, Judgement, Judging, LlmAnswer, LlmUsage
+from models_runtime.models import JudgedNote, Judging, Judgment, LlmAnswer, LlmUsage
 from tests import factories as make
 from tests.backends.llm.scripted import Reply, note_of, serving
 from tests.backends.llm.test_judging import verdicts
@@ -154,12 +154,12 @@ def test_stored_rows_contain_no_text_and_are_deleted_with_their_note(client, pro
     judging = Judging.objects.get()
     job = done(judging)
     stored: list = [[job.params, job.result], *JudgedNote.objects.values_list("entities", "hidden", "beside")]
-    stored += [*Judgement.objects.values_list("verdicts"), *LlmAnswer.objects.values_list("found")]
+    stored += [*Judgment.objects.values_list("verdicts"), *LlmAnswer.objects.values_list("found")]
     words = json.dumps([list(one) for one in stored]) + json.dumps([event.data for event in Event.objects.all()])
     assert "Rossi" not in words and "Torino" not in words
-    assert (JudgedNote.objects.count(), Judgement.objects.count(), LlmAnswer.objects.count()) == (3, 9, 9)
+    assert (JudgedNote.objects.count(), Judgment.objects.count(), LlmAnswer.objects.count()) == (3, 9, 9)
     erase_patient(project=project, patient_id="p0", actor=None)
-    assert (JudgedNote.objects.count(), Judgement.objects.count(), LlmAnswer.objects.count()) == (2, 6, 6)
+    assert (JudgedNote.objects.count(), Judgment.objects.count(), LlmAnswer.objects.count()) == (2, 6, 6)
     assert "8 entities in 2 notes" in page(client, judging)
 
 
@@ -177,9 +177,7 @@ def test_a_stopped_judge_is_shown_and_the_others_count(client, project, server, 
     asked = len(server.requests)
     client.post(reverse("judging_again", args=["covid", judging.pk]))
     assert done(judging).state == Job.State.DONE and len(server.requests) == asked + 3
-    assert (
-        "stopped after" not in page(client, judging) and Judgement.objects.exclude(verdicts__isnull=True).count() == 9
-    )
+    assert "stopped after" not in page(client, judging) and Judgment.objects.exclude(verdicts__isnull=True).count() == 9
 
 
 def test_a_judge_that_fails_on_a_note_fails_only_there(client, project, server):
@@ -192,7 +190,7 @@ def test_a_judge_that_fails_on_a_note_fails_only_there(client, project, server):
     job = done(judging)
     assert (job.state, job.result["failed"], job.result["answers"]) == (Job.State.DONE, 1, 11)
     assert "gave no readable answer on 1 note" in page(client, judging)
-    assert Judgement.objects.get(verdicts__isnull=True).error == "The model's answer is not the requested JSON."
+    assert Judgment.objects.get(verdicts__isnull=True).error == "The model's answer is not the requested JSON."
 
 
 def test_where_no_judge_answers_the_job_fails_and_can_be_started_again(client, project, server, monkeypatch):
@@ -224,7 +222,7 @@ def test_judges_of_two_servers_are_asked_side_by_side(client, project, server):
     assert (job.state, job.done, sorted(asked)) == (Job.State.DONE, 9, ["fair"] * 3 + ["good"] * 3 + ["odd"] * 3)
 
 
-def test_a_cancelled_judging_keeps_its_verdicts_and_can_continue(client, project, server, monkeypatch):
+def test_a_canceled_judging_keeps_its_verdicts_and_can_continue(client, project, server, monkeypatch):
     """A request that waits for its next attempt ends at once without another one. Its costs so far are counted."""
     monkeypatch.setattr(driver, "TICK", 0.02)
     ask(client)
@@ -233,19 +231,19 @@ def test_a_cancelled_judging_keeps_its_verdicts_and_can_continue(client, project
     def cancel_after_three(body):
         if body["model"] == "good":
             return panel(body)
-        wait_for(lambda: Judgement.objects.count() == 3, what="the others", progress=Judgement.objects.count)
+        wait_for(lambda: Judgment.objects.count() == 3, what="the others", progress=Judgment.objects.count)
         Job.objects.filter(pk=judging.job_id).update(cancel_requested=True)
         connection.close()
         return Reply(status=429, headers={"Retry-After": "50"})
 
     server.script = cancel_after_three
-    assert done(judging).state == Job.State.CANCELLED
+    assert done(judging).state == Job.State.CANCELED
     assert len(server.requests) <= 3 + 4
     assert sum(LlmUsage.objects.values_list("requests", flat=True)) == len(server.requests)
-    assert Judgement.objects.count() == 3 and "stopped after" not in page(client, judging)
+    assert Judgment.objects.count() == 3 and "stopped after" not in page(client, judging)
     server.script = panel
     client.post(reverse("judging_again", args=["covid", judging.pk]))
-    assert done(judging).state == Job.State.DONE and Judgement.objects.count() == 9
+    assert done(judging).state == Job.State.DONE and Judgment.objects.count() == 9
 
 
 @pytest.mark.parametrize(

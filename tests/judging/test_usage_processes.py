@@ -12,7 +12,7 @@ from annotations.models import Job
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core.usage import Bill
 from models_runtime.judging.services.asking import start_judging
-from models_runtime.models import Judgement, Judging, LlmAnswer, LlmUsage, RunItem
+from models_runtime.models import Judging, Judgment, LlmAnswer, LlmUsage, RunItem
 from models_runtime.runs.services.llm import start_llm_run
 from tests import factories as make
 from tests.backends.llm.scripted import entities, note_of, serving
@@ -87,7 +87,7 @@ def a_judging(project):
     words = {"gold": 1, "author": "run", "judges": ["ward/small"], "may_leave": False}
     judging = start_judging(project=project, actor=None, key="k", **words)
     judge = Judging.objects.get(pk=judging.pk).judges.get()
-    return judging.job, {"judge": judge}, lambda: Judgement.objects.filter(judge=judge, verdicts__isnull=False).count()
+    return judging.job, {"judge": judge}, lambda: Judgment.objects.filter(judge=judge, verdicts__isnull=False).count()
 
 
 @pytest.mark.parametrize("start", [a_run, a_judging])

@@ -14,7 +14,7 @@ from annotations.gold.services.making import withdraw_gold
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.models import Author, GoldVersion, GoldVersionNote, Job, Span
-from annotations.review.events import REVIEW_BULK_DONE, REVIEW_CLOSED, REVIEW_DECIDED, REVIEW_REOPENED, REVIEW_UNDONE
+from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED, REVIEW_FINISHED, REVIEW_REOPENED, REVIEW_UNDONE
 from annotations.review.services import deciding as review
 from annotations.review.services import finishing as review_finishing
 from annotations.review.services.deciding import Request
@@ -165,12 +165,12 @@ def test_actions_and_seconds_from_the_log():
             (1, 7, REVIEW_DECIDED, {"act": "accept"}, at(4)),
             (2, 7, REVIEW_DECIDED, {"act": "reject"}, at(5)),
             (1, 7, REVIEW_UNDONE, {}, at(6)),
-            (1, 7, REVIEW_CLOSED, {"spans": 3}, at(10)),
+            (1, 7, REVIEW_FINISHED, {"spans": 3}, at(10)),
             (1, None, REVIEW_BULK_DONE, {"decided": 40_000}, at(20)),
             (1, 8, NOTE_READ, {}, at(1000)),
-            (1, 8, REVIEW_CLOSED, {"spans": 2}, at(1020)),
+            (1, 8, REVIEW_FINISHED, {"spans": 2}, at(1020)),
             (1, 7, REVIEW_REOPENED, {}, at(1030)),
-            (1, 7, REVIEW_CLOSED, {"spans": 4}, at(5000)),
+            (1, 7, REVIEW_FINISHED, {"spans": 4}, at(5000)),
         ]
     )
     assert (effort.acts, effort.bulk, effort.notes, effort.spans) == (8, 1, 2, 6)

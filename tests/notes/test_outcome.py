@@ -25,7 +25,7 @@ ACTS = [(NAME, "majority"), (AGE, "nothing"), (DATE, "majority"), (CITY, "annota
 
 
 @pytest.fixture
-def closed(world: SimpleNamespace) -> SimpleNamespace:
+def decided(world: SimpleNamespace) -> SimpleNamespace:
     """An adjudicated note: ann's name and date stay, CITY replaces her HOSPITAL, her age goes, a doctor is added."""
     for person, spans in ((world.ann, ANN), (world.ben, BEN)):
         make.make_set(world.note, person, spans, submitted=True)
@@ -47,23 +47,23 @@ def finish(world: SimpleNamespace) -> None:
     finish_adjudication(project=world.project, document=world.note, user=world.rev)
 
 
-def test_the_outcome_is_hidden_until_adjudication_is_finished(closed, sign_in):
-    assert sign_in(closed.ann).get(page(closed)).status_code == 404
-    annotation_set = sign_in(closed.ann).get(reverse("annotate", args=["covid", closed.note.pk])).content.decode()
+def test_the_outcome_is_hidden_until_adjudication_is_finished(decided, sign_in):
+    assert sign_in(decided.ann).get(page(decided)).status_code == 404
+    annotation_set = sign_in(decided.ann).get(reverse("annotate", args=["covid", decided.note.pk])).content.decode()
     assert 'id="outcome" href="" hidden>' in annotation_set
-    finish(closed)
-    assert sign_in(closed.ann).get(page(closed)).status_code == 200
-    assert sign_in(closed.vic).get(page(closed)).status_code == 403
-    assert sign_in(closed.out).get(page(closed)).status_code == 404
-    Project.objects.filter(pk=closed.project.pk).update(show_outcome=False)
-    assert sign_in(closed.ann).get(page(closed)).status_code == 403
-    assert "outcome/" not in sign_in(closed.ann).get("/projects/covid/notes/").content.decode()
+    finish(decided)
+    assert sign_in(decided.ann).get(page(decided)).status_code == 200
+    assert sign_in(decided.vic).get(page(decided)).status_code == 403
+    assert sign_in(decided.out).get(page(decided)).status_code == 404
+    Project.objects.filter(pk=decided.project.pk).update(show_outcome=False)
+    assert sign_in(decided.ann).get(page(decided)).status_code == 403
+    assert "outcome/" not in sign_in(decided.ann).get("/projects/covid/notes/").content.decode()
 
 
-def test_the_outcome_of_each_span(closed, sign_in):
-    finish(closed)
-    client = sign_in(closed.ann)
-    response = client.get(page(closed))
+def test_the_outcome_of_each_span(decided, sign_in):
+    finish(decided)
+    client = sign_in(decided.ann)
+    response = client.get(page(decided))
     html = check_page(response)
     lines = response.context["lines"]
     assert [(line["fate"], line["text"], str(line["how"])) for line in lines] == [
@@ -72,17 +72,17 @@ def test_the_outcome_of_each_span(closed, sign_in):
     ]  # fmt: skip
     assert [count for _, _, count in response.context["counts"]] == [2, 1, 1, 1]
     assert "ben" not in html and "rev" not in html.replace("prev", "").replace("deidreview", ""), "names nobody else"
-    assert Event.objects.get(verb=NOTE_READ, actor=closed.ann).data == {"what": "outcome"}
-    assert f'href="{page(closed)}"' in client.get("/projects/covid/notes/").content.decode()
-    annotation_set = client.get(reverse("annotate", args=["covid", closed.note.pk])).content.decode()
-    assert f'id="outcome" href="{page(closed)}">' in annotation_set
+    assert Event.objects.get(verb=NOTE_READ, actor=decided.ann).data == {"what": "outcome"}
+    assert f'href="{page(decided)}"' in client.get("/projects/covid/notes/").content.decode()
+    annotation_set = client.get(reverse("annotate", args=["covid", decided.note.pk])).content.decode()
+    assert f'id="outcome" href="{page(decided)}">' in annotation_set
 
 
-def test_many_spans_come_in_pages(closed, sign_in, monkeypatch):
+def test_many_spans_come_in_pages(decided, sign_in, monkeypatch):
     monkeypatch.setattr("annotations.adjudicate.views.outcome.ROWS", 2)
-    finish(closed)
-    client = sign_in(closed.ann)
-    pages = [client.get(page(closed), {"page": number} if number else {}) for number in ("", "2", "3", "x")]
+    finish(decided)
+    client = sign_in(decided.ann)
+    pages = [client.get(page(decided), {"page": number} if number else {}) for number in ("", "2", "3", "x")]
     assert [[line["text"] for line in one.context["lines"]] for one in pages] == [
         ["Mario Rossi", "54"], ["12/03/2021", "Torino"], ["Bianchi"], ["Mario Rossi", "54"],
     ]  # fmt: skip
@@ -91,15 +91,15 @@ def test_many_spans_come_in_pages(closed, sign_in, monkeypatch):
     assert 'href="?page=1"' in html and 'href="?page=3"' in html
 
 
-def test_an_annotator_whose_note_is_reopened_sees_no_outcome(closed, sign_in):
-    finish(closed)
+def test_an_annotator_whose_note_is_reopened_sees_no_outcome(decided, sign_in):
+    finish(decided)
     AnnotationSet.objects.filter(author__name="ann").update(state="draft")
-    assert sign_in(closed.ann).get(page(closed)).status_code == 404
+    assert sign_in(decided.ann).get(page(decided)).status_code == 404
 
 
-def test_a_member_without_annotations_sees_no_outcome(closed, sign_in):
-    finish(closed)
-    assert sign_in(closed.rev).get(page(closed)).status_code == 404
+def test_a_member_without_annotations_sees_no_outcome(decided, sign_in):
+    finish(decided)
+    assert sign_in(decided.rev).get(page(decided)).status_code == 404
 
 
 def test_fates_by_hand():

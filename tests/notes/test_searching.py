@@ -81,11 +81,11 @@ def test_only_unmarked_text(world, sign_in):
     note = make.make_note(world.project, text, "three", annotators=[world.ann, world.ben])
     make.make_set(note, world.ann, [(0, 5, "PATIENT"), (19, 30, "DOCTOR")])
     make.make_set(note, world.ben, [(8, 13, "PATIENT")])
-    found = notes(look(sign_in(world.ann), where="unlabelled"))
+    found = notes(look(sign_in(world.ann), where="unlabeled"))
     assert [hit.start for hit in found["three"].hits] == [8]
     # Notes without annotations by this user are left out: all their text is unmarked.
     assert set(found) == {"three"}
-    assert [hit.start for hit in notes(look(sign_in(world.ben), where="unlabelled"))["three"].hits] == [0, 25]
+    assert [hit.start for hit in notes(look(sign_in(world.ben), where="unlabeled"))["three"].hits] == [0, 25]
     doctor = make.label_of(world.project, "DOCTOR").pk
     found = notes(look(sign_in(world.ann), where="label", label=doctor))
     assert [hit.start for hit in found["three"].hits] == [25]
@@ -94,11 +94,11 @@ def test_only_unmarked_text(world, sign_in):
 def test_in_gold(world, sign_in):
     gold = make.make_author(world.project, kind="gold", name="gold")
     make.make_set(world.note, gold, [(0, 5, "PATIENT")], submitted=True)
-    found = notes(look(sign_in(world.rev), where="unlabelled", annotation_set="gold"))
+    found = notes(look(sign_in(world.rev), where="unlabeled", annotation_set="gold"))
     assert [hit.start for hit in found["caso-001"].hits] == [6]
     # Annotators can't search gold, since it shows the annotations of others.
     make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
-    assert notes(look(sign_in(world.ann), where="unlabelled", annotation_set="gold")) == {}
+    assert notes(look(sign_in(world.ann), where="unlabeled", annotation_set="gold")) == {}
 
 
 @pytest.mark.parametrize(

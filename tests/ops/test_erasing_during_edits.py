@@ -12,7 +12,7 @@ from annotations.models import AnnotationSet, Assignment, Handover, Project, Spa
 from annotations.models.project import SecondReview
 from annotations.projects.services import labels as label_services
 from annotations.projects.services.labels import merge_labels
-from annotations.review.services import handing_over
+from annotations.review.services import handover
 from annotations.review.services.deciding import Request, decide
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
@@ -53,31 +53,31 @@ def test_a_merge_of_labels(world, monkeypatch):
 
 @pytest.fixture
 def handed(world):
-    """The patient's note in a project with blind second review. `close()` lets mia finish the first review."""
+    """The patient's note in a project with blind second review. `finish()` lets mia finish the first review."""
     world.project.second_review = SecondReview.BLIND
     world.project.save()
     AnnotationSet.objects.filter(author__kind="gold").delete()
     run = make.make_author(world.project, kind="run", name="rules-1")
     suggested = make.make_set(world.notes[0], run, [(0, 11, "PATIENT")], submitted=True)
 
-    def close():
+    def finish():
         request = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=suggested.spans.get().pk)
         decide(document=world.notes[0], author=run, user=world.mia, request=request)
         finish_review(document=world.notes[0], author=run, user=world.mia)
 
-    return SimpleNamespace(run=run, close=close)
+    return SimpleNamespace(run=run, finish=finish)
 
 
-def test_a_note_that_is_handed_on(world, handed, monkeypatch):
-    meanwhile = Meanwhile(world, monkeypatch, handing_over, "_put_aside")
-    handed.close()
+def test_a_note_that_is_handed_over(world, handed, monkeypatch):
+    meanwhile = Meanwhile(world, monkeypatch, handover, "_put_aside")
+    handed.finish()
     meanwhile.check()
     assert not Handover.objects.exists()
 
 
 def test_a_note_that_is_reopened(world, handed, monkeypatch):
-    handed.close()
-    meanwhile = Meanwhile(world, monkeypatch, handing_over, "_bring_back")
+    handed.finish()
+    meanwhile = Meanwhile(world, monkeypatch, handover, "_bring_back")
     reopen_review(document=world.notes[0], author=handed.run, user=world.mia)
     meanwhile.check()
     assert not Handover.objects.exists()

@@ -36,7 +36,7 @@ from models_runtime.calibration import jobs as calibrating
 from models_runtime.calibration.services import start_calibration
 from models_runtime.core import llm
 from models_runtime.judging import jobs as judging_jobs
-from models_runtime.models import Calibration, JudgedNote, Judgement, LlmAnswer, Run, RunItem
+from models_runtime.models import Calibration, JudgedNote, Judgment, LlmAnswer, Run, RunItem
 from models_runtime.runs.jobs import running
 from models_runtime.runs.services import runs
 from tests import factories as make
@@ -219,7 +219,7 @@ def test_notes_that_are_to_be_judged(world, judge, monkeypatch):
     monkeypatch.setattr(judging_jobs, "_store_notes", after_an_erasure)
     job = judge()
     assert (job.state, job.error) == (Job.State.DONE, "")
-    assert (JudgedNote.objects.count(), Judgement.objects.count(), LlmAnswer.objects.count()) == (3, 3, 3)
+    assert (JudgedNote.objects.count(), Judgment.objects.count(), LlmAnswer.objects.count()) == (3, 3, 3)
 
 
 def test_a_verdict_of_a_judge(world, judge):
@@ -233,7 +233,7 @@ def test_a_verdict_of_a_judge(world, judge):
     judge.server.script = while_it_answers
     job = judge()
     assert (job.state, job.error, job.result["answers"]) == (Job.State.DONE, "", 3)
-    assert (JudgedNote.objects.count(), Judgement.objects.count(), LlmAnswer.objects.count()) == (3, 3, 3)
+    assert (JudgedNote.objects.count(), Judgment.objects.count(), LlmAnswer.objects.count()) == (3, 3, 3)
 
 
 def erase_when_listed(world, monkeypatch):
@@ -262,5 +262,5 @@ def test_the_undo_of_a_bulk_act(world, bulk, monkeypatch):
     run_bulk(bulk=bulk)
     assert len(gold_notes()) == 4 and begin_undo(bulk=bulk)
     erase_when_listed(world, monkeypatch)
-    assert undo_bulk(bulk=bulk)["taken_back"] == 3
+    assert undo_bulk(bulk=bulk)["undone"] == 3
     assert not Decision.objects.exists() and not gold_notes()

@@ -56,7 +56,7 @@ from annotations.transfer.services.starting import start_export
 from models_runtime.calibration.services import start_calibration
 from models_runtime.comparing.jobs import start_comparison
 from models_runtime.core import registry
-from models_runtime.models import Judge, JudgedNote, Judgement, Judging, LlmAnswer, TrainedModel
+from models_runtime.models import Judge, JudgedNote, Judging, Judgment, LlmAnswer, TrainedModel
 from models_runtime.runs.services import runs
 from models_runtime.training.jobs.checkpoints import checkpoint_of
 from tests import factories as make
@@ -137,7 +137,7 @@ def language_models(world):
     )  # fmt: skip
     judge = Judge.objects.create(judging=judging, position=0, server="ward", model="small")
     judged = JudgedNote.objects.create(judging=judging, document=world.note, entities=[], hidden=[], beside={})
-    Judgement.objects.create(judge=judge, note=judged, verdicts={}, error=f"about {WORD}")
+    Judgment.objects.create(judge=judge, note=judged, verdicts={}, error=f"about {WORD}")
     LlmAnswer.objects.create(document=world.note, key="k", found=[[0, 3, WORD]])
 
 

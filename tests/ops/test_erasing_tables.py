@@ -130,5 +130,5 @@ def test_no_reason_is_for_an_unknown_table():
 def test_a_table_without_a_reason_would_fail():
     """The check follows two foreign keys to a note, and finds tables that belong to a project only."""
     found = {model._meta.label: goes_with_notes(model) for model in concerned()}
-    assert found["annotations.Span"] and found["annotations.Decision"] and found["models_runtime.Judgement"]
+    assert found["annotations.Span"] and found["annotations.Decision"] and found["models_runtime.Judgment"]
     assert not found["annotations.Amendment"] and not found["annotations.Job"]

@@ -30,7 +30,7 @@ from models_runtime.calibration import jobs as calibrating
 from models_runtime.calibration.services import start_calibration
 from models_runtime.core import llm
 from models_runtime.judging import jobs as judging_jobs
-from models_runtime.models import JudgedNote, Judgement
+from models_runtime.models import JudgedNote, Judgment
 from models_runtime.runs.jobs import running
 from models_runtime.runs.services import runs
 from tests import factories as make
@@ -147,7 +147,7 @@ def test_an_erasure_waits_for_what_a_judging_stores(world, judge, monkeypatch, s
     job = judge()
     meanwhile.check()
     assert (job.state, job.error) == (Job.State.DONE, "")
-    assert (JudgedNote.objects.count(), Judgement.objects.count()) == (3, 3)
+    assert (JudgedNote.objects.count(), Judgment.objects.count()) == (3, 3)
 
 
 def test_an_erasure_waits_for_an_import_that_starts_and_is_refused_then(world, monkeypatch):

@@ -32,12 +32,14 @@ MOVED = ["job", "share", "run", "judging", "trainedmodel"]
 # Tables in which Django lists migrations and models; each version rewrites them.
 DJANGO = {"django_migrations", "django_content_type", "auth_permission", "sqlite_sequence"}
 # Columns that a later migration rewrites; each of these migrations has its own test.
-REWRITTEN = {("annotations_event", "data"), ("django_session", "session_data")}
+REWRITTEN = {("annotations_event", "data"), ("annotations_event", "verb"), ("django_session", "session_data")}
 # Columns that a later migration removes.
 REMOVED = {("models_runtime_runitem", "pass_number")}
 # Tables and columns that a later migration renames.
 RENAMED = {f"annotations_proposed{kind}": f"annotations_suggested{kind}" for kind in ("string", "note", "label")}
 RENAMED_COLUMNS = {
+    "annotations_adjudication": {"closed_by_id": "finished_by_id", "closed_at": "finished_at"},
+    "annotations_bulkact": {"taken_back": "undone"},
     "annotations_comment": {"reader_id": "annotator_id"},
     "annotations_comparison": {"readers": "annotators", "blind_readers": "blind_annotators"},
     "annotations_decision": {"proposal_id": "suggestion_id"},
@@ -46,6 +48,7 @@ RENAMED_COLUMNS = {
     "annotations_project": {"readers_per_note": "annotators_per_note"},
     "annotations_proposednote": {"place": "random_order"},
     "annotations_resolution": {"reader": "author"},
+    "annotations_review": {"closed_by_id": "finished_by_id", "closed_at": "finished_at"},
 }
 # Tables to which a later migration adds rows.
 GROWN = {"annotations_proposednote", "annotations_proposedlabel"}

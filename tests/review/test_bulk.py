@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 
 from annotations.core.errors import ServiceError
-from annotations.core.progress import Cancelled
+from annotations.core.progress import Canceled
 from annotations.models import (
     AnnotationSet,
     BulkAct,
@@ -151,7 +151,7 @@ def test_one_undo_reverts_the_whole_act(world):
     assert not begin_undo(bulk=bulk), "a second call does nothing"
     at_once(bulk, undo_bulk)
     bulk.refresh_from_db()
-    assert (bulk.state, bulk.taken_back, bulk.kept) == ("undone", 6, 0)
+    assert (bulk.state, bulk.undone, bulk.kept) == ("undone", 6, 0)
     assert world.gold() == []
     assert not Decision.objects.exists()
     undone = Event.objects.filter(verb=REVIEW_UNDONE)
@@ -176,7 +176,7 @@ def test_decisions_of_people_are_kept(world):
     begin_undo(bulk=bulk)
     at_once(bulk, undo_bulk)
     bulk.refresh_from_db()
-    assert (bulk.taken_back, bulk.kept) == (4, 1)
+    assert (bulk.undone, bulk.kept) == (4, 1)
     assert set(Decision.objects.values_list("suggestion_id", "reviewer")) == {
         (first.pk, world.rosa.pk), (second.pk, world.rosa.pk),
     }  # fmt: skip
@@ -222,9 +222,9 @@ def test_finished_notes_are_left_alone_by_the_act_and_by_its_undo(world):
     begin_undo(bulk=bulk)
     at_once(bulk, undo_bulk)
     bulk.refresh_from_db()
-    assert (bulk.taken_back, bulk.kept) == (2, 1)
+    assert (bulk.undone, bulk.kept) == (2, 1)
     assert world.gold() == [(0, 0, "PATIENT")]
-    assert Review.objects.get(document=world.notes[0], author=world.runs[0]).closed_at
+    assert Review.objects.get(document=world.notes[0], author=world.runs[0]).finished_at
 
 
 def test_impossible_plans_are_refused(world):
@@ -253,13 +253,13 @@ def test_a_stopped_act_resumes_and_is_undone_as_a_whole(world, monkeypatch):
 
     def stop(done, total, *, at):
         if done >= at:
-            raise Cancelled
+            raise Canceled
 
-    with pytest.raises(Cancelled), transaction.atomic():
+    with pytest.raises(Canceled), transaction.atomic():
         run_bulk(bulk=bulk, progress=partial(stop, at=2))
     # The exception rolled back the transaction of this test, so that nothing is half done.
     assert not Decision.objects.exists()
-    with pytest.raises(Cancelled):
+    with pytest.raises(Canceled):
         run_bulk(bulk=bulk, progress=partial(stop, at=4))
     bulk.refresh_from_db()
     assert (bulk.state, bulk.decided) == ("working", 4)
@@ -269,9 +269,9 @@ def test_a_stopped_act_resumes_and_is_undone_as_a_whole(world, monkeypatch):
     bulk.refresh_from_db()
     assert (bulk.state, bulk.decided, seen) == ("done", 6, [(4, 6), (6, 6)])
     begin_undo(bulk=bulk)
-    with pytest.raises(Cancelled):
+    with pytest.raises(Canceled):
         undo_bulk(bulk=bulk, progress=partial(stop, at=2))
     undo_bulk(bulk=bulk)
     bulk.refresh_from_db()
-    assert (bulk.state, bulk.taken_back, bulk.kept) == ("undone", 6, 0)
+    assert (bulk.state, bulk.undone, bulk.kept) == ("undone", 6, 0)
     world.check()

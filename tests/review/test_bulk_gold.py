@@ -257,7 +257,7 @@ def test_a_selected_box_includes_notes_with_gold_and_overlaps_stay_open(ward):
     assert "Conflicts (left open)" in html
     ward.client.post(url("bulk_undo", bulk.pk))
     bulk.refresh_from_db()
-    assert (bulk.state, bulk.taken_back, bulk.kept) == ("undone", 8, 0)
+    assert (bulk.state, bulk.undone, bulk.kept) == ("undone", 8, 0)
     assert [gold_of(note) for note in ward.notes] == [[NAME, STREET]] * ADJUDICATED + [[]]
     assert freeze(project=ward.project, actor=ward.mia)[0] == ward.frozen
 
@@ -384,7 +384,7 @@ def test_undo_keeps_gold_that_was_confirmed_since(ward):
     assert Event.objects.filter(verb=GOLD_MADE, document_id=note.pk).count() == 1
     ward.client.post(url("bulk_undo", bulk.pk))
     bulk.refresh_from_db()
-    assert (bulk.taken_back, bulk.kept) == (0, 3)
+    assert (bulk.undone, bulk.kept) == (0, 3)
     assert gold_of(note) == SUGGESTED
     assert Decision.objects.filter(cause=bulk).count() == 3
 
@@ -396,4 +396,4 @@ def test_undo_works_in_a_note_that_was_finished_and_reopened_since(ward):
     reopen_review(document=note, author=ward.runs[0], user=ward.mia)
     ward.client.post(url("bulk_undo", bulk.pk))
     bulk.refresh_from_db()
-    assert (bulk.taken_back, bulk.kept, gold_of(note)) == (3, 0, [])
+    assert (bulk.undone, bulk.kept, gold_of(note)) == (3, 0, [])

@@ -154,7 +154,7 @@ def test_a_large_act_is_a_job_and_so_is_its_undo(suggested, sign_in, monkeypatch
     undo = Job.objects.exclude(pk=job.pk).get()
     run_job(undo.pk)
     undo.refresh_from_db()
-    assert (undo.state, undo.result["taken_back"]) == ("done", 3)
+    assert (undo.state, undo.result["undone"]) == ("done", 3)
     assert "Undone" in check_page(client.get(url("job", undo.pk)))
     assert not Decision.objects.exists()
 
@@ -317,7 +317,7 @@ def test_the_log_lists_the_decisions_in_both_formats(decided, sign_in):
         ("rev", "accept", "open", "accepted", None),
     ]
     assert {row["bulk"] for row in rows[3:]} == {str(decided.bulk.pk)}
-    assert (rows[2]["suggested_label"], rows[2]["label"], rows[2]["gold_made"]) == (
+    assert (rows[2]["suggested_label"], rows[2]["label"], rows[2]["gold_added"]) == (
         "HOSPITAL",
         "CITY",
         [[44, 50, "CITY"]],

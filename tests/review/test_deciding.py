@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from annotations.models import AnnotationSet, Decision, Event, Review, Span
-from annotations.review.events import REVIEW_CLOSED, REVIEW_DECIDED, REVIEW_REOPENED, REVIEW_UNDONE
+from annotations.review.events import REVIEW_DECIDED, REVIEW_FINISHED, REVIEW_REOPENED, REVIEW_UNDONE
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import TEXT
@@ -88,7 +88,7 @@ MALFORMED = [
     ({"suggestion": 1.5}, "suggestion"),
     ({"seen": None}, "seen"),
     ({"seen": "open"}, "seen"),
-    ({"seen": ["closed"]}, "seen"),
+    ({"seen": ["finished"]}, "seen"),
     ({"seen": ["accepted"]}, "seen"),
     ({"seen": ["accepted", "a", 2, 3]}, "start"),
     ({"act": "add"}, "quote"),
@@ -117,7 +117,7 @@ def test_malformed_bodies(suggested, sign_in, data, field):
     assert not Event.objects.filter(verb=REVIEW_DECIDED).exists()
 
 
-def refusals(world: SimpleNamespace) -> list[tuple[dict[str, object], str]]:
+def errors_of(world: SimpleNamespace) -> list[tuple[dict[str, object], str]]:
     at = {"start": 0, "end": 5, "label": world.labels["PATIENT"], "quote": "Mario"}
     elsewhere = make.make_set(
         make.make_note(world.project, "x"), world.run, [(0, 1, "DATE")], submitted=True
@@ -137,9 +137,9 @@ def refusals(world: SimpleNamespace) -> list[tuple[dict[str, object], str]]:
     ]
 
 
-def test_every_refusal_gives_a_reason_and_the_current_state(suggested, sign_in):
+def test_every_error_gives_a_reason_and_the_current_state(suggested, sign_in):
     client = sign_in(suggested.rev)
-    for changes, code in refusals(suggested):
+    for changes, code in errors_of(suggested):
         answer = send(client, url(suggested, "review_decide"), body(suggested) | changes)
         assert (answer.status, answer.json["error"]) == (409, code), changes
         assert answer.json["message"][0].isupper()
@@ -209,13 +209,13 @@ def test_finishing_and_reopening(suggested, sign_in, decide):
     assert send(client, finish, person).status == 200
     assert AnnotationSet.objects.get(author__kind="gold").state == "submitted"
     late = decide("accept", suggestion=suggested.place.pk)
-    assert (late.status, late.json["error"], late.json["closed"]) == (409, "closed", True)
+    assert (late.status, late.json["error"], late.json["finished"]) == (409, "finished", True)
     assert "Reviewed" in check_page(client.get(url(suggested, "review")))
     assert client.post(url(suggested, "review_reopen")).url == url(suggested, "review")
     assert decide("accept", suggestion=suggested.place.pk, seen=["rejected"]).status == 200
     verbs = Event.objects.filter(verb__startswith="review.").values_list("verb", flat=True)
     assert [str(verb) for verb in verbs if verb not in (REVIEW_DECIDED,)] == [
-        str(REVIEW_CLOSED),
+        str(REVIEW_FINISHED),
         str(REVIEW_REOPENED),
     ]
 
@@ -227,12 +227,23 @@ def test_finishing_without_the_script(suggested, sign_in, decide):
     decide("accept")
     decide("reject", suggestion=suggested.place.pk)
     assert client.post(url(suggested, "review_finish")).url.startswith(url(suggested, "review_next"))
-    assert Review.objects.get().closed_by == suggested.rev
+    assert Review.objects.get().finished_by == suggested.rev
 
 
 def test_the_state_holds_a_token_and_no_text(suggested, sign_in):
     answer = sign_in(suggested.rev).get(url(suggested, "review_state")).json()
-    known = {"csrf", "person", "version", "closed", "stage", "between", "open", "suggestions", "gold", "settled"}
+    known = {
+        "csrf",
+        "person",
+        "version",
+        "finished",
+        "stage",
+        "between",
+        "open",
+        "suggestions",
+        "gold",
+        "has_finished_gold",
+    }
     assert known == set(answer)
     assert "Mario" not in json.dumps(answer)
 

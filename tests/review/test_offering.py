@@ -143,7 +143,7 @@ def test_the_page_keeps_the_order_and_acceptance_shows_the_sample(world, client)
         assert "order=informative" in finished["next"], "the next note comes by the same order"
     assert "1 in 5 at random" in check_page(client.get(answer.url))
     (drawn,) = drawn_of([world.run])
-    assert drawn.notes == len(world.drawn(CHANCE)) - Review.objects.filter(drawn=CHANCE, closed_at=None).count()
+    assert drawn.notes == len(world.drawn(CHANCE)) - Review.objects.filter(drawn=CHANCE, finished_at=None).count()
     assert drawn.right.counted == 2 * drawn.notes and drawn.found.share == 1
     shown = check_page(client.get(reverse("acceptance", args=["ward"])))
     assert "Random sample" in shown and "too few notes" in shown

@@ -302,7 +302,7 @@ def test_a_note_with_nothing_else_open_is_still_offered(world):
 
 def test_a_found_leak_is_decided_and_the_review_finishes(world):
     finished = world.review(world.rita, marks=[(0, 11, "PATIENT")])
-    assert finished.closed_by == world.rita
+    assert finished.finished_by == world.rita
     planted = PlantedLeak.objects.get()
     assert (planted.result, planted.reviewer) == ("found", world.rita) and planted.revealed_at
     assert world.shown()[NAME] == ("accepted", "found")
@@ -311,7 +311,7 @@ def test_a_found_leak_is_decided_and_the_review_finishes(world):
     log = {row["act"]: row for row in decisions(world.project) if row["planted"]}
     assert set(log) == {"reveal", "accept"}
     assert [log[act]["planted_reviewer"] for act in ("reveal", "accept")] == ["rita", None]
-    assert log["accept"]["reviewer"] == "rita" and log["accept"]["gold_made"] == []
+    assert log["accept"]["reviewer"] == "rita" and log["accept"]["gold_added"] == []
     assert effort_between(world.project, 0, None).acts == 2, "marking the span, and finishing"
     world.check()
 
@@ -326,7 +326,7 @@ def test_a_leak_marked_with_other_bounds_and_label_is_found(world):
 
 def test_a_missed_leak_must_be_decided_before_the_review_can_finish(world):
     review_of = world.review(world.rita)
-    assert review_of.closed_at is None
+    assert review_of.finished_at is None
     assert world.shown()[NAME] == ("open", "missed")
     assert world.gold == [(24, 30, "CITY"), (41, 48, "DOCTOR")], "the leak is not added to gold unseen"
     assert not gold_sets(world.project).exists()
@@ -343,7 +343,7 @@ def test_a_missed_leak_must_be_decided_before_the_review_can_finish(world):
     at_once(bulk, run_bulk)
     assert world.shown()[NAME] == ("open", "missed"), "nor by a bulk act"
     world.decide(world.rita, Act.ACCEPT, NAME)
-    assert world.finish(world.rita).closed_by == world.rita
+    assert world.finish(world.rita).finished_by == world.rita
     assert (0, 11, "PATIENT") in world.gold
     (mine,) = measured_by(world.project)
     assert (mine.reviewer, mine.missed.missed, mine.missed.rate.decided) == ("rita", 1, 1)
@@ -353,14 +353,14 @@ def test_a_missed_leak_must_be_decided_before_the_review_can_finish(world):
 def test_a_rejected_leak_counts_as_no_identifier(world):
     world.review(world.rita)
     world.decide(world.rita, Act.REJECT, NAME)
-    assert world.finish(world.rita).closed_at
+    assert world.finish(world.rita).finished_at
     (mine,) = measured_by(world.project)
     assert (mine.none, mine.missed.rate.decided) == (1, 0)
     assert (0, 11, "PATIENT") not in world.gold
 
 
 def test_a_partly_marked_leak_must_be_decided(world):
-    assert world.review(world.rita, marks=[(6, 11, "PATIENT")]).closed_at is None
+    assert world.review(world.rita, marks=[(6, 11, "PATIENT")]).finished_at is None
     assert world.shown()[NAME] == ("open", "partly")
     (waiting,) = measured_by(world.project)
     assert (waiting.waiting, waiting.missed.rate.decided) == (1, 0)
@@ -376,7 +376,7 @@ def test_a_leak_marked_by_hand_after_it_was_shown_was_missed(world):
     world.review(world.rita)
     world.mark(world.rita, 0, 11, "PATIENT")
     assert world.shown()[NAME] == ("accepted", "missed")
-    assert world.finish(world.rita).closed_at
+    assert world.finish(world.rita).finished_at
     (mine,) = measured_by(world.project)
     assert (mine.waiting, mine.missed.missed, mine.missed.rate.decided) == (0, 1, 1)
 
@@ -385,7 +385,7 @@ def test_a_leak_in_gold_by_other_means_is_not_counted(world):
     world.store()
     other = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=world.suggestion(NAME, run=world.other).pk)
     review.decide(document=world.note, author=world.other, user=world.rosa, request=other)
-    assert world.finish(world.rita, rest=world.rest()).closed_at
+    assert world.finish(world.rita, rest=world.rest()).finished_at
     assert PlantedLeak.objects.get().result == "elsewhere"
     (mine,) = measured_by(world.project)
     assert (mine.elsewhere, mine.missed.rate.decided) == (1, 0)
@@ -395,7 +395,7 @@ def test_gold_made_from_the_whole_annotation_set_is_not_counted(world):
     world.store()
     make_gold(document=world.note, annotation_set=world.suggestion(NAME).annotation_set, actor=world.rosa)
     assert (0, 11, "PATIENT") in world.gold
-    assert world.finish(world.rita).closed_at
+    assert world.finish(world.rita).finished_at
     assert PlantedLeak.objects.get().result == "elsewhere"
     assert world.shown()[NAME] == ("accepted", "elsewhere")
     world.check()
@@ -466,7 +466,7 @@ def test_the_first_reviewer_is_measured_and_the_second_sees_an_ordinary_suggesti
         world.finish(world.rosa, rest=world.rest())
     else:
         world.finish(world.rosa)
-    assert Review.objects.get(document=world.note).closed_by == world.rosa
+    assert Review.objects.get(document=world.note).finished_by == world.rosa
     (mine,) = measured_by(world.project)
     assert (mine.reviewer, mine.missed.missed) == ("rita", 1)
     world.check()

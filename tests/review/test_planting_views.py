@@ -167,7 +167,7 @@ def test_a_missed_leak_is_shown_decided_finished_and_measured(planting, sign_in)
         url("review_finish", planting.run.pk, planting.note.pk), {"stage": "first"}, follow=True
     )
     assert "1 suggestion is still open" in check_page(form)
-    assert Review.objects.get(document=planting.note).closed_at is None
+    assert Review.objects.get(document=planting.note).finished_at is None
     post(planting, "review_decide", act="accept", suggestion=missed["id"], seen=["open"])
     assert post(planting, "review_finish", rest=[]).json["next"]
     html = check_page(sign_in(planting.mia).get(url("acceptance")))

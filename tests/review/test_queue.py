@@ -47,7 +47,7 @@ class World:
 
     def open(self, label=None):
         spans = Span.objects.filter(annotation_set__author=self.run, decision__isnull=True)
-        finished = Review.objects.filter(author=self.run, closed_at__isnull=False).values("document")
+        finished = Review.objects.filter(author=self.run, finished_at__isnull=False).values("document")
         spans = spans.exclude(annotation_set__document__in=finished).select_related("label", "annotation_set")
         return list(spans.filter(label=label) if label else spans)
 

@@ -9,7 +9,7 @@ from annotations.gold.services.making import freeze
 from annotations.models import AnnotationSet, Decision, Event, Review, Role, Span
 from annotations.projects.services.labels import merge_labels
 from annotations.projects.services.projects import set_guidelines
-from annotations.review.events import REVIEW_CLOSED, REVIEW_DECIDED
+from annotations.review.events import REVIEW_DECIDED, REVIEW_FINISHED
 from annotations.review.selectors.state import review_state
 from annotations.review.services import deciding as review
 from annotations.review.services import finishing as review_finishing
@@ -216,7 +216,7 @@ def test_a_note_is_finished_when_nothing_is_open_and_then_counts(world):
     world.do(Act.REJECT, suggestion=world.place.pk)
     for _ in range(2):
         review_finishing.finish_review(document=world.note, author=world.run, user=world.rita)
-    assert Event.objects.filter(verb=REVIEW_CLOSED).count() == 1
+    assert Event.objects.filter(verb=REVIEW_FINISHED).count() == 1
     assert freeze(project=world.project, actor=None)[0].span_count == 1
     with pytest.raises(ServiceError, match="is finished"):
         world.do(Act.UNDO)
@@ -283,12 +283,12 @@ def test_finishing_accepts_the_open_suggestions_as_one_act(world):
     world.do(Act.REJECT, suggestion=world.place.pk)
     for _ in range(2):
         options = {"document": world.note, "author": world.run, "user": world.rita, "rest": {world.name.pk}}
-        assert review_finishing.finish_review(**options).closed_by == world.rita
+        assert review_finishing.finish_review(**options).finished_by == world.rita
     assert world.gold() == [(0, 11, "PATIENT")]
     decision = Decision.objects.get(suggestion=world.name)
     assert (decision.verdict, decision.reviewer, decision.cause) == ("accepted", world.rita, None)
     assert Event.objects.get(verb=REVIEW_DECIDED, data__act="accept").data["rest"] is True
-    assert Event.objects.get(verb=REVIEW_CLOSED).data["accepted"] == 1
+    assert Event.objects.get(verb=REVIEW_FINISHED).data["accepted"] == 1
     effort = effort_between(world.project, 0, None)
     assert (effort.acts, effort.notes, effort.spans) == (2, 1, 1), "a rejection, and one act for all the rest"
     review_finishing.reopen_review(document=world.note, author=world.run, user=world.rita)

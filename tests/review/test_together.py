@@ -26,10 +26,10 @@ from annotations.models import (
     User,
 )
 from annotations.review.events import (
-    REVIEW_CLOSED,
     REVIEW_COMPARED,
     REVIEW_DECIDED,
-    REVIEW_HANDED,
+    REVIEW_FINISHED,
+    REVIEW_HANDED_OVER,
     REVIEW_REVEALED,
     REVIEW_UNDONE,
 )
@@ -217,10 +217,10 @@ def test_finishing_while_another_person_decides(world, at_once):
         assert finished.status_code == 200
         assert decided.status_code in (200, 409)
         if decided.status_code == 409:
-            assert decided.json()["error"] == "closed"
+            assert decided.json()["error"] == "finished"
         gold = check(note, 4 + (decided.status_code == 200))
         assert gold.state == "submitted"
-        event = Event.objects.get(document_id=note.pk, verb=REVIEW_CLOSED)
+        event = Event.objects.get(document_id=note.pk, verb=REVIEW_FINISHED)
         assert event.data["spans"] == gold.spans.count()
 
 
@@ -231,7 +231,7 @@ def test_finishing_twice_at_once_is_recorded_once(world, at_once):
         make.make_set(note, run, [], submitted=True)
         posts = [poster(user, note, run, "review_finish") for user in (world.rita, world.rosa)]
         assert [answer.status_code for answer in at_once(*posts)] == [200, 200]
-        assert Event.objects.filter(document_id=note.pk, verb=REVIEW_CLOSED).count() == 1
+        assert Event.objects.filter(document_id=note.pk, verb=REVIEW_FINISHED).count() == 1
         assert Review.objects.get(document=note).found_empty
 
 
@@ -251,12 +251,12 @@ def test_two_people_finish_at_once_and_neither_counts_as_the_second(world, at_on
         answers = sorted(at_once(*calls), key=lambda answer: answer.status_code)
         assert [answer.status_code for answer in answers] == [200, 409]
         assert answers[1].json()["stage"] == "second"
-        assert not Event.objects.filter(document_id=note.pk, verb=REVIEW_CLOSED).exists()
-        first = Event.objects.get(document_id=note.pk, verb=REVIEW_HANDED).actor
+        assert not Event.objects.filter(document_id=note.pk, verb=REVIEW_FINISHED).exists()
+        first = Event.objects.get(document_id=note.pk, verb=REVIEW_HANDED_OVER).actor
         seconds = [user for user in (world.rita, world.rosa, third) if user != first]
         calls = [partial(poster(user, note, run, "review_finish"), stage="second") for user in seconds]
         assert [answer.status_code for answer in at_once(*calls)] == [200, 200]
-        assert Event.objects.filter(document_id=note.pk, verb=REVIEW_CLOSED).count() == 1
+        assert Event.objects.filter(document_id=note.pk, verb=REVIEW_FINISHED).count() == 1
         assert Event.objects.filter(document_id=note.pk, verb=REVIEW_COMPARED).count() == 1
 
 
@@ -289,7 +289,7 @@ def test_a_planted_leak_is_shown_once_and_no_second_click_accepts_it(world, at_o
         assert Event.objects.filter(document_id=note.pk, verb=REVIEW_REVEALED).count() == 1
         assert not Decision.objects.filter(suggestion=planted.suggestion_id).exists()
         assert AnnotationSet.objects.get(document=note, author__kind="gold").spans.count() == 3
-        assert Review.objects.get(document=note, author=run).closed_at is None
+        assert Review.objects.get(document=note, author=run).finished_at is None
 
 
 def test_one_marks_a_planted_leak_while_the_other_finishes(world, at_once, planting):
@@ -306,7 +306,7 @@ def test_one_marks_a_planted_leak_while_the_other_finishes(world, at_once, plant
         )
         assert (marked.status_code, finished.status_code) == (200, 200)
         planted = PlantedLeak.objects.get(review__document=note)
-        done = Review.objects.get(document=note, author=run).closed_at is not None
+        done = Review.objects.get(document=note, author=run).finished_at is not None
         assert (planted.result, planted.reviewer) == (("found", world.rita) if done else ("missed", world.rosa))
         gold = AnnotationSet.objects.get(document=note, author__kind="gold")
         assert gold.spans.filter(start=first.start, end=first.end).exists()

@@ -20,7 +20,7 @@ from annotations.models import (
 )
 from annotations.models.project import SecondReview
 from annotations.projects.services.projects import update_project
-from annotations.review.events import REVIEW_CLOSED
+from annotations.review.events import REVIEW_FINISHED
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.decision_log import decisions
 from annotations.review.selectors.handovers import pairs
@@ -123,7 +123,7 @@ BOTH = pytest.mark.parametrize("rule", [SecondReview.OPEN, SecondReview.BLIND])
 @BOTH
 def test_one_person_alone_makes_no_gold(db, rule):
     world = World(rule)
-    assert world.first().closed_at is None
+    assert world.first().finished_at is None
     assert not gold_sets(world.project).exists()
     with pytest.raises(ServiceError, match="no gold to freeze"):
         freeze(project=world.project, actor=world.rita)
@@ -141,9 +141,9 @@ def test_one_person_alone_makes_no_gold(db, rule):
     if rule == SecondReview.BLIND:
         for start in (0, 24):
             world.decide(world.rosa, Act.ACCEPT, start)
-    assert world.finish(world.rosa).closed_by == world.rosa
+    assert world.finish(world.rosa).finished_by == world.rosa
     assert gold_sets(world.project).count() == 1
-    event = Event.objects.get(verb=REVIEW_CLOSED)
+    event = Event.objects.get(verb=REVIEW_FINISHED)
     assert (event.actor_id, event.data["first"]) == (world.rosa.pk, world.rita.pk)
     (pair,) = pairs(world.project)
     assert (pair.first, pair.second, pair.blind, pair.notes) == ("rita", "rosa", rule == SecondReview.BLIND, 1)
@@ -175,7 +175,7 @@ def test_a_bulk_decision_counts_as_part_of_the_first_review(db, rule):
     assert world.state(world.ugo)["stage"] == "second"
     begin_undo(bulk=act)
     result = at_once(act, undo_bulk)
-    assert (result["taken_back"], result["kept"]) == (2, 2), "decisions in handed-over notes can't be undone"
+    assert (result["undone"], result["kept"]) == (2, 2), "decisions in handed-over notes can't be undone"
 
 
 @BOTH
@@ -204,7 +204,7 @@ def test_a_page_of_the_first_review_does_not_finish_the_second(db, rule):
     with pytest.raises(ServiceError, match="rita changed the stage") as error:
         world.finish(world.rosa, stage="first")
     assert error.value.code == "moved"
-    assert not Review.objects.filter(closed_at__isnull=False).exists()
+    assert not Review.objects.filter(finished_at__isnull=False).exists()
 
 
 @BOTH
@@ -218,7 +218,7 @@ def test_a_changed_rule_applies_from_the_next_finish(db, rule):
     world.first(note=world.notes[1])
     assert gold_sets(world.project).get().document_id == world.notes[1].pk
     world.reopen(world.rita)
-    assert world.finish(world.rita).closed_by == world.rita, "once reopened, the note follows the current rule"
+    assert world.finish(world.rita).finished_by == world.rita, "once reopened, the note follows the current rule"
     assert gold_sets(world.project).count() == 2
 
 
@@ -238,7 +238,7 @@ def test_changed_gold_waits_for_a_second_person(db, rule):
     assert world.states(world.rita) == (["accepted", "accepted" if rule == SecondReview.BLIND else "rejected"])
     world.finish(world.rita)
     if rule == SecondReview.BLIND:
-        assert world.state(world.rita)["stage"] == "settling"
+        assert world.state(world.rita)["stage"] == "resolving"
         world.finish(world.rita)
     assert gold_sets(world.project).count() == 1
     world.check()
@@ -250,7 +250,7 @@ def test_changed_gold_waits_for_a_second_person(db, rule):
 def test_the_second_reviewer_confirms_or_changes(seen):
     seen.first()
     state = seen.state(seen.rosa)
-    assert (state["closed"], state["open"], state["between"]["first"]) == (False, 0, "rita")
+    assert (state["finished"], state["open"], state["between"]["first"]) == (False, 0, "rita")
     assert len(state["between"]["outcome"]["suggestions"]) == 2
     seen.decide(seen.rosa, Act.REJECT, 24, seen=("accepted", (24, 30, seen.suggestion(24).label_id)))
     seen.add_age(seen.rosa)
@@ -260,7 +260,7 @@ def test_the_second_reviewer_confirms_or_changes(seen):
     assert seen.gold == [(0, "PATIENT"), (13, "AGE")]
     rows = [(row["reviewer"], row["act"], row["pass"], row["over"]) for row in decisions(seen.project)]
     assert rows == [
-        ("rita", "accept", "first", None), ("rita", "accept", "first", None), ("rita", "hand on", None, None),
+        ("rita", "accept", "first", None), ("rita", "accept", "first", None), ("rita", "hand over", None, None),
         ("rosa", "reject", "second", "rita"), ("rosa", "add", "second", None), ("rosa", "compare", None, None),
     ]  # fmt: skip
 
@@ -285,21 +285,21 @@ def test_the_second_reviewer_resolves_the_differences(blind):
     blind.first()
     blind.decide(blind.rosa, Act.ACCEPT, 0)
     blind.decide(blind.rosa, Act.REJECT, 24)
-    assert blind.finish(blind.rosa).closed_at is None
+    assert blind.finish(blind.rosa).finished_at is None
     state = blind.state(blind.rosa)
-    assert (state["stage"], state["closed"]) == ("settling", False)
+    assert (state["stage"], state["finished"]) == ("resolving", False)
     outcome = state["between"]["outcome"]
     assert outcome["suggestions"][str(blind.suggestion(24).pk)] == [24, 30, blind.suggestion(24).label_id]
     assert outcome["others"] == [[13, 20, blind.age]]
     assert not gold_sets(blind.project).exists()
     assert blind.state(blind.rita)["stage"] == "waiting"
     blind.add_age(blind.rosa)
-    assert blind.finish(blind.rosa).closed_by == blind.rosa
+    assert blind.finish(blind.rosa).finished_by == blind.rosa
     assert blind.gold == [(0, "PATIENT"), (13, "AGE")]
     (pair,) = pairs(blind.project)
     assert (pair.rate.right, pair.rate.decided) == (1, 3), "as before the differences were resolved"
     assert [row["pass"] for row in decisions(blind.project) if row["reviewer"] == "rosa"] == [
-        "second", "second", None, "settling",
+        "second", "second", None, "resolving",
     ]  # fmt: skip
     assert Handover.objects.get().state == "done"
     with pytest.raises(ServiceError):
@@ -316,7 +316,7 @@ def test_a_blind_second_reviewer_decides_in_bulk_and_undoes_it(blind):
     assert (act.planned, act.decided) == (4, 4)
     assert {row["pass"] for row in decisions(blind.project) if row["bulk"]} == {"second"}
     begin_undo(bulk=act)
-    assert at_once(act, undo_bulk)["taken_back"] == 4
+    assert at_once(act, undo_bulk)["undone"] == 4
     assert blind.states(blind.rosa) == ["open", "open"]
     blind.check()
 

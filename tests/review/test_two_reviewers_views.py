@@ -70,7 +70,7 @@ def test_blind_review_then_comparison_then_finished(two):
         decide(two, "rev", "accept", suggestion)
     post(two, "rev", "review_finish", stage="first")
     waiting = page(two, "rev")
-    assert "Waiting for second reviewer" in check_page(waiting) and data_of(waiting)["closed"]
+    assert "Waiting for second reviewer" in check_page(waiting) and data_of(waiting)["finished"]
     second = page(two, "mia")
     check_page(second)
     data = data_of(second)
@@ -82,15 +82,15 @@ def test_blind_review_then_comparison_then_finished(two):
     decide(two, "mia", "accept", two.name)
     decide(two, "mia", "reject", two.place)
     answer = post(two, "mia", "review_finish", stage="second")
-    assert (answer.status, answer.json["next"], answer.json["stage"]) == (200, None, "settling")
+    assert (answer.status, answer.json["next"], answer.json["stage"]) == (200, None, "resolving")
     assert answer.json["between"]["outcome"]["suggestions"][str(two.place.pk)]
     assert "different from first reviewer" in check_page(page(two, "mia"))
-    assert post(two, "mia", "review_finish", stage="settling").json["next"]
-    assert Review.objects.get().closed_by == two.mia
+    assert post(two, "mia", "review_finish", stage="resolving").json["next"]
+    assert Review.objects.get().finished_by == two.mia
     html = check_page(two.clients["mia"].get(url(two, "acceptance")))
     assert "Agreement between two reviewers" in html and ">blind<" in html
     log = two.clients["mia"].get(url(two, "decisions_export", "csv"))
-    assert "hand on" in b"".join(log.streaming_content).decode()
+    assert "hand over" in b"".join(log.streaming_content).decode()
 
 
 def test_reopening_on_the_page_until_a_second_reviewer_has_begun(two):
@@ -106,7 +106,7 @@ def test_reopening_on_the_page_until_a_second_reviewer_has_begun(two):
     assert "mia has begun the second review" in check_page(page(two, "rev"))
 
 
-def test_strings_of_a_handed_over_note_are_closed_to_the_first_reviewer(two):
+def test_strings_of_a_handed_over_note_are_unavailable_to_the_first_reviewer(two):
     for suggestion in (two.name, two.place):
         decide(two, "rev", "accept", suggestion)
     post(two, "rev", "review_finish", stage="first")

@@ -27,7 +27,7 @@ def test_the_page_holds_the_note_and_the_suggestions(suggested, sign_in):
         (44, 50, "open", "rule.of.mine"),
     ]
     assert data["person"] == suggested.rev.pk
-    assert (data["closed"], data["open"], data["gold"]) == (False, 2, [])
+    assert (data["finished"], data["open"], data["gold"]) == (False, 2, [])
     event = Event.objects.get(verb=NOTE_READ)
     assert (event.actor, event.document_id) == (suggested.rev, suggested.note.pk)
 
@@ -71,7 +71,7 @@ def test_next_starts_over_and_ends_on_a_final_page(suggested, sign_in):
     now = suggested.name.annotation_set.submitted_at
     for note in (suggested.note, second):
         Review.objects.create(
-            document=note, author=suggested.run, closed_at="2026-01-01T00:00:00Z", closed_by=suggested.rev
+            document=note, author=suggested.run, finished_at="2026-01-01T00:00:00Z", finished_by=suggested.rev
         )
     assert now is None
     assert "The review of all 2 notes is finished" in check_page(client.get(where))

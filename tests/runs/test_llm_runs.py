@@ -217,7 +217,7 @@ def test_a_server_that_refuses_the_key_ends_the_run_and_what_is_left_is_worked_o
     assert finished(run).state == Job.State.DONE and LlmUsage.objects.filter(run=run).exists()
 
 
-def test_a_run_that_is_cancelled_asks_nothing_again_and_says_what_it_cost(client, project, server, monkeypatch):
+def test_a_run_that_is_canceled_asks_nothing_again_and_says_what_it_cost(client, project, server, monkeypatch):
     monkeypatch.setattr(driver, "TICK", 0.02)
     start(client)
     run = Run.objects.get()
@@ -234,7 +234,7 @@ def test_a_run_that_is_cancelled_asks_nothing_again_and_says_what_it_cost(client
         return Reply(status=503, headers={"Retry-After": "50"})
 
     server.script = cancels
-    assert finished(run).state == Job.State.CANCELLED
+    assert finished(run).state == Job.State.CANCELED
     assert len(server.requests) <= 3 and LlmUsage.objects.get(run=run).requests == len(server.requests)
     # The answer to the open request has been paid for, so it is stored for the next run.
     assert LlmAnswer.objects.count() == 1

@@ -177,7 +177,7 @@ def test_finishing_does_not_accept_conflicting_suggestions(world):
     assert not Decision.objects.exists()
     world.decide(Act.ACCEPT, world.span(WHOLE, "PATIENT"))
     world.decide(Act.REJECT, world.span(TORINO, "HOSPITAL"))
-    assert review_finishing.finish_review(**note, rest=rest).closed_at is not None
+    assert review_finishing.finish_review(**note, rest=rest).finished_at is not None
     assert world.states()[*TORINO, "CITY"] == "accepted"
 
 
@@ -217,7 +217,7 @@ def test_what_two_agree_on_is_one_bulk_act(world):
     world.decide(Act.ACCEPT, world.span(MARIO, "PATIENT"), user=world.rosa)  # a person overrides the bulk act
     assert begin_undo(bulk=bulk)
     counts = at_once(bulk, undo_bulk)
-    assert (counts["taken_back"], counts["kept"]) == (5, 1)
+    assert (counts["undone"], counts["kept"]) == (5, 1)
     assert world.states()[*MARIO, "PATIENT"] == "accepted" and world.states(1)[*WHOLE, "PATIENT"] == "open"
     world.check_strings()
 

@@ -96,7 +96,7 @@ def test_what_two_agree_on_with_its_count_first(world, runs, sign_in):
     assert "Conflicting suggestions rejected" in check_page(client.get(answer.url))
     assert (BulkAct.objects.get().decided, BulkAct.objects.get().beside) == (2, 2)
     client.post(url("bulk_undo", BulkAct.objects.get().pk))
-    assert BulkAct.objects.get().taken_back == 4
+    assert BulkAct.objects.get().undone == 4
     for wrong, words in (
         ({"agree": "4"}, "at least as many runs"),
         ({"runs": [run.author_id, runs[0]]}, "either merged lists or single runs"),

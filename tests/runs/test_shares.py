@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 
-from annotations.jobs.runner import HandBack, LostLease, execute, helping, settling, take, take_share
+from annotations.jobs.runner import HandBack, LostLease, execute, helping, take, take_share, writing_share
 from annotations.jobs.runner import run as work
 from annotations.jobs.services import queue
 from annotations.jobs.services.doorbell import waiting
@@ -97,7 +97,7 @@ def test_what_is_written_counts_at_once_and_the_rate_is_that_of_all(at_work):
     pick(helper, run)
     assert job_of(run).claimed_at > before, "the rate is measured anew when another worker joins"
     for claim in (helper, lead):
-        with settling(claim, 3):
+        with writing_share(claim, 3):
             pass
     job = job_of(run)
     assert (job.done, job.claimed_done) == (6, 0)
@@ -107,10 +107,10 @@ def test_what_a_dead_worker_had_comes_back_and_its_late_result_is_refused(at_wor
     run, lead, helper = at_work
     pick(helper, run)
     expire(token=helper.token)
-    with settling(lead, 3):
+    with writing_share(lead, 3):
         RunItem.objects.filter(pk__in=ids(run)[:3]).update(state="done")
     assert pick(lead, run, 6) == ids(run)[:6]
-    with pytest.raises(LostLease), settling(helper, 3):
+    with pytest.raises(LostLease), writing_share(helper, 3):
         raise AssertionError("nothing may be written without a valid share")
     assert job_of(run).done == 3
 
@@ -120,20 +120,20 @@ def test_a_helper_writes_also_while_the_job_waits_for_another_worker(at_work):
     pick(helper, run)
     lead.give_back()
     assert Share.objects.get().token == helper.token, "the notes of the other worker are free"
-    with settling(helper, 3):
+    with writing_share(helper, 3):
         pass
     assert job_of(run).done == 3
     with pytest.raises(HandBack):
         helper.check()
 
 
-@pytest.mark.parametrize("state", ["cancelled", "failed", "done"])
+@pytest.mark.parametrize("state", ["canceled", "failed", "done"])
 def test_nothing_is_written_after_the_end(at_work, state):
     run, lead, helper = at_work
     pick(helper, run)
     lead.end(state)
     assert not Share.objects.exists()
-    with pytest.raises(LostLease), settling(helper, 3):
+    with pytest.raises(LostLease), writing_share(helper, 3):
         pass
 
 
@@ -142,7 +142,7 @@ def test_a_run_that_is_started_again_is_begun_by_new_hands(at_work):
     pick(helper, run)
     Job.objects.update(state=Job.State.FAILED, lease_token=None, lease_until=None)
     queue.retry(job_of(run))
-    with pytest.raises(LostLease), settling(helper, 3):
+    with pytest.raises(LostLease), writing_share(helper, 3):
         pass
 
 
@@ -164,7 +164,7 @@ def test_a_worker_that_is_writing_is_not_waited_for(at_work):
     inside, go_on = threading.Event(), threading.Event()
 
     def write():
-        with settling(helper, 3):
+        with writing_share(helper, 3):
             inside.set()
             go_on.wait(HANGS)
         connection.close()
@@ -172,7 +172,7 @@ def test_a_worker_that_is_writing_is_not_waited_for(at_work):
     thread = threading.Thread(target=write)
     thread.start()
     inside.wait(HANGS)
-    with settling(lead, 3):
+    with writing_share(lead, 3):
         RunItem.objects.filter(pk__in=ids(run)[:3]).update(state="done")
     assert pick(lead, run, 3) == ids(run)[:3], "the helper keeps its notes"
     assert Share.objects.count() == 2

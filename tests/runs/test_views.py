@@ -90,7 +90,7 @@ def test_suggestions_that_were_imported_are_reviewed_too(world, sign_in):
     author = make.make_author(world.project, kind="run", name="hospital-model")
     for note in world.notes:
         make.make_set(note, author, [(0, 11, "PATIENT")], submitted=True)
-    Review.objects.create(document=world.note, author=author, closed_at=timezone.now(), closed_by=world.rev)
+    Review.objects.create(document=world.note, author=author, finished_at=timezone.now(), finished_by=world.rev)
     html = check_page(sign_in(world.rev).get(reverse("runs", args=["covid"])))
     assert "hospital-model" in html
     assert "1 of 2" in html

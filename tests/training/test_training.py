@@ -169,7 +169,7 @@ def test_a_name_that_is_taken_and_a_version_without_spans(world):
         start_training(project=world.project, gold=1, actor=None, key="c")
 
 
-def cancelled_at(step, monkeypatch):
+def canceled_at(step, monkeypatch):
     """Cancel the job at this step of the training."""
     train = children.train
 
@@ -186,20 +186,20 @@ def cancelled_at(step, monkeypatch):
 
 
 @pytest.mark.both_databases
-def test_a_cancelled_training_leaves_no_model(world, trained, monkeypatch):
-    cancelled_at(2, monkeypatch)
+def test_a_canceled_training_leaves_no_model(world, trained, monkeypatch):
+    canceled_at(2, monkeypatch)
     model, job = trained(name="mine", iterations=1000)
-    assert (job.state, model.state, model.stored_file) == (Job.State.CANCELLED, State.FAILED, None)
+    assert (job.state, model.state, model.stored_file) == (Job.State.CANCELED, State.FAILED, None)
     assert not StoredFile.objects.exists()
     # The name is free again.
     start_training(project=world.project, gold=1, actor=None, key="b", name="mine")
 
 
-def test_a_cancelled_training_starts_again_with_the_same_settings(world, client, trained, monkeypatch):
+def test_a_canceled_training_starts_again_with_the_same_settings(world, client, trained, monkeypatch):
     with monkeypatch.context() as patch:
-        cancelled_at(2, patch)
+        canceled_at(2, patch)
         model, job = trained(name="mine", iterations=12)
-    assert (job.state, model.state) == (Job.State.CANCELLED, State.FAILED)
+    assert (job.state, model.state) == (Job.State.CANCELED, State.FAILED)
     client.force_login(world.manager)
     assert 'id="job-retry"' in client.get(reverse("model", args=["ward", model.pk])).content.decode()
     client.post(reverse("job_retry", args=["ward", job.pk]))
@@ -219,10 +219,10 @@ def test_a_failed_training_whose_name_is_taken_by_now_says_so(world, client):
     response = client.post(reverse("job_retry", args=["ward", model.job_id]), follow=True)
     assert "now named “mine”" in str(next(iter(response.context["messages"])))
     model.refresh_from_db()
-    assert (model.state, Job.objects.get(pk=model.job_id).state) == (State.FAILED, Job.State.CANCELLED)
+    assert (model.state, Job.objects.get(pk=model.job_id).state) == (State.FAILED, Job.State.CANCELED)
 
 
-def test_a_training_that_waits_is_cancelled_at_once(world):
+def test_a_training_that_waits_is_canceled_at_once(world):
     model = start_training(project=world.project, gold=1, actor=None, key="a")
     queue.cancel(model.job)
     model.refresh_from_db()

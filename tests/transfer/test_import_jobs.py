@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.core import hiding
-from annotations.core.progress import Cancelled, silent
+from annotations.core.progress import Canceled, silent
 from annotations.models import (
     AnnotationSet,
     Assignment,
@@ -65,14 +65,14 @@ def test_a_canceled_import_leaves_nothing(monkeypatch):
 
     def stop(done, total):
         if done >= 20:
-            raise Cancelled
+            raise Canceled
 
-    with pytest.raises(Cancelled):
+    with pytest.raises(Canceled):
         importing.run_import(import_id=row.pk, progress=stop)
     importing.undo_import(import_id=row.pk)
     assert not Document.objects.exists()
     assert not Assignment.objects.exists()
-    assert Import.objects.get().state == Import.State.CANCELLED
+    assert Import.objects.get().state == Import.State.CANCELED
 
 
 def test_undoing_an_import_keeps_notes_with_annotations(monkeypatch):
@@ -80,8 +80,8 @@ def test_undoing_an_import_keeps_notes_with_annotations(monkeypatch):
     project = make_project()
     anna = make_member(project)
     row = stage(project, many(15), format="text", written_as="")
-    with pytest.raises(Cancelled):
-        importing.run_import(import_id=row.pk, progress=lambda done, total: done and (_ for _ in ()).throw(Cancelled))
+    with pytest.raises(Canceled):
+        importing.run_import(import_id=row.pk, progress=lambda done, total: done and (_ for _ in ()).throw(Canceled))
     touched = Document.objects.first()
     make_set(touched, anna, [(0, 4, "PATIENT")])
     importing.undo_import(import_id=row.pk)
@@ -103,10 +103,10 @@ def test_leaks_are_planted_in_imported_suggestions_and_removed_with_them(monkeyp
             # One of the two suggestions on each note is hidden, and hidden suggestions are not counted.
             assert sum(SuggestedString.objects.values_list("count", flat=True)) == done
         if done == 4:
-            raise Cancelled
+            raise Canceled
 
     row = stage(project, zipped(*files), format="brat", written_as="run:rules")
-    with pytest.raises(Cancelled):
+    with pytest.raises(Canceled):
         importing.run_import(import_id=row.pk, progress=stop)
     run = Author.objects.get(kind="run")
     assert set(Review.objects.values_list("author", "planted_share", "ahead")) == {(run.pk, 10, True)}
@@ -134,7 +134,7 @@ def test_a_worker_without_its_lease_writes_nothing():
 
 def test_a_discarded_import_adds_nothing():
     row = stage(make_project(), many(5), format="text", written_as="")
-    Import.objects.update(state=Import.State.CANCELLED)
+    Import.objects.update(state=Import.State.CANCELED)
     importing.run_import(import_id=row.pk, progress=silent)
     assert not Document.objects.exists()
 

@@ -138,7 +138,7 @@ def test_discard(mia):
         response = mia.post(page_of(row), {"do": "discard"}, follow=True)
         assert response.redirect_chain == [(PAGE, 302)]
     row.refresh_from_db()
-    assert row.state == Import.State.CANCELLED
+    assert row.state == Import.State.CANCELED
     assert not StoredFile.objects.exists()
     assert run(row) == {}
     assert not Document.objects.filter(name="a").exists()

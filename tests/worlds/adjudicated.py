@@ -63,7 +63,7 @@ def own(world, span, label, **more):
 
 
 def unanimous(world, **more):
-    return act(world, "unanimous", about=[p for p in state(world)["locations"] if p["standing"] == "agreed"], **more)
+    return act(world, "unanimous", about=[p for p in state(world)["locations"] if p["state"] == "agreed"], **more)
 
 
 def outcome(world):
@@ -77,8 +77,8 @@ def provenance(world, bounds):
     return Span.objects.get(annotation_set__author__kind="adjudicated", start=bounds[0], end=bounds[1]).provenance
 
 
-def standings(world):
-    return [(location["start"], location["standing"]) for location in state(world)["locations"]]
+def location_states(world):
+    return [(location["start"], location["state"]) for location in state(world)["locations"]]
 
 
 def decide_all(world):

@@ -39,21 +39,21 @@ def sign_in():
 class Clock:
     """A clock that stands still until it is moved."""
 
-    def __init__(self, traveller: time_machine.Traveller) -> None:
-        self._traveller = traveller
+    def __init__(self, traveler: time_machine.Traveller) -> None:
+        self._traveler = traveler
 
     @property
     def now(self) -> float:
         return time.time()
 
     def forward(self, *, minutes: float) -> None:
-        self._traveller.shift(timedelta(minutes=minutes))
+        self._traveler.shift(timedelta(minutes=minutes))
 
 
 @pytest.fixture
 def clock():
-    with time_machine.travel(datetime(2026, 3, 2, 9, 30, tzinfo=UTC), tick=False) as traveller:
-        yield Clock(traveller)
+    with time_machine.travel(datetime(2026, 3, 2, 9, 30, tzinfo=UTC), tick=False) as traveler:
+        yield Clock(traveler)
 
 
 def totp(secret: str, at: float) -> str:

@@ -21,7 +21,7 @@ from annotations.accounts.services.members import (
 )
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import refuse
+from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, paged
 from annotations.models import Membership, Role, User
 from annotations.projects.services.assigning import annotators_of
@@ -39,7 +39,7 @@ def people(request: Request, slug: str) -> HttpResponse:
         try:
             return _add(request, access, form.cleaned_data)
         except ServiceError as error:
-            refuse(form, error, {"exists": "username", "no-account": "username", "member": "username"})
+            add_error(form, error, {"exists": "username", "no-account": "username", "member": "username"})
         except ValidationError as error:
             form.add_error("username", error)
     page, gone = (
@@ -150,7 +150,7 @@ def member_remove(request: Request, slug: str, pk: int) -> HttpResponse:
             )
             return _back(request, access)
         except ServiceError as error:
-            refuse(form, error, {"heir": "heir"})
+            add_error(form, error, {"heir": "heir"})
     context = {
         "access": access,
         "member": member,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from annotations.core.naming import annotator_names
-from annotations.domain.adjudication import Decision, Item, Standing, items
+from annotations.domain.adjudication import Decision, Item, LocationState, items
 from annotations.domain.disagreement import Consensus, Version, consensus, majority_version
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
@@ -48,7 +48,7 @@ class Desk:
     adjudicated: AnnotationSet | None
 
     @property
-    def closed(self) -> bool:
+    def finished(self) -> bool:
         return self.adjudicated is not None and self.adjudicated.state == AnnotationSet.State.SUBMITTED
 
     @property
@@ -61,8 +61,8 @@ class Desk:
 
     def open_items(self, *, unanimous_passes: bool) -> list[Item]:
         """The locations that an adjudicator still has to decide."""
-        passing = (Standing.DECIDED, Standing.AGREED) if unanimous_passes else (Standing.DECIDED,)
-        return [item for item in self.items if item.standing not in passing]
+        passing = (LocationState.DECIDED, LocationState.AGREED) if unanimous_passes else (LocationState.DECIDED,)
+        return [item for item in self.items if item.state not in passing]
 
 
 def desk(project: Project, document: Document) -> Desk:
@@ -132,7 +132,7 @@ def key_of(found: Desk, item: Item) -> str:
     for decision in item.decisions:
         resolution = found.resolutions[decision.start, decision.end]
         decided.append([decision.start, decision.end, resolution.choice, resolution.by_id, triples(decision.spans)])
-    content = json.dumps([item.start, item.end, item.standing, versions, decided])
+    content = json.dumps([item.start, item.end, item.state, versions, decided])
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
@@ -145,7 +145,7 @@ class LocationItem(TypedDict):
     start: int
     end: int
     key: str
-    standing: str
+    state: str
     consensus: str
     versions: list[list[SpanTriple]]
     majority: list[SpanTriple] | None
@@ -172,7 +172,7 @@ class DeskState(TypedDict):
     """
 
     version: int
-    closed: bool
+    finished: bool
     ready: bool
     passes: bool
     open: int
@@ -187,7 +187,7 @@ def desk_state(project: Project, found: Desk) -> DeskState:
     numbers = {annotator.author: annotator.number for annotator in found.annotators}
     return {
         "version": found.adjudicated.version if found.adjudicated else 0,
-        "closed": found.closed,
+        "finished": found.finished,
         "ready": found.ready,
         "passes": project.unanimous_passes,
         "open": len(found.open_items(unanimous_passes=project.unanimous_passes)),
@@ -205,7 +205,7 @@ def _location(found: Desk, item: Item, numbers: Mapping[str, int], causes: Itera
         start=item.start,
         end=item.end,
         key=key_of(found, item),
-        standing=item.standing,
+        state=item.state,
         # Only the adjudicator marked something here: there is nothing on which annotators could disagree.
         consensus=consensus(text, location) if location.marked else Consensus.ALL,
         versions=[triples(location.versions.get(each.author, ())) for each in found.submitted],

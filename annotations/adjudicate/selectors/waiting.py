@@ -22,13 +22,13 @@ class Show(TextChoices):
     TODO = "todo", _("To adjudicate")
     BEGUN = "begun", _("Begun")
     AGAIN = "again", _("Annotations changed since")
-    CLOSED = "closed", _("Finished")
+    FINISHED = "finished", _("Finished")
     ALL = "all", _("All")
 
 
 @dataclass(frozen=True)
 class Line:
-    """A note of the list. `state` is new, begun, again or closed; `pending` counts the annotators yet to submit it."""
+    """A note of the list. `state` is new, begun, again or finished; `pending`: the annotators yet to submit it."""
 
     pk: int
     name: str
@@ -54,20 +54,20 @@ def _notes(project: Project) -> "QuerySet[Any]":
     """The notes that at least two annotators have submitted, with the state of their adjudication."""
     author = Author.objects.filter(project=project, kind=Author.Kind.ADJUDICATED).values_list("pk", flat=True).first()
     own = AnnotationSet.objects.filter(document_id=OuterRef("document_id"), author_id=author or 0)
-    closed = Adjudication.objects.filter(document_id=OuterRef("document_id"))
+    finished = Adjudication.objects.filter(document_id=OuterRef("document_id"))
     return Comparison.objects.filter(project=project, annotators__gte=LEAST_ANNOTATORS).annotate(
         state_of=Subquery(own.values("state")[:1]),
-        heard_then=Subquery(closed.values("heard")[:1]),
+        heard_then=Subquery(finished.values("heard")[:1]),
         order=Coalesce(F("agreement"), Value(NOTHING_MARKED), output_field=FloatField()),
     )
 
 
-_CLOSED = Q(state_of=AnnotationSet.State.SUBMITTED)
+_FINISHED = Q(state_of=AnnotationSet.State.SUBMITTED)
 _FILTERS = {
-    Show.TODO: ~_CLOSED | Q(state_of__isnull=True),
+    Show.TODO: ~_FINISHED | Q(state_of__isnull=True),
     Show.BEGUN: Q(state_of=AnnotationSet.State.DRAFT),
-    Show.AGAIN: _CLOSED & ~Q(heard_then=F("heard")) & ~Q(heard_then=""),
-    Show.CLOSED: _CLOSED,
+    Show.AGAIN: _FINISHED & ~Q(heard_then=F("heard")) & ~Q(heard_then=""),
+    Show.FINISHED: _FINISHED,
     Show.ALL: Q(),
 }
 
@@ -121,7 +121,7 @@ def _state(row: Any) -> str:
         return "new"
     if state != AnnotationSet.State.SUBMITTED:
         return "begun"
-    return "closed" if heard in (row.heard, "") else "again"
+    return "finished" if heard in (row.heard, "") else "again"
 
 
 def numbers(project: Project) -> dict[str, int]:
@@ -151,10 +151,10 @@ def unanimous_notes(project: Project) -> "QuerySet[Any]":
     return _notes(project).filter(disputed=0, state_of__isnull=True).order_by("document_id")
 
 
-def closed_without_gold(project: Project) -> int:
+def finished_without_gold(project: Project) -> int:
     """The number of finished adjudications without gold."""
     gold = AnnotationSet.objects.filter(document_id=OuterRef("document_id"), author__kind=Author.Kind.GOLD)
-    closed = AnnotationSet.objects.filter(
+    finished = AnnotationSet.objects.filter(
         author__project=project, author__kind=Author.Kind.ADJUDICATED, state=AnnotationSet.State.SUBMITTED
     )
-    return closed.filter(~Exists(gold)).count()
+    return finished.filter(~Exists(gold)).count()

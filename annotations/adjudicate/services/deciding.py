@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from annotations.adjudicate.events import (
-    ADJUDICATION_CLOSED,
     ADJUDICATION_DECIDED,
+    ADJUDICATION_FINISHED,
     ADJUDICATION_REOPENED,
     ADJUDICATION_UNDONE,
     AdjudicationDecided,
@@ -27,7 +27,7 @@ from annotations.agreement.services.comparing import annotation_sets_hash
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.label_lock import keep_labels
-from annotations.domain.adjudication import Standing
+from annotations.domain.adjudication import LocationState
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
     Adjudication,
@@ -53,9 +53,9 @@ def adjudicated_author(project: Project) -> Author:
 def decide(*, project: Project, document: Document, user: User, request: Request) -> DeskState:
     """Make one act, and return the note's new state. An act that changes nothing leaves no event.
 
-    Raises ServiceError: `closed`, `annotators` (fewer than two annotators have submitted), `moved` (others have changed
-    the location), `tie`, `annotator`, `label`, `quote`, `outside`, `empty`, `white`, `location`, `nothing` (to
-    undo or redo), `change-id`.
+    Raises ServiceError: `finished`, `annotators` (fewer than two annotators have submitted), `moved` (others have
+    changed the location), `tie`, `annotator`, `label`, `quote`, `outside`, `empty`, `white`, `location`, `nothing`
+    (to undo or redo), `change-id`.
     """
     try:
         with transaction.atomic():
@@ -93,7 +93,7 @@ def _locked(project: Project, document: Document) -> AnnotationSet:
 def _decide(project: Project, document: Document, user: User, row: AnnotationSet, request: Request) -> None:
     if row.state == State.SUBMITTED:
         raise ServiceError(
-            gettext("The adjudication of this note is finished. Reopen it to change a decision."), code="closed"
+            gettext("The adjudication of this note is finished. Reopen it to change a decision."), code="finished"
         )
     verb: Verb[AdjudicationDecided] = ADJUDICATION_DECIDED
     reverts = None
@@ -173,9 +173,13 @@ def finish_adjudication(*, project: Project, document: Document, user: User) -> 
                 annotation_sets[author].extend(version)
         done, _made = Adjudication.objects.update_or_create(
             document=document,
-            defaults={"heard": annotation_sets_hash(annotation_sets), "closed_by": user, "closed_at": row.submitted_at},
+            defaults={
+                "heard": annotation_sets_hash(annotation_sets),
+                "finished_by": user,
+                "finished_at": row.submitted_at,
+            },
         )
-        ADJUDICATION_CLOSED.record(
+        ADJUDICATION_FINISHED.record(
             actor=user,
             project_id=project.pk,
             document_id=document.pk,
@@ -186,7 +190,7 @@ def finish_adjudication(*, project: Project, document: Document, user: User) -> 
 
 
 def _pass_by_rule(project: Project, document: Document, user: User, row: AnnotationSet, found: Desk) -> Desk:
-    passing = [item for item in found.items if item.standing is Standing.AGREED]
+    passing = [item for item in found.items if item.state is LocationState.AGREED]
     if not passing:
         return found
     rows = [

@@ -11,7 +11,7 @@ from annotations.adjudicate.events import AdjudicatedSpan
 from annotations.adjudicate.selectors.desk import Desk, key_of, label_exists
 from annotations.adjudicate.services.log import Effect, Row, rows_within
 from annotations.core.errors import ServiceError
-from annotations.domain.adjudication import Item, Standing, touched, with_own, without
+from annotations.domain.adjudication import Item, LocationState, touched, with_own, without
 from annotations.domain.disagreement import Version, locations, majority_version
 from annotations.domain.provenance import Provenance
 from annotations.domain.spans import Span as DomainSpan
@@ -65,7 +65,7 @@ def plan(document: Document, user: User, row: AnnotationSet, found: Desk, reques
     """The effect of an act on the note; empty where the act changes nothing. Raises ServiceError."""
     if request.act is Act.UNANIMOUS:
         wanted = [_shown(found, seen) for seen in request.seen]
-        if any(item.standing is not Standing.AGREED for item in wanted):
+        if any(item.state is not LocationState.AGREED for item in wanted):
             raise _moved()
         rows = [
             row_for(document.project, user, item, item.start, item.end, Choice.UNANIMOUS, unanimous_version(item))
@@ -165,7 +165,7 @@ def _own(document: Document, user: User, row: AnnotationSet, found: Desk, reques
     }
     whole = locations(versions, besides=[(start, end)])[0]
     kept = {span: provenance for item in parts for span, provenance in _provenance(row, item).items()}
-    item = Item(whole, (), Standing.OPEN)
+    item = Item(whole, (), LocationState.OPEN)
     return _changed(row, start, end, [row_for(document.project, user, item, start, end, Choice.OWN, spans, kept=kept)])
 
 

@@ -57,10 +57,10 @@ def adjudicate(request: Request, slug: str, pk: int) -> HttpResponse:
         "note": note,
         "labels": labels,
         "nothing": [],  # The script draws the locations.
-        "closed": state["closed"],
+        "finished": state["finished"],
         "ready": state["ready"],
         "causes": [(kind.value, kind.label) for kind in Cause.Kind],
-        "gold": _gold(note) if state["closed"] else None,
+        "gold": _gold(note) if state["finished"] else None,
         "data": {
             "text": note.text,
             "labels": labels,

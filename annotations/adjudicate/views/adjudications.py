@@ -12,7 +12,7 @@ from django_htmx.http import HttpResponseClientRefresh
 from annotations.adjudicate.selectors.waiting import (
     Show,
     adjudication_list,
-    closed_without_gold,
+    finished_without_gold,
     next_to_adjudicate,
     numbers,
     unanimous_notes,
@@ -53,7 +53,7 @@ def adjudications(request: Request, slug: str) -> HttpResponse:
         "page": adjudication_list(project, show, number(request.GET, "page") or 1),
         "unanimous": unanimous_notes(project).count() if project.unanimous_passes else 0,
         "author": author,
-        "without_gold": closed_without_gold(project) if author else 0,
+        "without_gold": finished_without_gold(project) if author else 0,
     }
     return render(request, "adjudicate/adjudications.html", context)
 
@@ -67,7 +67,7 @@ def adjudicate_next(request: Request, slug: str) -> HttpResponse:
     if found is not None:
         return redirect("adjudicate", slug, found)
     messages.success(request, _("No note is left to adjudicate."))
-    return redirect(f"{reverse('adjudications', args=[slug])}?show=closed")
+    return redirect(f"{reverse('adjudications', args=[slug])}?show=finished")
 
 
 @require_POST

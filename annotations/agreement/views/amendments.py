@@ -14,7 +14,7 @@ from annotations.agreement.selectors.disagreements import rounds
 from annotations.agreement.services.amending import amend, amended, next_number
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import refuse
+from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number, paged
 from annotations.models import Amendment, Document
 
@@ -54,7 +54,7 @@ def amend_guidelines(request: Request, slug: str) -> HttpResponse:
                 )
                 return redirect("amendments", slug)
             except ServiceError as error:
-                refuse(form, error)
+                add_error(form, error)
                 project.refresh_from_db()
                 context["stale"] = error.code == "stale"
     fresh = not form.is_bound or context.get("stale")

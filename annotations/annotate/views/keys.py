@@ -12,7 +12,7 @@ from annotations.annotate.selectors.personal import key_lines, program_keys
 from annotations.annotate.services.personal import reset_keys, set_keys
 from annotations.core.access import Access, Can, enter, notes_for
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import refuse
+from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number
 
 
@@ -45,7 +45,7 @@ def _saved(request: Request, access: Access, form: KeysForm) -> bool:
     try:
         lost = set_keys(access=access, keys=form.keys())
     except ServiceError as error:
-        refuse(form, error)
+        add_error(form, error)
         return False
     messages.success(request, _("Your keys are saved."))
     if lost:

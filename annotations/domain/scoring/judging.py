@@ -58,7 +58,7 @@ def entities_of(gold: Sequence[Span], predicted: Iterable[Span]) -> list[Entity]
     return sorted(found)
 
 
-def settled(votes: Votes, *, gold: bool, threshold: float = THRESHOLD) -> Verdict | None:
+def majority_verdict(votes: Votes, *, gold: bool, threshold: float = THRESHOLD) -> Verdict | None:
     """The verdict of more than `threshold` of the judges who answered; None without a majority or a possible verdict.
 
     Judges who didn't mention the entity count in the total. `threshold` is at least 0.5, so that only one verdict can
@@ -115,7 +115,7 @@ class JudgingTally:
         found = []
         for at, entity in enumerate(note.entities):
             votes = note.votes(at)
-            verdict = settled(votes, gold=entity.gold, threshold=self.threshold)
+            verdict = majority_verdict(votes, gold=entity.gold, threshold=self.threshold)
             self.majority.setdefault(entity.label, Counter())[verdict or DISCARDED] += 1
             self.beyond += verdict == Verdict.TP and not entity.gold
             self.fewer += len(votes) < self.judges

@@ -10,7 +10,7 @@ from annotations.domain.spans import Span
 from annotations.models import GoldVersion, GoldVersionNote
 
 BATCH = 500
-REVISION = 1
+REVISION = 2
 # The maximum number of changes that are stored and shown; all changes are counted.
 MOST_CHANGES = 50_000
 

@@ -5,7 +5,7 @@ The database row is the truth. Only the worker that holds `lease_token` may writ
 
 from annotations.jobs.runner.claims import MAX_ATTEMPTS, Claim, HandBack, LostLease, take
 from annotations.jobs.runner.execute import run
-from annotations.jobs.runner.shares import settling, take_share
+from annotations.jobs.runner.shares import take_share, writing_share
 from annotations.jobs.runner.stopping import stop_soon
 
-__all__ = ["MAX_ATTEMPTS", "Claim", "HandBack", "LostLease", "run", "settling", "stop_soon", "take", "take_share"]
+__all__ = ["MAX_ATTEMPTS", "Claim", "HandBack", "LostLease", "run", "stop_soon", "take", "take_share", "writing_share"]

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from annotations.core.progress import Cancelled
+from annotations.core.progress import Canceled
 from annotations.jobs.runner.stopping import stopping
 from annotations.models import Job, Share
 
@@ -71,7 +71,7 @@ class Claim:
     def progress(self, done: int, total: int) -> None:
         """Report how much is done (annotations.core.progress.Progress).
 
-        Raises Cancelled, LostLease or HandBack when the work must stop. Inside a transaction it always writes, so that
+        Raises Canceled, LostLease or HandBack when the work must stop. Inside a transaction it always writes, so that
         the progress commits with the data and serves as a fence; outside at most every WRITE_EVERY seconds.
         """
         self.done, self.total = done, total
@@ -84,7 +84,7 @@ class Claim:
         self._obey(finishing=done >= total)
 
     def check(self) -> None:
-        """Raise Cancelled, LostLease or HandBack when the work must stop. Writes nothing."""
+        """Raise Canceled, LostLease or HandBack when the work must stop. Writes nothing."""
         self._check(finishing=False)
         self._obey(finishing=False)
 
@@ -150,7 +150,7 @@ class Claim:
             raise LostLease
         cancel, pause = orders
         if cancel:
-            raise Cancelled
+            raise Canceled
         if pause and not finishing:
             raise HandBack(paused=True)
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection, transaction
 
 from annotations.core.errors import ServiceError
-from annotations.core.progress import Cancelled
+from annotations.core.progress import Canceled
 from annotations.domain.notes import NoteError
 from annotations.jobs.registry import JobKind, kind_of, load
 from annotations.jobs.runner.claims import MAX_ATTEMPTS, Claim, HandBack, LostLease, take
@@ -58,8 +58,8 @@ def _attempt(claim: Claim) -> None:
         _work(claim, kind)
     except HandBack as order:
         claim.give_back(paused=order.paused)
-    except Cancelled:
-        _undo(claim, kind, Job.State.CANCELLED, "")
+    except Canceled:
+        _undo(claim, kind, Job.State.CANCELED, "")
     except _Failed as error:
         _undo(claim, kind, Job.State.FAILED, str(error)[:ERROR_LENGTH])
     except TRANSIENT as error:
@@ -72,7 +72,7 @@ def _attempt(claim: Claim) -> None:
 def _work(claim: Claim, kind: JobKind) -> None:
     """Run the handler. Its errors become messages that may be shown."""
     if claim.cancel_requested:
-        raise Cancelled
+        raise Canceled
     if claim.attempt > MAX_ATTEMPTS:
         raise _Failed(gave_up(claim.attempt - 1))
     try:
@@ -80,7 +80,7 @@ def _work(claim: Claim, kind: JobKind) -> None:
         result = handler(claim)
         if not claim.finished:
             claim.finish(result or {})
-    except (Cancelled, *TRANSIENT):
+    except (Canceled, *TRANSIENT):
         raise
     except ServiceError as error:
         raise _Failed(str(error)) from None

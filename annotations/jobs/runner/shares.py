@@ -40,7 +40,7 @@ def take_share(claim: Claim, pick: Callable[[Held], Sequence[int]]) -> Sequence[
 
 
 @contextmanager
-def settling(claim: Claim, done: int) -> Iterator[None]:
+def writing_share(claim: Claim, done: int) -> Iterator[None]:
     """Open the transaction that writes the results of a share and adds `done` to the job's progress.
 
     Raises LostLease, and writes nothing, where another worker has the share or the job.

@@ -1,4 +1,4 @@
-"""Starting, cancelling, pausing and restarting jobs.
+"""Starting, canceling, pausing and restarting jobs.
 
 The job's row is the truth. Redis is notified after the commit; the relay repeats notifications that Redis lost.
 """
@@ -21,7 +21,7 @@ from annotations.jobs.services.doorbell import RedisError, ring
 from annotations.models import Job, Project, Share, User
 
 logger = logging.getLogger("deidreview.jobs")
-ENDED = (Job.State.FAILED, Job.State.CANCELLED)
+ENDED = (Job.State.FAILED, Job.State.CANCELED)
 HELD_UP = (Job.State.QUEUED, Job.State.PAUSED)
 
 
@@ -95,9 +95,9 @@ def cancel(job: Job) -> Job:
         waiting = Job.objects.filter(pk=job.pk, state__in=HELD_UP)
         # There is nothing to undo, so the job ends without a worker.
         untouched = waiting.filter(started_at=None) if kind.undo else waiting
-        if untouched.update(state=Job.State.CANCELLED, finished_at=Now(), pause_requested=False):
+        if untouched.update(state=Job.State.CANCELED, finished_at=Now(), pause_requested=False):
             if kind.undo:
-                load(kind.undo)(job.params, str(Job.State.CANCELLED))
+                load(kind.undo)(job.params, str(Job.State.CANCELED))
         elif waiting.update(state=Job.State.QUEUED, cancel_requested=True, pause_requested=False, pushed_at=None):
             push_on_commit(job.pk)
         else:

@@ -69,12 +69,12 @@ def status_of(job: Job, access: Access) -> Status:
         left=_left(job, rate) if job.state == state.RUNNING else "",
         took=duration((job.finished_at - job.started_at).total_seconds()) if job.finished_at and job.started_at else "",
         no_worker=_no_worker(job),
-        undone=bool(kind and kind.undo) and job.state in (state.FAILED, state.CANCELLED),
+        undone=bool(kind and kind.undo) and job.state in (state.FAILED, state.CANCELED),
         workers=workers,
         can_cancel=may and not job.cancel_requested and (going or job.state == state.PAUSED),
         can_pause=may and _may_pause(job, kind),
         can_resume=may and (job.state == state.PAUSED or (job.state == state.RUNNING and job.pause_requested)),
-        can_retry=may and kind is not None and kind.can_retry and job.state in (state.FAILED, state.CANCELLED),
+        can_retry=may and kind is not None and kind.can_retry and job.state in (state.FAILED, state.CANCELED),
     )
 
 

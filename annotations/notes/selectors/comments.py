@@ -47,7 +47,7 @@ class ThreadItem(CommentItem):
     gone: bool
     annotation_set: str
     mine: bool
-    settled: str
+    resolved: str
     answers: list[CommentItem]
 
 
@@ -146,7 +146,7 @@ def _thread(
         gone=comment.span_id is not None and now is None,
         annotation_set=called(whose) if whose else "",
         mine=comment.annotator_id == access.user.pk,
-        settled=called(comment.resolved_by) if comment.resolved_by else "",
+        resolved=called(comment.resolved_by) if comment.resolved_by else "",
         answers=answers,
     )
 

@@ -24,7 +24,7 @@ HITS = 10
 CHARACTERS = 12_000_000
 BATCH = 100
 
-Where = Literal["all", "unlabelled", "label"]
+Where = Literal["all", "unlabeled", "label"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def _narrowed(access: Access, options: Options, matches: dict[int, list[Bounds]]
     narrowed = {}
     for note, there in matches.items():
         covered = Covered(marked[note])
-        unlabeled = options.where == "unlabelled"
+        unlabeled = options.where == "unlabeled"
         narrowed[note] = [p for p in there if (not covered.wholly(*p) if unlabeled else covered.partly(*p))]
     return narrowed
 

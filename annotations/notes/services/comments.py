@@ -119,19 +119,19 @@ def delete_comment(*, access: Access, document: Document, comment: int) -> int:
     return root or own
 
 
-def settle(*, access: Access, document: Document, thread: int, settled: bool = True) -> Comment:
+def resolve(*, access: Access, document: Document, thread: int, resolved: bool = True) -> Comment:
     """Resolve a thread, or reopen it. Raises Refused."""
     _check_writer(access)
     with transaction.atomic():
         row = _locked(access, document, thread)
         if row.answers_id is not None:
             raise Refused("answer", _("Only a whole thread can be resolved, not a single answer."))
-        if (row.resolved_at is not None) == settled:
+        if (row.resolved_at is not None) == resolved:
             return row
-        row.resolved_at = timezone.now() if settled else None
-        row.resolved_by = access.user if settled else None
+        row.resolved_at = timezone.now() if resolved else None
+        row.resolved_by = access.user if resolved else None
         row.save(update_fields=["resolved_at", "resolved_by"])
-        _record(COMMENT_RESOLVED, access, row, {"settled": settled})
+        _record(COMMENT_RESOLVED, access, row, {"resolved": resolved})
     return row
 
 

@@ -12,17 +12,17 @@ from annotations.core.access import Access
 from annotations.core.changes import change_id_of
 from annotations.core.requests import Request
 from annotations.models import AnnotationSet, Author, Comment, Document
-from annotations.notes.services.comments import About, add_comment, answer, delete_comment, edit_comment, settle
-from annotations.notes.views.talk import Act, do, id_in, json_refusals, needed_id, offset_in
+from annotations.notes.services.comments import About, add_comment, answer, delete_comment, edit_comment, resolve
+from annotations.notes.views.talk import Act, do, id_in, json_errors, needed_id, offset_in
 
 Data = Mapping[str, Any]
 
 
 @sensitive_post_parameters()
 @require_POST
-@json_refusals
+@json_errors
 def comments(request: Request, slug: str, pk: int) -> HttpResponse:
-    """Do what `act` says: add, answer, edit, delete, resolve (`settle`) or reopen (`open`).
+    """Do what `act` says: add, answer, edit, delete, resolve or reopen (`open`).
 
     Scripts send `change_id` with new comments.
     """
@@ -69,12 +69,12 @@ def _delete(access: Access, note: Document, data: Data) -> int:
     return delete_comment(access=access, document=note, comment=needed_id(data, "comment"))
 
 
-def _settle(access: Access, note: Document, data: Data) -> int:
-    return settle(access=access, document=note, thread=needed_id(data, "comment")).pk
+def _resolve(access: Access, note: Document, data: Data) -> int:
+    return resolve(access=access, document=note, thread=needed_id(data, "comment")).pk
 
 
 def _open(access: Access, note: Document, data: Data) -> int:
-    return settle(access=access, document=note, thread=needed_id(data, "comment"), settled=False).pk
+    return resolve(access=access, document=note, thread=needed_id(data, "comment"), resolved=False).pk
 
 
 def _thread(comment: Comment) -> int:
@@ -86,5 +86,5 @@ def _change_id(data: Data) -> UUID | None:
 
 
 ACTS: dict[str, Act] = {
-    "add": _add, "answer": _answer, "edit": _edit, "delete": _delete, "settle": _settle, "open": _open,
+    "add": _add, "answer": _answer, "edit": _edit, "delete": _delete, "resolve": _resolve, "open": _open,
 }  # fmt: skip

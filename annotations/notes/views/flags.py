@@ -11,12 +11,12 @@ from annotations.core.access import Access
 from annotations.core.requests import Request
 from annotations.models import Document
 from annotations.notes.services.flags import clear_flag, raise_flag
-from annotations.notes.views.talk import Act, do, json_refusals, needed_id
+from annotations.notes.views.talk import Act, do, json_errors, needed_id
 
 
 @sensitive_post_parameters()
 @require_POST
-@json_refusals
+@json_errors
 def flag(request: Request, slug: str, pk: int) -> HttpResponse:
     """Raise (with `reason`, `text`) or clear (with `flag`) a flag, as `act` says."""
     return do(request, slug, pk, ACTS, anchor="#flags")

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import refuse
+from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number
 from annotations.notes.forms import SearchForm, initial_of
 from annotations.notes.selectors.searching import Options, recent_searches, results, search_of
@@ -27,7 +27,7 @@ def search(request: Request, slug: str) -> HttpResponse:
         try:
             begun = begin_search(access=access, text=form.cleaned_data["text"], options=form.options)
         except ServiceError as error:
-            refuse(form, error)
+            add_error(form, error)
         else:
             return HttpResponseRedirect(reverse("search_results", args=[slug, begun.pk]), status=303)
     context = {"access": access, "form": form, "recent": recent_searches(access)}

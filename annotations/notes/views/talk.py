@@ -27,7 +27,7 @@ Act = Callable[[Access, Document, Mapping[str, Any]], int | None]
 """Handles one kind of POST. For comments, returns the id of the changed thread."""
 
 
-def json_refusals(view: View) -> View:
+def json_errors(view: View) -> View:
     """Decorator: answer errors of scripts' requests with JSON, errors of forms with pages."""
     as_json = json_answers(MAY_NOT_ANNOTATE)(view)
 
@@ -51,7 +51,7 @@ def short_note(access: Access, pk: int) -> Document:
 
 
 @require_GET
-@json_refusals
+@json_errors
 def talk(request: Request, slug: str, pk: int) -> HttpResponse:
     """The newest threads and the open flags of a note, as far as the user may see them.
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotations.core.erasures import begin_erasure
 from annotations.core.errors import ServiceError
 from annotations.core.events import PATIENT_ERASED, Erasure
-from annotations.core.hooks import patient_erased, patient_gone
+from annotations.core.hooks import patient_erased, patient_erasure_committed
 from annotations.core.suggested_strings import remove_strings, tally_of
 from annotations.models import (
     AnnotationSet,
@@ -96,7 +96,7 @@ def _erase(project: Project, patient_id: str, actor: User | None) -> Erasure:
         Stale.objects.filter(document_id__in=ids).delete()
         PATIENT_ERASED.record(actor=actor, project_id=project.pk, data={**preview, "documents": ids})
         transaction.on_commit(_empty_write_ahead_log)
-        transaction.on_commit(partial(patient_gone, project=project))
+        transaction.on_commit(partial(patient_erasure_committed, project=project))
     return preview
 
 

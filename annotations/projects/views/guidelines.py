@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import refuse
+from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
 from annotations.projects.forms.guidelines import GuidelinesForm
 from annotations.projects.selectors.guidelines import guide_of
@@ -57,7 +57,7 @@ def guidelines_edit(request: Request, slug: str) -> HttpResponse:
                 if project.guidelines == text:
                     # The same text is already saved, as after a double click.
                     return redirect("guidelines", slug)
-                refuse(form, error)
+                add_error(form, error)
                 context |= {"stale": error.code == "stale", "theirs": project.guidelines}
     # The version that saving replaces. After a conflict, that is the version shown next to the text.
     fresh_view = not form.is_bound or context.get("stale")

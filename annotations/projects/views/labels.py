@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import refuse
+from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
 from annotations.domain.numbers import whole
 from annotations.models import Label, LabelSet
@@ -42,7 +42,7 @@ def _add(access: Access, label_set: LabelSet, form: AddLabelForm) -> bool:
     try:
         add_label(label_set=label_set, actor=access.user, **form.cleaned_data)
     except ServiceError as error:
-        refuse(form, error)
+        add_error(form, error)
         return False
     return True
 
@@ -82,7 +82,7 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
             messages.success(request, _("The label %(name)s was saved.") % {"name": label.name})
             return redirect("labels", slug)
         except ServiceError as error:
-            refuse(form, error)
+            add_error(form, error)
     context = {"access": access, "label": label, "form": form}
     return render(request, "projects/label_edit.html", context, status=422 if form.errors else 200)
 
@@ -108,7 +108,7 @@ def label_merge(request: Request, slug: str, pk: int) -> HttpResponse:
             context |= {"target": target, "preview": merge_preview(source=source, target=target)}
             context["frozen"] = frozen_versions(access.project)
         except ServiceError as error:
-            refuse(form, error)
+            add_error(form, error)
     return render(request, "projects/label_merge.html", context, status=422 if form.errors else 200)
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Can, enter, may_create_projects
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import refuse
+from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
 from annotations.models import Project
 from annotations.projects.forms.projects import ProjectForm
@@ -59,7 +59,7 @@ def _create(request: Request, form: ProjectForm) -> Project | None:
     except ServiceError as error:
         if error.code == "exists" and (twin := _just_made(request, wanted)):
             return twin
-        refuse(form, error, {"exists": "name", "slug": "name", "label-set": "label_set"})
+        add_error(form, error, {"exists": "name", "slug": "name", "label-set": "label_set"})
         return None
     messages.success(request, _("The project was created. You are its manager."))
     return made

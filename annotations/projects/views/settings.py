@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import refuse
+from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
 from annotations.models import Document, Project
 from annotations.projects.forms.settings import AssignForm, SettingsForm
@@ -44,7 +44,7 @@ def project_settings(request: Request, slug: str) -> HttpResponse:
             messages.success(request, _("The settings were saved."))
             return redirect("project_settings", slug)
         except ServiceError as error:
-            refuse(form, error)
+            add_error(form, error)
     return _page(request, access, form)
 
 
@@ -88,7 +88,7 @@ def assign_notes(request: Request, slug: str) -> HttpResponse:
             messages.success(request, message % {"name": annotator.username, "count": len(names)})
             return redirect("project_settings", slug)
         except ServiceError as error:
-            refuse(form, error, {"note": "names", "member": "annotator"})
+            add_error(form, error, {"note": "names", "member": "annotator"})
     return _page(request, access, assigning=form)
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from annotations.domain.conflicts import Candidate, LabeledBounds, conflicting
 from annotations.models import Author, BulkAct, Project, Span, User
 from annotations.review.selectors.bulk_rules import Rule, open_of, skipped_of
+from annotations.review.selectors.finished_gold import with_finished_gold
 from annotations.review.selectors.merged_lists import candidate_of
-from annotations.review.selectors.settled import settled_among
 
 # Largest number of suggestions for which the preview counts conflicts. Above it, only the result counts them.
 MOST = 20_000
@@ -55,8 +55,8 @@ def _conflicts(rule: Rule, act: str, project: Project, user: User, found: int) -
     count, documents = 0, list(candidates)
     for at in range(0, len(documents), NOTES):
         notes = documents[at : at + NOTES]
-        gold, settled = _gold(project, notes), settled_among(project, notes)
-        count += sum(len(conflicting(candidates[n], gold.get(n, ()), settled=n in settled)) for n in notes)
+        gold, finished = _gold(project, notes), with_finished_gold(project, notes)
+        count += sum(len(conflicting(candidates[n], gold.get(n, ()), has_finished_gold=n in finished)) for n in notes)
     return count
 
 

@@ -6,7 +6,7 @@ Kinds of rule, all of them over `runs` (author ids):
     merged     in merged lists: suggested by at least `agree` runs, and by more runs than any conflicting suggestion
     threshold  confidence of at least `least`; `label` and `source`, or None for any
 `to` is the label to accept with; None accepts with the suggested label.
-`with_gold` includes notes that already have finished gold (selectors.settled), which are skipped otherwise.
+`with_gold` includes notes that already have finished gold (selectors.finished_gold), which are skipped otherwise.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from annotations.models import AnnotationSet, Author, Handover, PlantedLeak, Project, Review, Span, User
+from annotations.review.selectors.finished_gold import finished_gold_of, finished_sets
 from annotations.review.selectors.handovers import handed_over_by
 from annotations.review.selectors.planted import not_for_bulk, without_hidden
-from annotations.review.selectors.settled import settled_at, settled_sets
 
 Kind = Literal["string", "agreed", "merged", "threshold"]
 
@@ -93,15 +93,15 @@ def open_of(rule: Rule, project: Project, user: User | None) -> "QuerySet[Span]"
     over by this person. Its note has no finished gold, unless the rule includes such notes.
     """
     spans = only_open(suggestions_of(rule), project, user)
-    return spans if rule.with_gold else spans.filter(~Exists(settled_at(project, "annotation_set__document")))
+    return spans if rule.with_gold else spans.filter(~Exists(finished_gold_of(project, "annotation_set__document")))
 
 
 def skipped_of(rule: Rule, project: Project, user: User | None) -> tuple[int, int]:
     """The number of open suggestions that the bulk act skips because their notes have gold, and of these notes."""
-    if rule.with_gold or not settled_sets(project).exists():
+    if rule.with_gold or not finished_sets(project).exists():
         return 0, 0
     spans = only_open(suggestions_of(rule), project, user)
-    inside = spans.filter(Exists(settled_at(project, "annotation_set__document")))
+    inside = spans.filter(Exists(finished_gold_of(project, "annotation_set__document")))
     found = inside.aggregate(suggestions=Count("pk"), notes=Count("annotation_set__document", distinct=True))
     return found["suggestions"], found["notes"]
 
@@ -114,7 +114,7 @@ def only_open(spans: "QuerySet[Span]", project: Project, user: User | None) -> "
     handed_over = handed_over_by(user, document="annotation_set__document", author="annotation_set__author")
     finished = Review.objects.filter(
         document=OuterRef("annotation_set__document"), author=OuterRef("annotation_set__author"),
-        closed_at__isnull=False,
+        finished_at__isnull=False,
     )  # fmt: skip
     gold = Span.objects.filter(
         # A filter by author id instead of a join uses the index of the unique constraint, which begins with the note.

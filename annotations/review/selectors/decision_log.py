@@ -5,7 +5,7 @@ event that was undone). Reading the rows from first to last gives every state of
 
 * `beside` rows follow the event that they belong to: accepting a suggestion of a merged list also rejects the
   suggestions that conflict with it.
-* `pass` is `first` for the first review of a note, `second` for the review by a second person, and `settling` while
+* `pass` is `first` for the first review of a note, `second` for the review by a second person, and `resolving` while
   the second person resolves differences.
 * A planted leak appears in the log once it was shown to the reviewer. The `reveal` row gives the outcome in `planted`
   (found, partly, missed, elsewhere) and the reviewer in `planted_reviewer`. If the reviewer found the planted leak, the
@@ -23,9 +23,9 @@ from annotations.models import Author, Document, Event, Label, Project, Span, Us
 from annotations.review.events import (
     REVIEW_COMPARED,
     REVIEW_DECIDED,
-    REVIEW_HANDED,
+    REVIEW_HANDED_OVER,
+    REVIEW_HANDOVER_UNDONE,
     REVIEW_REVEALED,
-    REVIEW_TAKEN_BACK,
     REVIEW_UNDONE,
     DecisionState,
     GoldRow,
@@ -35,10 +35,12 @@ from annotations.review.selectors.planted import aliases
 COLUMNS = (
     "event", "at", "reviewer", "act", "pass", "reverts", "bulk", "over", "note", "note_id", "run", "suggestion",
     "suggested_start", "suggested_end", "suggested_label", "confidence", "source",
-    "before", "after", "start", "end", "label", "gold_made", "gold_gone", "planted", "planted_reviewer",
+    "before", "after", "start", "end", "label", "gold_added", "gold_removed", "planted", "planted_reviewer",
 )  # fmt: skip
 # The exported names of the acts with which two reviewers share a note.
-BETWEEN: dict[str, str] = {REVIEW_HANDED: "hand on", REVIEW_TAKEN_BACK: "take back", REVIEW_COMPARED: "compare"}
+BETWEEN: dict[str, str] = {
+    REVIEW_HANDED_OVER: "hand over", REVIEW_HANDOVER_UNDONE: "undo handover", REVIEW_COMPARED: "compare",
+}  # fmt: skip
 ACTS: dict[str, str] = BETWEEN | {REVIEW_REVEALED: "reveal"}
 VERBS = (REVIEW_DECIDED, REVIEW_UNDONE, *ACTS)
 BATCH = 1_000
@@ -88,8 +90,8 @@ OfEvent = TypedDict(
 class Row(OfEvent, OfSuggestion):
     """A row: COLUMNS in the order of the JSON export."""
 
-    gold_made: list[LabeledBounds]
-    gold_gone: list[LabeledBounds]
+    gold_added: list[LabeledBounds]
+    gold_removed: list[LabeledBounds]
 
 
 def decisions(project: Project) -> Iterator[Row]:
@@ -131,12 +133,12 @@ def _rows(
             "planted": data.get("planted"),
             "planted_reviewer": names_of.get(data.get("reviewer") or 0),
         }
-        made, gone = (_labeled_bounds(data.get(rows, []), labels) for rows in ("made", "gone"))
+        added, removed = (_labeled_bounds(data.get(rows, []), labels) for rows in ("added", "removed"))
         one = _decided(data.get("suggestion"), data.get("before"), data.get("after"), spans, labels, named)
-        yield {**known, **one, "gold_made": made, "gold_gone": gone}
+        yield {**known, **one, "gold_added": added, "gold_removed": removed}
         for suggestion, before, after in data.get("beside", []):
             other = _decided(suggestion, before, after, spans, labels, named)
-            yield {**known, **other, "act": "beside", "over": None, "gold_made": [], "gold_gone": []}
+            yield {**known, **other, "act": "beside", "over": None, "gold_added": [], "gold_removed": []}
 
 
 def _decided(

@@ -29,7 +29,7 @@ def drawn_of(runs: Iterable[Author]) -> list[Drawn]:
 
 
 def _drawn(run: Author) -> Drawn:
-    finished = Review.objects.filter(author=run, drawn=Review.Drawn.CHANCE, closed_at__isnull=False)
+    finished = Review.objects.filter(author=run, drawn=Review.Drawn.CHANCE, finished_at__isnull=False)
     documents = list(finished.order_by("document").values_list("document_id", flat=True))
     right, found = [], []
     for at in range(0, len(documents), BATCH):

@@ -24,15 +24,15 @@ class Between:
 
     @property
     def stage(self) -> str:
-        """The stage: waiting (for another person), second (review), or settling (resolving differences)."""
+        """The stage: waiting (for another person), second (review), or resolving (differences)."""
         if self.own:
             return "waiting"
-        return "settling" if self.state == Handover.State.SETTLING else "second"
+        return "resolving" if self.state == Handover.State.RESOLVING else "second"
 
     @property
     def shows_first(self) -> bool:
         """Whether this person may see the decisions of the first reviewer."""
-        return not self.own and (not self.blind or self.state == Handover.State.SETTLING)
+        return not self.own and (not self.blind or self.state == Handover.State.RESOLVING)
 
 
 @cache
@@ -115,7 +115,7 @@ class Pair:
 def pairs(project: Project, runs: Iterable[Author] = ()) -> list[Pair]:
     """Agreement of each pair of reviewers, blind and not blind apart; most compared first."""
     rows = Handover.objects.filter(
-        review__document__project=project, state__in=[Handover.State.SETTLING, Handover.State.DONE]
+        review__document__project=project, state__in=[Handover.State.RESOLVING, Handover.State.DONE]
     )
     chosen = [run.pk for run in runs]
     if chosen:

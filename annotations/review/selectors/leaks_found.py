@@ -96,7 +96,7 @@ class Unsuggested:
 
 def unsuggested(project: Project, missed: Missed, runs: Iterable[int] = ()) -> Unsuggested:
     """Identifiers that reviewers added by hand, without found planted leaks, and an estimate of how many are left."""
-    finished = Review.objects.filter(document__project=project, planted_share__gt=0, closed_at__isnull=False)
+    finished = Review.objects.filter(document__project=project, planted_share__gt=0, finished_at__isnull=False)
     if chosen := list(runs):
         finished = finished.filter(author__in=chosen)
     notes = finished.order_by().values("document").distinct()

@@ -76,8 +76,8 @@ def _stages(author: Author, notes: Iterable[int], user: User) -> dict[int, Stage
     between: QuerySet[Handover] = Handover.objects.filter(review=OuterRef("pk"), state__in=ACTIVE)
     rows = Review.objects.filter(author=author, document__in=list(notes), ahead__isnull=True).order_by()
     rows = rows.annotate(between=Exists(between), own=Exists(between.filter(people=user)))
-    found = rows.values_list("document_id", "closed_at", F("between"), F("own"))
-    return {note: _stage(closed_at is not None, handed_over, own) for note, closed_at, handed_over, own in found}
+    found = rows.values_list("document_id", "finished_at", F("between"), F("own"))
+    return {note: _stage(finished_at is not None, handed_over, own) for note, finished_at, handed_over, own in found}
 
 
 def _stage(finished: bool, handed_over: bool, own: bool) -> Stage:

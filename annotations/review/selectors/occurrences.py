@@ -8,20 +8,20 @@ from django.db.models import QuerySet
 
 from annotations.domain.finding import around
 from annotations.models import Author, Decision, Document, Review, Span, User
+from annotations.review.selectors.finished_gold import with_finished_gold
 from annotations.review.selectors.handovers import handed_over_pairs
 from annotations.review.selectors.planted import aliases, left_for_one
-from annotations.review.selectors.settled import settled_among
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
     """A suggestion with its context. Offsets are code points, end-exclusive; pages show `alias` instead of the id.
 
-    `state` is open, accepted, rejected, gold or closed; `by` is the user name of the person who decided.
-    gold: the suggestion has no decision, but gold already has the same span. closed: the suggestion has no decision and
-    can't get one here, because the review of its note is finished or was handed over by the person who looks, or
-    because the suggestion is a planted leak that the first reviewer must decide on in the note.
-    `settled`: the note has finished gold, so bulk acts skip it.
+    `state` is open, accepted, rejected, gold or unavailable; `by` is the user name of the person who decided.
+    gold: the suggestion has no decision, but gold already has the same span. unavailable: the suggestion has no
+    decision and can't get one here, because the review of its note is finished or was handed over by the person who
+    looks, or because the suggestion is a planted leak that the first reviewer must decide on in the note.
+    `has_finished_gold`: bulk acts skip the note (selectors.finished_gold).
     """
 
     pk: int
@@ -41,7 +41,7 @@ class Occurrence:
     source: str
     state: str
     by: str
-    settled: bool = False
+    has_finished_gold: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -62,12 +62,12 @@ def occurrences(spans: "QuerySet[Span]", project_id: int, user: User) -> list[Oc
             "pk", "name", "language", "text"
         )
     }
-    gold, closed = _gold(documents, project_id), _finished(rows) | handed_over_pairs(user, documents)
-    settled, alias = settled_among(project_id, documents), aliases(project_id).of
+    gold, unavailable = _gold(documents, project_id), _finished(rows) | handed_over_pairs(user, documents)
+    finished_gold, alias = with_finished_gold(project_id, documents), aliases(project_id).of
     return [
         _occurrence(
-            row, *notes[row.annotation_set.document_id], gold, closed, one_by_one=row.pk in one_by_one,
-            named=alias(row.pk), settled=row.annotation_set.document_id in settled,
+            row, *notes[row.annotation_set.document_id], gold, unavailable, one_by_one=row.pk in one_by_one,
+            named=alias(row.pk), has_finished_gold=row.annotation_set.document_id in finished_gold,
         )
         for row in rows
     ]  # fmt: skip
@@ -84,14 +84,14 @@ def _finished(rows: Sequence[Span]) -> set[tuple[int, int]]:
     reviews = Review.objects.filter(
         document__in={row.annotation_set.document_id for row in rows},
         author__in={row.annotation_set.author_id for row in rows},
-        closed_at__isnull=False,
+        finished_at__isnull=False,
     )
     return set(reviews.values_list("document_id", "author_id"))
 
 
 def _occurrence(
-    row: Span, name: str, language: str, text: str, gold: set[tuple[Any, ...]], closed: set[tuple[int, int]],
-    *, one_by_one: bool, named: int, settled: bool,
+    row: Span, name: str, language: str, text: str, gold: set[tuple[Any, ...]], unavailable: set[tuple[int, int]],
+    *, one_by_one: bool, named: int, has_finished_gold: bool,
 ) -> Occurrence:  # fmt: skip
     annotation_set = row.annotation_set
     before, marked, after = around(text, (row.start, row.end))
@@ -101,10 +101,10 @@ def _occurrence(
         state, by = decision.verdict, decision.reviewer.username
     elif (annotation_set.document_id, row.start, row.end, row.label_id) in gold:
         state = "gold"
-    elif one_by_one or (annotation_set.document_id, annotation_set.author_id) in closed:
-        state = "closed"
+    elif one_by_one or (annotation_set.document_id, annotation_set.author_id) in unavailable:
+        state = "unavailable"
     return Occurrence(
         row.pk, named, annotation_set.document_id, name, language, annotation_set.author.name,
         annotation_set.author_id, row.label_id, row.start, row.end, before, marked, after, row.confidence, row.source,
-        state, by, settled,
+        state, by, has_finished_gold,
     )  # fmt: skip

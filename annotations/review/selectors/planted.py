@@ -41,7 +41,7 @@ def withheld(project: Project) -> str:
     """
     # The filter by author fits the index of reviews, in which the unfinished reviews of an author are adjacent.
     runs = list(Author.objects.filter(project=project, kind__in=Author.MODELS).values_list("pk", flat=True))
-    drawn = Review.objects.filter(author__in=runs, planted_share__gt=0, closed_at__isnull=True)
+    drawn = Review.objects.filter(author__in=runs, planted_share__gt=0, finished_at__isnull=True)
     return str(WITHHELD) if drawn.exists() else ""
 
 

@@ -55,7 +55,7 @@ def next_to_review(author: Author, after: int = 0, user: User | None = None) -> 
     Notes that wait for this person as second reviewer come first, then notes without gold, then the others. Notes that
     this person handed over are left out.
     """
-    finished = Review.objects.filter(document=OuterRef("document"), author=author, closed_at__isnull=False)
+    finished = Review.objects.filter(document=OuterRef("document"), author=author, finished_at__isnull=False)
     # A filter by author id instead of a join uses the index of annotation sets, which begins with the author.
     golden = Author.objects.filter(project_id=author.project_id, kind=Author.Kind.GOLD).values_list("pk", flat=True)
     gold = AnnotationSet.objects.filter(
@@ -74,7 +74,7 @@ def next_to_review(author: Author, after: int = 0, user: User | None = None) -> 
 
 def review_progress(author: Author, user: User | None = None) -> ReviewProgress:
     """The progress for a person. Without a person, every note that is not finished counts as left."""
-    done = Review.objects.filter(author=author, closed_at__isnull=False).count()
+    done = Review.objects.filter(author=author, finished_at__isnull=False).count()
     between = waiting_of([author.pk], user).get(author.pk, Waiting()) if user else Waiting()
     return ReviewProgress(done, _sets_of(author).count(), between.yours, between.others)
 

@@ -10,11 +10,11 @@ from annotations.domain.conflicts import LabeledBounds
 from annotations.domain.provenance import Provenance, RunSays
 from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Review, Span, User
 from annotations.projects.selectors.second_reviews import ACTIVE
+from annotations.review.selectors.finished_gold import is_finished
 from annotations.review.selectors.handovers import Between, between
 from annotations.review.selectors.merged_lists import backing_of, conflicting_among
 from annotations.review.selectors.planted import HIDDEN, planted_in
-from annotations.review.selectors.settled import is_settled
-from annotations.review.selectors.suggestions import Standing
+from annotations.review.selectors.suggestions import CurrentDecision
 
 Seen = tuple[str, LabeledBounds | None]
 """What a page shows of a suggestion: open, accepted or rejected; if accepted, also its bounds and label in gold."""
@@ -67,14 +67,14 @@ class BetweenShown(TypedDict):
 
 class ReviewState(TypedDict):
     version: int
-    closed: bool
+    finished: bool
     stage: str
     between: BetweenShown | None
     # The project's percentage of notes with planted leaks when this note's draw was made, 0 if none was made. It does
     # not reveal the result of the draw. The view removes it from what scripts get.
     planting: NotRequired[int]
-    # Whether the note has finished gold (selectors.settled), which decisions of this review change.
-    settled: bool
+    # Whether the note has finished gold (selectors.finished_gold), which decisions of this review change.
+    has_finished_gold: bool
     open: int
     suggestions: list[Shown]
     gold: list[GoldShown]
@@ -83,9 +83,8 @@ class ReviewState(TypedDict):
 def review_state(*, document: Document, author: Author, user: User | None = None) -> ReviewState:
     """The suggestions with the decisions on them, the gold spans, and the number of open suggestions.
 
-    `stage` is closed (the review is finished) or first. While two reviewers share the note, `stage` depends on `user`:
-    waiting (for another person, so this person can't decide), second, or settling (resolving differences). `between`
-    then describes the first review.
+    `stage` is finished or first. While two reviewers share the note, `stage` depends on `user`: waiting (for another
+    person, so this person can't decide), second, or resolving (differences). `between` then describes the first review.
 
     A planted leak is left out until the first reviewer finishes the note. After that, `planted` gives its outcome,
     except in the stage second, where it would tell what the first reviewer did.
@@ -96,7 +95,7 @@ def review_state(*, document: Document, author: Author, user: User | None = None
     gold = AnnotationSet.objects.filter(document=document, author__kind=Author.Kind.GOLD).order_by("id").first()
     handovers = Handover.objects.filter(review=OuterRef("pk"), state__in=ACTIVE)
     reviews = Review.objects.filter(document=document, author=author)
-    review = reviews.annotate(handed_on=Exists(handovers)).first()
+    review = reviews.annotate(handed_over=Exists(handovers)).first()
     gold_spans = Span.objects.filter(annotation_set=gold) if gold else Span.objects.none()
     columns = ("start", "end", "label_id", "provenance")
     spans = list(gold_spans.order_by("start", "end", "id").values_list(*columns))
@@ -115,20 +114,20 @@ def review_state(*, document: Document, author: Author, user: User | None = None
         conflicting, by_id = conflicting_among(merged), {suggestion["id"]: suggestion for suggestion in suggestions}
         for pk, _, _, backing in merged:
             by_id[pk] |= {"runs": backing["runs"], "of": backing["of"], "conflicting": conflicting[pk]}
-    closed = review is not None and review.closed_by_id is not None
-    meets = between(review.pk, user) if review and review.handed_on and not closed else None
-    stage = meets.stage if meets else "closed" if closed else "first"
+    finished = review is not None and review.finished_by_id is not None
+    meets = between(review.pk, user) if review and review.handed_over and not finished else None
+    stage = meets.stage if meets else "finished" if finished else "first"
     if stage != "second":
         for suggestion in suggestions:
             if suggestion["id"] in planted:
                 suggestion["planted"] = planted[suggestion["id"]]
     return {
         "version": gold.version if gold else 0,
-        "closed": stage in ("closed", "waiting"),
+        "finished": stage in ("finished", "waiting"),
         "stage": stage,
         "between": _between(meets) if meets else None,
         "planting": (review and review.planted_share) or 0,
-        "settled": gold is not None and is_settled(gold.state, gold.submitted_at),
+        "has_finished_gold": gold is not None and is_finished(gold.state, gold.submitted_at),
         "open": sum(suggestion["state"] == "open" for suggestion in suggestions),
         "suggestions": suggestions,
         "gold": [_gold(start, end, label, how) for start, end, label, how in spans],
@@ -162,7 +161,7 @@ def _decisions(review: int) -> dict[int, ShownDecision]:
 
 
 def shown_state(
-    present: Iterable[LabeledBounds], suggested: Iterable[int], decision: ShownDecision | Standing | None
+    present: Iterable[LabeledBounds], suggested: Iterable[int], decision: ShownDecision | CurrentDecision | None
 ) -> Seen:
     """The state of a suggestion. `present` are the spans in gold; all bounds are start, end and label id."""
     if decision is not None and decision.verdict == Decision.Verdict.REJECTED:

@@ -20,7 +20,7 @@ Bounds = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CurrentDecision:
     """The current decision on a suggestion."""
 
     verdict: str
@@ -50,7 +50,7 @@ class Suggestion:
     author_id: int
     author_kind: str
     author_name: str
-    decision: Standing | None
+    decision: CurrentDecision | None
 
     @property
     def bounds(self) -> LabeledBounds:
@@ -82,7 +82,7 @@ def suggestions(*conditions: Any, order: Sequence[str] = (), **lookups: Any) -> 
 
 def _suggestion(row: Sequence[Any]) -> Suggestion:
     width = len(_SPAN)
-    decision = Standing(*row[width:]) if row[width] is not None else None
+    decision = CurrentDecision(*row[width:]) if row[width] is not None else None
     return Suggestion(*(*row[:width], decision))
 
 

@@ -123,14 +123,14 @@ def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None 
 def begin_undo(*, bulk: BulkAct) -> bool:
     """Mark the act as being undone, also if it was stopped halfway. Returns whether this call did so."""
     rows = BulkAct.objects.filter(pk=bulk.pk, state__in=[State.WORKING, State.DONE])
-    return bool(rows.update(state=State.UNDOING, kept=0, taken_back=0))
+    return bool(rows.update(state=State.UNDOING, kept=0, undone=0))
 
 
 def undo_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None = None) -> dict[str, Any]:
     """Undo every decision of the act that was not changed since, except in notes whose review was finished since."""
     pairs = _pairs(Decision.objects.filter(cause=bulk), "review__document_id", "suggestion_id")
     bulk.refresh_from_db()
-    done, total = bulk.taken_back, bulk.taken_back + len(pairs)
+    done, total = bulk.undone, bulk.undone + len(pairs)
     progress(done, total)
     for batch in _batches(pairs):
         with transaction.atomic():
@@ -139,10 +139,10 @@ def undo_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None
                 fence()
             hold(bulk.project_id)
             undone = undo_batch(bulk, batch)
-            _count(bulk, State.UNDOING, taken_back=F("taken_back") + undone)
+            _count(bulk, State.UNDOING, undone=F("undone") + undone)
         done += len(batch)
         progress(done, total)
-    BulkAct.objects.filter(pk=bulk.pk).update(kept=F("decided") + F("beside") - F("taken_back"))
+    BulkAct.objects.filter(pk=bulk.pk).update(kept=F("decided") + F("beside") - F("undone"))
     return _end(bulk, State.UNDONE, REVIEW_BULK_UNDONE)
 
 
@@ -169,7 +169,7 @@ def _end(bulk: BulkAct, state: BulkAct.State, verb: Verb[BulkEnded]) -> dict[str
         BulkAct.objects.filter(pk=bulk.pk).update(state=state, ended_at=timezone.now())
         bulk.refresh_from_db()
         counts: BulkCounts = {
-            "decided": bulk.decided, "left": bulk.left, "beside": bulk.beside, "taken_back": bulk.taken_back,
+            "decided": bulk.decided, "left": bulk.left, "beside": bulk.beside, "undone": bulk.undone,
             "kept": bulk.kept, "skipped": bulk.skipped, "skipped_notes": bulk.skipped_notes,
             "conflicts": bulk.conflicts,
         }  # fmt: skip

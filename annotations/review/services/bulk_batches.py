@@ -8,11 +8,11 @@ from django.db.models import Exists
 
 from annotations.domain.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, BulkAct, Document, Event, Review
-from annotations.review.events import REVIEW_CLOSED, REVIEW_DECIDED, REVIEW_UNDONE, GoldRow
+from annotations.review.events import REVIEW_DECIDED, REVIEW_FINISHED, REVIEW_UNDONE, GoldRow
 from annotations.review.selectors.bulk_rules import rule_of
+from annotations.review.selectors.finished_gold import finishing_events
 from annotations.review.selectors.merged_lists import backing_of
 from annotations.review.selectors.planted import not_for_bulk
-from annotations.review.selectors.settled import finished_by
 from annotations.review.selectors.suggestions import Suggestion, suggestions
 from annotations.review.services.locked_notes import LockedNotes
 from annotations.review.services.locking import locked_golds, reviews_of
@@ -47,7 +47,7 @@ def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> Done:
         and _of(reviews, one).pk not in refused
         and one.bounds not in held.rows[one.document_id]
         # A person may have finished the gold of the note since the suggestions were listed.
-        and (rule.with_gold or not held.settled(one.document_id))
+        and (rule.with_gold or not held.has_finished_gold(one.document_id))
     ]
     left = held.conflicts(open_ones, rule.to) if accepts else set()
     crowded = held.crowded(one for one in open_ones if one.pk not in left) if accepts else set()
@@ -77,7 +77,7 @@ def _held(bulk: BulkAct, pairs: Sequence[Pair]) -> LockedNotes:
 def _reviews(held: LockedNotes, those: Iterable[Suggestion]) -> tuple[Reviews, set[int]]:
     """The reviews of these suggestions, and the ids of those reviews in which this person can't decide now."""
     reviews = reviews_of((one.document_id, one.author_id) for one in those)
-    return reviews, set(held.refusals(reviews.values()))
+    return reviews, set(held.errors(reviews.values()))
 
 
 def _of(reviews: Reviews, one: Suggestion) -> Review:
@@ -103,20 +103,20 @@ def undo_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> int:
     found = sorted(suggestions(decision__cause=bulk, pk__in=[pk for _, pk in pairs]), key=_sort_key)
     reviews, refused = _reviews(held, found)
     later = _finished_since(held, found)
-    standing = [one for one in found if _of(reviews, one).pk not in refused and one.pk not in later]
+    unchanged = [one for one in found if _of(reviews, one).pk not in refused and one.pk not in later]
     events = _events(bulk, sorted(held.golds))
-    before = {one.pk: held.state(one) for one in standing}
-    for one in standing:
+    before = {one.pk: held.state(one) for one in unchanged}
+    for one in unchanged:
         # All decisions are removed first, so that a gold span that only this act accepted counts as such below.
         held.set_decision(one, _of(reviews, one), bulk.user_id, None)
-    for one in standing:
-        gone = _rows_of(bulk, held, one, accepted_bounds(before[one.pk]))
+    for one in unchanged:
+        removed = _rows_of(bulk, held, one, accepted_bounds(before[one.pk]))
         held.do(
-            Effect(one.pk, before[one.pk], None, [], gone), one.document_id, _of(reviews, one), {one.pk: one},
+            Effect(one.pk, before[one.pk], None, [], removed), one.document_id, _of(reviews, one), {one.pk: one},
             act=Act.UNDO, verb=REVIEW_UNDONE, reverts=events.get(one.pk),
         )  # fmt: skip
     held.write()
-    return len(standing)
+    return len(unchanged)
 
 
 def _rows_of(bulk: BulkAct, held: LockedNotes, one: Suggestion, accepted: LabeledBounds | None) -> list[GoldRow]:
@@ -133,12 +133,12 @@ def _finished_since(held: LockedNotes, those: Sequence[Suggestion]) -> set[int]:
     Their decisions are not undone.
     """
     late = [one for one in those if _before(one, held.golds[one.document_id])]
-    last = finished_by({held.golds[one.document_id].pk for one in late}) if late else {}
+    last = finishing_events({held.golds[one.document_id].pk for one in late}) if late else {}
     own = {
         one.pk
         for one in late
         if (event := last.get(held.golds[one.document_id].pk)) is not None
-        and event.verb == REVIEW_CLOSED
+        and event.verb == REVIEW_FINISHED
         and event.data.get("run") == one.author_id
     }
     return {one.pk for one in late} - own

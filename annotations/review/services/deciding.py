@@ -59,7 +59,7 @@ def decide(*, document: Document, author: Author, user: User, request: Request) 
     """Make one decision on `author`'s suggestions for `document`. Returns the state of the review afterwards.
 
     An act that changes nothing is not recorded.
-    Raises ServiceError: `suggestion` (not of this run and note), `label`, `quote`, `outside`, `empty`, `closed` (the
+    Raises ServiceError: `suggestion` (not of this run and note), `label`, `quote`, `outside`, `empty`, `finished` (the
     review is finished), `nothing` (to undo or redo), `moved` (changed by others), `elsewhere` (accepted from another
     run).
     """
@@ -82,7 +82,7 @@ def decide_locked(
 ) -> None:  # fmt: skip
     """Make one decision in a transaction that has locked the note (services.locking). `noted` is added to the event."""
     held = LockedNotes(document.project, user, {document.pk: gold})
-    for error in held.refusals([review]).values():
+    for error in held.errors([review]).values():
         raise error
     one = _suggestion(document, author, request.suggestion) if request.act in ON_A_SUGGESTION else None
     bounds = _checked_bounds(document, request) if request.act in SETS_BOUNDS else None
@@ -111,7 +111,7 @@ def decide_locked(
 def _touched(effect: Effect | None, named: Iterable[Suggestion], bounds: LabeledBounds | None) -> list[Sequence[Any]]:
     """The bounds of every span of gold that a decision may change."""
     found: list[Sequence[Any]] = [bounds] if bounds else []
-    found += [*effect.made, *effect.gone] if effect else []
+    found += [*effect.added, *effect.removed] if effect else []
     for one in named:
         before = accepted_bounds(state_of(one.decision))
         found += [one.bounds, before] if before else [one.bounds]

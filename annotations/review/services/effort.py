@@ -18,12 +18,12 @@ from annotations.notes.events import NOTES_SEARCHED
 from annotations.review.events import (
     REVIEW_BULK_DONE,
     REVIEW_BULK_UNDONE,
-    REVIEW_CLOSED,
     REVIEW_COMPARED,
     REVIEW_DECIDED,
-    REVIEW_HANDED,
+    REVIEW_FINISHED,
+    REVIEW_HANDED_OVER,
+    REVIEW_HANDOVER_UNDONE,
     REVIEW_REOPENED,
-    REVIEW_TAKEN_BACK,
     REVIEW_UNDONE,
 )
 
@@ -32,8 +32,8 @@ EFFORT: Kind[dict[str, Any]] = Kind("effort")
 CHUNK = 5_000
 ACTS = frozenset(
     {
-        REVIEW_DECIDED, REVIEW_UNDONE, REVIEW_CLOSED, REVIEW_REOPENED, REVIEW_BULK_DONE,
-        REVIEW_BULK_UNDONE, REVIEW_HANDED, REVIEW_TAKEN_BACK, REVIEW_COMPARED,
+        REVIEW_DECIDED, REVIEW_UNDONE, REVIEW_FINISHED, REVIEW_REOPENED, REVIEW_BULK_DONE,
+        REVIEW_BULK_UNDONE, REVIEW_HANDED_OVER, REVIEW_HANDOVER_UNDONE, REVIEW_COMPARED,
     }
 )  # fmt: skip
 BULK = frozenset({REVIEW_BULK_DONE, REVIEW_BULK_UNDONE})
@@ -78,7 +78,7 @@ def effort_of(events: Iterable[LoggedEvent]) -> Effort:
             bulk += verb in BULK
             if actor in last and at - last[actor] <= IDLE:
                 seconds += (at - last[actor]).total_seconds()
-        if verb == REVIEW_CLOSED:
+        if verb == REVIEW_FINISHED:
             finished[document] = int(data.get("spans", 0))
         elif verb == REVIEW_REOPENED:
             finished.pop(document, None)

@@ -13,13 +13,13 @@ from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.models import AnnotationSet, Author, Document, Handover, Review, User
 from annotations.models.project import SecondReview
-from annotations.review.events import REVIEW_CLOSED, REVIEW_REOPENED, ReviewClosed, ReviewDecided
+from annotations.review.events import REVIEW_FINISHED, REVIEW_REOPENED, ReviewDecided, ReviewFinished
 from annotations.review.selectors.handovers import between
 from annotations.review.selectors.planted import not_for_bulk
 from annotations.review.selectors.state import review_state
 from annotations.review.selectors.suggestions import of_run, suggestions
 from annotations.review.services.deciding import Request, decide_locked
-from annotations.review.services.handing_over import active, compare_reviews, hand_over, undo_handover
+from annotations.review.services.handover import active, compare_reviews, hand_over, undo_handover
 from annotations.review.services.locked_notes import LockedNotes
 from annotations.review.services.locking import locked
 from annotations.review.services.log import Act
@@ -34,9 +34,9 @@ def finish_review(
     """Finish the review of a note, so that its gold counts. A review that is already finished is returned unchanged.
 
     `rest`: suggestions that the person saw open and accepts by finishing; other people's decisions made meanwhile are
-    kept. `with_gold`: the person allows `rest` to add to finished gold (selectors.settled). `stage`: the stage that the
-    page showed (selectors.state), so that nobody makes a second review by mistake. `most_to_learn`: the person follows
-    that order (services.offering), so how the note was chosen is stored.
+    kept. `with_gold`: the person allows `rest` to add to finished gold (selectors.finished_gold). `stage`: the stage
+    that the page showed (selectors.state), so that nobody makes a second review by mistake. `most_to_learn`: the person
+    follows that order (services.offering), so how the note was chosen is stored.
 
     Planted leaks of the note are revealed (services.planting). Missed ones are then open suggestions, which must be
     decided one by one before the review can be finished; `rest` never accepts them.
@@ -51,7 +51,7 @@ def finish_review(
     with transaction.atomic():
         keep_labels(document.project_id)
         review, gold = locked(document, author)
-        if review.closed_at is not None:
+        if review.finished_at is not None:
             return review
         shared = between(review.pk, user)
         _check_stage(shared.stage if shared else "first", shared.first if shared else "", stage)
@@ -72,7 +72,7 @@ def finish_review(
             compare_reviews(
                 handover=handover, gold=gold, document=document, author=author, user=user, accepted=accepted
             )
-            if handover.state == Handover.State.SETTLING:
+            if handover.state == Handover.State.RESOLVING:
                 return review
             accepted = 0  # the event of the comparison holds this count already
         elif handover is not None:
@@ -87,7 +87,7 @@ def _accept_rest(
 ) -> int:  # fmt: skip
     """Accept the open suggestions in `rest`, each as a decision of its own. Returns their number."""
     held = LockedNotes(document.project, user, {document.pk: gold})
-    held.refusals([review])
+    held.errors([review])
     # Missed planted leaks are left out, because a second press of the same key must not accept them.
     listed = suggestions(~Exists(not_for_bulk()), order=["start", "end", "pk"], **of_run(document, author))
     found = [one for one in listed if held.seen(one)[0] == "open"]
@@ -98,8 +98,8 @@ def _accept_rest(
             _("Suggestions of different runs conflict in this note. Choose one of them, then finish the review."),
             code="conflicting",
         )
-    settled = held.settled(document.pk)
-    if wanted and settled and not with_gold:
+    has_finished_gold = held.has_finished_gold(document.pk)
+    if wanted and has_finished_gold and not with_gold:
         raise ServiceError(
             _(
                 "This note already has gold, so nothing was accepted. Decide on each suggestion, or select the box "
@@ -109,7 +109,7 @@ def _accept_rest(
         )
     _check_conflicts(len(held.conflicts(wanted)))
     noted: ReviewDecided = {"rest": True}
-    if settled:
+    if has_finished_gold:
         noted["with_gold"] = True
     for one in wanted:
         held.decide(one, one.bounds, review, Act.ACCEPT, change_id=uuid4(), noted=noted)
@@ -174,16 +174,16 @@ def _finish(
     accepted: int,
 ) -> None:  # fmt: skip
     empty = not gold.spans.exists()
-    review.closed_by, review.closed_at, review.found_empty = user, timezone.now(), empty
-    review.save(update_fields=["closed_by", "closed_at", "found_empty"])
+    review.finished_by, review.finished_at, review.found_empty = user, timezone.now(), empty
+    review.save(update_fields=["finished_by", "finished_at", "found_empty"])
     gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
     gold.save(update_fields=["state", "submitted_at", "updated_at"])
-    data: ReviewClosed = {"run": author.pk, "spans": gold.spans.count(), "found_empty": empty}
+    data: ReviewFinished = {"run": author.pk, "spans": gold.spans.count(), "found_empty": empty}
     if accepted:
         data["accepted"] = accepted
     if handover:
         data |= {"first": handover.first_id, "handover": handover.pk}
-    REVIEW_CLOSED.record(
+    REVIEW_FINISHED.record(
         actor=user,
         project_id=document.project_id,
         document_id=document.pk,
@@ -201,9 +201,9 @@ def reopen_review(*, document: Document, author: Author, user: User) -> Review:
     """
     with transaction.atomic():
         review, gold = locked(document, author)
-        if review.closed_at is not None:
-            review.closed_by, review.closed_at = None, None
-            review.save(update_fields=["closed_by", "closed_at"])
+        if review.finished_at is not None:
+            review.finished_by, review.finished_at = None, None
+            review.save(update_fields=["finished_by", "finished_at"])
             REVIEW_REOPENED.record(
                 actor=user,
                 project_id=document.project_id,

@@ -29,9 +29,9 @@ from annotations.gold.services.provenance import decided
 from annotations.models import AnnotationSet, Decision, Event, Project, Review, Span, User
 from annotations.models.project import SecondReview
 from annotations.review.events import REVIEW_DECIDED, Beside, DecisionState, GoldRow, ReviewDecided
+from annotations.review.selectors.finished_gold import is_finished
 from annotations.review.selectors.handovers import between_in
 from annotations.review.selectors.merged_lists import backing_of, candidate_of
-from annotations.review.selectors.settled import is_settled
 from annotations.review.selectors.state import Seen, shown_state
 from annotations.review.selectors.suggestions import Bounds, Suggestion, around, conflicting_suggestions, excluded_by
 from annotations.review.services.log import Act, Effect, accepted_bounds, pass_of, state_of
@@ -85,7 +85,7 @@ class LockedNotes:
         self._now = timezone.now()
         self._decided: dict[int, _Decided] = {}
         self._pks: dict[tuple[int, LabeledBounds], int] = {}
-        self._gone: list[int] = []
+        self._removed: list[int] = []
         self._made: dict[tuple[int, LabeledBounds], GoldRow] = {}
         self._steps: Counter[int] = Counter()
         self._drafts: set[int] = set()
@@ -147,11 +147,11 @@ class LockedNotes:
         """The state that pages show: accepted if gold holds the span, whoever added it."""
         return shown_state(self.rows[one.document_id], one.bounds, one.decision)
 
-    def settled(self, note: int) -> bool:
-        """Whether the note has finished gold (selectors.settled)."""
-        return is_settled(self.golds[note].state, self.golds[note].submitted_at)
+    def has_finished_gold(self, note: int) -> bool:
+        """Whether the note has finished gold (selectors.finished_gold)."""
+        return is_finished(self.golds[note].state, self.golds[note].submitted_at)
 
-    def refusals(self, reviews: Iterable[Review]) -> dict[int, ServiceError]:
+    def errors(self, reviews: Iterable[Review]) -> dict[int, ServiceError]:
         """Why this person can't decide in some of these reviews, by review id.
 
         Call this before making decisions in these reviews, because it also loads what the log needs about them.
@@ -162,9 +162,9 @@ class LockedNotes:
         for review in listed:
             handover = shared.get(review.pk)
             self._passes[review.pk] = pass_of(handover)
-            if review.closed_at is not None:
+            if review.finished_at is not None:
                 message = _("The review of this note is finished. Reopen it to change a decision.")
-                found[review.pk] = ServiceError(message, code="closed")
+                found[review.pk] = ServiceError(message, code="finished")
             elif handover is not None and handover.own:
                 message = _("You reviewed this note first. A different person must do the second review.")
                 found[review.pk] = ServiceError(message, code="waiting")
@@ -190,7 +190,7 @@ class LockedNotes:
         found: set[int] = set()
         for note, here in by_note.items():
             candidates = [candidate_of(one.pk, one.bounds, one.annotation_set_id, one.provenance, to) for one in here]
-            found |= conflicting(candidates, self.rows[note], settled=self.settled(note))
+            found |= conflicting(candidates, self.rows[note], has_finished_gold=self.has_finished_gold(note))
         return found
 
     def crowded(self, wanted: Iterable[Suggestion]) -> set[int]:
@@ -226,27 +226,27 @@ class LockedNotes:
 
     def _rejection(self, one: Suggestion) -> Effect | None:
         rows = self.rows[one.document_id]
-        before, gone = self.state(one), self._row_made_by(one)
+        before, removed = self.state(one), self._row_made_by(one)
         if one.bounds in rows:
             self.check_accepted_elsewhere(one.document_id, one.bounds, one.pk)
             # The span leaves gold even if something else put it there, because the reviewer says that it is wrong.
-            gone += [row for row in [rows[one.bounds]] if row not in gone]
+            removed += [row for row in [rows[one.bounds]] if row not in removed]
         after = self._state_after(None)
-        return None if before == after and not gone else Effect(one.pk, before, after, [], gone)
+        return None if before == after and not removed else Effect(one.pk, before, after, [], removed)
 
     def _acceptance(self, one: Suggestion, accepted: LabeledBounds, excluded: Sequence[Suggestion]) -> Effect | None:
         rows = self.rows[one.document_id]
-        before, gone = self.state(one), self._row_made_by(one)
+        before, removed = self.state(one), self._row_made_by(one)
         after = self._state_after(accepted)
         if before == after and accepted in rows:
             return None
         # A span that gold already has keeps its row and its provenance.
-        stays = accepted in rows and rows[accepted] not in gone
-        made: list[GoldRow] = []
+        stays = accepted in rows and rows[accepted] not in removed
+        added: list[GoldRow] = []
         if not stays:
-            made.append((*accepted, one.confidence, one.source, self._provenance(one, accepted)))
+            added.append((*accepted, one.confidence, one.source, self._provenance(one, accepted)))
         beside: list[Beside] = [(each.pk, None, self._state_after(None)) for each in excluded]
-        return Effect(one.pk, before, after, made, gone, beside)
+        return Effect(one.pk, before, after, added, removed, beside)
 
     def _state_after(self, accepted: LabeledBounds | None) -> DecisionState:
         """The state of a suggestion accepted with these bounds and label, or rejected (None)."""
@@ -305,15 +305,15 @@ class LockedNotes:
         if effect.suggestion is not None and effect.before:
             data |= self._overruled(named[effect.suggestion])
         data = data | self._passes.get(review.pk, {}) | (noted or {})
-        self.remove_rows(note, effect.gone, effect.suggestion)
-        self.add_rows(note, effect.made)
+        self.remove_rows(note, effect.removed, effect.suggestion)
+        self.add_rows(note, effect.added)
         for pk, after in [(effect.suggestion, effect.after), *((row[0], row[2]) for row in effect.beside)]:
             if pk is not None:
                 self.set_decision(named[pk], review, self._user.pk, after)
         gold = self.golds[note]
         self._steps[note] += 1
         gold.version += 1
-        if (effect.made or effect.gone) and self._project.second_review != SecondReview.OFF:
+        if (effect.added or effect.removed) and self._project.second_review != SecondReview.OFF:
             # With the two-person rule, changed gold does not count until the second person has finished the review.
             gold.state = AnnotationSet.State.DRAFT
             self._drafts.add(gold.pk)
@@ -340,10 +340,10 @@ class LockedNotes:
         rows = self.rows[note]
         before = [(effect.suggestion, effect.before), *((row[0], row[1]) for row in effect.beside)]
         unchanged = (
-            all(_bounds(row) in rows for row in effect.gone)
+            all(_bounds(row) in rows for row in effect.removed)
             and not any(
                 _bounds(row) in rows and not self.accepted_elsewhere(note, _bounds(row), effect.suggestion)
-                for row in effect.made
+                for row in effect.added
             )
             and all(pk in named and self.state(named[pk]) == state for pk, state in before if pk is not None)
         )
@@ -356,14 +356,14 @@ class LockedNotes:
 
     def remove_rows(self, note: int, rows: Iterable[GoldRow], suggestion: int | None = None) -> list[GoldRow]:
         """Remove rows from gold, except those accepted as another suggestion. Returns the removed rows."""
-        gone = [row for row in rows if not self.accepted_elsewhere(note, _bounds(row), suggestion)]
-        for row in gone:
+        removed = [row for row in rows if not self.accepted_elsewhere(note, _bounds(row), suggestion)]
+        for row in removed:
             bounds = _bounds(row)
             self.rows[note].pop(bounds, None)
             self._made.pop((note, bounds), None)
             if (pk := self._pks.pop((note, bounds), None)) is not None:
-                self._gone.append(pk)
-        return gone
+                self._removed.append(pk)
+        return removed
 
     def add_rows(self, note: int, rows: Iterable[GoldRow]) -> None:
         """Add rows to gold, unless gold already has the span."""
@@ -384,8 +384,8 @@ class LockedNotes:
         Raises ServiceError `room` if a note's gold would hold too many spans. `room_checked`: the caller has checked
         `has_room` for every added span.
         """
-        if self._gone:
-            Span.objects.filter(pk__in=self._gone).delete()
+        if self._removed:
+            Span.objects.filter(pk__in=self._removed).delete()
         if self._made:
             insert_spans(_span_row(self.golds[note].pk, row) for (note, _), row in self._made.items())
         self._write_decisions()
@@ -399,18 +399,18 @@ class LockedNotes:
     def _write_decisions(self) -> None:
         new: list[Decision] = []
         others: list[Decision] = []
-        gone: list[int] = []
+        removed: list[int] = []
         strings: Counter[Key] = Counter()
         for pk, each in self._decided.items():
             one, was = each.suggestion, each.suggestion.decision is not None
             if each.after is None:
-                gone += [pk] if was else []
+                removed += [pk] if was else []
             else:
                 (others if was else new).append(_row_of_decision(each, self._now))
             if one.string_key is not None:
                 strings[one.author_id, one.string_key, one.label_id] += was - (each.after is not None)
-        if gone:
-            Decision.objects.filter(suggestion__in=gone).delete()
+        if removed:
+            Decision.objects.filter(suggestion__in=removed).delete()
         if others:
             fields = ["review", "verdict", "start", "end", "label_id", "reviewer", "cause", "at"]
             Decision.objects.bulk_create(

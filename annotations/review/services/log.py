@@ -12,7 +12,7 @@ from annotations.domain.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, Author, Decision, Event, Span, User
 from annotations.review.events import REVIEW_DECIDED, REVIEW_UNDONE, Beside, DecisionState, GoldRow, ReviewDecided
 from annotations.review.selectors.handovers import Between
-from annotations.review.selectors.suggestions import Standing
+from annotations.review.selectors.suggestions import CurrentDecision
 
 DECISIONS = [REVIEW_DECIDED, REVIEW_UNDONE]
 
@@ -31,17 +31,17 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The effect of a decision. The opposite effect swaps `before` with `after`, and `made` with `gone`.
+    """The effect of a decision. The opposite effect swaps `before` with `after`, and `added` with `removed`.
 
-    `made` and `gone` are the gold rows added and removed. `beside`: other suggestions that the same act decides, each
+    `added` and `removed` are gold rows. `beside`: other suggestions that the same act decides, each
     with its state before and after.
     """
 
     suggestion: int | None
     before: DecisionState | None
     after: DecisionState | None
-    made: list[GoldRow]
-    gone: list[GoldRow]
+    added: list[GoldRow]
+    removed: list[GoldRow]
     beside: list[Beside] = field(default_factory=list)
 
     def data(self) -> ReviewDecided:
@@ -49,8 +49,8 @@ class Effect:
             "suggestion": self.suggestion,
             "before": self.before,
             "after": self.after,
-            "made": self.made,
-            "gone": self.gone,
+            "added": self.added,
+            "removed": self.removed,
         }
         if self.beside:
             known["beside"] = self.beside
@@ -63,14 +63,14 @@ class Effect:
 
     def opposite(self) -> "Effect":
         beside = [(suggestion, after, before) for suggestion, before, after in self.beside]
-        return Effect(self.suggestion, self.after, self.before, self.gone, self.made, beside)
+        return Effect(self.suggestion, self.after, self.before, self.removed, self.added, beside)
 
 
 def row_of(span: Span) -> GoldRow:
     return span.start, span.end, span.label_id, span.confidence, span.source, span.provenance
 
 
-def state_of(decision: Decision | Standing | None) -> DecisionState | None:
+def state_of(decision: Decision | CurrentDecision | None) -> DecisionState | None:
     """A decision in the form of the log; None for an open suggestion."""
     if decision is None:
         return None
@@ -97,7 +97,9 @@ def pass_of(handover: Between | None) -> ReviewDecided:
 def effect_of(event: Event) -> Effect:
     # The round trip through JSON gives the same types for fresh events and for events read from either database.
     data: ReviewDecided = json.loads(json.dumps(event.data))
-    return Effect(data["suggestion"], data["before"], data["after"], data["made"], data["gone"], data.get("beside", []))
+    return Effect(
+        data["suggestion"], data["before"], data["after"], data["added"], data["removed"], data.get("beside", [])
+    )
 
 
 def last_decision(gold: AnnotationSet, author: Author, user: User, *, redo: bool) -> Event:

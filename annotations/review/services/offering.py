@@ -40,7 +40,7 @@ def next_offered(*, author: Author, project: Project, after: int = 0, user: User
     Notes that `user` handed over to a second reviewer are left out. `keep_draw` stores how a note was chosen.
     """
     held = notes_handed_over_by(user, author)
-    waiting = Review.objects.filter(author=author, drawn=Drawn.CHANCE, closed_at__isnull=True)
+    waiting = Review.objects.filter(author=author, drawn=Drawn.CHANCE, finished_at__isnull=True)
     waiting = waiting.exclude(document=after).exclude(document__in=held).order_by("pk")
     if (found := waiting.values_list("document_id", flat=True).first()) is not None:
         return found
@@ -90,19 +90,19 @@ class _Draw(NamedTuple):
 
 def _draw(author: Author, held: "QuerySet[Handover, int]") -> _Draw:
     reviews = Review.objects.filter(author=author)
-    closed = reviews.filter(closed_at__isnull=False)
-    offered = closed.exclude(drawn="").count()
-    chance = closed.filter(drawn=Drawn.CHANCE).count()
+    finished = reviews.filter(finished_at__isnull=False)
+    offered = finished.exclude(drawn="").count()
+    chance = finished.filter(drawn=Drawn.CHANCE).count()
     left = _notes(author).filter(~Exists(_reviews(author).filter(drawn=Drawn.CHANCE)))
     left = left.exclude(document__in=held).order_by("random_order", "pk")
-    was_closed = Exists(_reviews(author).filter(closed_at__isnull=False))
+    was_finished = Exists(_reviews(author).filter(finished_at__isnull=False))
     was_offered = Exists(_reviews(author).exclude(drawn=""))
     reviewed: list[int] = []
-    rows = left.values_list("document_id", was_closed, was_offered)
-    for document, is_closed, counted in rows.iterator(chunk_size=LOOK):
+    rows = left.values_list("document_id", was_finished, was_offered)
+    for document, is_finished, counted in rows.iterator(chunk_size=LOOK):
         if chance * ONE_IN > offered:
             break
-        if not is_closed:
+        if not is_finished:
             return _Draw(reviewed, document)
         reviewed.append(document)
         chance, offered = chance + 1, offered + (not counted)
@@ -111,8 +111,8 @@ def _draw(author: Author, held: "QuerySet[Handover, int]") -> _Draw:
 
 def _by_information(author: Author, project: Project, after: int, held: "QuerySet[Handover, int]") -> int | None:
     """The note with the highest expected information now, searched in the order of the stored upper bounds."""
-    closed = _reviews(author).filter(closed_at__isnull=False)
-    notes = _notes(author).filter(~Exists(closed)).exclude(document=after).order_by("-information", "pk")
+    finished = _reviews(author).filter(finished_at__isnull=False)
+    notes = _notes(author).filter(~Exists(finished)).exclude(document=after).order_by("-information", "pk")
     notes = notes.exclude(document__in=held)
     best: tuple[float, int] | None = None
     for at in range(0, LOOK * LOOKS, LOOK):

@@ -169,7 +169,7 @@ class _NoteOrder:
         """The rows of notes whose review is not finished; none if the run has no undecided suggestions."""
         if not SuggestedString.objects.filter(author=self._author, open__gt=0).exists():
             return SuggestedLabel.objects.none()
-        finished = Review.objects.filter(author=self._author, document=OuterRef("document"), closed_at__isnull=False)
+        finished = Review.objects.filter(author=self._author, document=OuterRef("document"), finished_at__isnull=False)
         rows = SuggestedLabel.objects.filter(~Exists(finished), author=self._author)
         return rows if self._label is None else rows.filter(label_id=self._label)
 

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
+from annotations.core.form_errors import add_error
 from annotations.core.labels import labels_of
-from annotations.core.refusals import refuse
 from annotations.core.requests import Request, number, numbers
 from annotations.domain.precision import Rate
 from annotations.models import Author, BulkAct, Label, SuggestedString
@@ -48,7 +48,7 @@ def review_bulk_new(request: Request, slug: str) -> HttpResponse:
             act = BulkAct.Act(form.cleaned_data["act"])
             bulk = plan_bulk(project=access.project, user=access.user, rule=form.rule, act=act)
         except ServiceError as error:
-            refuse(form, error)
+            add_error(form, error)
         else:
             return _to(slug, bulk)
     recent = BulkAct.objects.filter(project=access.project).exclude(state=BulkAct.State.PLANNED).select_related("user")

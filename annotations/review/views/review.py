@@ -22,13 +22,13 @@ from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request, body_of, bounds_of, is_json, number, whole_of
 from annotations.domain.labels import RESERVED_HOTKEYS
 from annotations.models import Author, Document
+from annotations.review.selectors.finished_gold import origin_of
 from annotations.review.selectors.listing import review_list
 from annotations.review.selectors.misses import hints_of
 from annotations.review.selectors.ordering import Queue
 from annotations.review.selectors.planted import aliases, found_of, hidden_at, suggestion_named
 from annotations.review.selectors.precision import rates_of
 from annotations.review.selectors.reviewing import last_decided, review_progress, run_author, suggested_note
-from annotations.review.selectors.settled import origin_of
 from annotations.review.selectors.state import ReviewState, Seen, Shown, review_state
 from annotations.review.services.deciding import Request as ReviewRequest
 from annotations.review.services.deciding import decide
@@ -111,9 +111,9 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
         "progress": review_progress(run, access.user),
         "of": range(1, 1 + max((suggestion.get("of", 0) for suggestion in state["suggestions"]), default=0)),
         "list": review_list(run, note.pk, access.user),
-        "closed": state["closed"],
+        "finished": state["finished"],
         "stage": state["stage"],
-        "origin": origin_of(note) if state["settled"] and not state["closed"] else None,
+        "origin": origin_of(note) if state["has_finished_gold"] and not state["finished"] else None,
         "kept": kept(request),
         "next": kept(request, after=note.pk),
         "recent": last_decided(run, access.user, note),
@@ -192,7 +192,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
 
 def _goes_on(state: ReviewState) -> bool:
     """Whether the reviewer must decide on revealed leaks or differences before the review can be finished."""
-    return state["stage"] == "settling" or (state["stage"] == "first" and bool(state["open"]))
+    return state["stage"] == "resolving" or (state["stage"] == "first" and bool(state["open"]))
 
 
 def _tell_found(request: Request, hidden: list[int]) -> None:

@@ -1,7 +1,7 @@
 """Import of notes: a staged upload as a job, or a path by the command.
 
 The command imports in one transaction. The job uses many short transactions: it resumes after a killed worker, and
-cancelling it removes what it imported.
+canceling it removes what it imported.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -47,7 +47,7 @@ def run_import(*, import_id: int, progress: Progress, fence: Callable[[], None] 
     `fence` is called inside every transaction, so that a worker that lost its lease can't commit.
     """
     row = Import.objects.select_related("project", "created_by", "stored_file").get(pk=import_id)
-    if row.state in (Import.State.DONE, Import.State.CANCELLED, Import.State.FAILED):
+    if row.state in (Import.State.DONE, Import.State.CANCELED, Import.State.FAILED):
         return dict(row.report)
     startable = Import.objects.filter(pk=row.pk, state__in=[Import.State.STAGED, Import.State.RUNNING])
     with transaction.atomic():
@@ -248,7 +248,7 @@ def _write_sets(context: ImportContext, author: Author, documents: Sequence[int]
     return dict(AnnotationSet.objects.filter(author=author, document__in=documents).values_list("document_id", "pk"))
 
 
-def undo_import(*, import_id: int, state: str = Import.State.CANCELLED) -> int:
+def undo_import(*, import_id: int, state: str = Import.State.CANCELED) -> int:
     """Remove everything that an unfinished import added. Return the number of notes removed.
 
     Finished imports are kept, and so are notes that somebody has started to annotate.

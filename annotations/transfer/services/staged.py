@@ -88,11 +88,11 @@ def preview_import(row: Import) -> dict[str, Any]:
 
 def discard(*, row: Import) -> None:
     """Delete the upload. Raises ServiceError once the import runs. Calling it twice does no harm."""
-    if row.state == Import.State.CANCELLED:
+    if row.state == Import.State.CANCELED:
         return
     # The condition on the state keeps an import that a worker has just started.
     waiting = Import.objects.filter(pk=row.pk, state=Import.State.STAGED)
-    if not waiting.update(state=Import.State.CANCELLED):
+    if not waiting.update(state=Import.State.CANCELED):
         raise _begun()
     undo_import(import_id=row.pk)
 

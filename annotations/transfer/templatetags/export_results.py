@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 
 from annotations.models import Project
-from annotations.transfer.selectors.gone_files import why_gone
+from annotations.transfer.selectors.deleted_files import why_deleted
 from annotations.transfer.selectors.losses import named_losses
 from annotations.transfer.services.exporting import LISTED
 
@@ -25,5 +25,5 @@ def loss_count(result: dict[str, Any]) -> int:
 
 
 @register.simple_tag
-def why_file_gone(project: Project, file_id: int) -> str:
-    return why_gone(project, file_id)
+def why_file_deleted(project: Project, file_id: int) -> str:
+    return why_deleted(project, file_id)

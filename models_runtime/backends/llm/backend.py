@@ -15,7 +15,7 @@ from models_runtime.backends.llm.driver import Capacity, Check, Conversation, no
 from models_runtime.backends.llm.params import Params
 from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, system_prompt
 from models_runtime.backends.llm.servers import Server
-from models_runtime.backends.llm.strategies import Found, Strategies, settled
+from models_runtime.backends.llm.strategies import Found, Strategies, without_overlaps
 
 # Words of a note that are rewritten at once. Models can't return longer texts in one answer.
 REWRITE_WORDS: Final = 2000
@@ -134,7 +134,7 @@ def _joined(pieces: list[list[Span] | BackendError]) -> list[Span] | BackendErro
         if isinstance(piece, BackendError):
             return piece
         spans += piece
-    return settled(spans)
+    return without_overlaps(spans)
 
 
 def _code() -> str:

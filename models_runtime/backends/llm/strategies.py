@@ -55,7 +55,9 @@ class Strategies:
             if not found:
                 break  # another pass would ask the same question
             spans += self._spans(piece, found, f"{self.source} pass {number}")
-        return [Span(start + one.start, start + one.end, one.label, None, one.source) for one in settled(spans)]
+        return [
+            Span(start + one.start, start + one.end, one.label, None, one.source) for one in without_overlaps(spans)
+        ]
 
     def rewrite(self, text: str, start: int, end: int) -> Conversation[list[Span]]:
         """The spans of `text[start:end]` from its rewritten version. Any other change is an error."""
@@ -113,7 +115,7 @@ class Strategies:
         return spans
 
 
-def settled(spans: Iterable[Span]) -> list[Span]:
+def without_overlaps(spans: Iterable[Span]) -> list[Span]:
     """The spans sorted, without duplicates; of overlapping spans with the same label only the longer one."""
     kept: dict[str, list[Span]] = {}
     for span in sorted(spans, key=lambda one: (one.start, -one.end, one.label, one.source)):

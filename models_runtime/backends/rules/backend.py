@@ -27,7 +27,7 @@ from models_runtime.backends.rules import (
     streets,
     traps,
 )
-from models_runtime.backends.rules.engine import scan, settle, table
+from models_runtime.backends.rules.engine import resolve_overlaps, scan, table
 from models_runtime.backends.rules.kinds import SOFT, VARIANTS
 from models_runtime.backends.rules.rule import Hit, Rule
 
@@ -92,7 +92,7 @@ class RulesBackend:
 
     def _spans_of(self, text: str) -> list[Span]:
         scanned = scan(text, self._rules)
-        kept = settle([hit for hit in scanned.hits if hit.kind not in self._unwanted], len(text))
+        kept = resolve_overlaps([hit for hit in scanned.hits if hit.kind not in self._unwanted], len(text))
         kept += memory.remember(text, scanned, kept)
         return sorted(span for hit in kept if (span := self._span(text, hit)) is not None)
 

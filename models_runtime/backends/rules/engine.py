@@ -69,7 +69,7 @@ def scan(text: str, rules: Table) -> Scan:
     return found
 
 
-def settle(hits: Sequence[Hit], length: int) -> list[Hit]:
+def resolve_overlaps(hits: Sequence[Hit], length: int) -> list[Hit]:
     """The hits that remain when overlaps are resolved, in order of their start.
 
     Of overlapping hits the one with the higher rank stays, then the longer one, then the earlier one. Traps remove the

@@ -11,10 +11,10 @@ from annotations.domain.scoring.judging import (
     JudgingTally,
     Verdict,
     figures_of,
-    settled,
+    majority_verdict,
 )
 from annotations.models import Job
-from models_runtime.models import Judge, JudgedNote, Judgement, Judging
+from models_runtime.models import Judge, JudgedNote, Judging, Judgment
 from models_runtime.runs.services.llm import usage_of_judge
 
 BATCH: Final = 500
@@ -43,7 +43,7 @@ def note_verdicts(judging: Judging, judges: Sequence[Judge]) -> Iterator[NoteVer
             return
         last = batch[-1][0]
         answers: dict[int, list[list[Verdict | None] | None]] = {pk: [None] * len(judges) for pk, *_ in batch}
-        found = Judgement.objects.filter(judge__in=index, note__in=answers).exclude(verdicts__isnull=True).order_by()
+        found = Judgment.objects.filter(judge__in=index, note__in=answers).exclude(verdicts__isnull=True).order_by()
         for note, judge, verdicts in found.values_list("note", "judge", "verdicts"):
             answers[note][index[judge]] = [Verdict(one) if one else None for one in verdicts or ()]
         for pk, document, entities, counts in batch:
@@ -63,7 +63,7 @@ def result_of(judging: Judging) -> dict[str, Any]:
                 exact[score].setdefault(label, Counter()).update(dict(zip(Verdict, counts, strict=True)))
     order = [code for code, _ in judging.labels]
     found = tally.as_dict(order)
-    failed = Judgement.objects.filter(judge__in=judges, verdicts__isnull=True)
+    failed = Judgment.objects.filter(judge__in=judges, verdicts__isnull=True)
     failures = Counter(failed.values_list("judge", flat=True))
     return {
         "judging": judging.pk,
@@ -75,7 +75,7 @@ def result_of(judging: Judging) -> dict[str, Any]:
         "threshold": judging.threshold,
         "language": judging.language,
         "prompt_version": judging.prompt_version,
-        "state": judging.job.state if judging.job else Job.State.CANCELLED,
+        "state": judging.job.state if judging.job else Job.State.CANCELED,
         **found,
         "judges": [
             {"judge": judge.name, "stopped": judge.stopped or None, "failed_notes": failures[judge.pk]}
@@ -113,7 +113,7 @@ def judged_entities(judging: Judging, kind: str) -> list[JudgedEntity]:
         if not note.judged.answered:
             continue
         for at, entity in enumerate(note.judged.entities):
-            verdict = settled(note.judged.votes(at), gold=entity.gold, threshold=judging.threshold)
+            verdict = majority_verdict(note.judged.votes(at), gold=entity.gold, threshold=judging.threshold)
             if kind == DISCARDED:
                 fits = verdict is None
             elif kind == BEYOND:

@@ -19,7 +19,7 @@ from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
-from annotations.core.progress import Cancelled
+from annotations.core.progress import Canceled
 from annotations.core.suggested_notes import add_notes
 from annotations.core.suggested_strings import add_strings, tally_of
 from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
@@ -27,7 +27,7 @@ from annotations.domain.merging import Merged
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
 from annotations.domain.strings import string_key
-from annotations.jobs.runner import Claim, settling
+from annotations.jobs.runner import Claim, writing_share
 from annotations.models import AnnotationSet, Document, Span
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.backends.base import Backend, BackendError, OnDevice, PredictsEach, budget_of
@@ -58,7 +58,7 @@ def run(claim: Claim) -> dict[str, Any]:
         results = [mapper.outcome(*each) for each in _predict(backend, items, claim)]
         with transaction.atomic():
             keep_labels(row.project_id)
-            with settling(claim, len(items)):
+            with writing_share(claim, len(items)):
                 dropped = _write(row, results)
             if dropped:
                 Run.objects.filter(pk=row.pk).update(spans_without_label=F("spans_without_label") + dropped)
@@ -146,7 +146,7 @@ def _predict(backend: Backend | Combined, items: Sequence[RunItem], claim: Claim
         found = _spans(backend, items)
         if len(found) == len(items):
             return [_checked(item, spans) for item, spans in zip(items, found, strict=True)]
-    except Cancelled:
+    except Canceled:
         raise
     except Exception as error:
         _stop_if_hopeless(error)
@@ -248,15 +248,15 @@ def _write(row: Run, results: Sequence[_Outcome]) -> int:
     present = set(
         Document.objects.filter(pk__in=[each.item.document_id for each in results]).values_list("pk", flat=True)
     )
-    settled = [each for each in results if each.item.document_id in present]
-    read = _with_labels_of_today({each.item.document_id: each.rows for each in settled if each.rows is not None})
+    written = [each for each in results if each.item.document_id in present]
+    read = _with_labels_of_today({each.item.document_id: each.rows for each in written if each.rows is not None})
     sets = _make_sets(row, read, now)
     insert_spans(made._replace(annotation_set_id=sets[note]) for note, rows in read.items() for made in rows)
     add_strings(tally_of(Span.objects.filter(annotation_set__in=sets.values())))
     hiding.stored(row.author, list(sets))
     add_notes(row.author_id, {pk: note for note, pk in sets.items()})
-    _settle(settled, now)
-    return sum(each.left_out for each in settled)
+    _store_states(written, now)
+    return sum(each.left_out for each in written)
 
 
 def _with_labels_of_today(read: dict[int, list[SpanRow]]) -> dict[int, list[SpanRow]]:
@@ -286,7 +286,7 @@ def _make_sets(row: Run, notes: Iterable[int], now: datetime) -> dict[int, int]:
     return dict(made.values_list("document", "pk"))
 
 
-def _settle(results: Sequence[_Outcome], now: datetime) -> None:
+def _store_states(results: Sequence[_Outcome], now: datetime) -> None:
     """Store the items' states: one statement for all finished items, and one for each reason of failure."""
     items_by_result: dict[tuple[bool, str], list[int]] = defaultdict(list)
     for each in results:

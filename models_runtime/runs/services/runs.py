@@ -173,8 +173,8 @@ def run_rows(runs: Iterable[Run], user: User) -> list[RunRow]:
     states = RunItem.objects.filter(run__in=listed).values_list("run", "state").annotate(count=Count("id")).order_by()
     for pk, state, count in states:
         counted[pk][state] = count
-    closed = Review.objects.filter(author__in=[run.author_id for run in listed], closed_at__isnull=False)
-    reviewed = dict(closed.values_list("author").annotate(count=Count("id")).order_by())
+    finished = Review.objects.filter(author__in=[run.author_id for run in listed], finished_at__isnull=False)
+    reviewed = dict(finished.values_list("author").annotate(count=Count("id")).order_by())
     between = waiting_of([run.author_id for run in listed], user)
     return [
         RunRow(

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.refusals import refuse
+from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, paged
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key
@@ -76,9 +76,9 @@ def _imported_page(request: Request, access: Access) -> Page[Author]:
 
 def _imported(access: Access, authors: list[Author]) -> list[ImportedRun]:
     submitted = AnnotationSet.objects.filter(author__in=authors, state=AnnotationSet.State.SUBMITTED)
-    closed = Review.objects.filter(author__in=authors, closed_at__isnull=False)
+    finished = Review.objects.filter(author__in=authors, finished_at__isnull=False)
     notes, reviewed = (
-        dict(rows.order_by().values_list("author").annotate(count=Count("id"))) for rows in (submitted, closed)
+        dict(rows.order_by().values_list("author").annotate(count=Count("id"))) for rows in (submitted, finished)
     )
     between = waiting_of([author.pk for author in authors], access.user)
     return [
@@ -107,7 +107,7 @@ def run_start(request: Request, slug: str) -> HttpResponse:
             )
             return redirect("run", slug, run.pk)
         except ServiceError as error:
-            refuse(form, error, REFUSED_AT)
+            add_error(form, error, REFUSED_AT)
     return _runs(request, access, form)
 
 
@@ -122,7 +122,7 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "run": row,
         "status": status_of(row.job, access) if row.job else None,
         "counts": run_counts(row),
-        "reviewed": Review.objects.filter(author=row.author, closed_at__isnull=False).count(),
+        "reviewed": Review.objects.filter(author=row.author, finished_at__isnull=False).count(),
         "failed": failed.only("error", "document__name").order_by("id")[:FAILURES],
         "in_use": calibration_in_use(access.project, row.backend, row.revision),
         "versions": access.project.gold_versions.filter(span_count__gt=0).order_by("-number"),

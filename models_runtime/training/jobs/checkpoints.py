@@ -39,7 +39,7 @@ def forget_all(project: Project) -> None:
 
 
 def forget_stale() -> None:
-    """Delete the checkpoints of models that are no longer in training: finished elsewhere, cancelled or deleted."""
+    """Delete the checkpoints of models that are no longer in training: finished elsewhere, canceled or deleted."""
     home = _home()
     if not home.is_dir():
         return

@@ -1,6 +1,6 @@
 /** Every key of the adjudication page: what it does and how the `?` sheet names it. Labels bring their own keys. */
 
-import { asking, ending, labelling, moving, selecting, takingBack } from "../editor/deciding/actions.js";
+import { asking, ending, labeling, moving, selecting, undoing } from "../editor/deciding/actions.js";
 import { leaver } from "../editor/deciding/page.js";
 import { words } from "./words.js";
 
@@ -10,7 +10,7 @@ const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 /** The keys while text is selected: every key chooses a label. @returns {import("../editor/keys.js").Action[]} */
 export function labelActions(work, labels) {
-  return labelling(work, onLabels, labels);
+  return labeling(work, onLabels, labels);
 }
 
 /** The keys while the page asks for a cause. @returns {import("../editor/keys.js").Action[]} */
@@ -30,7 +30,7 @@ export function actions(work) {
     { keys: ["x"], group: decide, what: what.nothing, run: () => work.nothing() },
     { keys: ["e"], group: decide, what: what.keep, run: () => work.keep() },
     { keys: ["w"], group: decide, what: what.why, run: () => work.askWhy() },
-    ...takingBack(work, decide),
+    ...undoing(work, decide),
     { keys: ["m"], group: own, what: what.mark, run: () => work.mark() },
     ...selecting(work, own),
     {

@@ -70,7 +70,7 @@ export class Layers {
         number: annotator.number,
         key: annotator.number <= 9 ? String(annotator.number) : "",
         name: annotator.name,
-        chosen: location.standing === "decided" && location.choice === "annotator" && location.annotator === annotator.number,
+        chosen: location.state === "decided" && location.choice === "annotator" && location.annotator === annotator.number,
         disabled,
       }),
     );
@@ -96,13 +96,13 @@ export class Layers {
   /** The majority version, where there is one and the location is not unanimous. */
   #majority(tokens, location, disabled) {
     if (location.consensus === "all" || location.majority === null) return [];
-    const chosen = location.standing === "decided" && location.choice === "majority";
+    const chosen = location.state === "decided" && location.choice === "majority";
     return this.#layer(tokens, location, location.majority, { act: "majority", key: "a", name: words.majority, chosen, disabled, kind: "is-vote" });
   }
 
   #outcome(tokens, location) {
     if (location.outcome === null) return [];
-    const name = location.standing === "changed" ? words.before : words.outcome;
+    const name = location.state === "changed" ? words.before : words.outcome;
     return this.#layer(tokens, location, location.outcome, { name, kind: "is-outcome" });
   }
 

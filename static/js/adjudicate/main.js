@@ -57,7 +57,7 @@ byId("unanimous").addEventListener("click", (event) => event.detail < 2 && work.
 work.redraw();
 const offset = Number.parseInt(window.location.hash.slice(1), 10);
 if (Number.isNaN(offset) || !work.selectAt(offset)) {
-  if (!note.closed) work.walk(1, { open: true });
+  if (!note.finished) work.walk(1, { open: true });
 }
 root.focus({ preventScroll: true });
 // Tests wait for this.

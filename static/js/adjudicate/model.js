@@ -6,7 +6,7 @@
  * @property {number} start
  * @property {number} end
  * @property {string} key  the server's hash of this state of the location; an act on another state is refused
- * @property {"open"|"agreed"|"decided"|"changed"} standing
+ * @property {"open"|"agreed"|"decided"|"changed"} state
  * @property {"all"|"majority"|"split"|"one"} consensus
  * @property {Triple[][]} versions  in the order of the annotators
  * @property {Triple[]|null} majority  null where there is no majority
@@ -60,7 +60,7 @@ export class Adjudication extends Decisions {
   }
 
   isOpen(location) {
-    return location.standing === "open" || location.standing === "changed" || (location.standing === "agreed" && !this.base.passes);
+    return location.state === "open" || location.state === "changed" || (location.state === "agreed" && !this.base.passes);
   }
 
   get open() {
@@ -69,7 +69,7 @@ export class Adjudication extends Decisions {
 
   /** Unanimous locations, which can be accepted in one act. */
   get agreed() {
-    return this.#locations.filter(({ standing }) => standing === "agreed");
+    return this.#locations.filter(({ state }) => state === "agreed");
   }
 
   /** The location after (or, with step -1, before) this one; with `open` the next open one, from the end on to the start. */
@@ -78,7 +78,7 @@ export class Adjudication extends Decisions {
     const from = location ? list.findIndex((other) => idOf(other) === idOf(location)) : -1;
     if (!open) return beside(list, from, step);
     // Disagreements come first: unanimous locations can be accepted in one act.
-    const differing = around(list, from, step, (one) => this.isOpen(one) && one.standing !== "agreed");
+    const differing = around(list, from, step, (one) => this.isOpen(one) && one.state !== "agreed");
     return differing ?? around(list, from, step, (one) => this.isOpen(one));
   }
 
@@ -102,7 +102,7 @@ export class Adjudication extends Decisions {
 
   /** Keep the earlier decision, now based on the changed annotations. */
   keep(location) {
-    if (location.standing !== "changed") return null;
+    if (location.state !== "changed") return null;
     return this.#decide(location, { act: "keep" }, location.outcome, location.choice, location.annotator);
   }
 
@@ -115,7 +115,7 @@ export class Adjudication extends Decisions {
   /** Add the adjudicator's own span, which replaces the decided spans that it overlaps. */
   own(start, end, label) {
     const parts = this.#locations.filter((location) => overlap(location, { start, end }));
-    if (parts.length === 1 && same(parts[0].outcome, [[start, end, label]]) && parts[0].standing === "decided") return null;
+    if (parts.length === 1 && same(parts[0].outcome, [[start, end, label]]) && parts[0].state === "decided") return null;
     return this.queue({ act: "own", start, end, label, about: parts.map((location) => this.#about(location)) });
   }
 
@@ -133,7 +133,7 @@ export class Adjudication extends Decisions {
   }
 
   #decide(location, change, spans, choice, annotator = null) {
-    const now = location.standing === "decided" && location.choice === choice && location.annotator === annotator && same(location.outcome, spans);
+    const now = location.state === "decided" && location.choice === choice && location.annotator === annotator && same(location.outcome, spans);
     return now ? null : this.queue({ ...change, about: [this.#about(location)] });
   }
 
@@ -195,7 +195,7 @@ export class Adjudication extends Decisions {
       this.#locations = this.#locations.filter((other) => other !== location); // Nobody marks anything here any more.
       return;
     }
-    Object.assign(location, { outcome, choice, standing: "decided", touched: true, by: this.person, at: "" });
+    Object.assign(location, { outcome, choice, state: "decided", touched: true, by: this.person, at: "" });
     if (change.act !== "keep") location.annotator = change.act === "annotator" ? change.annotator : null;
   }
 
@@ -208,7 +208,7 @@ export class Adjudication extends Decisions {
       start: Math.min(start, ...parts.map((location) => location.start)),
       end: Math.max(end, ...parts.map((location) => location.end)),
       key: "",
-      standing: "decided",
+      state: "decided",
       consensus: parts.length === 1 ? parts[0].consensus : parts.length ? "split" : "all",
       versions: this.annotators.map((_, index) => parts.flatMap((location) => location.versions[index] ?? [])),
       majority: parts.length === 1 ? parts[0].majority : null,

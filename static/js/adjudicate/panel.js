@@ -31,29 +31,29 @@ export class AdjudicationPanel extends Panel {
     const index = chosen ? locations.findIndex((location) => idOf(location) === idOf(chosen)) : -1;
     this.count({ words, at: index, open: note.open, total: locations.length, before: "before-location", after: "after-location" });
     const { agreed } = note;
-    byId("unanimous").hidden = agreed.length === 0 || note.closed;
+    byId("unanimous").hidden = agreed.length === 0 || note.finished;
     byId("unanimous").replaceChildren(words.unanimous(agreed.length), " ", el("kbd", {}, "*"));
-    this.#why(chosen, note.closed);
+    this.#why(chosen, note.finished);
     fill(byId("chosen"), this.#chosen(note, chosen, text), "focus");
     fill(byId("list"), locations.map((location) => this.#row(note, location, chosen)), "location");
     byId("list").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
-    this.state(note.closed, "finished-forms");
+    this.state(note.finished, "finished-forms");
     byId("finish").disabled = !note.ready;
   }
 
-  #why(chosen, closed) {
+  #why(chosen, finished) {
     byId("why").hidden = !chosen || chosen.consensus === "all";
     for (const kind of CAUSES) {
       const button = /** @type {HTMLButtonElement} */ (byId("why").querySelector(`[data-cause="${kind}"]`));
       button.setAttribute("aria-pressed", chosen?.cause === kind ? "true" : "false");
-      button.disabled = closed && !chosen;
+      button.disabled = finished && !chosen;
     }
   }
 
   #chosen(note, chosen, text) {
     const parts = [];
     if (!note.ready) parts.push(el("p", { class: "ad-say" }, words.notReady));
-    else if (note.missing.length && !note.closed) parts.push(el("p", { class: "ad-say" }, words.missing(note.missing)));
+    else if (note.missing.length && !note.finished) parts.push(el("p", { class: "ad-say" }, words.missing(note.missing)));
     if (text !== null) parts.push(this.#text(text));
     if (chosen) parts.push(...this.#location(note, chosen));
     else if (text === null) parts.push(el("p", { class: "mute" }, this.#nothingChosen(note)));
@@ -61,7 +61,7 @@ export class AdjudicationPanel extends Panel {
   }
 
   #nothingChosen(note) {
-    if (note.closed) return words.finishedNote;
+    if (note.finished) return words.finishedNote;
     if (!note.locations.length) return words.empty;
     return note.open ? words.pick : words.allDone;
   }
@@ -77,29 +77,29 @@ export class AdjudicationPanel extends Panel {
   }
 
   #location(note, location) {
-    const table = this.#layers.table(note, location, note.closed || !note.ready);
+    const table = this.#layers.table(note, location, note.finished || !note.ready);
     for (const button of table.querySelectorAll("[data-act]")) button.dataset.focus = `${button.dataset.act}${button.dataset.annotator ?? ""}`;
     const message = this.#messageFor(note, location);
     return [
       table,
-      message && el("p", { class: `small ${location.standing === "changed" ? "ad-say" : "mute"}` }, message),
+      message && el("p", { class: `small ${location.state === "changed" ? "ad-say" : "mute"}` }, message),
       el("div", { class: "actions ad-acts" }, ...this.#buttons(note, location)),
     ];
   }
 
   #messageFor(note, location) {
-    if (location.standing === "changed") return words.changed;
-    if (location.standing === "decided") {
+    if (location.state === "changed") return words.changed;
+    if (location.state === "decided") {
       const annotator = note.annotators.find(({ number }) => number === location.annotator)?.name;
       const by = location.by === this.person ? words.you : location.by;
       return words.decided(location.choice, location.choice === "annotator" ? annotator : "", by, location.at);
     }
-    if (location.standing === "agreed") return note.isOpen(location) ? words.agreed : words.passes;
+    if (location.state === "agreed") return note.isOpen(location) ? words.agreed : words.passes;
     return location.majority === null ? words.tie : "";
   }
 
   #buttons(note, location) {
-    const disabled = note.closed || !note.ready;
+    const disabled = note.finished || !note.ready;
     const button = (act, text, key, kind = "", span = null) =>
       el(
         "button",
@@ -108,10 +108,10 @@ export class AdjudicationPanel extends Panel {
         key && " ",
         key && el("kbd", {}, key),
       );
-    const drops = location.standing === "open" ? [] : (location.outcome ?? []);
+    const drops = location.state === "open" ? [] : (location.outcome ?? []);
     return [
-      location.standing === "changed" && button("keep", words.keep, "e", "primary"),
-      location.consensus === "all" && location.standing !== "decided" && button("majority", words.consensus.all, "a", "primary"),
+      location.state === "changed" && button("keep", words.keep, "e", "primary"),
+      location.consensus === "all" && location.state !== "decided" && button("majority", words.consensus.all, "a", "primary"),
       button("nothing", words.nothing, "x"),
       ...drops.map((span) => button("drop", words.remove(this.label(span[2]).name), drops.length === 1 ? "Del" : "", "quiet", span.join("-"))),
     ];
@@ -119,12 +119,12 @@ export class AdjudicationPanel extends Panel {
 
   #row(note, location, chosen) {
     return row({
-      look: `is-${location.standing}${note.isOpen(location) ? " is-open" : ""}`,
+      look: `is-${location.state}${note.isOpen(location) ? " is-open" : ""}`,
       data: ["location", idOf(location)],
       current: chosen && idOf(location) === idOf(chosen),
       mark: el("span", { class: `ad-mark is-${location.consensus}` }, words.consensus[location.consensus]),
       quote: shorten(this.quote(location), 50),
-      state: `${words.standings[location.standing]}${location.cause ? ` · ${location.cause}` : ""}`,
+      state: `${words.states[location.state]}${location.cause ? ` · ${location.cause}` : ""}`,
     });
   }
 }

@@ -24,7 +24,7 @@ export function adjudicationSaving({ api, urls, note, panel, work, quote }) {
 
 /** Whether the note can be finished; if not, the page says why. */
 function mayFinish(note, panel, work) {
-  if (note.closed || !note.ready) panel.tell(note.closed ? words.finishedNote : words.notReady);
+  if (note.finished || !note.ready) panel.tell(note.finished ? words.finishedNote : words.notReady);
   else if (note.open) {
     work.walk(1, { open: true });
     panel.tell(words.stillOpen(note.open));

@@ -18,7 +18,7 @@ const CONSENSUS = {
   split: pgettext("the annotators", "split"),
   one: pgettext("the annotators", "one annotator only"),
 };
-const STANDINGS = {
+const STATES = {
   open: pgettext("a location", "open"),
   agreed: pgettext("a location", "unanimous"),
   decided: pgettext("a location", "decided"),
@@ -28,8 +28,8 @@ const STANDINGS = {
 export const words = {
   ...shared,
   consensus: CONSENSUS,
-  standings: STANDINGS,
-  stateOf: ({ consensus, standing }) => listed([CONSENSUS[consensus], STANDINGS[standing]]),
+  states: STATES,
+  stateOf: ({ consensus, state }) => listed([CONSENSUS[consensus], STATES[state]]),
   described: (quote, location) => interpolate(gettext("%(quote)s: %(state)s"), { quote, state: words.stateOf(location) }),
   chip: { nothing: pgettext("at a location", "no span"), split: pgettext("the annotators", "split") },
   of: (count, total, label) => interpolate(gettext("%(count)s of %(total)s %(label)s"), { count, total, label }),

@@ -38,15 +38,15 @@ export class AdjudicationWork extends NoteWork {
       start: location.start,
       end: location.end,
       label: this.#names.of(name, location.consensus),
-      look: `ad-span is-${location.consensus} ${LOOKS[location.standing]}`,
+      look: `ad-span is-${location.consensus} ${LOOKS[location.state]}`,
       stateWord: words.stateOf(location),
     };
   }
 
-  #chip({ standing, consensus, outcome, versions, majority }) {
+  #chip({ state, consensus, outcome, versions, majority }) {
     const named = (spans) => [...new Set(spans.map((span) => this.name(span[2])))].join(" + ") || words.chip.nothing;
-    if (standing === "decided") return `✓ ${named(outcome)}`;
-    if (standing === "changed") return `? ${named(outcome)}`;
+    if (state === "decided") return `✓ ${named(outcome)}`;
+    if (state === "changed") return `? ${named(outcome)}`;
     if (consensus === "all") return words.all(named(versions[0] ?? []));
     const votes = (spans) => versions.filter((version) => JSON.stringify(version) === JSON.stringify(spans)).length;
     if (consensus === "one") {
@@ -165,7 +165,7 @@ export class AdjudicationWork extends NoteWork {
   }
 
   isOpen() {
-    if (this.note.closed) this.panel.tell(words.finishedNote);
+    if (this.note.finished) this.panel.tell(words.finishedNote);
     else if (!this.note.ready) this.panel.tell(words.notReady);
     else return true;
     return false;

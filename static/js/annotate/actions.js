@@ -9,7 +9,7 @@ const { keys: what } = words;
 /** @returns {import("../editor/keys.js").Action[]} */
 export function actions(workbench) {
   const { work } = workbench;
-  const { labelling } = work;
+  const { labeling } = work;
   const link = (id) => {
     const { href } = /** @type {HTMLAnchorElement} */ (byId(id));
     if (href) workbench.go(href);
@@ -21,13 +21,13 @@ export function actions(workbench) {
     ...work.growing.actions(),
     ...work.picker.actions(),
     { keys: ["Escape"], group: words.groups.move, what: what.escape, run: () => work.escape() },
-    { keys: [".", " "], group: change, what: what.repeat, run: () => labelling.repeat() },
+    { keys: [".", " "], group: change, what: what.repeat, run: () => labeling.repeat() },
     { keys: ["F2"], group: change, what: what.palette, run: () => work.openPalette(true) },
     ...work.mentions.actions(),
-    ...labelling.autoNext.actions(),
-    { keys: ["Delete", "Backspace"], group: change, what: what.remove, run: () => labelling.remove() },
-    { keys: ["Ctrl+z"], group: change, what: what.undo, run: () => labelling.undo() },
-    { keys: ["Ctrl+Shift+z", "Ctrl+y"], group: change, what: what.redo, run: () => labelling.redo() },
+    ...labeling.autoNext.actions(),
+    { keys: ["Delete", "Backspace"], group: change, what: what.remove, run: () => labeling.remove() },
+    { keys: ["Ctrl+z"], group: change, what: what.undo, run: () => labeling.undo() },
+    { keys: ["Ctrl+Shift+z", "Ctrl+y"], group: change, what: what.redo, run: () => labeling.redo() },
     {
       keys: ["Enter"],
       group: note,

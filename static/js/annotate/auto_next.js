@@ -78,11 +78,11 @@ export class AutoNext {
 
   #later(next) {
     this.#waits = next;
-    requestAnimationFrame(() => setTimeout(() => this.#waits === next && this.settle(), FRAME));
+    requestAnimationFrame(() => setTimeout(() => this.#waits === next && this.selectNow(), FRAME));
   }
 
   /** Select the candidate now: another key was pressed right after the label's. */
-  settle() {
+  selectNow() {
     const next = this.#waits;
     this.#waits = null;
     const { work, note } = this.#workbench;

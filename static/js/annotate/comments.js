@@ -91,16 +91,16 @@ export class Comments {
 
   #show() {
     const { threads, mayComment } = this.#talk;
-    const open = threads.filter(({ settled }) => !settled);
-    const settled = threads.filter((thread) => thread.settled);
+    const open = threads.filter(({ resolved }) => !resolved);
+    const resolved = threads.filter((thread) => thread.resolved);
     const root = byId("threads");
     const focused = root.contains(document.activeElement) ? document.activeElement : null;
     const unfolded = root.querySelector("details")?.open ?? false;
     const node = (thread) => threadNode(thread, { mayComment, title: this.#titleOf(thread) });
     root.replaceChildren(
       ...open.map(node),
-      ...(settled.length
-        ? [el("li", {}, el("details", { open: unfolded }, el("summary", {}, words.settledOnes(settled.length)), el("ol", { class: "threads" }, ...settled.map(node))))]
+      ...(resolved.length
+        ? [el("li", {}, el("details", { open: unfolded }, el("summary", {}, words.resolvedOnes(resolved.length)), el("ol", { class: "threads" }, ...resolved.map(node))))]
         : []),
     );
     const more = this.#talk.earlier !== null;
@@ -169,7 +169,7 @@ export class Comments {
   async #do(act, comment) {
     const trouble = await this.#talk.post(this.#workbench.note.urls.comments, { act, comment });
     if (trouble) this.#workbench.tell(trouble);
-    else this.#workbench.say({ delete: words.removed, settle: words.settled, open: words.opened }[act]);
+    else this.#workbench.say({ delete: words.removed, resolve: words.resolved, open: words.opened }[act]);
   }
 
   /** Go to what a thread is about: the span if it still exists, else the text. */
@@ -199,7 +199,7 @@ export class Comments {
   /** Mark the spans with comments. Only spans whose pieces were redrawn are looked up again. */
   #mark() {
     const { annotationSet, view } = this.#workbench.note;
-    const wanted = new Set(this.#talk.threads.filter(({ span, settled }) => span !== null && !settled).map(({ span }) => annotationSet.keyOf(span)));
+    const wanted = new Set(this.#talk.threads.filter(({ span, resolved }) => span !== null && !resolved).map(({ span }) => annotationSet.keyOf(span)));
     for (const [key, pieces] of this.#marked) {
       if (wanted.has(key)) continue;
       for (const piece of pieces) unmark(piece);

@@ -1,9 +1,9 @@
-/** The selection in the note and how the page shows it. Labeling is in labelling.js. */
+/** The selection in the note and how the page shows it. Labeling is in labeling.js. */
 
 import { byId } from "../editor/dom.js";
 import { Ends } from "./ends.js";
 import { Growing } from "./growing.js";
-import { Labelling } from "./labelling.js";
+import { Labeling } from "./labeling.js";
 import { Mentions } from "./mentions.js";
 import { Moving } from "./moving.js";
 import { Picker } from "./picker.js";
@@ -23,7 +23,7 @@ export class Gestures {
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench) {
     this.#workbench = workbench;
-    this.labelling = new Labelling(workbench);
+    this.labeling = new Labeling(workbench);
     this.moving = new Moving(workbench);
     this.growing = new Growing(workbench);
     this.resizing = new Resizing(workbench);
@@ -54,7 +54,7 @@ export class Gestures {
 
   /** The label that every selection gets at once, or null. */
   get armed() {
-    return this.labelling.armed;
+    return this.labeling.armed;
   }
 
   get range() {
@@ -84,7 +84,7 @@ export class Gestures {
 
   /** The mouse or a finger was pressed: drop what keys have started. */
   pressed() {
-    this.labelling.autoNext.forget();
+    this.labeling.autoNext.forget();
   }
 
   /** Another note is opened: forget the selected span. The armed label stays armed. */
@@ -123,7 +123,7 @@ export class Gestures {
     this.showSelected();
     // Measure after all changes, so that the browser lays out the page only once.
     if (piece) keepInView(byId("scroll"), piece.getBoundingClientRect());
-    if (announce) this.#panel.say(words.span(this.labelling.nameOf(span.label), this.#quote(span), annotationSet.at(span.key) + 1, annotationSet.spans().length));
+    if (announce) this.#panel.say(words.span(this.labeling.nameOf(span.label), this.#quote(span), annotationSet.at(span.key) + 1, annotationSet.spans().length));
   }
 
   /** Select the innermost of the clicked spans, and list the others. @param {string[]} keys */
@@ -156,7 +156,7 @@ export class Gestures {
   escape() {
     if (this.palette.isOpen) this.palette.close();
     else if (this.range || this.selected) this.clearAll();
-    else if (this.armed !== null) this.labelling.arm(null);
+    else if (this.armed !== null) this.labeling.arm(null);
     else byId("side").focus();
   }
 
@@ -183,15 +183,15 @@ export class Gestures {
 
   /** Apply a label that was chosen by key or by click. */
   applyLabel(label) {
-    this.labelling.apply(label);
+    this.labeling.apply(label);
   }
 
   /** Open the palette for the selected text or span. @param {boolean} focus whether the palette gets the focus */
   openPalette(focus) {
     const bounds = this.range ?? this.selected;
-    if (!bounds || !this.labelling.mayChange()) return false;
+    if (!bounds || !this.labeling.mayChange()) return false;
     this.palette.open(this.layout.box(bounds.start, bounds.end), focus, {
-      first: this.labelling.last,
+      first: this.labeling.last,
       current: this.range ? null : this.selected.label,
       quote: this.#quote(bounds),
       widen: (step) => this.growing.widen(step),
@@ -222,7 +222,7 @@ export class Gestures {
       acts: {
         relabel: () => this.openPalette(true),
         all: () => this.mentions.open(),
-        remove: () => this.labelling.remove(),
+        remove: () => this.labeling.remove(),
         untouched: () => {
           this.moving.hunt(1);
           this.openPalette(false);

@@ -82,8 +82,8 @@ export class Mentions {
 
   open() {
     const { work, note } = this.#workbench;
-    const span = work.selected ?? work.labelling.autoNext.made;
-    if (!span || !work.labelling.mayChange()) return false;
+    const span = work.selected ?? work.labeling.autoNext.made;
+    if (!span || !work.labeling.mayChange()) return false;
     this.#span = span;
     this.#anyCase = false;
     this.#list();
@@ -176,7 +176,7 @@ export class Mentions {
     const wanted = this.#ticked.map(({ start, end }) => ({ start, end, label }));
     if (!wanted.length) return;
     this.#popover.close();
-    this.#workbench.work.labelling.createMany(wanted);
+    this.#workbench.work.labeling.createMany(wanted);
   }
 
   #key(event) {

@@ -84,11 +84,11 @@ export class Resizing {
   to({ start, end }) {
     const { work, note } = this.#workbench;
     const span = work.selected;
-    if (!span || !work.labelling.mayChange()) return;
+    if (!span || !work.labeling.mayChange()) return;
     const [from, past] = trim(note.index, start, end);
     if (from === past || (from === span.start && past === span.end)) return;
     const change = note.annotationSet.resize(span.key, from, past);
-    work.labelling.done(change);
+    work.labeling.done(change);
     const name = this.#workbench.labels.get(span.label)?.name ?? "?";
     this.#workbench.say(change ? words.resized(name, shorten(note.index.slice(from, past))) : words.there(name));
   }

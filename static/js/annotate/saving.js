@@ -19,7 +19,7 @@ export class Saving {
   #workbench;
   #refreshing = null; // the visit whose state is being requested
   #noticeState = ""; // the state whose message was shown last, "" when all is saved
-  #refusal = ""; // the message on changes refused since all was last saved
+  #lostMessage = ""; // the message on changes refused since all was last saved
   #lost = 0; // the number of these changes
 
   /** @param {import("./workbench.js").Workbench} workbench */
@@ -107,7 +107,7 @@ export class Saving {
       if (this.#noticeState && !this.#lost) panel.tell(words.savedAgain, "ok");
       this.#noticeState = "";
       this.#lost = 0;
-      this.#refusal = "";
+      this.#lostMessage = "";
     }
   }
 
@@ -123,7 +123,7 @@ export class Saving {
 
   /** Show a message about a note, with its name if another one is open, after the message on refused changes, if any. */
   tell(visit, message) {
-    this.#workbench.panel.tell(`${this.#refusal} ${this.#named(visit, message)}`.trim());
+    this.#workbench.panel.tell(`${this.#lostMessage} ${this.#named(visit, message)}`.trim());
   }
 
   #named(visit, message) {
@@ -156,10 +156,10 @@ export class Saving {
       return;
     }
     this.#lost += dropped;
-    this.#refusal = "";
-    const refusal = words.refusedMany(answer.message, this.#lost);
-    this.tell(visit, `${refusal} ${more}`.trim());
-    this.#refusal = this.#named(visit, refusal);
+    this.#lostMessage = "";
+    const message = words.refusedMany(answer.message, this.#lost);
+    this.tell(visit, `${message} ${more}`.trim());
+    this.#lostMessage = this.#named(visit, message);
   }
 
   /** The person returned to this page: another tab may have changed the note, or the connection may be back. */

@@ -11,10 +11,10 @@ export function threadNode(thread, { mayComment, title }) {
   const about = thread.start === null ? el("span", { class: "thread-subject" }, title) : button("go", title, "thread-subject");
   return el(
     "li",
-    { class: thread.settled ? "thread is-settled" : "thread", "data-thread": thread.id, "data-span": thread.span ?? "", "data-comment": thread.id },
+    { class: thread.resolved ? "thread is-resolved" : "thread", "data-thread": thread.id, "data-span": thread.span ?? "", "data-comment": thread.id },
     about,
     thread.annotation_set && el("span", { class: "tag" }, words.about(thread.annotation_set)),
-    thread.settled && el("span", { class: "tag ok" }, words.settledBy(thread.settled)),
+    thread.resolved && el("span", { class: "tag ok" }, words.resolvedBy(thread.resolved)),
     ...commentNodes(thread, mayComment),
     thread.answers.length > 0 &&
       el("ol", { class: "answers" }, ...thread.answers.map((answer) => el("li", { "data-comment": answer.id }, ...commentNodes(answer, mayComment)))),
@@ -23,7 +23,7 @@ export function threadNode(thread, { mayComment, title }) {
         "div",
         { class: "actions" },
         button("answer", words.answer),
-        thread.settled ? button("open", words.open) : button("settle", words.settle),
+        thread.resolved ? button("open", words.open) : button("resolve", words.resolve),
       ),
   );
 }

@@ -68,8 +68,8 @@ export class Workbench {
   start() {
     this.bind();
     document.addEventListener("keydown", (event) => this.#key(event));
-    byId("undo").addEventListener("click", () => this.work.labelling.undo());
-    byId("redo").addEventListener("click", () => this.work.labelling.redo());
+    byId("undo").addEventListener("click", () => this.work.labeling.undo());
+    byId("redo").addEventListener("click", () => this.work.labeling.redo());
     byId("show-keys").addEventListener("click", () => this.sheet.open());
     this.#visiting.begin();
   }
@@ -85,8 +85,8 @@ export class Workbench {
     if (event.defaultPrevented || this.sheet.isOpen || isWriting(event.target) || isElsewhere(event)) return;
     // A key held down would submit one note after the other.
     if (event.repeat && ["Enter", "n", "p"].includes(event.key)) return;
-    this.mouse.settle();
-    this.work.labelling.autoNext.settle();
+    this.mouse.finishSelection();
+    this.work.labeling.autoNext.selectNow();
     this.#keys.handle(event);
   }
 

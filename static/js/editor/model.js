@@ -205,7 +205,7 @@ export class AnnotationSet {
     this.version = answer.version;
     const touched = this.#confirm(change, answer);
     const elsewhere = answer.spans ? this.#takeOver(answer) : null;
-    if (!answer.spans) this.#settle([...touched, ...change.edits.map(({ key }) => this.#resolve(key))]);
+    if (!answer.spans) this.#showAgain([...touched, ...change.edits.map(({ key }) => this.#resolve(key))]);
     const foreseen = change.edits.length > 0 && !answer.message && (!answer.already || change.kind === "create_many");
     if (elsewhere || !foreseen) this.#forgetSteps();
     return elsewhere;
@@ -248,7 +248,7 @@ export class AnnotationSet {
     for (const each of [...this.#past, ...this.#future, ...this.#pending].filter(mine)) {
       each.edits = each.edits.filter(({ key }) => keys.has(key));
     }
-    this.#settle(change.edits.map(({ key }) => key));
+    this.#showAgain(change.edits.map(({ key }) => key));
   }
 
   /**
@@ -300,7 +300,7 @@ export class AnnotationSet {
     const known = this.#keys.get(id) ?? String(id);
     if (this.#base.has(known) && known !== key) {
       this.#alias.set(key, known);
-      this.#settle([key]);
+      this.#showAgain([key]);
       return;
     }
     this.#ids.set(key, id);
@@ -323,7 +323,7 @@ export class AnnotationSet {
   // ── Shown spans ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Show some spans again: the confirmed state of each with all pending changes to it. */
-  #settle(keys) {
+  #showAgain(keys) {
     for (const key of new Set(keys)) {
       this.#shown.put(key, this.#base.get(key) ?? null);
       for (const { edits } of this.#pending) {

@@ -16,7 +16,7 @@ export class Mouse {
   #began = null; // position of the press, if it began in the note
   #clicks = 0; // 2 for a double click
   #timer = 0;
-  #unsettled = null; // what to do once the browser has settled the selection
+  #pending = null; // what to do once the browser has set the selection
   #sweep;
 
   /**
@@ -37,9 +37,9 @@ export class Mouse {
       this.#clicks = event.detail;
       if (this.#began && this.#isMouse) this.#sweep.begin(event);
     });
-    // At a click the browser has settled the selection; a timer would run a frame later. On `window`, because clicks on the page
+    // At a click the browser has set the selection; a timer would run a frame later. On `window`, because clicks on the page
     // close popovers first.
-    window.addEventListener("click", () => this.settle());
+    window.addEventListener("click", () => this.finishSelection());
     document.addEventListener("selectionchange", () => this.#touched());
     byId("side").addEventListener("mousedown", (event) => {
       // Pressing a label must keep selection and focus in the note.
@@ -49,7 +49,7 @@ export class Mouse {
   }
 
   #down(event) {
-    this.settle();
+    this.finishSelection();
     this.#work.pressed?.();
     this.#touch = event.pointerType === "touch";
     this.#isMouse = event.pointerType === "mouse";
@@ -65,17 +65,17 @@ export class Mouse {
     this.#began = null;
     const stack = stackUnder(target);
     const swept = this.#sweep.end(event);
-    // The browser settles its own selection, and counts the clicks, only after this event.
-    this.#unsettled = () =>
-      this.#settled(swept ?? this.#work.layout.selected(), stack, { exact: altKey, clicks: isDrag ? 0 : this.#clicks, x: clientX, y: clientY });
-    setTimeout(() => this.settle(), 0); // in case no click follows, because the button was released outside the window
+    // The browser sets its own selection, and counts the clicks, only after this event.
+    this.#pending = () =>
+      this.#handle(swept ?? this.#work.layout.selected(), stack, { exact: altKey, clicks: isDrag ? 0 : this.#clicks, x: clientX, y: clientY });
+    setTimeout(() => this.finishSelection(), 0); // in case no click follows, because the button was released outside the window
   }
 
   /** Handle the last mouse selection now, for example because a key was pressed right after it. */
-  settle() {
-    const settled = this.#unsettled;
-    this.#unsettled = null;
-    settled?.();
+  finishSelection() {
+    const pending = this.#pending;
+    this.#pending = null;
+    pending?.();
   }
 
   /** Handle a click on an element above the text as a click on the text. */
@@ -83,10 +83,10 @@ export class Mouse {
     const under = document.elementFromPoint(clientX, clientY);
     if (!under || !this.#note.contains(under)) return;
     this.#work.layout.clear();
-    this.#settled(null, stackUnder(under), { exact: altKey, clicks: detail, x: clientX, y: clientY });
+    this.#handle(null, stackUnder(under), { exact: altKey, clicks: detail, x: clientX, y: clientY });
   }
 
-  #settled(selection, stack, { exact, clicks, x, y }) {
+  #handle(selection, stack, { exact, clicks, x, y }) {
     const isEmpty = !selection || selection.start === selection.end;
     if (clicks > 1 && !exact && !this.#touch && this.#expand(isEmpty || clicks > 2 ? null : selection.start, x, y)) return;
     if (!isEmpty) {

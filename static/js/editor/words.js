@@ -72,8 +72,8 @@ export const words = {
   moreNotes: (count) => interpolate(ngettext("More than %(count)s note", "More than %(count)s notes", count), { count }),
   refused: (status) => interpolate(gettext("The server refused the change (status %(status)s)."), { status }),
   submitting: gettext("Submitting…"),
-  labelled: (label, quote) => interpolate(gettext("%(label)s: %(quote)s"), { label, quote }),
-  relabelled: (label, quote) => interpolate(gettext("Now %(label)s: %(quote)s"), { label, quote }),
+  labeled: (label, quote) => interpolate(gettext("%(label)s: %(quote)s"), { label, quote }),
+  relabeled: (label, quote) => interpolate(gettext("Now %(label)s: %(quote)s"), { label, quote }),
   deleted: (label, quote) => interpolate(gettext("Deleted %(label)s: %(quote)s"), { label, quote }),
   resized: (label, quote) => interpolate(gettext("%(label)s now covers: %(quote)s"), { label, quote }),
   undone: gettext("Undone"),
@@ -116,7 +116,7 @@ export const words = {
   anyCase: gettext("Ignore case"),
   applyTo: (count) => (count === 0 ? gettext("None selected") : interpolate(ngettext("Label %(count)s", "Label %(count)s", count), { count })),
   cancel: gettext("Cancel"),
-  labelledMany: (label, count) =>
+  labeledMany: (label, count) =>
     interpolate(
       ngettext("%(count)s span labeled %(label)s. One undo removes it.", "%(count)s spans labeled %(label)s. One undo removes them all.", count),
       { label, count },

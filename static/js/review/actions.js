@@ -1,6 +1,6 @@
 /** The keys of the review page: what each does, and its text in the list of keys. Labels add their own keys. */
 
-import { asking, ending, labelling, moving, selecting, takingBack } from "../editor/deciding/actions.js";
+import { asking, ending, labeling, moving, selecting, undoing } from "../editor/deciding/actions.js";
 import { leaver } from "../editor/deciding/page.js";
 import { words } from "./words.js";
 
@@ -29,7 +29,7 @@ export function actions(work, labels) {
     },
     { keys: ["e"], group: decide, what: what.ends, run: () => work.useAsBounds() },
     { keys: ["="], group: decide, what: what.first, run: () => work.decideLikeFirst() },
-    ...takingBack(work, decide),
+    ...undoing(work, decide),
     { keys: ["v"], group: note, what: what.mask, run: () => work.mask() },
     { keys: ["m"], group: missed, what: what.mark, run: () => work.mark() },
     ...selecting(work, missed),
@@ -40,7 +40,7 @@ export function actions(work, labels) {
     { keys: ["n"], group: note, what: what.nextNote, run: () => leave("next-note") },
     { keys: ["p"], group: note, what: what.noteBefore, run: () => leave("previous-note") },
     ...asking(work, note),
-    ...labelling(work, onLabels, labels),
+    ...labeling(work, onLabels, labels),
   ];
 }
 

@@ -35,8 +35,8 @@ const panel = new ReviewPanel({
 const work = new ReviewWork({ note, view: new NoteView(root, index, labels), panel, labels, index, cursor, layout });
 // The filters in the URL are carried to the next note.
 const urls = { ...data.urls, get finish() { return `${data.urls.finish}${window.location.search}`; } };
-const settle = () => {
-  if (note.stage !== "settling") {
+const showUndecided = () => {
+  if (note.stage !== "resolving") {
     work.toPlantedLeaks();
     return;
   }
@@ -46,7 +46,7 @@ const settle = () => {
   work.selectSpan(null); // so that walking starts at the first difference
   work.walk(1) || work.walk(1, { open: true });
 };
-work.saving = reviewSaving({ api, urls, note, panel, work, quote, settle });
+work.saving = reviewSaving({ api, urls, note, panel, work, quote, showUndecided });
 work.others = data.hints;
 note.facts = {
   quote,
@@ -75,8 +75,8 @@ note.filter = filters.filter;
 note.order = filters.order;
 
 work.redraw();
-if (note.stage === "settling" || (!note.closed && note.rest().length < note.open)) settle();
-else if (!note.closed) work.walk(1, { open: true }) || work.walk(1);
+if (note.stage === "resolving" || (!note.finished && note.rest().length < note.open)) showUndecided();
+else if (!note.finished) work.walk(1, { open: true }) || work.walk(1);
 root.focus({ preventScroll: true });
 // Browser tests wait for this attribute.
 document.documentElement.dataset.review = "ready";

@@ -42,9 +42,9 @@ export class Review extends Decisions {
     this.rebuild();
   }
 
-  /** first review, second review, settling (resolving differences), waiting (for another person), or closed (finished). */
+  /** first review, second review, resolving (differences), waiting (for another person), or finished. */
   get stage() {
-    return this.base.stage ?? (this.closed ? "closed" : "first");
+    return this.base.stage ?? (this.finished ? "finished" : "first");
   }
 
   /** During a second review: `{first, blind, outcome}`, with the first reviewer's outcome if it may be seen; else null. */

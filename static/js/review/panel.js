@@ -37,7 +37,7 @@ export class ReviewPanel extends Panel {
     byId("suggestions").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
     this.#stage(review);
     this.#lists(review, chosen, hints);
-    this.state(review.closed, "reopen-form");
+    this.state(review.finished, "reopen-form");
   }
 
   /** Explain the stage of a second review. */
@@ -48,9 +48,9 @@ export class ReviewPanel extends Panel {
   }
 
   #lists(review, chosen, hints) {
-    byId("hints-box").hidden = review.closed || (review.open > 0 && !hints.length);
+    byId("hints-box").hidden = review.finished || (review.open > 0 && !hints.length);
     const rest = review.rest().length;
-    byId("finish-rest").hidden = review.closed || !rest || rest < review.open;
+    byId("finish-rest").hidden = review.finished || !rest || rest < review.open;
     byId("rest-count").textContent = rest;
     byId("hints-left").textContent = words.hintsLeft(hints.length);
     fill(byId("hints"), hints.map((hint) => this.#hintRow(hint, chosen?.hint)), "hint");
@@ -68,7 +68,7 @@ export class ReviewPanel extends Panel {
     if (chosen?.hint) return this.#hint(review, chosen.hint);
     if (chosen) return this.#suggestion(review, chosen.suggestion);
     const { none, finishedNote, nothing, allDone } = words;
-    const said = review.closed ? finishedNote : !review.suggestions().length ? none : review.open ? nothing : allDone;
+    const said = review.finished ? finishedNote : !review.suggestions().length ? none : review.open ? nothing : allDone;
     return [el("p", { class: "mute" }, said)];
   }
 
@@ -166,7 +166,7 @@ export class ReviewPanel extends Panel {
       ...buttons
         .filter(Boolean)
         .map(([name, text, kind, key]) =>
-          el("button", { type: "button", class: `btn small ${kind}`, disabled: review.closed && name !== "drop", "data-act": name }, text, " ", el("kbd", {}, key)),
+          el("button", { type: "button", class: `btn small ${kind}`, disabled: review.finished && name !== "drop", "data-act": name }, text, " ", el("kbd", {}, key)),
         ),
     );
   }

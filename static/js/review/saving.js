@@ -6,21 +6,21 @@ import { words } from "./words.js";
 
 const QUOTED = ["correct", "add"];
 
-/** `settle()` shows what must be decided first: differences between two reviewers, or missed planted leaks. */
-export function reviewSaving({ api, urls, note, panel, work, quote, settle }) {
+/** `showUndecided()` shows what must be decided first: differences between two reviewers, or missed planted leaks. */
+export function reviewSaving({ api, urls, note, panel, work, quote, showUndecided }) {
   const page = {
     post: (change) => api.post(urls.decide, QUOTED.includes(change.act) ? { ...change, quote: quote(change) } : change),
     mayFinish: () => mayFinish(note, panel, work),
     finishData: () => ({ stage: note.stage, with_gold: byId("with-gold")?.checked ?? false }),
     finished: (next) => window.location.assign(next),
-    notYet: () => settle(),
+    notYet: () => showUndecided(),
   };
   return new Saving({ api, urls, note, panel, work, words, page });
 }
 
 /** Whether the review can be finished; if not, tells what is left to do. */
 function mayFinish(note, panel, work) {
-  if (note.closed) panel.tell(words.finished);
+  if (note.finished) panel.tell(words.finished);
   else if (note.open && !note.rest().length) {
     work.toPlantedLeaks();
     panel.tell(words.plantedOpen(note.open), "");

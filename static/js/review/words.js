@@ -37,7 +37,7 @@ export const words = {
         gettext("%(first)s reviewed this note first. You decide without seeing %(first)s's decisions. Differences are shown when you finish."),
         { first },
       ),
-    settling: (first) =>
+    resolving: (first) =>
       interpolate(gettext("You and %(first)s both reviewed this note. Decisions you don't change are kept. Finishing completes the review."), { first }),
     waiting: () => gettext("You took part in the first review of this note. A different person must do the second review."),
   },

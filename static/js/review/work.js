@@ -35,13 +35,13 @@ export class ReviewWork extends NoteWork {
   /** Once nothing is open, show the note masked, with hints for possible missed identifiers. */
   #findHints() {
     const { note } = this;
-    const done = (note.open === 0 || this.#acceptingRest) && !note.closed;
+    const done = (note.open === 0 || this.#acceptingRest) && !note.finished;
     // A second reviewer checks existing decisions, so the note is not masked for them.
-    const second = note.stage === "settling" || (note.stage === "second" && !note.between.blind);
+    const second = note.stage === "resolving" || (note.stage === "second" && !note.between.blind);
     const suggestions = note.suggestions();
     const gold = [...suggestions.filter(({ state }) => state !== "rejected").map(boundsOf), ...note.others()];
     this.hints = done ? hintsOf({ index: this.index, gold, covered: suggestions, others: this.others, dropped: this.#dropped }) : [];
-    if (note.stage === "settling") this.hints = [...this.#addedByOne(), ...this.hints];
+    if (note.stage === "resolving") this.hints = [...this.#addedByOne(), ...this.hints];
     if (done && !this.#wasDone && !second) this.mask(true);
     this.#wasDone = done;
   }
@@ -145,7 +145,7 @@ export class ReviewWork extends NoteWork {
   /** Alt+click: reject the innermost open suggestion under the pointer. Returns false if there is none. */
   struck(stack) {
     const key = stack.find((one) => this.note.find(one)?.suggestion?.state === "open");
-    if (!key || this.note.closed) return false;
+    if (!key || this.note.finished) return false;
     this.selectSpan(key);
     this.reject();
     return true;
@@ -281,7 +281,7 @@ export class ReviewWork extends NoteWork {
   }
 
   isOpen() {
-    if (!this.note.closed) return true;
+    if (!this.note.finished) return true;
     this.panel.tell(words.finished);
     return false;
   }

@@ -180,7 +180,7 @@ const send = (data) =>
     request.send(data);
   });
 
-const refusal = ({ status, answer }) => {
+const messagesOf = ({ status, answer }) => {
   if (answer.messages) return answer.messages;
   if (status === 429 && answer.message) return [answer.message];
   if (status === 0) return [words.lost];
@@ -214,7 +214,7 @@ form.addEventListener("submit", async (event) => {
   busy = false;
   button.removeAttribute("aria-disabled");
   sending.hidden = true;
-  sayErrors(refusal(result));
+  sayErrors(messagesOf(result));
   errorBox.scrollIntoView({ block: "center" });
 });
 

@@ -134,8 +134,8 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(
     page.reload()
     page.wait_for_selector("html[data-adjudicate=ready]")
     press(page, "Enter")
-    page.wait_for_selector("#workbench[data-state=closed]")
-    assert Adjudication.objects.get().closed_by == world.rita
+    page.wait_for_selector("#workbench[data-state=finished]")
+    assert Adjudication.objects.get().finished_by == world.rita
 
     page.get_by_role("button", name="Make gold").click()
     expect(page.get_by_role("main")).to_contain_text("gold")
@@ -211,7 +211,7 @@ def test_own_spans_by_keys_undo_without_limit_and_a_second_look(
     expect(chosen(page)).to_contain_text("check again")
     assert axe(page) == []
     press(page, "e", "Enter")
-    page.wait_for_selector("#workbench[data-state=closed]")
+    page.wait_for_selector("#workbench[data-state=finished]")
 
 
 @pytest.mark.both_databases

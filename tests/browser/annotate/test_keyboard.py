@@ -77,7 +77,7 @@ def test_the_sheet_names_what_is_bound(opened: Page) -> None:
     expect(sheet).to_be_hidden()
 
 
-def test_n_and_p_go_to_the_neighbours(opened: Page, world: SimpleNamespace) -> None:
+def test_n_and_p_go_to_the_neighbors(opened: Page, world: SimpleNamespace) -> None:
     # There is no note before the first: a page that was opened at a location stays as it is.
     opened.evaluate("history.replaceState(null, '', '?at=0-8')")
     press(opened, "p")

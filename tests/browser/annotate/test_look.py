@@ -117,7 +117,7 @@ def test_spans(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     assert "attr(data-label)" in style(page, inner, "content", "::after") or "DOCTOR" in style(
         page, inner, "content", "::after"
     )
-    # Colour is never alone: each category has a line of its own.
+    # Color is never alone: each category has a line of its own.
     lines = {style(page, f".wb-label:has(.underline-{n}) .swatch", "textDecorationStyle") for n in range(4)}
     assert lines == {"solid", "dashed", "double", "dotted"}
     press(page, "Shift+Tab")

@@ -123,7 +123,7 @@ def test_a_click_where_spans_lie_on_each_other_lists_them(opened: Page, world: S
     assert quotes(world.ann, world.note) == [("DOCTOR", "Rossi")]
 
 
-def test_labelling_by_finger(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_labeling_by_finger(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     page = page_of(world.ann, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     open_note(page, live, world.note)
     at = place(page, "Torino")

@@ -106,7 +106,7 @@ def test_signed_out_work_waits_for_signing_in_again(
     opened.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
 
 
-def test_work_on_a_note_that_was_taken_back_waits(opened: Page, world: SimpleNamespace) -> None:
+def test_changes_to_a_note_that_was_unassigned_wait(opened: Page, world: SimpleNamespace) -> None:
     mine = Assignment.objects.filter(document=world.note, user=world.ann)
     mine.update(state="released")
     press(opened, "ArrowRight", "1", "ArrowRight", "2")

@@ -71,7 +71,7 @@ def test_comments(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> 
     thread.get_by_role("button", name="Resolve").press("Enter")
     expect(page.locator("#threads summary")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator(".thread.is-settled")).to_contain_text("resolved by ann")
+    expect(page.locator(".thread.is-resolved")).to_contain_text("resolved by ann")
     expect(commented).to_have_count(0)
     hostile = page.locator(".thread", has_text="onerror")
     hostile.get_by_role("button", name="Delete").click()
@@ -169,7 +169,7 @@ def test_guidelines_beside_the_text(world: SimpleNamespace, page_of: Any, live: 
     expect(page.locator("#guide-news")).to_be_hidden()
     expect(page.locator("#guide-scroll")).to_be_focused()
     assert axe(page) == []
-    # Beside the text: both are there, and labelling goes on.
+    # Beside the text: both are there, and labeling goes on.
     drag(page, "Mario Rossi")
     press(page, "1")
     expect(page.locator("#guide-label")).to_contain_text("The patient's name, without titles.")

@@ -137,9 +137,7 @@ def test_a_note_that_cannot_be_had_is_loaded_as_a_page(ready: Page, world: Simpl
 
 
 @pytest.mark.parametrize("width", [1440, 1024, 390])
-def test_the_neighbours_by_mouse_whatever_is_folded(
-    world: SimpleNamespace, page_of: Any, live: Any, width: int
-) -> None:
+def test_the_neighbors_by_mouse_whatever_is_folded(world: SimpleNamespace, page_of: Any, live: Any, width: int) -> None:
     """The links to the next and previous note stay visible without the list of notes."""
     first, second, _ = world.notes
     page = with_next(page_of(world.ann, viewport={"width": width, "height": 844}), live, first)

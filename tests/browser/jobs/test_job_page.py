@@ -83,7 +83,7 @@ def test_what_was_opened_stays_open_while_the_page_follows(staged: Any, page_of:
     expect(page.get_by_text("List all names.")).to_be_visible()
 
 
-def test_cancelling_by_the_button(staged: Any, page_of: Any, live: Any) -> None:
+def test_canceling_by_the_button(staged: Any, page_of: Any, live: Any) -> None:
     manager, project, row = staged
     page = page_of(manager)
     page.goto(live("import_preview", project.slug, row.pk))
@@ -91,7 +91,7 @@ def test_cancelling_by_the_button(staged: Any, page_of: Any, live: Any) -> None:
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("Everything that this job added was removed.")).to_be_visible()
     row.refresh_from_db()
-    assert row.state == "cancelled"
+    assert row.state == "canceled"
     page.goto(live("jobs", project.slug))
     expect(page.get_by_role("row").filter(has_text="Import")).to_contain_text("Canceled")
 

@@ -136,7 +136,7 @@ def test_a_string_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe:
     expect(page.locator("#decided")).to_contain_text("1 of 1")
     assert (gold(scored.note), gold(scored.notes[1])) == ([("PATIENT", "Mario Rossi")], [])
     page.get_by_role("button", name="Undo bulk act").press("Enter")
-    expect(page.locator("#taken-back")).to_have_text("1")
+    expect(page.locator("#undone-decisions")).to_have_text("1")
     assert axe(page) == []
     assert gold(scored.note) == []
     assert (
@@ -235,7 +235,7 @@ def test_two_reviewers_by_keys(scored: SimpleNamespace, page_of: Any, live: Any,
     page.wait_for_url(f"**/{scored.notes[1].pk}/")
     assert gold(scored.note) == [("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("DOCTOR", "Bianchi")]
     review = Review.objects.get(document=scored.note)
-    assert (review.closed_by, review.handovers.get().first) == (scored.rosa, scored.rita)
+    assert (review.finished_by, review.handovers.get().first) == (scored.rosa, scored.rita)
     page.goto(live("acceptance", "covid"))
     expect(page.get_by_role("heading", name="Agreement between two reviewers")).to_be_visible()
     assert axe(page) == []
@@ -268,7 +268,7 @@ def test_a_planted_leak_by_keys(scored: SimpleNamespace, page_of: Any, live: Any
     for key in ("Enter", "Shift+Enter"):
         press(page, key)
         expect(notice).to_contain_text("planted leak")
-    assert Review.objects.get(document=scored.note).closed_at is None
+    assert Review.objects.get(document=scored.note).finished_at is None
     page.reload()
     page.wait_for_selector("html[data-review=ready]")
     expect(chosen(page)).to_contain_text("Mario Rossi")

@@ -57,7 +57,7 @@ def test_a_note_by_mouse(opened: Page, world: SimpleNamespace) -> None:
     assert states(opened) == ["accepted", "rejected", "accepted", "accepted"]
     opened.get_by_role("button", name="Finish review").click()
     opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
-    assert Review.objects.get().closed_by == world.rita
+    assert Review.objects.get().finished_by == world.rita
     assert AnnotationSet.objects.get(author__kind="gold").state == "submitted"
 
 
@@ -231,7 +231,7 @@ def test_a_note_with_open_suggestions_can_not_be_finished(opened: Page, world: S
     expect(opened.locator("#notice")).to_contain_text("3 suggestions are still open")
     expect(chosen(opened)).to_contain_text("12/03/2021")
     saved(opened)
-    assert Review.objects.get().closed_at is None
+    assert Review.objects.get().finished_at is None
 
 
 def test_the_last_note_leads_to_a_final_page_and_a_finished_one_can_be_reopened(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.domain.scoring.judging import Entity, Judged, JudgingTally, Verdict, entities_of, settled
+from annotations.domain.scoring.judging import Entity, Judged, JudgingTally, Verdict, entities_of, majority_verdict
 from annotations.domain.spans import Span
 
 TP, FN, FP = Verdict
@@ -29,11 +29,11 @@ DAY, NAME, EXTRA = Entity(0, 8, "DATA", True), Entity(10, 14, "NOME", True), Ent
     ],
 )
 def test_a_verdict_needs_more_votes_than_the_threshold(votes, threshold, expected):
-    assert settled(votes, gold=True, threshold=threshold) == expected
+    assert majority_verdict(votes, gold=True, threshold=threshold) == expected
 
 
 def test_an_entity_outside_gold_is_fp_or_tp_but_never_fn():
-    assert [settled((one, one), gold=False) for one in Verdict] == [TP, None, FP]
+    assert [majority_verdict((one, one), gold=False) for one in Verdict] == [TP, None, FP]
 
 
 def test_entities_are_gold_spans_and_predictions_that_overlap_none():

@@ -12,18 +12,18 @@ const PATIENT = 1;
 const CITY = 2;
 const ANNOTATORS = [{ number: 1, name: "anna" }, { number: 2, name: "bruno" }, { number: 3, name: "carla" }];
 const location = (start, end, versions, more = {}) => ({
-  start, end, key: `k${start}`, standing: "open", consensus: "split", versions, majority: null, outcome: null,
+  start, end, key: `k${start}`, state: "open", consensus: "split", versions, majority: null, outcome: null,
   choice: "", annotator: null, by: "", at: "", cause: "", ...more,
 });
 const name = () => location(0, 11, [[[0, 11, PATIENT]], [[0, 11, PATIENT]], [[6, 11, PATIENT]]], { consensus: "majority", majority: [[0, 11, PATIENT]] });
-const date = () => location(20, 30, [[[20, 30, 3]], [[20, 30, 3]], [[20, 30, 3]]], { standing: "agreed", consensus: "all" });
+const date = () => location(20, 30, [[[20, 30, 3]], [[20, 30, 3]], [[20, 30, 3]]], { state: "agreed", consensus: "all" });
 const city = () => location(40, 46, [[[40, 46, CITY]], [[40, 46, 4]], []]);
-const state = (locations, more = {}) => ({ version: 1, closed: false, ready: true, passes: false, annotators: ANNOTATORS, missing: [], locations, ...more });
+const state = (locations, more = {}) => ({ version: 1, finished: false, ready: true, passes: false, annotators: ANNOTATORS, missing: [], locations, ...more });
 const make = (locations = [name(), date(), city()], more = {}) => {
   let count = 0;
   return new Adjudication(state(locations, more), "rita", () => `change-${(count += 1)}`);
 };
-const standings = (note) => note.locations.map(({ standing }) => standing);
+const locationStates = (note) => note.locations.map(({ state }) => state);
 
 test("the open locations and their order: disagreements come first", () => {
   const note = make();
@@ -34,7 +34,7 @@ test("the open locations and their order: disagreements come first", () => {
   assert.equal(idOf(note.after(note.locations[2], 1, { open: true })), "p0-11");
   assert.equal(idOf(note.after(note.locations[0], 1)), "p20-30");
   assert.equal(note.after(note.locations[2], 1), null);
-  const decided = { standing: "decided", outcome: [] };
+  const decided = { state: "decided", outcome: [] };
   assert.equal(idOf(make([{ ...name(), ...decided }, date()]).after(null, 1, { open: true })), "p20-30");
   assert.equal(make([date()], { passes: true }).open, 0);
   assert.equal(make([date()], { passes: true }).after(null, 1, { open: true }), null);
@@ -44,12 +44,12 @@ test("each act shows at once and names what the person saw", () => {
   const note = make();
   note.majority(note.locations[0]);
   assert.deepEqual(note.locations[0].outcome, [[0, 11, PATIENT]]);
-  assert.equal(note.locations[0].standing, "decided");
+  assert.equal(note.locations[0].state, "decided");
   assert.deepEqual(note.body(note.next), { change_id: "change-1", act: "majority", seen: [[0, 11, "k0"]] });
   note.annotator(note.locations[2], 2);
   assert.deepEqual([note.locations[2].outcome, note.locations[2].annotator], [[[40, 46, 4]], 2]);
   note.unanimous();
-  assert.deepEqual(standings(note), ["decided", "decided", "decided"]);
+  assert.deepEqual(locationStates(note), ["decided", "decided", "decided"]);
   assert.equal(note.open, 0);
   assert.equal(note.waiting, 3);
   assert.equal(note.annotator(note.locations[2], 9), null, "there is no such annotator");
@@ -70,7 +70,7 @@ test("after an unsent act only the server knows the state of its location", () =
   const note = make();
   note.annotator(note.locations[2], 1);
   note.nothing(note.locations[2]);
-  const after = state([name(), date(), { ...city(), standing: "decided", outcome: [[40, 46, CITY]], choice: "annotator", annotator: 1, key: "new" }], { version: 2 });
+  const after = state([name(), date(), { ...city(), state: "decided", outcome: [[40, 46, CITY]], choice: "annotator", annotator: 1, key: "new" }], { version: 2 });
   note.accepted(after);
   assert.deepEqual(note.body(note.next).seen, [[40, 46, "new"]]);
   // Where another adjudicator decided meanwhile, the request still names what the person saw.
@@ -96,11 +96,11 @@ test("an own span replaces the spans that it overlaps, and joins locations", () 
 });
 
 test("keep a changed location, and drop one of two spans", () => {
-  const note = make([{ ...city(), standing: "changed", outcome: [[40, 46, CITY]], choice: "annotator", annotator: 1 }]);
+  const note = make([{ ...city(), state: "changed", outcome: [[40, 46, CITY]], choice: "annotator", annotator: 1 }]);
   assert.equal(note.open, 1);
   note.keep(note.locations[0]);
   assert.deepEqual([note.open, note.locations[0].annotator, note.locations[0].choice], [0, 1, "annotator"]);
-  const two = make([{ ...name(), standing: "decided", outcome: [[0, 5, 1], [6, 11, 1]], choice: "own" }]);
+  const two = make([{ ...name(), state: "decided", outcome: [[0, 5, 1], [6, 11, 1]], choice: "own" }]);
   two.drop(two.locations[0], [0, 5, 1]);
   assert.deepEqual([two.locations[0].outcome, two.locations[0].choice], [[[6, 11, 1]], "own"]);
   assert.equal(two.drop(two.locations[0], [0, 5, 1]), null);
@@ -109,7 +109,7 @@ test("keep a changed location, and drop one of two spans", () => {
 test("answers tell what others decided, what annotators changed, and what an undo changed", () => {
   const note = make();
   note.majority(note.locations[0]);
-  const done = { ...name(), standing: "decided", outcome: [[0, 11, PATIENT]], key: "k0b" };
+  const done = { ...name(), state: "decided", outcome: [[0, 11, PATIENT]], key: "k0b" };
   assert.deepEqual(note.accepted(state([done, date(), city()], { version: 2 })), { elsewhere: false, annotationSets: false, touched: null });
   note.undo();
   assert.equal(note.accepted(state([name(), date(), city()], { version: 3 })).touched, "p0-11");
@@ -118,7 +118,7 @@ test("answers tell what others decided, what annotators changed, and what an und
   assert.deepEqual(note.refreshed(state([date()], { version: 5, annotators: ANNOTATORS.slice(1), missing: ["anna"] })), { elsewhere: false, annotationSets: true });
   note.majority(note.locations[0]);
   assert.deepEqual(note.refused({ error: "moved", message: "no" }), { elsewhere: false, annotationSets: false });
-  assert.deepEqual([note.waiting, standings(note)], [0, ["agreed"]]);
+  assert.deepEqual([note.waiting, locationStates(note)], [0, ["agreed"]]);
   // An answer older than the known state changes nothing.
   note.refreshed(state([city()], { version: 4 }));
   assert.equal(idOf(note.locations[0]), "p20-30");

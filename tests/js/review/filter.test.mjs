@@ -39,7 +39,7 @@ test("orders: by text, least certain, most likely wrong, by label", () => {
 });
 
 test("walking keeps the position of a suggestion that no longer passes the filter", () => {
-  const review = new Review({ version: 1, closed: false, suggestions: LIST, gold: [] }, "rita", () => "c");
+  const review = new Review({ version: 1, finished: false, suggestions: LIST, gold: [] }, "rita", () => "c");
   review.facts = FACTS;
   review.filter = { ...NOTHING, state: "open" };
   assert.deepEqual(ids(review.listed()), [1, 2, 4]);

@@ -9,7 +9,7 @@ const suggestion = (id, start, end, state = "open", bounds = null) => ({
   bounds: state === "accepted" ? (bounds ?? [start, end, 1]) : null,
 });
 const gold = (start, end, label = 1) => ({ start, end, label, from: "", by: null, at: null });
-const state = (version, suggestions, spans = [], closed = false) => ({ version, closed, suggestions, gold: spans });
+const state = (version, suggestions, spans = [], finished = false) => ({ version, finished, suggestions, gold: spans });
 const make = (suggestions, spans = []) => {
   let count = 0;
   return new Review(state(1, suggestions, spans), "rita", () => `change-${(count += 1)}`);
@@ -98,7 +98,7 @@ test("the server's state replaces the expected one; waiting changes stay on top"
   assert.equal(review.waiting, 1);
 });
 
-test("a refusal without a state keeps the known state", () => {
+test("an error without a state keeps the known state", () => {
   const review = make([suggestion(1, 0, 4)]);
   review.accept(1);
   assert.deepEqual(review.refused({ error: "forbidden", message: "No." }), { elsewhere: false });

@@ -56,7 +56,7 @@ class Command(JourneyCommand):
         wait_for(Job.objects.get(judging=judging), tell=None if options["json"] else self.stderr)
         judging = Judging.objects.select_related("job", "author", "gold_version").get(pk=judging.pk)
         job = judging.job
-        if job is not None and job.state in (Job.State.FAILED, Job.State.CANCELLED):
+        if job is not None and job.state in (Job.State.FAILED, Job.State.CANCELED):
             raise ServiceError(f"The verdicts are not complete. {job.get_state_display()}: {job.error}", code="judge")
         return result_of(judging)
 

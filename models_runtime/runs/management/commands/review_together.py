@@ -28,7 +28,7 @@ class Command(JourneyCommand):
         if options["wait"]:
             wait_for(Job.objects.get(run=run), tell=None if options["json"] else self.stderr)
         job = Job.objects.get(run=run)
-        if job.state in (Job.State.FAILED, Job.State.CANCELLED):
+        if job.state in (Job.State.FAILED, Job.State.CANCELED):
             raise ServiceError(
                 f"The merged list “{run.author.name}” is not complete. {job.get_state_display()}: {job.error}",
                 code="run",

@@ -81,7 +81,7 @@ class Command(JourneyCommand):
         usage = usage_of(run)
         if usage is not None:
             result["usage"] = usage.as_dict()
-        if job.state in (Job.State.FAILED, Job.State.CANCELLED):
+        if job.state in (Job.State.FAILED, Job.State.CANCELED):
             raise ServiceError(
                 f"The run “{run.author.name}” is not complete. {job.get_state_display()}: {job.error}", code="run"
             )

@@ -65,7 +65,7 @@ class Command(JourneyCommand):
         if options["wait"]:
             wait_for(job, tell=None if options["json"] else self.stderr)
             model.refresh_from_db()
-        if job.state in (Job.State.FAILED, Job.State.CANCELLED):
+        if job.state in (Job.State.FAILED, Job.State.CANCELED):
             raise ServiceError(
                 f"The training of “{model.name}” is not complete. {job.get_state_display()}: {job.error}", code="train"
             )

@@ -14,7 +14,7 @@ export function moving(work, group, what) {
   ];
 }
 
-export function takingBack(work, group) {
+export function undoing(work, group) {
   return [
     { keys: ["u", "Ctrl+z"], group, what: keys.undo, run: () => work.undo() },
     { keys: ["Ctrl+Shift+z", "Ctrl+y"], group, what: keys.redo, run: () => work.redo() },
@@ -49,7 +49,7 @@ export function asking(work, group) {
 }
 
 /** The keys of the labels. */
-export function labelling(work, group, labels) {
+export function labeling(work, group, labels) {
   return labels
     .filter(({ key }) => key)
     .map(({ key, id, name }) => ({ keys: [key], group, what: name, run: () => work.applyLabel(id) }));

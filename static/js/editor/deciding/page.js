@@ -37,7 +37,7 @@ export function listen({ work, root, handle }) {
   const mouse = new Mouse(work, root);
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || work.sheet.isOpen || isWriting(event.target) || isElsewhere(event, root)) return;
-    mouse.settle();
+    mouse.finishSelection();
     handle(event);
   });
   byId("undo").addEventListener("click", () => work.undo());

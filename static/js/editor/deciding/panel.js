@@ -47,11 +47,11 @@ export class Panel extends Bar {
   }
 
   /** Show the buttons for an open note, or those for a finished one. */
-  state(closed, finishedForms) {
-    byId("workbench").dataset.state = closed ? "closed" : "draft";
-    byId("finish-form").hidden = closed;
-    byId(finishedForms).hidden = !closed;
-    for (const id of /** @type {const} */ (["undo", "redo"])) byId(id).disabled = closed;
+  state(finished, finishedForms) {
+    byId("workbench").dataset.state = finished ? "finished" : "draft";
+    byId("finish-form").hidden = finished;
+    byId(finishedForms).hidden = !finished;
+    for (const id of /** @type {const} */ (["undo", "redo"])) byId(id).disabled = finished;
   }
 }
 

@@ -28,8 +28,8 @@ export class Decisions {
     return this.pending[0] ?? null;
   }
 
-  get closed() {
-    return this.base.closed;
+  get finished() {
+    return this.base.finished;
   }
 
   undo() {

@@ -118,12 +118,12 @@ export class Saving {
   }
 
   #refreshed(answer) {
-    const { closed } = this.#note;
+    const { finished } = this.#note;
     const said = this.#wordsOf(this.#note.refreshed(answer));
-    const turned = closed !== this.#note.closed;
+    const turned = finished !== this.#note.finished;
     if (said || turned) this.#work.redraw();
     if (this.#noticeState) this.#show("saved");
-    if (turned) this.#panel.tell(closed ? this.#words.reopenedElsewhere : this.#words.finishedElsewhere);
+    if (turned) this.#panel.tell(finished ? this.#words.reopenedElsewhere : this.#words.finishedElsewhere);
     else if (said) this.#panel.tell(said);
   }
 

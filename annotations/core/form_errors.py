@@ -7,7 +7,7 @@ from django import forms
 from annotations.core.errors import ServiceError
 
 
-def refuse(form: forms.BaseForm, error: ServiceError, fields: Mapping[str, str] | None = None) -> None:
+def add_error(form: forms.BaseForm, error: ServiceError, fields: Mapping[str, str] | None = None) -> None:
     """Add the error to the field that its code maps to (`fields`, else a field of that name), or to the whole form."""
     field = (fields or {}).get(error.code, error.code)
     form.add_error(field if field in form.fields else None, str(error))

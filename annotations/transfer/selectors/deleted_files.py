@@ -10,12 +10,12 @@ from annotations.core.events import PATIENT_ERASED
 from annotations.models import Event, Job, Project, StoredFile
 
 
-def why_gone(project: Project, file_id: int) -> str:
+def why_deleted(project: Project, file_id: int) -> str:
     """Reason why a file is no longer available, as sentences; empty if it is."""
     held = StoredFile.objects.filter(project=project, kind=StoredFile.Kind.EXPORT, pk=file_id)
     if held.filter(expires_at__gt=timezone.now()).exists():
         return ""
-    if not held.exists() and went_with_patient(project, file_id):
+    if not held.exists() and deleted_with_patient(project, file_id):
         return _(
             "This file was deleted because a patient was erased: it may have contained that patient's notes. "
             "Start the export again."
@@ -23,7 +23,7 @@ def why_gone(project: Project, file_id: int) -> str:
     return _("Exports are kept for a limited time, and this file has expired. Start the export again.")
 
 
-def went_with_patient(project: Project, file_id: int) -> bool:
+def deleted_with_patient(project: Project, file_id: int) -> bool:
     """Whether a patient was erased while the file existed. An erasure deletes all exports of the project."""
     job = Job.objects.filter(project=project, kind="export", result__file_id=file_id).only("finished_at").first()
     if job is None or job.finished_at is None:

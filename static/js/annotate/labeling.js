@@ -6,7 +6,7 @@ import { shorten } from "../editor/panel.js";
 import { trim } from "../text/tokens.js";
 import { words } from "../editor/words.js";
 
-export class Labelling {
+export class Labeling {
   #workbench;
   #armed = null; // id of the label that every selection gets at once
   #last = null; // id of the last used label
@@ -79,7 +79,7 @@ export class Labelling {
       const goesOn = isByKeys && this.autoNext.after(change.key, end, shown);
       this.done(change, this.#armed === null && !goesOn ? change.key : null);
     } else work.selectSpan(annotationSet.find({ start, end, label }).key, { announce: false });
-    this.#workbench.say(change ? words.labelled(this.nameOf(label), this.#quote({ start, end })) : words.there(this.nameOf(label)));
+    this.#workbench.say(change ? words.labeled(this.nameOf(label), this.#quote({ start, end })) : words.there(this.nameOf(label)));
   }
 
   /** Add many spans of one label as one change. @param {Array<{start: number, end: number, label: number}>} wanted */
@@ -93,7 +93,7 @@ export class Labelling {
     if (!change) return;
     const [{ label }] = wanted;
     this.#last = label;
-    const said = words.labelledMany(this.nameOf(label), change.edits.length);
+    const said = words.labeledMany(this.nameOf(label), change.edits.length);
     this.#workbench.say(said);
     work.hint(said);
     // The selected candidate may have become one of these spans.
@@ -107,7 +107,7 @@ export class Labelling {
     const change = this.#note.annotationSet.relabel(span.key, label);
     this.done(change);
     const name = this.nameOf(label);
-    this.#workbench.say(change ? words.relabelled(name, this.#quote(span)) : words.there(name));
+    this.#workbench.say(change ? words.relabeled(name, this.#quote(span)) : words.there(name));
   }
 
   remove() {

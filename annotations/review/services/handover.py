@@ -15,11 +15,11 @@ from annotations.domain.conflicts import LabeledBounds
 from annotations.domain.two_reviews import Compared, Outcome, compare
 from annotations.models import AnnotationSet, Author, Decision, Document, Event, Handover, Review, User
 from annotations.review.events import (
-    REVIEW_CLOSED,
     REVIEW_COMPARED,
     REVIEW_DECIDED,
-    REVIEW_HANDED,
-    REVIEW_TAKEN_BACK,
+    REVIEW_FINISHED,
+    REVIEW_HANDED_OVER,
+    REVIEW_HANDOVER_UNDONE,
     REVIEW_UNDONE,
     DecisionState,
     GoldRow,
@@ -58,25 +58,25 @@ def hand_over(
     if blind:
         made.kept = _put_aside(review, user, gold, gold_before, decisions)
         made.save(update_fields=["kept"])
-    if gold.state == AnnotationSet.State.SUBMITTED and any(e.data["made"] or e.data["gone"] for e in events):
+    if gold.state == AnnotationSet.State.SUBMITTED and any(e.data["added"] or e.data["removed"] for e in events):
         gold.state = AnnotationSet.State.DRAFT
     gold.version += 1
     gold.save(update_fields=["state", "version", "updated_at"])
     data: ReviewBetween = {"handover": made.pk, "blind": blind, "decided": len(outcome.suggestions)}
-    _record(REVIEW_HANDED, document, author, gold, user, data | _rest(accepted))
+    _record(REVIEW_HANDED_OVER, document, author, gold, user, data | _rest(accepted))
     return made
 
 
 def undo_handover(*, handover: Handover, gold: AnnotationSet, document: Document, author: Author, user: User) -> None:
     """Return the note to the first reviewer. Raises ServiceError `begun` once a second reviewer has decided on it."""
-    began = Event.objects.filter(annotation_set_id=gold.pk, verb=REVIEW_HANDED, data__handover=handover.pk).values_list(
-        "pk", flat=True
-    )[:1]
+    began = Event.objects.filter(
+        annotation_set_id=gold.pk, verb=REVIEW_HANDED_OVER, data__handover=handover.pk
+    ).values_list("pk", flat=True)[:1]
     since = Event.objects.filter(
         annotation_set_id=gold.pk, verb=REVIEW_DECIDED, data__run=author.pk, pk__gt=(began.first() or 0)
     ).select_related("actor")
     first = since.first()
-    if handover.state == State.SETTLING or first is not None:
+    if handover.state == State.RESOLVING or first is not None:
         who = handover.second if handover.second else first and first.actor
         message = (
             gettext("%(name)s has begun the second review of this note. You can no longer reopen it.")
@@ -87,10 +87,10 @@ def undo_handover(*, handover: Handover, gold: AnnotationSet, document: Document
         raise ServiceError(message, code="begun")
     if handover.kept:
         _bring_back(handover.review, user, gold, handover.kept)
-    Handover.objects.filter(pk=handover.pk).update(state=State.BACK, kept=None)
+    Handover.objects.filter(pk=handover.pk).update(state=State.UNDONE, kept=None)
     gold.version += 1
     gold.save(update_fields=["version", "updated_at"])
-    _record(REVIEW_TAKEN_BACK, document, author, gold, user, {"handover": handover.pk, "blind": handover.blind})
+    _record(REVIEW_HANDOVER_UNDONE, document, author, gold, user, {"handover": handover.pk, "blind": handover.blind})
 
 
 def compare_reviews(
@@ -102,7 +102,7 @@ def compare_reviews(
     found = compare(first, _outcome(document, author), before)
     handover.second, handover.second_at = user, timezone.now()
     handover.compared, handover.equal = found.units, found.equal
-    handover.state = State.SETTLING if handover.blind and found.differ else State.DONE
+    handover.state = State.RESOLVING if handover.blind and found.differ else State.DONE
     handover.kept = None
     handover.save(update_fields=["second", "second_at", "compared", "equal", "state", "kept"])
     data = _rest(accepted) | {"handover": handover.pk, "blind": handover.blind, "first": handover.first_id}
@@ -138,7 +138,7 @@ def _record(
 def _events_since_finished(gold: AnnotationSet, author: Author) -> list[Event]:
     """The decisions on this run's suggestions since the review was last finished, in order."""
     of_run = Event.objects.filter(annotation_set_id=gold.pk, data__run=author.pk)
-    finished = of_run.filter(verb=REVIEW_CLOSED).order_by("-pk").values_list("pk", flat=True).first()
+    finished = of_run.filter(verb=REVIEW_FINISHED).order_by("-pk").values_list("pk", flat=True).first()
     return list(of_run.filter(verb__in=[REVIEW_DECIDED, REVIEW_UNDONE], pk__gt=finished or 0).order_by("pk"))
 
 
@@ -155,9 +155,9 @@ def _before(gold: AnnotationSet, events: list[Event]) -> tuple[dict[LabeledBound
     decisions: Before = {}
     for event in reversed(events):
         effect = effect_of(event).opposite()
-        for row in effect.gone:
+        for row in effect.removed:
             spans.pop((row[0], row[1], row[2]), None)
-        for row in effect.made:
+        for row in effect.added:
             spans.setdefault((row[0], row[1], row[2]), row)
         reviewer: int = event.data.get("over") or event.actor_id or 0
         if effect.suggestion is not None:
@@ -177,19 +177,20 @@ def _put_aside(
     held = LockedNotes(review.document.project, user, {review.document_id: gold})
     _set_decisions(held, review, decisions)
     present = dict(held.rows[review.document_id])
-    gone = held.remove_rows(review.document_id, [row for bounds, row in present.items() if bounds not in gold_before])
-    come = [row for bounds, row in gold_before.items() if bounds not in present]
-    held.add_rows(review.document_id, come)
+    unwanted = [row for bounds, row in present.items() if bounds not in gold_before]
+    removed = held.remove_rows(review.document_id, unwanted)
+    added = [row for bounds, row in gold_before.items() if bounds not in present]
+    held.add_rows(review.document_id, added)
     held.write()
-    return {"decisions": now, "touched": sorted(decisions), "gone": gone, "come": come}
+    return {"decisions": now, "touched": sorted(decisions), "removed": removed, "added": added}
 
 
 def _bring_back(review: Review, user: User, gold: AnnotationSet, kept: dict[str, Any]) -> None:
     decided = {suggestion: (state, reviewer) for suggestion, state, reviewer in kept["decisions"]}
     held = LockedNotes(review.document.project, user, {review.document_id: gold})
     _set_decisions(held, review, {suggestion: decided.get(suggestion, (None, 0)) for suggestion in kept["touched"]})
-    held.remove_rows(review.document_id, kept["come"])
-    held.add_rows(review.document_id, kept["gone"])
+    held.remove_rows(review.document_id, kept["added"])
+    held.add_rows(review.document_id, kept["removed"])
     held.write()
 
 
