@@ -101,14 +101,14 @@ RULES: Final = (
         70,
     ),
     _rule(
-        "id.licence.col",
+        "id.license.col",
         "nºcol nºcolegiado nºcoleg colegiado colegiada col coleg ncol nocol",
         _named(Kind.LICENSE, _GROUPED),
         0.96,
         80,
     ),
     _rule(
-        "id.licence",
+        "id.license",
         "npi dea license licence lic licencia albo omceo dl",
         _named(Kind.LICENSE, r"[A-Z]{0,3}[\- ]?[0-9]{3,}(?:[\-/][0-9]+)*"),
         0.9,

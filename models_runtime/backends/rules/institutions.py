@@ -219,7 +219,7 @@ RULES: Final = (
         capital=True,
     ),
     Rule(
-        "org.centre.es",
+        "org.center.es",
         words("centro ambulatorio consultorio"),
         headed(Kind.CARE_CENTER, suffix=_PRIMARY),
         0.93,
@@ -227,7 +227,7 @@ RULES: Final = (
         strong=True,
     ),
     Rule(
-        "org.centre.cs",
+        "org.center.cs",
         words("cs cap"),
         exact(Kind.CARE_CENTER, rf"(?P<name>(?:CS|CAP)[ ](?:(?:La|El|Los|Las|de)[ ])?{_NAMED})"),
         0.8,

@@ -37,7 +37,7 @@ class Kind(StrEnum):
     COUNTRY = "place.country"
     PLACE = "place.other"
     HOSPITAL = "org.hospital"
-    CARE_CENTER = "org.centre"
+    CARE_CENTER = "org.center"
     ORGANIZATION = "org.other"
     # The manufacturer of a drug or a device.
     MAKER = "org.maker"
@@ -47,7 +47,7 @@ class Kind(StrEnum):
     SOCIAL_SECURITY = "id.social"
     HEALTH_CARD = "id.card"
     HEALTH_PLAN = "id.plan"
-    LICENSE = "id.licence"
+    LICENSE = "id.license"
     EPISODE = "id.episode"
     CASE = "id.case"
     DEVICE = "id.device"

@@ -61,7 +61,7 @@ RULES: Final = (
         capital=True,
     ),
     Rule(
-        "org.centre.other",
+        "org.center.other",
         words("centro centre"),
         headed(Kind.ORGANIZATION, low=False, suffix=rf"(?=[ ](?:de[ ])?[{UP}])(?![ ]de[ ]Salud)"),
         0.8,
