@@ -48,6 +48,12 @@ class Project(models.Model):
     annotators_per_note = models.PositiveSmallIntegerField(
         default=2, help_text="Used when some annotators annotate each note."
     )
+    notes_per_annotator = models.PositiveIntegerField(
+        null=True, blank=True, help_text="The most notes that the rule assigns to one annotator."
+    )
+    idle_days = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="An annotator who is idle for this long loses their open notes."
+    )
     seed_from = models.ForeignKey(
         "annotations.Author",
         models.SET_NULL,

@@ -9,6 +9,10 @@ class ProjectsConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation
         from annotations.core.access import Can
+        from annotations.jobs import hooks
+        from annotations.projects.services.idle import release_idle_notes
+
+        hooks.TIDIERS.append(release_idle_notes)
 
         navigation.register(
             navigation.Entry(10, _("Overview"), "project", Can.SEE_PROJECT),

@@ -50,6 +50,14 @@ class NotesAssigned(TypedDict, total=False):
     reopened: int
 
 
+class NotesReleased(TypedDict):
+    """Open notes of an annotator (`user`) who did nothing for `days`."""
+
+    user: str
+    notes: int
+    days: int
+
+
 PROJECT_CREATED = Verb[ProjectCreated]("project.created", _("created the project"))
 PROJECT_CHANGED = Verb[ProjectChanged]("project.changed", _("changed the settings"))
 GUIDELINES_CHANGED = Verb[GuidelinesChanged]("guidelines.changed", _("changed the guidelines"))
@@ -57,3 +65,4 @@ LABEL_CHANGED = Verb[LabelChanged]("label.changed", _("changed a label"))
 LABEL_ADDED = Verb[LabelAdded]("label.added", _("added a label"))
 LABEL_MERGED = Verb[LabelMerged]("label.merged", _("merged a label"))
 NOTES_ASSIGNED = Verb[NotesAssigned]("notes.assigned", _("assigned notes"))
+NOTES_RELEASED = Verb[NotesReleased]("notes.released", _("released notes"))

@@ -13,6 +13,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/guidelines/", guidelines.guidelines, name="guidelines"),
     path("projects/<slug:slug>/guidelines/edit/", guidelines.guidelines_edit, name="guidelines_edit"),
     path("projects/<slug:slug>/settings/", settings.project_settings, name="project_settings"),
+    path("projects/<slug:slug>/assignments/take-back", settings.take_back_notes, name="take_back_notes"),
     path("projects/<slug:slug>/settings/fill", settings.fill_notes, name="fill_notes"),
     path("projects/<slug:slug>/settings/assign", settings.assign_notes, name="assign_notes"),
     path("projects/<slug:slug>/guidelines/beside", guidelines.guidelines_beside, name="guidelines_beside"),

@@ -38,6 +38,7 @@ TABLE: dict[str, dict[str, str]] = {
     "project_settings": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "assign_notes": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "fill_notes": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "take_back_notes": {"GET": EVERYONE_405, "POST": done(ANNOTATORS)},
     "guidelines": {"GET": MEMBERS, "POST": EVERYONE_405},
     "guidelines_edit": {"GET": MANAGERS, "POST": done(MANAGERS)},
     "patients": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},

@@ -21,6 +21,7 @@ from annotations.notes.selectors.flags import flags_of
 from annotations.notes.selectors.notes import ANNOTATORS_WORDS, Show, choices, neighbors, note_page
 from annotations.notes.selectors.searching import searched_name
 from annotations.notes.services.searching import begin_name_search
+from annotations.projects.services.idle import released_notes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -43,6 +44,8 @@ def notes(request: Request, slug: str) -> HttpResponse:
         "name": name or "",
         "token": token if name else "",
         "forgotten": bool(token and not name),
+        # Only annotators work through assigned notes, and only this setting releases notes.
+        "released": released_notes(access.project, access.user) if access.blind and access.project.idle_days else 0,
     }
     template = "notes/rows.html" if request.htmx else "notes/list.html"
     return render(request, template, context)

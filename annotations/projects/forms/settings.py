@@ -15,6 +15,7 @@ from annotations.models.project import PlantedShare, SecondReview
 from annotations.projects.forms.projects import LANGUAGE
 
 MOST_ANNOTATORS = 20
+MOST_DAYS = 365
 
 
 class RunField(forms.ModelChoiceField):  # type: ignore[type-arg]  # not generic at run time
@@ -42,6 +43,21 @@ class SettingsForm(forms.Form):
         least=1,
         most=MOST_ANNOTATORS,
         help_text=_("New notes go to the annotators with the fewest open notes."),
+        widget=forms.NumberInput(attrs={"class": "short"}),
+    )
+    notes_per_annotator = WholeField(
+        label=_("Notes per annotator, at most"),
+        least=1,
+        required=False,
+        help_text=_("Empty: no limit. Notes that you assign by name count, but are never refused."),
+        widget=forms.NumberInput(attrs={"class": "short"}),
+    )
+    idle_days = WholeField(
+        label=_("Release notes after idle days"),
+        least=1,
+        most=MOST_DAYS,
+        required=False,
+        help_text=_("Empty: never. Open notes of an idle annotator go to others. Annotations are kept."),
         widget=forms.NumberInput(attrs={"class": "short"}),
     )
 

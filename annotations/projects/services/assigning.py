@@ -1,9 +1,13 @@
 """Assignment of notes to annotators, when notes are imported and when people join."""
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
@@ -19,36 +23,65 @@ def annotators_of(project: Project) -> list[User]:
     return [member.user for member in members.order_by("id")]
 
 
+@dataclass
+class Load:
+    """How many notes an annotator has to do, and how many more the project's quota allows (without one, infinite)."""
+
+    open: int
+    room: float
+
+    def add(self) -> None:
+        self.open += 1
+        self.room -= 1
+
+
+def loads_of(project: Project, annotators: Sequence[User]) -> dict[int, Load]:
+    """Return the loads by user id. Open and done notes count for the quota, also those assigned by name."""
+    counts = {
+        user: (todo, live)
+        for user, todo, live in Assignment.objects.filter(project=project, user__in=annotators)
+        .exclude(state=Assignment.State.RELEASED)
+        .values_list("user")
+        .annotate(todo=Count("id", filter=Q(state=Assignment.State.OPEN)), live=Count("id"))
+        .order_by()
+    }
+    most = math.inf if project.notes_per_annotator is None else project.notes_per_annotator
+    return {
+        annotator.pk: Load(todo, max(0, most - live))
+        for annotator in annotators
+        for todo, live in [counts.get(annotator.pk, (0, 0))]
+    }
+
+
 def assign_new_notes(*, project: Project, documents: Sequence[Document]) -> int:
     """Assign new notes by the project's rule. Return the number of assignments."""
     annotators = annotators_of(project)
     if not annotators or project.distribution == Project.Distribution.LIST:
         return 0
     if project.distribution == Project.Distribution.SOME:
-        pairs = _least_loaded(project, documents, annotators, project.annotators_per_note)
+        wanted = project.annotators_per_note
     else:
-        pairs = [(document, annotator) for document in documents for annotator in annotators]
+        wanted = len(annotators)
+    pairs = _least_loaded(documents, annotators, wanted, loads_of(project, annotators))
     return _create(project, pairs)
 
 
 def _least_loaded(
-    project: Project, documents: Sequence[Document], annotators: Sequence[User], wanted: int
+    documents: Sequence[Document], annotators: Sequence[User], wanted: int, loads: dict[int, Load]
 ) -> list[tuple[Document, User]]:
-    """Assign each note to the `wanted` annotators with the fewest open notes at that point."""
-    counts = dict(
-        Assignment.objects.filter(project=project, state=Assignment.State.OPEN)
-        .values_list("user")
-        .annotate(open=Count("id"))
-    )
-    load = {annotator.pk: counts.get(annotator.pk, 0) for annotator in annotators}
-    order = {annotator.pk: position for position, annotator in enumerate(annotators)}
     pairs = []
     for document in documents:
-        chosen = sorted(annotators, key=lambda annotator: (load[annotator.pk], order[annotator.pk]))[:wanted]
-        for annotator in chosen:
-            load[annotator.pk] += 1
-            pairs.append((document, annotator))
+        pairs += [(document, annotator) for annotator in choose(annotators, wanted, loads)]
     return pairs
+
+
+def choose(annotators: Iterable[User], wanted: int, loads: dict[int, Load]) -> list[User]:
+    """Choose the `wanted` annotators with the fewest open notes, without those whose quota is full. Update `loads`."""
+    free = [annotator for annotator in annotators if loads[annotator.pk].room >= 1]
+    chosen = sorted(free, key=lambda annotator: loads[annotator.pk].open)[:wanted]
+    for annotator in chosen:
+        loads[annotator.pk].add()
+    return chosen
 
 
 def _create(project: Project, pairs: Iterable[tuple[Document, User]]) -> int:
@@ -63,9 +96,7 @@ def assign_new_member(*, project: Project, user: User) -> int:
 
     Returns the number of new assignments.
     """
-    Assignment.objects.filter(project=project, user=user, state=Assignment.State.RELEASED).update(
-        state=Assignment.State.OPEN
-    )
+    reopen(Assignment.objects.filter(project=project, user=user))
     restore_sets(project=project, user=user)
     if project.distribution == Project.Distribution.LIST:
         return 0
@@ -73,14 +104,21 @@ def assign_new_member(*, project: Project, user: User) -> int:
     if project.distribution == Project.Distribution.SOME:
         live = Count("assignments", filter=~Q(assignments__state=Assignment.State.RELEASED))
         notes = notes.annotate(live=live).filter(live__lt=project.annotators_per_note)
+    room = loads_of(project, [user])[user.pk].room
     made = 0
     batch: list[Document] = []
-    for note in notes.iterator(chunk_size=BATCH):
+    for note in islice(notes.iterator(chunk_size=BATCH), None if room == math.inf else int(room)):
         batch.append(note)
         if len(batch) == BATCH:
             made += _create(project, ((note, user) for note in batch))
             batch = []
     return made + _create(project, ((note, user) for note in batch))
+
+
+def reopen(assignments: QuerySet[Assignment]) -> int:
+    """Reopen those of the assignments that were released, as if they were made now. Return their number."""
+    released = assignments.filter(state=Assignment.State.RELEASED)
+    return released.update(state=Assignment.State.OPEN, created_at=timezone.now())
 
 
 def restore_sets(*, project: Project, user: User) -> int:
@@ -113,9 +151,7 @@ def assign_list(*, project: Project, user: User, names: Sequence[str], actor: Us
         )
     with transaction.atomic():
         made = _create(project, ((notes[name], user) for name in names))
-        reopened = Assignment.objects.filter(
-            project=project, user=user, document__in=notes.values(), state=Assignment.State.RELEASED
-        ).update(state=Assignment.State.OPEN)
+        reopened = reopen(Assignment.objects.filter(project=project, user=user, document__in=notes.values()))
         NOTES_ASSIGNED.record(
             actor=actor,
             project_id=project.pk,

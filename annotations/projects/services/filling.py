@@ -1,5 +1,7 @@
 """Assignment of existing notes by the project's rule."""
 
+from collections.abc import Collection
+
 from django.db import transaction
 from django.db.models import Count, Q
 from django.utils.translation import gettext
@@ -7,13 +9,14 @@ from django.utils.translation import gettext
 from annotations.core.errors import ServiceError
 from annotations.models import Assignment, Document, Project, User
 from annotations.projects.events import NOTES_ASSIGNED
-from annotations.projects.services.assigning import BATCH, annotators_of
+from annotations.projects.services.assigning import BATCH, annotators_of, choose, loads_of
 
 
-def fill_up(*, project: Project, actor: User | None) -> int:
+def fill_up(*, project: Project, actor: User | None, without: Collection[int] = ()) -> int:
     """Add the assignments that are missing by the project's rule. Return their number. No assignment is removed.
 
-    An annotator who was released from a note doesn't get it again. Repeating the call does no harm.
+    An annotator who was released from a note doesn't get it again, and the users `without` get none. Repeating the call
+    does no harm.
     """
     if project.distribution == Project.Distribution.LIST:
         raise ServiceError(
@@ -27,17 +30,18 @@ def fill_up(*, project: Project, actor: User | None) -> int:
     wanted = len(annotators)
     if project.distribution == Project.Distribution.SOME:
         wanted = min(wanted, project.annotators_per_note)
+    free = [annotator for annotator in annotators if annotator.pk not in without]
     with transaction.atomic():
         # The lock keeps two calls at once from filling the same gaps.
         Project.objects.select_for_update().get(pk=project.pk)
-        made = _fill(project, annotators, wanted)
+        made = _fill(project, free, wanted)
         if made:
             NOTES_ASSIGNED.record(actor=actor, project_id=project.pk, data={"rule": True, "notes": made})
     return made
 
 
 def _fill(project: Project, annotators: list[User], wanted: int) -> int:
-    load = _open_notes(project, annotators)
+    loads = loads_of(project, annotators)
     live = Count("assignments", filter=~Q(assignments__state=Assignment.State.RELEASED))
     lacking = Document.objects.filter(project=project).annotate(live=live).filter(live__lt=wanted).order_by("id")
     made, last = 0, 0
@@ -47,22 +51,11 @@ def _fill(project: Project, annotators: list[User], wanted: int) -> int:
         rows = []
         for pk, count in batch:
             free = [annotator for annotator in annotators if annotator.pk not in assigned.get(pk, ())]
-            for annotator in sorted(free, key=lambda person: load[person.pk])[: wanted - count]:
-                load[annotator.pk] += 1
+            for annotator in choose(free, wanted - count, loads):
                 rows.append(Assignment(project=project, document_id=pk, user=annotator))
         Assignment.objects.bulk_create(rows)
         made += len(rows)
     return made
-
-
-def _open_notes(project: Project, annotators: list[User]) -> dict[int, int]:
-    counts = dict(
-        Assignment.objects.filter(project=project, state=Assignment.State.OPEN)
-        .values_list("user")
-        .annotate(open=Count("id"))
-        .order_by()
-    )
-    return {annotator.pk: counts.get(annotator.pk, 0) for annotator in annotators}
 
 
 def _ever_assigned(notes: list[int]) -> dict[int, set[int]]:

@@ -110,6 +110,8 @@ SETTINGS = {
     "language",
     "distribution",
     "annotators_per_note",
+    "notes_per_annotator",
+    "idle_days",
     "seed_from",
     "unanimous_passes",
     "anonymous_adjudication",
