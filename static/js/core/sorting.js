@@ -1,0 +1,78 @@
+// Tables with `data-sortable` are sorted by a click on a column's name: figures from the highest, words from A; the second
+// click reverses the order, the third restores the order of the page. Only for tables that are complete on one page.
+// A column without a visible name, such as one of plots, can't be sorted. Rows without a value always come last.
+"use strict";
+
+(() => {
+  const language = document.documentElement.lang || "en";
+  const words = new Intl.Collator(language, { numeric: true });
+  const point = new Intl.NumberFormat(language).formatToParts(1.5).find((part) => part.type === "decimal")?.value ?? ".";
+  // On a small screen, tables become lists of cards without visible column names (static/css/media.css).
+  const narrow = matchMedia("(max-width: 640px)");
+  const orders = /** @type {WeakMap<HTMLTableSectionElement, HTMLTableRowElement[]>} */ (new WeakMap());
+
+  /** The number at which a cell's text begins; NaN where it has none. @param {string} text */
+  const figure = (text) => {
+    const found = /[-−]?\d[\d.,\u00a0\u202f’]*/.exec(text);
+    if (!found) return NaN;
+    const [whole, part] = found[0].replace("−", "-").split(point);
+    return Number(`${whole.replace(/[^\d-]/g, "")}.${(part ?? "").replace(/\D/g, "") || 0}`);
+  };
+
+  /** @param {HTMLTableRowElement} row @param {number} column */
+  const text = (row, column) => row.cells[column]?.textContent.trim() ?? "";
+
+  /** @param {HTMLTableSectionElement} body @param {number} column @param {boolean} numeric @param {number} sign */
+  const sort = (body, column, numeric, sign) => {
+    const rows = orders.get(body) ?? [...body.rows];
+    orders.set(body, rows);
+    if (!sign) return body.append(...rows);
+    const known = rows.filter((row) => (numeric ? !Number.isNaN(figure(text(row, column))) : text(row, column)));
+    known.sort((a, b) => {
+      const [x, y] = [text(a, column), text(b, column)];
+      return sign * (numeric ? figure(x) - figure(y) : words.compare(x, y));
+    });
+    const sorted = new Set(known);
+    body.append(...known, ...rows.filter((row) => !sorted.has(row)));
+  };
+
+  /** @param {HTMLTableElement} table */
+  const enhance = (table) => {
+    const [body] = table.tBodies;
+    const heads = [...(table.tHead?.rows[0]?.cells ?? [])];
+    if (!body || body.rows.length < 2 || table.tHead?.querySelector("button.sort")) return;
+    heads.forEach((head, column) => {
+      if (!head.textContent.trim() || head.querySelector(":scope > .sr-only")) return;
+      const numeric = head.classList.contains("num");
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sort";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const first = numeric ? "descending" : "ascending";
+        const second = numeric ? "ascending" : "descending";
+        const now = head.getAttribute("aria-sort");
+        const next = now === first ? second : now === second ? "" : first;
+        for (const other of heads) other.removeAttribute("aria-sort");
+        if (next) head.setAttribute("aria-sort", next);
+        sort(body, column, numeric, { ascending: 1, descending: -1 }[next] ?? 0);
+      });
+    });
+  };
+
+  const lock = () => {
+    for (const button of document.querySelectorAll("table.stack button.sort")) {
+      if (button instanceof HTMLButtonElement) button.disabled = narrow.matches;
+    }
+  };
+  const look = () => {
+    for (const table of document.querySelectorAll("table[data-sortable]")) {
+      if (table instanceof HTMLTableElement) enhance(table);
+    }
+    lock();
+  };
+  look();
+  narrow.addEventListener("change", lock);
+  document.addEventListener("htmx:afterSettle", look);
+})();
