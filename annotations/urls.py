@@ -7,6 +7,7 @@ from annotations.adjudicate.urls import urlpatterns as adjudicate
 from annotations.agreement.urls import urlpatterns as agreement
 from annotations.annotate.urls import urlpatterns as annotate
 from annotations.gold.urls import urlpatterns as gold
+from annotations.help.urls import urlpatterns as help_pages
 from annotations.jobs.urls import urlpatterns as jobs
 from annotations.notes.urls import urlpatterns as notes
 from annotations.ops.urls import urlpatterns as ops
@@ -28,4 +29,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *transfer,
     *accounts,
     *ops,
+    *help_pages,
 ]

@@ -214,6 +214,7 @@ INSTALLED_APPS = [
     "django_rq",
     "annotations",
     "annotations.core",
+    "annotations.help",
     "annotations.jobs",
     "annotations.projects",
     "annotations.accounts",
@@ -395,7 +396,7 @@ if USE_I18N:
 USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [BASE_DIR / "static", ("guide", str(BASE_DIR / "docs" / "guide" / "images"))]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "deidreview.storage.StaticFiles"},

@@ -1,0 +1,59 @@
+"""The guide inside the app: every page of docs/guide, its links and images."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.contrib.staticfiles import finders
+
+from annotations.help.guide import files, page_of
+from tests import factories as make
+from tests.worlds.checks import check_page
+
+PAGES = sorted(files())
+
+
+@pytest.fixture
+def reader(db, client):
+    client.force_login(make.make_user("vic"))
+    return client
+
+
+def url(name):
+    return "/help/" if name == "README" else f"/help/{name}/"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_page_is_shown_with_the_others_beside_it(reader, name):
+    html = check_page(reader.get(url(name)))
+    assert page_of(name).title in html
+    for other in PAGES:
+        assert f'href="{url(other)}"' in html
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_and_images_lead_somewhere(reader, name):
+    html = str(page_of(name).html)
+    for link in re.findall(r'href="([^"#]+)', html):
+        assert reader.get(link).status_code == 200, link
+    for image in re.findall(r'src="/static/([^"]+)"', html):
+        assert finders.find(image), image
+    assert ".md" not in "".join(re.findall(r'(?:href|src)="([^"]+)"', html))
+
+
+@pytest.mark.parametrize(
+    "file", sorted(Path(settings.BASE_DIR, "docs", "guide").glob("*.md")), ids=lambda file: file.stem
+)
+def test_links_and_images_of_the_files_exist(file):
+    for target in re.findall(r"\]\(([^)#]+)", file.read_text(encoding="utf-8")):
+        assert (file.parent / target).exists(), target
+
+
+def test_unknown_pages_are_not_found(reader):
+    assert reader.get("/help/nowhere/").status_code == 404
+    assert reader.post("/help/").status_code == 405
+
+
+def test_strangers_sign_in_first(db, client):
+    assert client.get("/help/").status_code == 302
