@@ -168,6 +168,33 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(
     assert axe(page) == []
 
 
+def test_the_text_shows_the_decided_spans(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    read_by_three(world)
+    page = open_desk(page_of(world.rita), live, world)
+    pieces = page.locator("#note .span")
+    drawn = "pieces => pieces.map(piece => [piece.textContent, piece.dataset.label])"
+    assert ["ASL Latina", "2 of 3 HOSPITAL"] in pieces.evaluate_all(drawn)
+    # Before the decision the location spans all versions; then the text shows only what was decided, label by label.
+    press(page, "a", "3")
+    expect(page.locator("#note .is-decided-location")).to_have_text(["60", "ASL", "Latina"])
+    found = pieces.evaluate_all(drawn)
+    assert found[:3] == [["60", "✓ AGE"], ["ASL", "✓ HOSPITAL"], ["Latina", "✓ CITY"]]
+    hospital, city = (label_button(page, name).get_attribute("class") for name in ("HOSPITAL", "CITY"))
+    for at, look in ((1, hospital), (2, city)):
+        hue = next(word for word in (look or "").split() if word.startswith("hue-"))
+        assert hue in (pieces.nth(at).get_attribute("class") or "").split()
+    # A click on one of the spans selects the location, all of which is marked. The adjudicator's own span has its own bounds.
+    click_text(page, "Latina")
+    expect(page.locator("#note .is-selected")).to_have_text(["ASL", "Latina"])
+    expect(chosen(page)).to_contain_text("ASL Latina")
+    drag(page, "Latina")
+    press(page, "h")
+    expect(page.locator("#note .is-decided-location")).to_have_text(["60", "ASL", "Latina"])
+    expect(pieces.nth(2)).to_have_attribute("data-label", "✓ HOSPITAL")
+    press(page, "x")
+    expect(page.locator("#note .is-decided-location").nth(1)).to_have_attribute("data-label", "✓ no span")
+
+
 # ── By keys alone, on a phone, together ──────────────────────────────────────────────────────────────────────────────
 
 

@@ -42,9 +42,14 @@ export class NoteWork {
   redraw() {
     this.view.draw(this.painted());
     if (!this.selected) this.key = null;
-    this.view.select(this.key);
+    this.view.select(this.drawn(this.key));
     this.show();
     if (this.range) this.layout.show(this.range.start, this.range.end);
+  }
+
+  /** The keys of an item's spans in the view. @param {string|null} key @returns {string[]} */
+  drawn(key) {
+    return key === null ? [] : [key];
   }
 
   // ── Selecting an item ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -54,7 +59,7 @@ export class NoteWork {
     this.letGo();
     this.key = key;
     const chosen = this.selected;
-    const piece = this.view.select(chosen ? key : null);
+    const piece = this.view.select(chosen ? this.drawn(key) : []);
     this.show();
     if (piece) keepInContext(byId("scroll"), piece);
     if (chosen) this.panel.say(this.described(chosen));
@@ -76,7 +81,7 @@ export class NoteWork {
   clearAll(offset = null) {
     this.letGo(offset);
     this.key = null;
-    this.view.select(null);
+    this.view.select([]);
     this.show();
   }
 
