@@ -237,6 +237,7 @@ export class AdjudicationWork extends NoteWork {
       return;
     }
     const { start, end } = trimmed;
+    this.palette.used(label);
     this.letGo(end);
     const change = this.note.own(start, end, label);
     const joined = this.note.at(start);
