@@ -1,6 +1,6 @@
 /** The side panel of the review page (selected item, suggestions, hints, recent decisions) and the bar. */
 
-import { Panel, fill, row } from "../editor/deciding/panel.js";
+import { Panel, fill, keepInList, row } from "../editor/deciding/panel.js";
 import { byId, el } from "../editor/dom.js";
 import { shorten } from "../editor/panel.js";
 import { boundsOf } from "./model.js";
@@ -34,7 +34,7 @@ export class ReviewPanel extends Panel {
     byId("chosen-title").textContent = words.titles[kind];
     fill(byId("chosen"), this.#chosen(review, chosen, text, isRest), "act");
     fill(byId("suggestions"), suggestions.map((suggestion) => this.#row(suggestion, chosen?.suggestion)), "suggestion");
-    byId("suggestions").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    keepInList(byId("suggestions"));
     this.#stage(review);
     this.#lists(review, chosen, hints);
     this.state(review.finished, "reopen-form");

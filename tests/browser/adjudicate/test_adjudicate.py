@@ -44,6 +44,12 @@ def world(transactional_db: None, settings: Any, tmp_path: Any) -> SimpleNamespa
     return SimpleNamespace(project=project, note=note, people=people, rita=rita, rosa=rosa)
 
 
+# The parts of the page that scroll up and down by themselves.
+SCROLLING = """() => [...document.querySelectorAll("#workbench, #workbench *")]
+    .filter((each) => ["auto", "scroll"].includes(getComputedStyle(each).overflowY) && each.scrollHeight > each.clientHeight + 1)
+    .map((each) => each.id || each.className)"""
+
+
 def read_by_three(world: SimpleNamespace) -> None:
     """The annotators' submitted sets, made without their pages."""
     names = {key: name for _, labels in LABELS for name, key in labels}
@@ -288,6 +294,22 @@ def test_on_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -
     # The location itself is visible in its table.
     here, box = (page.locator(selector).first.bounding_box() for selector in (".ad-bio thead .here", ".ad-scroll"))
     assert here and box and box["x"] <= here["x"] < box["x"] + box["width"]
+    assert axe(page) == []
+
+
+def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    """720 by 450 pixels are a window of 1440 by 900 at 200 % zoom."""
+    read_by_three(world)
+    page = open_desk(page_of(world.rita, viewport={"width": 720, "height": 450}), live, world)
+    assert page.evaluate(SCROLLING) == []
+    assert page.evaluate("document.documentElement.scrollHeight > window.innerHeight")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    for _ in range(6):
+        press(page, "j")
+    expect(page.locator("#note .is-selected")).to_be_in_viewport()
+    page.locator("#finish").scroll_into_view_if_needed()
+    page.get_by_role("button", name="carla").click()
+    expect(page.locator("#left")).to_have_text("4 of 5 open")
     assert axe(page) == []
 
 

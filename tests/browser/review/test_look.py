@@ -11,6 +11,7 @@ from annotations.models import Role, User
 from tests import factories as make
 from tests.browser.annotate.steps import drag, label_button, place, press, saved
 from tests.browser.review.steps import (
+    TEXT,
     act,
     gold,
     open_review,
@@ -144,3 +145,26 @@ def test_the_neighboring_notes_by_mouse_with_the_list_folded(
     expect(page.locator("#note-name")).to_have_text(world.notes[1].name)
     page.locator("#previous-note").click()
     expect(page.locator("#note-name")).to_have_text(world.notes[0].name)
+
+
+def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    """720 by 450 pixels are a window of 1440 by 900 at 200 % zoom."""
+    note = make.make_note(world.project, "Vuoto.\r\n" * 60 + TEXT, "long", language="it")
+    suggest(note, world.run)
+    for width in (720, 1200):
+        page = open_review(page_of(world.rita, viewport={"width": width, "height": 450}), live, world, note)
+        scrolling = page.evaluate(
+            """() => [...document.querySelectorAll("#workbench, #workbench *")]
+                .filter((each) => ["auto", "scroll"].includes(getComputedStyle(each).overflowY) && each.scrollHeight > each.clientHeight + 1)
+                .map((each) => each.id || each.className)"""
+        )
+        assert scrolling == []
+        # The selected suggestion far below is on the screen, and stays there after a decision.
+        expect(page.locator("#note .is-selected")).to_be_in_viewport()
+        press(page, "j", "x")
+        saved(page)
+        expect(page.locator("#note .is-selected")).to_be_in_viewport()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert axe(page) == []
+        act(page, "accept").click()
+        saved(page)
