@@ -168,7 +168,9 @@ def next_open_note(request: HttpRequest, slug: str) -> HttpResponse:
 def _submitted(access: Access, request: HttpRequest) -> Document | None:
     """The note of ?submitted=ID, which the page offers to reopen, without its text; None unless it is submitted."""
     pk = number(request.GET, SUBMITTED)
-    annotation_set = None if pk is None else own_set(pk, access.user)
+    if pk is None:
+        return None
+    annotation_set = own_set(pk, access.user)
     if annotation_set is None or annotation_set.state != AnnotationSet.State.SUBMITTED:
         return None
     return notes_for(access).only("id", "project_id", "name").filter(pk=pk).first()

@@ -173,7 +173,7 @@ export class ReviewPanel extends Panel {
 
   #parts(span) {
     const label = this.label(span.label);
-    return [el("span", { class: `chip hue-${label.hue}` }, label.name), " ", el("bdi", {}, shorten(this.quote(span)))];
+    return [el("bdi", {}, shorten(this.quote(span))), " ", el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name)];
   }
 
   #line(span) {
@@ -186,7 +186,7 @@ export class ReviewPanel extends Panel {
       look: "is-hint",
       data: ["hint", hint.key],
       current: hint.key === chosen?.key,
-      mark: el("span", { class: `chip hue-${label.hue}` }, label.name),
+      mark: el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name),
       quote: shorten(this.quote(hint), 60),
       state: words.whyTag(hint),
     });
@@ -199,7 +199,7 @@ export class ReviewPanel extends Panel {
       look: `is-${suggestion.state}`,
       data: ["suggestion", suggestion.id],
       current: suggestion.id === chosen?.id,
-      mark: el("span", { class: `chip hue-${label.hue}` }, label.name),
+      mark: el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name),
       quote: shorten(this.quote(bounds), 60),
       state: [suggestion.runs && words.agreeShort(suggestion.runs.length, suggestion.of), words.stateTags[suggestion.state], suggestion.planted && words.stateTags.planted, suggestion.differs && words.stateTags.differs]
         .filter(Boolean)

@@ -72,7 +72,7 @@ export function keepInList(list) {
   list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
 }
 
-/** A row of a list in the side panel: label chip, quote and state. `data` is [attribute, value]. */
+/** A row of a list in the side panel: quote, label chip and state. `data` is [attribute, value]. */
 export function row({ look, data: [name, value], current, mark, quote, state }) {
   return el(
     "li",
@@ -80,8 +80,8 @@ export function row({ look, data: [name, value], current, mark, quote, state }) 
     el(
       "button",
       { type: "button", class: `de-row ${look}`, [`data-${name}`]: value, "aria-current": current ? "true" : null },
-      mark,
       el("bdi", { class: "de-quote" }, quote),
+      mark,
       el("span", { class: "de-state" }, state),
     ),
   );
