@@ -36,9 +36,11 @@ class KeysForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        # A key from before it was reserved stays until it is changed.
+        kept = {self._name(line): line.key for line in self.lines}
         for name, key in list(cleaned.items()):
             try:
-                cleaned[name] = check_key(key)
+                cleaned[name] = key if key == kept.get(name) else check_key(key)
             except ServiceError as error:
                 self.add_error(name, ValidationError(str(error)))
         return cleaned

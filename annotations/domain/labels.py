@@ -8,8 +8,11 @@ from typing import Any, Final
 
 from annotations.domain.names import bad_character
 
-RESERVED_HOTKEYS: Final = frozenset("npgfmux?/*")
-"""Keys that the annotation and review screens reserve for themselves."""
+RESERVED_HOTKEYS: Final = frozenset("aefgjkmnpuvwx?/*")
+"""Keys that the screens for annotation, review and adjudication reserve for themselves.
+
+Digits are not among them: in adjudication they choose labels while text is selected, and else annotators' versions.
+"""
 
 CODE: Final = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z0-9_-]+")
 """The form of a code: brat's grammar for type names (in which a name of hyphens alone would be a separator)."""

@@ -69,6 +69,8 @@ interface PageElements {
   "submit-form": HTMLFormElement;
   "tick-all": HTMLInputElement;
   undo: HTMLButtonElement;
+  "undo-form": HTMLFormElement;
+  "undo-submit": HTMLButtonElement;
   upload: HTMLFormElement;
   "with-gold": HTMLInputElement;
 }

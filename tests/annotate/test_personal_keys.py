@@ -39,26 +39,26 @@ def test_the_projects_keys_at_first(world: SimpleNamespace) -> None:
 
 
 def test_a_choice_is_ones_own(world: SimpleNamespace) -> None:
-    assert choose(world, AGE="a", CITY="") == []
-    assert (keys(world)["AGE"], keys(world)["CITY"]) == ("a", "")
+    assert choose(world, AGE="q", CITY="") == []
+    assert (keys(world)["AGE"], keys(world)["CITY"]) == ("q", "")
     assert keys(world, world.ben)["AGE"] == ""
     event = Event.objects.get(verb="keys.changed")
-    assert event.data == {"keys": {"AGE": "a", "CITY": "none"}}
+    assert event.data == {"keys": {"AGE": "q", "CITY": "none"}}
 
 
 def test_a_key_is_lost_by_the_label_that_had_it_and_comes_back(world: SimpleNamespace) -> None:
     assert choose(world, AGE="c") == ["CITY"]
     assert (keys(world)["AGE"], keys(world)["CITY"]) == ("c", "")
-    assert choose(world, AGE="a") == []
+    assert choose(world, AGE="q") == []
     assert keys(world)["CITY"] == "c"
     choose(world, AGE="")
     assert PersonalKey.objects.count() == 0
 
 
 def test_a_chosen_key_can_be_taken_too(world: SimpleNamespace) -> None:
-    choose(world, AGE="a")
-    assert choose(world, CITY="a") == ["AGE"]
-    assert (keys(world)["AGE"], keys(world)["CITY"]) == ("", "a")
+    choose(world, AGE="q")
+    assert choose(world, CITY="q") == ["AGE"]
+    assert (keys(world)["AGE"], keys(world)["CITY"]) == ("", "q")
 
 
 def test_two_labels_swap_their_keys(world: SimpleNamespace) -> None:
@@ -88,25 +88,25 @@ def test_two_labels_cant_have_one_key(world: SimpleNamespace) -> None:
 
 
 def test_what_a_manager_changes_later(world: SimpleNamespace) -> None:
-    choose(world, AGE="a")
-    update_label(label=make.label_of(world.project, "CITY"), actor=world.mia, hotkey="a")
-    assert (keys(world)["AGE"], keys(world)["CITY"]) == ("a", "")
-    assert keys(world, world.ben)["CITY"] == "a"
+    choose(world, AGE="q")
+    update_label(label=make.label_of(world.project, "CITY"), actor=world.mia, hotkey="q")
+    assert (keys(world)["AGE"], keys(world)["CITY"]) == ("q", "")
+    assert keys(world, world.ben)["CITY"] == "q"
     update_label(label=make.label_of(world.project, "CITY"), actor=world.mia, hotkey="t")
     assert keys(world)["CITY"] == "t"
 
 
 def test_a_merged_labels_key_is_free_again(world: SimpleNamespace) -> None:
-    choose(world, AGE="a")
+    choose(world, AGE="q")
     age, date = make.label_of(world.project, "AGE"), make.label_of(world.project, "DATE")
     merge_labels(source=age, target=date, actor=world.mia)
     assert not PersonalKey.objects.exists()
-    assert choose(world, CITY="a") == []
+    assert choose(world, CITY="q") == []
     assert keys(world)["DATE"] == "d"
 
 
 def test_reset(world: SimpleNamespace) -> None:
-    choose(world, AGE="a", CITY="z")
+    choose(world, AGE="q", CITY="z")
     choose(world, world.ben, AGE="b")
     reset_keys(access=enter(world.ann, "covid"))
     reset_keys(access=enter(world.ann, "covid"))
@@ -116,7 +116,7 @@ def test_reset(world: SimpleNamespace) -> None:
 
 def test_labels_of_another_project_are_left_alone(world: SimpleNamespace) -> None:
     other = Label.objects.get(label_set__project=make.make_project("other"), name="AGE")
-    set_keys(access=enter(world.ann, "covid"), keys={other.pk: "a", 10**12: "b"})
+    set_keys(access=enter(world.ann, "covid"), keys={other.pk: "q", 10**12: "b"})
     assert not PersonalKey.objects.exists()
 
 
@@ -155,6 +155,15 @@ def test_the_way_back_to_the_note_that_it_was_opened_from(world: SimpleNamespace
     for asked in ("", f"?note={elsewhere.pk}", "?note=x"):
         html = ann.get(path + asked).content.decode()
         assert "Back to" not in html and "not-anns" not in html
+
+
+def test_a_key_from_before_it_was_reserved_stays_until_it_is_changed(world: SimpleNamespace) -> None:
+    Label.objects.filter(name="CITY").update(hotkey="v")
+    path = reverse("keys", args=["covid"])
+    assert client_of(world.ann).post(path, form(world, AGE="z")).status_code == 302
+    assert (keys(world)["CITY"], keys(world)["AGE"]) == ("v", "z")
+    answer = client_of(world.ann).post(path, form(world, AGE="v", CITY=""))
+    assert answer.status_code == 422 and "masked view in review" in answer.content.decode()
 
 
 def test_what_the_page_refuses(world: SimpleNamespace) -> None:

@@ -270,7 +270,7 @@ def test_submit_and_reopen_change_set_and_assignment_together(world: SimpleNames
     client = client_of(world.ann)
     answer = post(client, url(world, "submit"), {"version": 0}).json()
     assert (answer["state"], answer["version"]) == ("submitted", 1)
-    assert answer["next"] == f"/projects/covid/notes/next/?after={world.note.pk}"
+    assert answer["next"] == f"/projects/covid/notes/next/?after={world.note.pk}&submitted={world.note.pk}"
     assert state(world) == ("submitted", "done")
     assert AnnotationSet.objects.get().submitted_at
     answer = post(client, url(world, "reopen"), {}).json()
@@ -315,9 +315,18 @@ def test_a_withdrawn_set_is_neither_submitted_nor_reopened(world: SimpleNamespac
 def test_without_the_script_forms_lead_on(world: SimpleNamespace) -> None:
     client = client_of(world.ann)
     answer = client.post(url(world, "submit"))
-    assert (answer.status_code, answer.url) == (302, f"/projects/covid/notes/next/?after={world.note.pk}")
+    following = f"/projects/covid/notes/next/?after={world.note.pk}&submitted={world.note.pk}"
+    assert (answer.status_code, answer.url) == (302, following)
+    assert f"{world.note.name} submitted" in client.get(following).content.decode()
+    second = make.make_note(world.project, annotators=[world.ann])
+    there = client.get(following).url
+    assert there == f"{url(world, 'annotate', pk=second.pk)}?submitted={world.note.pk}"
+    assert f"{world.note.name} submitted" in client.get(there).content.decode()
     answer = client.post(url(world, "reopen"))
     assert (answer.status_code, answer.url) == (302, url(world, "annotate"))
+    # Only the person's own submitted note is named.
+    for other in (there, there.replace(f"={world.note.pk}", f"={second.pk}"), there.replace("=", "=x")):
+        assert " submitted</span>" not in client.get(other).content.decode()
 
 
 def test_next_note(world: SimpleNamespace) -> None:

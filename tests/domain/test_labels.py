@@ -19,7 +19,7 @@ DATA = {
             "name": "Person",
             "labels": [
                 {"code": "NOME", "name": "NOME", "hotkey": "o", "description": "Names", "placeholder": "[NAME]"},
-                {"name": "ETÀ", "hotkey": "e"},
+                {"name": "ETÀ", "hotkey": "t"},
             ],
         },
         {"name": "Luogo e data", "labels": [{"name": "LUOGO/INDIRIZZO"}, {"code": "DATA", "name": "DATA"}]},
@@ -83,7 +83,7 @@ LABEL = ["categories", 0, "labels", 1]
         (changed([*LABEL, "code"], "nome"), "“NOME” and “ETÀ” have the same name or code “nome”."),
         (changed([*LABEL, "name"], "Nome"), "have the same name or code “Nome”."),
         (changed([*LABEL, "hotkey"], "o"), "have the same hotkey “o”."),
-        (changed([*LABEL, "hotkey"], "N"), "is reserved. Reserved hotkeys: * / ? f g m n p u x"),
+        (changed([*LABEL, "hotkey"], "N"), "is reserved. Reserved hotkeys: * / ? a e f g j k m n p u v w x"),
         (changed([*LABEL, "hotkey"], "ab"), "one printable character"),
         (changed([*LABEL, "hotkey"], "\x07"), "control character"),
         (changed(["categories", 1, "code"], "person"), "The categories “Person” and “Luogo e data” have"),

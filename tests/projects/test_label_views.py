@@ -65,7 +65,7 @@ def test_wrong_methods_and_ids(world, sign_in, mia):
 
 
 def values(**over):
-    return {"name": "TOWN", "hotkey": "w", "placeholder": "[TOWN]", "description": "Towns.\r\nNot streets."} | over
+    return {"name": "TOWN", "hotkey": "t", "placeholder": "[TOWN]", "description": "Towns.\r\nNot streets."} | over
 
 
 def test_a_label_is_changed(world, mia):
@@ -73,13 +73,23 @@ def test_a_label_is_changed(world, mia):
     check_page(mia.get(edit_of(label)))
     assert mia.post(edit_of(label), values()).url == PAGE
     label.refresh_from_db()
-    assert (label.name, label.hotkey, label.placeholder) == ("TOWN", "w", "[TOWN]")
+    assert (label.name, label.hotkey, label.placeholder) == ("TOWN", "t", "[TOWN]")
     assert label.description == "Towns.\nNot streets."
     assert label.code == "CITY"
     assert Event.objects.get(verb=LABEL_CHANGED).actor == world.mia
     # Saving the same values again changes nothing and records no event.
     assert mia.post(edit_of(label), values()).status_code == 302
     assert Event.objects.filter(verb=LABEL_CHANGED).count() == 1
+
+
+def test_a_key_from_before_it_was_reserved_stays_until_it_is_changed(world, mia):
+    label = make.label_of(world.project, "CITY")
+    Label.objects.filter(pk=label.pk).update(hotkey="v")
+    assert mia.post(edit_of(label), values(hotkey="v")).status_code == 302
+    label.refresh_from_db()
+    assert (label.name, label.hotkey) == ("TOWN", "v")
+    response = mia.post(edit_of(make.label_of(world.project, "HOSPITAL")), values(name="WARD", hotkey="w"))
+    assert "is reserved by the program" in response.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -120,14 +130,14 @@ def test_a_key_can_be_removed(world, mia):
 
 def added(world, **over):
     category = category_of(make.label_of(world.project, "CITY"))
-    return {"name": "Cantón", "category": category, "hotkey": "k", "description": "A canton."} | over
+    return {"name": "Cantón", "category": category, "hotkey": "q", "description": "A canton."} | over
 
 
 def test_a_label_is_added(world, mia):
     for _ in range(2):  # a double click does no harm
         assert mia.post(PAGE, added(world)).url == PAGE
     label = make.label_of(world.project, "Cantón")
-    assert (label.code, label.hotkey, label.placeholder) == ("Canton", "k", "[Cantón]")
+    assert (label.code, label.hotkey, label.placeholder) == ("Canton", "q", "[Cantón]")
     assert Event.objects.filter(verb=LABEL_ADDED).count() == 1
 
 

@@ -15,7 +15,7 @@ from tests.worlds.reviewing import suggested
 __all__ = ["suggested", "two"]  # the fixtures
 
 LINE = re.compile(
-    r'<li><a href="([^"]+)" data-keeps( aria-current="page")? class="is-(\w+)">.*?<span class="name">(.*?)</span>'
+    r'<li><a href="([^"]+)" data-keeps( aria-current="page")? class="is-(\w+)">.*?<span class="name" title="(.*?)">'
 )
 
 

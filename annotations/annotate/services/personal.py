@@ -28,7 +28,8 @@ def set_keys(*, access: Access, keys: Mapping[int, str]) -> list[str]:
         defaults = {pk: line.default for pk, line in lines.items()}
         chosen = {pk: line.chosen for pk, line in lines.items() if line.chosen is not None}
         before = {pk: line.key for pk, line in lines.items()}
-        wanted = {pk: check_key(key) for pk, key in keys.items() if pk in lines}
+        # A key from before it was reserved stays until it is changed.
+        wanted = {pk: key if key == before[pk] else check_key(key) for pk, key in keys.items() if pk in lines}
         changed = {pk: key for pk, key in wanted.items() if key != before[pk]}
         _check_twice(changed, names)
         taken = {key for key in changed.values() if key}

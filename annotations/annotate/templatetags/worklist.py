@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.annotate.selectors.worklist import NoteItem
 from annotations.core.templatetags.labels import DOT, HERE
+from annotations.core.templatetags.names import note_name
 from annotations.core.templatetags.nav import icon
 from annotations.core.templatetags.rows import EMPTY, fill
 
@@ -25,14 +26,14 @@ def note_items(notes: Sequence[NoteItem], slug: str, current: int) -> SafeString
     return SafeString(
         "\n".join(
             fill(
-                '<li><a href="{}/{}/{}"{} class="is-{}">{}<span class="name">{}</span>{}</a></li>',
+                '<li><a href="{}/{}/{}"{} class="is-{}">{}{}{}</a></li>',
                 before,
                 str(item.pk),
                 after,
                 HERE if item.pk == current else EMPTY,
                 item.state or "other",
                 done if item.state == "done" else DOT,
-                item.name,
+                note_name(item.name),
                 flag if item.flagged else EMPTY,
             )
             for item in notes

@@ -13,7 +13,7 @@ from annotations.annotate.selectors.pace import pace
 from annotations.annotate.selectors.personal import labels_stamp, own_labels
 from annotations.annotate.selectors.seeding import state_of
 from annotations.annotate.selectors.worklist import WorkList, next_note, work_list
-from annotations.core.access import Access, note_for
+from annotations.core.access import Access, note_for, notes_for
 from annotations.core.answers import MAY_NOT_ANNOTATE, began_message, json_answers, note_address, open_project
 from annotations.core.events import NOTE_READ, NoteRead, Verb
 from annotations.core.labels import LabelItem
@@ -23,6 +23,8 @@ from annotations.models import AnnotationSet, Document, Flag
 from annotations.notes.selectors.outcome import outcome_set
 from annotations.projects.selectors.projects import own_work
 
+# The parameter that names the note that was just submitted.
+SUBMITTED = "submitted"
 # The addresses that the page's script uses: its name for each, and the name of the URL.
 URLS = {"annotate": "annotate", "data": "note_data", "start": "start_annotations"} | {
     name: name for name in ("changes", "spans", "submit", "reopen", "talk", "comments", "flag")
@@ -69,6 +71,7 @@ def annotate(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     data = _as_json(access, opened)
     context = {
         "access": access,
+        "submitted": _submitted(access, request),
         "note": opened.note,
         "labels": opened.labels,
         "spans": opened.spans,
@@ -153,7 +156,21 @@ def next_open_note(request: HttpRequest, slug: str) -> HttpResponse:
     """Redirect to the person's next open note after ?after=ID, or show that there is none."""
     access = open_project(request, slug)
     found = next_note(access, number(request.GET, "after"))
+    submitted = _submitted(access, request)
     if found is not None:
-        return redirect("annotate", slug, found)
+        here = reverse("annotate", args=[slug, found])
+        return redirect(f"{here}?{SUBMITTED}={submitted.pk}" if submitted else here)
     total = own_work(access).total
-    return render(request, "annotate/done.html", {"access": access, "total": total.text if total.n else ""})
+    context = {"access": access, "total": total.text if total.n else "", "submitted": submitted}
+    return render(request, "annotate/done.html", context)
+
+
+def _submitted(access: Access, request: HttpRequest) -> Document | None:
+    """The note of ?submitted=ID, which the page offers to reopen, without its text; None unless it is submitted."""
+    pk = number(request.GET, SUBMITTED)
+    if pk is None:
+        return None
+    annotation_set = own_set(pk, access.user)
+    if annotation_set is None or annotation_set.state != AnnotationSet.State.SUBMITTED:
+        return None
+    return notes_for(access).only("id", "project_id", "name").filter(pk=pk).first()

@@ -15,6 +15,7 @@ from annotations.annotate.selectors.worklist import next_note
 from annotations.annotate.services.annotation_set import reopen, submit, unseen_seed
 from annotations.annotate.services.seeding import start_annotations
 from annotations.annotate.services.spans import Answer, apply_change
+from annotations.annotate.views.annotate import SUBMITTED
 from annotations.core.access import Access, note_for, notes_for
 from annotations.core.answers import MAY_NOT_ANNOTATE, began_message, json_answers, note_address, open_project
 from annotations.core.changes import not_whole, read_change
@@ -133,7 +134,7 @@ def submit_note(request: Request, slug: str, pk: int) -> HttpResponse:
         messages.warning(request, str(unseen))
         return redirect("annotate", slug, pk)
     status = submit(document=note, user=access.user, version=version, blind=access.blind)
-    following_page = f"{reverse('next_note', args=[slug])}?after={pk}"
+    following_page = f"{reverse('next_note', args=[slug])}?after={pk}&{SUBMITTED}={pk}"
     if not is_json(request):
         return redirect(following_page)
     # The note itself may be found where another tab has reopened it: it isn't offered again.

@@ -50,6 +50,8 @@ class _LabelForm(forms.Form):
         return name
 
     def clean_hotkey(self) -> str:
+        if self.label and self.cleaned_data["hotkey"] == self.label.hotkey:
+            return self.label.hotkey
         try:
             key = check_hotkey(self.cleaned_data["hotkey"])
         except ServiceError as error:

@@ -37,7 +37,8 @@ def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
         raise ServiceError(
             _("Labels don't have these editable fields: %(choices)s.") % {"choices": ", ".join(sorted(unknown))}
         )
-    if "hotkey" in changes:
+    # A key from before it was reserved stays until it is changed.
+    if changes.get("hotkey", label.hotkey) != label.hotkey:
         changes["hotkey"] = check_hotkey(changes["hotkey"])
     for field in ("name", "placeholder"):
         if field in changes:

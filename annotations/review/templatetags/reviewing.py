@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from annotations.core.templatetags.coefficients import percent
 from annotations.core.templatetags.labels import DOT, HERE
+from annotations.core.templatetags.names import note_name
 from annotations.core.templatetags.nav import icon
 from annotations.core.templatetags.rows import EMPTY, fill
 from annotations.domain.precision import Estimate, Rate
@@ -40,12 +41,12 @@ def reviewed_items(notes: ReviewList, slug: str, run: int, kept: str) -> SafeStr
         Stage.DONE: _mark(icon("check"), _("reviewed:")),
     }
     before, after = reverse("review", args=[slug, run, 0]).rsplit("/0/", 1)
-    line = '<li><a href="{}/{}/{}{}" data-keeps{} class="is-{}">{}<span class="name">{}</span></a></li>'
+    line = '<li><a href="{}/{}/{}{}" data-keeps{} class="is-{}">{}{}</a></li>'
     return SafeString(
         "\n".join(
             fill(
                 line, before, str(note.pk), after, kept, HERE if note.pk == notes.current else EMPTY,
-                str(note.stage), marks[note.stage], note.name,
+                str(note.stage), marks[note.stage], note_name(note.name),
             )
             for note in notes.notes
         )

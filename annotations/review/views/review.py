@@ -40,7 +40,6 @@ from annotations.review.services.queue import next_in_queue
 ON_A_SUGGESTION = (Act.ACCEPT, Act.REJECT, Act.CORRECT)
 WITH_BOUNDS = (Act.CORRECT, Act.ADD, Act.REMOVE)
 QUOTED = (Act.CORRECT, Act.ADD)
-OWN_KEYS = RESERVED_HOTKEYS | set("aejkv")
 # Filters that are carried from note to note. The searched text is not, because URLs must not hold note text.
 KEPT = ("order", "label", "source", "state", "agree", "least", "most")
 LONGEST = 80
@@ -97,8 +96,8 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
     NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk, data={"run": run.pk})
     labels = own_labels(note.project_id, access.user.pk)
     for label in labels:
-        # The page's own keys have priority. A label with such a key can only be clicked here.
-        label["key"] = "" if label["key"].casefold() in OWN_KEYS else label["key"]
+        # The page's own keys have priority. A label with such a key, from before it was reserved, can only be clicked.
+        label["key"] = "" if label["key"].casefold() in RESERVED_HOTKEYS else label["key"]
     args = [slug, run.pk, note.pk]
     state = review_state(document=note, author=run, user=access.user)
     planting = state["planting"]

@@ -1,6 +1,6 @@
 /** The page around the note: the selected location with its layers, the list of locations, their counts, and the bar. */
 
-import { Panel, fill, row } from "../editor/deciding/panel.js";
+import { Panel, fill, keepInList, row } from "../editor/deciding/panel.js";
 import { byId, el } from "../editor/dom.js";
 import { shorten } from "../editor/panel.js";
 import { idOf } from "./model.js";
@@ -36,7 +36,7 @@ export class AdjudicationPanel extends Panel {
     this.#why(chosen, note.finished);
     fill(byId("chosen"), this.#chosen(note, chosen, text), "focus");
     fill(byId("list"), locations.map((location) => this.#row(note, location, chosen)), "location");
-    byId("list").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    keepInList(byId("list"));
     this.state(note.finished, "finished-forms");
     byId("finish").disabled = !note.ready;
   }

@@ -5,6 +5,13 @@ import { NoteWork } from "../editor/deciding/work.js";
 import { idOf } from "./model.js";
 import { words } from "./words.js";
 
+// The color and underline of a location in the text, by the consensus of the annotators.
+const STYLES = { all: { hue: 4, underline: 0 }, majority: { hue: 7, underline: 1 }, split: { hue: 0, underline: 5 }, one: { hue: 2, underline: 3 } };
+const UNKNOWN = { hue: 0, underline: 0 };
+// Between the id of a location and the number of its decided span.
+const PART = "/";
+const keyOf = (id, at) => `${id}${PART}${at}`;
+const decidedSpans = ({ state, outcome }) => (state === "decided" ? (outcome ?? []) : []);
 const LOOKS = { open: "is-open-location", agreed: "is-open-location", decided: "is-decided-location", changed: "is-changed-location" };
 
 export class AdjudicationWork extends NoteWork {
@@ -23,11 +30,34 @@ export class AdjudicationWork extends NoteWork {
 
   /** The selected location, as the mouse needs it. */
   get selected() {
-    return this.location && { key: this.key };
+    return this.location && { key: this.drawn(this.key)[0] };
   }
 
   painted() {
-    return this.note.locations.map((location) => this.#painted(location));
+    const spans = this.note.locations.flatMap((location) => (decidedSpans(location).length ? this.#decided(location) : [this.#painted(location)]));
+    return spans.sort((a, b) => a.start - b.start || b.end - a.end);
+  }
+
+  /** A location is one span of the view, or each of its decided spans is one. */
+  drawn(id) {
+    const location = id === null ? null : this.note.get(id);
+    return location && decidedSpans(location).length ? decidedSpans(location).map((_, at) => keyOf(id, at)) : super.drawn(id);
+  }
+
+  selectSpan(key) {
+    super.selectSpan(key === null ? null : key.split(PART)[0]);
+  }
+
+  /** The decided spans of a location as spans of the view, with their own bounds, labels and colors. */
+  #decided(location) {
+    return decidedSpans(location).map(([start, end, id], at) => ({
+      key: keyOf(idOf(location), at),
+      start,
+      end,
+      label: this.#names.of(`✓ ${this.name(id)}`, this.labels.get(id) ?? UNKNOWN),
+      look: "is-decided-location",
+      stateWord: words.states.decided,
+    }));
   }
 
   /** A location as a span of the view: the consensus sets color and underline, the versions or the decision its chip. */
@@ -37,7 +67,7 @@ export class AdjudicationWork extends NoteWork {
       key: idOf(location),
       start: location.start,
       end: location.end,
-      label: this.#names.of(name, location.consensus),
+      label: this.#names.of(name, STYLES[location.consensus]),
       look: `ad-span is-${location.consensus} ${LOOKS[location.state]}`,
       stateWord: words.stateOf(location),
     };
@@ -45,7 +75,7 @@ export class AdjudicationWork extends NoteWork {
 
   #chip({ state, consensus, outcome, versions, majority }) {
     const named = (spans) => [...new Set(spans.map((span) => this.name(span[2])))].join(" + ") || words.chip.nothing;
-    if (state === "decided") return `✓ ${named(outcome)}`;
+    if (state === "decided") return `✓ ${words.chip.nothing}`; // decided spans have chips of their own
     if (state === "changed") return `? ${named(outcome)}`;
     if (consensus === "all") return words.all(named(versions[0] ?? []));
     const votes = (spans) => versions.filter((version) => JSON.stringify(version) === JSON.stringify(spans)).length;
@@ -104,23 +134,23 @@ export class AdjudicationWork extends NoteWork {
       this.panel.tell(words.tie);
       return;
     }
-    this.#decided(this.note.majority(location), words.said.majority(this.quote(location)));
+    this.#deciding(this.note.majority(location), words.said.majority(this.quote(location)));
   }
 
   annotator(number) {
     const location = this.#toDecide();
     const annotator = this.note.annotators.find((one) => one.number === number);
-    if (location && annotator) this.#decided(this.note.annotator(location, number), words.said.annotator(annotator.name, this.quote(location)));
+    if (location && annotator) this.#deciding(this.note.annotator(location, number), words.said.annotator(annotator.name, this.quote(location)));
   }
 
   nothing() {
     const location = this.#toDecide();
-    if (location) this.#decided(this.note.nothing(location), words.said.nothing(this.quote(location)));
+    if (location) this.#deciding(this.note.nothing(location), words.said.nothing(this.quote(location)));
   }
 
   keep() {
     const location = this.#toDecide();
-    if (location) this.#decided(this.note.keep(location), words.said.keep(this.quote(location)));
+    if (location) this.#deciding(this.note.keep(location), words.said.keep(this.quote(location)));
   }
 
   /** Remove one of the decided spans; without a name the only one. */
@@ -138,7 +168,7 @@ export class AdjudicationWork extends NoteWork {
   unanimous() {
     if (!this.isOpen()) return;
     const count = this.note.agreed.length;
-    this.#decided(this.note.unanimous(), words.said.unanimous(count));
+    this.#deciding(this.note.unanimous(), words.said.unanimous(count));
   }
 
   cause(kind) {
@@ -172,7 +202,7 @@ export class AdjudicationWork extends NoteWork {
   }
 
   /** After a decision: show it, and select the next open location. */
-  #decided(change, said) {
+  #deciding(change, said) {
     this.made(change, said);
     if (!change) return;
     this.onward();
@@ -207,6 +237,7 @@ export class AdjudicationWork extends NoteWork {
       return;
     }
     const { start, end } = trimmed;
+    this.palette.used(label);
     this.letGo(end);
     const change = this.note.own(start, end, label);
     const joined = this.note.at(start);

@@ -14,6 +14,7 @@ export class Comments {
   #talk;
   #drafts = new Map(); // note id -> the unsaved comment there
   #compose;
+  #about = null; // the bounds that the comment being written is about
   #marked = new Map(); // key of a commented span -> its pieces on the page
 
   /** @param {import("./workbench.js").Workbench} workbench @param {import("./talk.js").Talk} talk */
@@ -25,7 +26,10 @@ export class Comments {
       closed: (saved) => this.#closed(saved),
     });
     talk.on(() => this.#show());
-    workbench.on("drawn", () => this.#drawn());
+    workbench.on("drawn", () => {
+      this.#drawn();
+      this.#paint();
+    });
     workbench.on("selected", () => this.#point());
     workbench.on("leave", (note) => this.#leave(note));
     workbench.on("open", (note) => this.#open(note));
@@ -49,9 +53,22 @@ export class Comments {
     const about = bounds ? { start: bounds.start, end: bounds.end } : {};
     if (selected) about.key = selected.key;
     this.#compose.open({ act: "add", ...about }, this.#title(bounds, selected), words.save);
+    this.#keep(bounds);
     byId("comments").scrollIntoView({ block: "nearest" });
     this.#drafts.delete(note.id);
     return true;
+  }
+
+  /** Show what the comment is about for as long as it is written: the browser's selection ends where the writing begins. */
+  #keep(bounds) {
+    this.#about = bounds ? { start: bounds.start, end: bounds.end } : null;
+    this.#paint();
+  }
+
+  #paint() {
+    if (!globalThis.CSS?.highlights) return;
+    if (this.#about) CSS.highlights.set("about", new Highlight(this.#workbench.note.layout.range(this.#about.start, this.#about.end)));
+    else CSS.highlights.delete("about");
   }
 
   #title(bounds, span) {
@@ -70,6 +87,7 @@ export class Comments {
   }
 
   #closed(saved) {
+    this.#keep(null);
     if (saved || !byId("comment-add").isConnected) this.#workbench.work.focusNote();
     else byId("comment-add").focus();
   }
@@ -78,12 +96,16 @@ export class Comments {
     const draft = this.#compose.draft();
     if (draft) this.#drafts.set(note.id, draft);
     this.#compose.close();
+    this.#keep(null);
   }
 
   #open(note) {
     this.#marked.clear();
     const draft = this.#drafts.get(note.id);
-    if (draft) this.#compose.restore(draft);
+    if (draft) {
+      this.#compose.restore(draft);
+      this.#keep(draft.body.start === undefined ? null : draft.body);
+    }
     this.#drafts.delete(note.id);
   }
 

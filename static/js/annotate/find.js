@@ -59,9 +59,14 @@ export class Find {
   close() {
     const hit = this.#hits[this.#at];
     this.#hide();
+    if (hit) this.#select(hit);
+    this.#workbench.work.focusNote();
+  }
+
+  /** Select the whole words of a hit, so that a label's key labels them; a hit without any word as it is. */
+  #select({ start, end }) {
     const { work } = this.#workbench;
-    if (hit) work.selectText(hit.start, hit.end, { exact: true });
-    work.focusNote();
+    if (!work.selectText(start, end)) work.selectText(start, end, { exact: true });
   }
 
   #hide() {
@@ -86,14 +91,15 @@ export class Find {
     const { work, note } = this.#workbench;
     const hits = findAll(note.index, this.#field.value);
     const here = work.range ?? work.selected ?? note.cursor.head;
-    const next = firstFrom(hits, here ? here.start + 1 : 0);
+    // The selected words may begin before their hit.
+    const next = firstFrom(hits, work.range?.end ?? (here ? here.start + 1 : 0));
     const same = hits.findIndex(({ start }) => start >= (here?.start ?? 0));
     const hit = hits[step > 0 ? next : ((same < 0 ? hits.length : same) - 1 + hits.length) % hits.length];
     if (!hit) {
       this.#workbench.say(words.none);
       return true;
     }
-    work.selectText(hit.start, hit.end, { exact: true });
+    this.#select(hit);
     this.#show(hit);
     this.#workbench.say(words.found(hits.indexOf(hit) + 1, hits.length, this.#around(hit)));
     return true;

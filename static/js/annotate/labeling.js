@@ -70,7 +70,7 @@ export class Labeling {
       this.#workbench.say(words.onlySpace);
       return;
     }
-    this.#last = label;
+    this.#use(label);
     const shown = palette.isOpen ? { focus: palette.hasFocus } : null;
     const { isByKeys } = work;
     const change = annotationSet.create(start, end, label);
@@ -92,7 +92,7 @@ export class Labeling {
     work.focusNote();
     if (!change) return;
     const [{ label }] = wanted;
-    this.#last = label;
+    this.#use(label);
     const said = words.labeledMany(this.nameOf(label), change.edits.length);
     this.#workbench.say(said);
     work.hint(said);
@@ -103,7 +103,7 @@ export class Labeling {
   #relabel(label) {
     const span = this.#work.selected;
     this.#workbench.palette.close();
-    this.#last = label;
+    this.#use(label);
     const change = this.#note.annotationSet.relabel(span.key, label);
     this.done(change);
     const name = this.nameOf(label);
@@ -140,6 +140,11 @@ export class Labeling {
     byId("workbench").classList.toggle("is-armed", label !== null);
     if (label !== null) this.#workbench.say(words.armed(this.nameOf(label)));
     else if (before !== null) this.#workbench.say(words.disarmed);
+  }
+
+  #use(label) {
+    this.#last = label;
+    this.#workbench.palette.used(label);
   }
 
   /** Show and send a change. `selected` is the key of the span to select, null for none. */

@@ -71,7 +71,7 @@ export class NotesList {
         "a",
         { href: url, "aria-current": current, class: `is-${now || "other"}` },
         icon,
-        el("span", { class: "name" }, name),
+        nameNode(name),
         flag && byId("flag-icon").content.cloneNode(true),
       ),
     );
@@ -117,4 +117,17 @@ export class NotesList {
     byId("pace").textContent = pace;
     byId("pace").hidden = !pace;
   }
+}
+
+// Code points at the end of a name that are always shown, and the length from which on a name has such an end.
+const END = 8;
+const LONG = 16;
+
+/** The name of a note, which the browser may shorten in the middle: as `note_name` on the server. */
+function nameNode(name) {
+  const characters = [...name];
+  const cut = characters.length > LONG ? characters.length - END : characters.length;
+  const end = characters.slice(cut).join("");
+  const start = el("span", { class: "name-start" }, characters.slice(0, cut).join(""));
+  return el("span", { class: "name", title: name }, start, end !== "" && el("span", { class: "name-end" }, end));
 }

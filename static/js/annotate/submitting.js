@@ -6,6 +6,7 @@ import { STATE_MESSAGES, words } from "../editor/words.js";
 export class Submitting {
   #workbench;
   #isBusy = false;
+  #last = null; // the visit that was submitted last on this page, while the page offers to undo that
 
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench) {
@@ -15,6 +16,17 @@ export class Submitting {
     this.#on("start-form", () => this.start());
     this.#on("submit-form", () => this.submit());
     this.#on("reopen-form", () => this.reopen());
+    byId("undo-form").addEventListener("submit", (event) => {
+      if (!this.#last) return; // drawn by the server: the form reopens the note
+      event.preventDefault();
+      this.#undo(this.#last);
+    });
+    byId("submit-empty").addEventListener("click", () => this.submit());
+    byId("keep-open").addEventListener("click", () => this.cancel());
+    byId("ask-empty").addEventListener("keydown", (event) => this.#answer(event));
+    workbench.on("leave", () => this.#hide());
+    workbench.on("drawn", (note) => note.annotationSet.spans().length && this.cancel());
+    this.#arrive();
   }
 
   #on(id, act) {
@@ -53,6 +65,11 @@ export class Submitting {
   async submit() {
     const visit = this.#workbench.note;
     if (this.#isBusy || !visit.annotationSet.isOpen) return;
+    if (!visit.annotationSet.spans().length && byId("ask-empty").hidden) {
+      this.#ask();
+      return;
+    }
+    this.cancel();
     await this.#busy("submit", async () => {
       this.#workbench.say(words.submitting);
       if (await visit.outbox.drained()) await this.#submit(visit);
@@ -64,7 +81,79 @@ export class Submitting {
     const { kind, data } = await this.#workbench.api.post(visit.urls.submit, { version: visit.annotationSet.version });
     if (!this.#took(visit, { kind, data }, words.submitLost)) return;
     this.#workbench.emit("submitted", visit);
-    if (visit === this.#workbench.note) await this.#workbench.go(data.next_open?.url ?? data.next);
+    if (visit === this.#workbench.note) await this.#workbench.go(data.next_open?.url ?? data.next, { submitted: visit.id });
+    if (visit !== this.#workbench.note) this.#offer(visit);
+  }
+
+  // ── The question about a note without spans ───────────────────────────────────────────────────────────────────────
+
+  #ask() {
+    byId("ask-empty").hidden = false;
+    byId("submit-empty").focus();
+  }
+
+  /** Withdraw the question; false if there is none. */
+  cancel() {
+    const root = byId("ask-empty");
+    if (root.hidden) return false;
+    const hadFocus = root.contains(document.activeElement);
+    root.hidden = true;
+    if (hadFocus) this.#workbench.work.focusNote();
+    return true;
+  }
+
+  #answer(event) {
+    if (event.key === "Escape") this.cancel();
+    else if (event.key !== "Enter") return;
+    // The key that asked, held down, is no answer.
+    else if (!event.repeat && event.target === byId("keep-open")) this.cancel();
+    else if (!event.repeat) this.submit();
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  // ── Undoing a submission ──────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The page was loaded after a submission: tell screen readers, and forget it at a reload. */
+  #arrive() {
+    if (byId("submitted").hidden) return;
+    this.#workbench.say(byId("submitted-text").textContent);
+    const { pathname, hash } = window.location;
+    window.history.replaceState(window.history.state, "", pathname + hash);
+  }
+
+  #offer(visit) {
+    this.#last = visit;
+    byId("submitted-text").textContent = words.submitted(visit.name);
+    byId("submitted").hidden = false;
+    this.#workbench.say(words.submittedUndo(visit.name));
+  }
+
+  /** The note that follows a submission is left, too. */
+  #hide() {
+    this.#last = null;
+    byId("submitted").hidden = true;
+    this.cancel();
+  }
+
+  /** Reopen the open note if it is submitted, else the note that was submitted last. False if there is none. */
+  reopenOrUndo() {
+    if (this.#workbench.note.annotationSet.state === "submitted") this.reopen();
+    else if (byId("submitted").hidden) return false;
+    else byId("undo-form").requestSubmit();
+    return true;
+  }
+
+  async #undo(visit) {
+    if (this.#isBusy) return;
+    await this.#busy("undo-submit", async () => {
+      const outcome = await this.#workbench.api.post(visit.urls.reopen, {});
+      if (!this.#took(visit, outcome, words.reopenLost)) return;
+      this.#workbench.emit("reopened", visit);
+      if (visit.annotationSet.waiting) visit.outbox.poke();
+      await this.#workbench.go(visit.urls.annotate);
+      if (visit === this.#workbench.note) this.#workbench.say(words.reopened);
+    });
   }
 
   /** Make the submitted annotation set a draft again. */
@@ -102,7 +191,7 @@ export class Submitting {
     return kind === "ok";
   }
 
-  /** @param {"submit" | "reopen"} button @param {() => Promise<void>} work */
+  /** @param {"submit" | "reopen" | "undo-submit"} button @param {() => Promise<void>} work */
   async #busy(button, work) {
     this.#isBusy = true;
     byId(button).disabled = true;

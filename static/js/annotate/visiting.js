@@ -47,7 +47,7 @@ export class Visiting {
   }
 
   /** @param {string} target  address of a page @returns {Promise<void>} */
-  async go(target, { push = true } = {}) {
+  async go(target, { push = true, submitted = 0 } = {}) {
     const url = noteAddress(target, window.location.href);
     if (url === null) {
       await this.#load(target);
@@ -58,7 +58,7 @@ export class Visiting {
     const visit = url === this.#here ? this.#workbench.note : await this.#visits.get(url);
     if (this.#wanted !== url) return; // another note was requested meanwhile
     this.#wanted = null;
-    if (!visit) await this.#load(push && url);
+    if (!visit) await this.#load(push && (submitted ? `${url}?submitted=${submitted}` : url));
     else if (visit !== this.#workbench.note) this.#open(visit, push && url);
   }
 

@@ -115,9 +115,13 @@ export class Workbench {
     return this.#visiting.all();
   }
 
-  /** Go to an address. A note of this project is opened on this page, and unsent changes are still sent. */
-  go(url) {
-    return this.#visiting.go(url);
+  /**
+   * Go to an address. A note of this project is opened on this page, and unsent changes are still sent.
+   * @param {string} url
+   * @param {{submitted?: number}} [options]  `submitted`: id of the note that a newly loaded page offers to reopen
+   */
+  go(url, options) {
+    return this.#visiting.go(url, options);
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The palette of labels at the selection, the last used label first. Label keys choose a label; other letters filter the names. On
+ * The palette of labels at the selection, the last used labels first. Label keys choose a label; other letters filter the names. On
  * small screens the palette is a sheet at the bottom (windows.css).
  */
 
@@ -7,13 +7,16 @@ import { breakable, el } from "./dom.js";
 import { itemBeside, putBeside } from "./popover.js";
 import { words } from "./words.js";
 
-const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+// Labels that were used last and come first.
+const RECENT = 5;
+const fold = (text) => text.normalize("NFKD").replace(/[\p{M}\p{Pd}\s_]/gu, "").toLowerCase();
 
 export class Palette {
   #root;
   #labels;
   #choose;
   #back;
+  #recent = []; // ids of labels, the last used one first
   #typed = "";
   #hint = el("p", { class: "wb-pop-hint", role: "status", hidden: true });
   #head = el("div", { class: "wb-palette-head", hidden: true });
@@ -75,13 +78,19 @@ export class Palette {
     if (focus) this.#shown[0]?.focus();
   }
 
-  /** Move the last used label to the front, and show the key that repeats it. */
+  /** A label was used, here or by its key: it comes first from now on. @param {number} label */
+  used(label) {
+    this.#recent = [label, ...this.#recent.filter((other) => other !== label)].slice(0, RECENT);
+  }
+
+  /** Move the last used labels to the front, and show the key that repeats the last one. */
   #offerFirst(first) {
     const order = this.#labels.map(({ id }) => this.#buttons.get(id));
     const last = this.#buttons.get(first);
     for (const button of order) button.querySelector(".is-repeat")?.remove();
     if (last) last.append(el("kbd", { class: "is-repeat", title: words.keys.repeat }, "."));
-    const wanted = last ? [last, ...order.filter((button) => button !== last)] : order;
+    const front = [...new Set([first, ...this.#recent])].map((id) => this.#buttons.get(id)).filter(Boolean);
+    const wanted = [...front, ...order.filter((button) => !front.includes(button))];
     const now = [...this.#root.querySelectorAll(":scope > .wb-label")];
     if (wanted.some((button, index) => now[index] !== button)) this.#hint.before(...wanted);
   }
@@ -101,10 +110,11 @@ export class Palette {
 
   #filter(typed) {
     this.#typed = typed;
+    const looked = fold(typed);
     let left = 0;
     for (const { id, name } of this.#labels) {
       const button = this.#buttons.get(id);
-      button.hidden = typed !== "" && !fold(name).includes(fold(typed));
+      button.hidden = typed !== "" && !fold(name).includes(looked);
       left += button.hidden ? 0 : 1;
     }
     this.#hint.hidden = typed === "";
@@ -131,6 +141,8 @@ export class Palette {
 
   /** Whether a key is part of a label's name: a letter that is no label's key, or typed with Shift, or after another letter. */
   #isTyping({ key, shiftKey }) {
+    // The search ignores these, but people type them.
+    if (/^[\p{Pd}_]$/u.test(key)) return this.#typed !== "";
     if (!/^[\p{L}\p{N}]$/u.test(key)) return false;
     return this.#typed !== "" || shiftKey || !this.#labels.some((label) => label.key === key.toLowerCase());
   }

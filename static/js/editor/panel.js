@@ -115,9 +115,9 @@ export class Panel extends Bar {
       el(
         "p",
         { class: "wb-quote" },
-        el("span", { class: `chip hue-${label?.hue ?? 0}` }, label?.name ?? "?"),
-        " ",
         el("bdi", {}, shorten(quote)),
+        " ",
+        el("span", { class: `chip hue-${label?.hue ?? 0}`, title: label?.name }, label?.name ?? "?"),
       ),
       isOpen && el("div", { class: "actions" }, this.#button("relabel", words.relabel, "F2"), this.#button("remove", words.remove, words.removeKey, " danger")),
       el("p", { class: "mute small wb-offsets" }, words.offsets(start, end)),

@@ -74,7 +74,7 @@ export class NoteView {
   #runs = new Runs();
   #list = []; // the drawn spans, as given
   #drawn; // for each line the signatures of its pieces
-  #selected = null;
+  #selected = []; // keys
   #selectedPieces = [];
 
   /**
@@ -118,11 +118,11 @@ export class NoteView {
     return this.#drawLines(this.#lines.keys());
   }
 
-  /** Mark one span, or none. Returns its first piece. */
-  select(key) {
+  /** Mark spans as selected, and no others. Returns the first piece. @param {string|string[]|null} keys */
+  select(keys) {
     for (const piece of this.#selectedPieces) piece.classList.remove("is-selected");
-    this.#selected = key;
-    this.#selectedPieces = key === null ? [] : this.pieces(key);
+    this.#selected = keys === null ? [] : [keys].flat();
+    this.#selectedPieces = this.#selected.flatMap((key) => this.pieces(key));
     for (const piece of this.#selectedPieces) piece.classList.add("is-selected");
     return this.#selectedPieces[0] ?? null;
   }
@@ -141,7 +141,7 @@ export class NoteView {
     for (const [from, past] of stretches(numbers)) {
       for (const row of this.#rows(from, past)) count += this.#show(row);
     }
-    if (count && this.#selected !== null) this.select(this.#selected);
+    if (count && this.#selected.length) this.select(this.#selected);
     return count;
   }
 

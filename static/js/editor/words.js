@@ -60,6 +60,8 @@ export const words = {
   notSubmitted: gettext("Not submitted: some changes are not saved yet. They are kept on this page."),
   submitLost: gettext("The server can't be reached. The note was not submitted. Try again."),
   reopenLost: gettext("The server can't be reached. The note was not reopened. Try again."),
+  submitted: (name) => interpolate(gettext("%(name)s submitted"), { name }),
+  submittedUndo: (name) => interpolate(gettext("%(name)s submitted. U undoes the submission."), { name }),
   reopened: gettext("Reopened. You can change this note again."),
   opened: (name, count) =>
     count === 0
@@ -152,6 +154,7 @@ export const words = {
     redo: gettext("Redo"),
     enter: gettext("Choose a label for the selected text; without a selection: submit the note"),
     submit: gettext("Submit the note, even with a selection"),
+    reopen: gettext("Reopen the submitted note; right after submitting: undo the submission"),
     next: gettext("Next note"),
     previous: gettext("Previous note"),
     sheet: gettext("This list"),

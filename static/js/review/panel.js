@@ -1,6 +1,6 @@
 /** The side panel of the review page (selected item, suggestions, hints, recent decisions) and the bar. */
 
-import { Panel, fill, row } from "../editor/deciding/panel.js";
+import { Panel, fill, keepInList, row } from "../editor/deciding/panel.js";
 import { byId, el } from "../editor/dom.js";
 import { shorten } from "../editor/panel.js";
 import { boundsOf } from "./model.js";
@@ -25,16 +25,16 @@ export class ReviewPanel extends Panel {
     byId("after-suggestion").addEventListener("click", () => acts.walk(1));
   }
 
-  /** @param {object|null} chosen see Review.find @param {string|null} text the text selected in the note */
-  show(review, chosen, text, hints) {
+  /** @param {object|null} chosen see Review.find @param {string|null} text the text selected in the note @param {boolean} isRest whether it is what a correction left */
+  show(review, chosen, text, hints, isRest) {
     const suggestions = review.listed();
     const at = chosen?.suggestion ? suggestions.findIndex(({ id }) => id === chosen.suggestion.id) : -1;
     this.count({ words, at, open: review.open, total: review.suggestions().length, listed: suggestions.length, before: "before-suggestion", after: "after-suggestion" });
     const kind = text !== null ? "text" : chosen?.other ? "gold" : chosen?.hint ? "hint" : "suggestion";
     byId("chosen-title").textContent = words.titles[kind];
-    fill(byId("chosen"), this.#chosen(review, chosen, text), "act");
+    fill(byId("chosen"), this.#chosen(review, chosen, text, isRest), "act");
     fill(byId("suggestions"), suggestions.map((suggestion) => this.#row(suggestion, chosen?.suggestion)), "suggestion");
-    byId("suggestions").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    keepInList(byId("suggestions"));
     this.#stage(review);
     this.#lists(review, chosen, hints);
     this.state(review.finished, "reopen-form");
@@ -62,8 +62,8 @@ export class ReviewPanel extends Panel {
     byId("masked").setAttribute("aria-pressed", String(masked));
   }
 
-  #chosen(review, chosen, text) {
-    if (text !== null) return this.#text(review, chosen, text);
+  #chosen(review, chosen, text, isRest) {
+    if (text !== null) return this.#text(review, chosen, text, isRest);
     if (chosen?.other) return this.#gold(review, chosen.other);
     if (chosen?.hint) return this.#hint(review, chosen.hint);
     if (chosen) return this.#suggestion(review, chosen.suggestion);
@@ -72,12 +72,12 @@ export class ReviewPanel extends Panel {
     return [el("p", { class: "mute" }, said)];
   }
 
-  #text(review, chosen, text) {
+  #text(review, chosen, text, isRest) {
     const label = chosen?.suggestion && this.label(boundsOf(chosen.suggestion).label).name;
     return [
       el("p", { class: "wb-quote" }, el("bdi", {}, text)),
-      el("p", { class: "mute small" }, words.hintText),
-      this.#buttons(review, [label && ["ends", words.ends(label), "", "E"], ["drop", words.letGo, "quiet", "Esc"]]),
+      el("p", { class: "mute small" }, isRest ? words.hintRest : words.hintText),
+      this.#buttons(review, [label && !isRest && ["ends", words.ends(label), "", "E"], ["drop", words.letGo, "quiet", "Esc"]]),
     ];
   }
 
@@ -173,7 +173,7 @@ export class ReviewPanel extends Panel {
 
   #parts(span) {
     const label = this.label(span.label);
-    return [el("span", { class: `chip hue-${label.hue}` }, label.name), " ", el("bdi", {}, shorten(this.quote(span)))];
+    return [el("bdi", {}, shorten(this.quote(span))), " ", el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name)];
   }
 
   #line(span) {
@@ -186,7 +186,7 @@ export class ReviewPanel extends Panel {
       look: "is-hint",
       data: ["hint", hint.key],
       current: hint.key === chosen?.key,
-      mark: el("span", { class: `chip hue-${label.hue}` }, label.name),
+      mark: el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name),
       quote: shorten(this.quote(hint), 60),
       state: words.whyTag(hint),
     });
@@ -199,7 +199,7 @@ export class ReviewPanel extends Panel {
       look: `is-${suggestion.state}`,
       data: ["suggestion", suggestion.id],
       current: suggestion.id === chosen?.id,
-      mark: el("span", { class: `chip hue-${label.hue}` }, label.name),
+      mark: el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name),
       quote: shorten(this.quote(bounds), 60),
       state: [suggestion.runs && words.agreeShort(suggestion.runs.length, suggestion.of), words.stateTags[suggestion.state], suggestion.planted && words.stateTags.planted, suggestion.differs && words.stateTags.differs]
         .filter(Boolean)

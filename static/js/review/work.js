@@ -12,6 +12,7 @@ export class ReviewWork extends NoteWork {
   others = []; // spans of other runs
   hints = []; // possible missed identifiers, shown once nothing is open
   masked = false;
+  #rests = []; // parts of a corrected suggestion that are offered to be labeled, the selected one first
   #dropped = new Set(); // hints that the reviewer rejected
   #acceptingRest = false; // the open suggestions count as accepted, and the reviewer checks the hints
   #wasDone = false; // whether nothing was left to decide when the note was last drawn
@@ -84,7 +85,7 @@ export class ReviewWork extends NoteWork {
   }
 
   show() {
-    this.panel.show(this.note, this.selected, this.range && this.quote(this.range), this.hints);
+    this.panel.show(this.note, this.selected, this.range && this.quote(this.range), this.hints, this.#isRest);
   }
 
   described({ suggestion, other, hint }) {
@@ -154,6 +155,7 @@ export class ReviewWork extends NoteWork {
   /** Apply a label: add the selected text as a span, or else accept the selected suggestion with this label. */
   applyLabel(label) {
     if (!this.isOpen()) return;
+    this.palette.used(label);
     if (this.range) {
       this.#add(label);
       return;
@@ -205,8 +207,50 @@ export class ReviewWork extends NoteWork {
       this.panel.tell(words.selectFirst);
       return;
     }
+    const whole = boundsOf(suggestion);
+    const withPalette = this.palette.isOpen;
     this.letGo(bounds.end);
     this.#correct(suggestion, bounds);
+    this.#rests = [this.#rest(whole.start, bounds.start), this.#rest(bounds.end, whole.end)].filter(Boolean);
+    this.#offerRest(withPalette);
+  }
+
+  /** The part of a corrected suggestion between two offsets, from its first to its last word; null if nothing is to be labeled there. */
+  #rest(from, past) {
+    if (from >= past) return null;
+    const text = this.index.slice(from, past);
+    const [before] = /^[^\p{L}\p{N}]*/u.exec(text) ?? [""];
+    const [after] = /[^\p{L}\p{N}]*$/u.exec(text) ?? [""];
+    if (before.length === text.length) return null;
+    const rest = { start: from + [...before].length, end: past - [...after].length };
+    const suggestions = this.note.suggestions().filter(({ state }) => state !== "rejected").map(boundsOf);
+    const taken = [...suggestions, ...this.note.others()].some(({ start, end }) => start < rest.end && rest.start < end);
+    return taken ? null : rest;
+  }
+
+  /** Select the next part that a correction left, so that a label's key labels it. */
+  #offerRest(withPalette) {
+    const rest = this.#rests[0];
+    if (!rest) return;
+    this.selectText(rest.start, rest.end, { exact: true });
+    if (withPalette) this.openPalette(false);
+    this.panel.say(words.saidRest(this.quote(rest)));
+  }
+
+  /** Whether the selected text is a part that a correction left. */
+  get #isRest() {
+    const [rest] = this.#rests;
+    return Boolean(rest && this.range && rest.start === this.range.start && rest.end === this.range.end);
+  }
+
+  letGo(offset) {
+    if (!this.#isRest) this.#rests = [];
+    super.letGo(offset);
+  }
+
+  dropText() {
+    this.#rests = [];
+    super.dropText();
   }
 
   /** The suggestion that the selected text belongs to: the selected one, or else the only other one that the text touches. */
@@ -313,10 +357,14 @@ export class ReviewWork extends NoteWork {
       this.panel.tell(words.onlySpace);
       return;
     }
+    const rests = this.#isRest ? this.#rests.slice(1) : [];
+    const withPalette = this.palette.isOpen;
     this.letGo(bounds.end);
     const change = this.note.add(bounds.start, bounds.end, label);
     const name = this.name(label);
     this.made(change, words.saidAdded(name, this.quote(bounds)));
     if (!change) this.panel.say(words.saidThere(name));
+    this.#rests = rests;
+    this.#offerRest(withPalette);
   }
 }

@@ -44,6 +44,13 @@ def world(transactional_db: None, settings: Any, tmp_path: Any) -> SimpleNamespa
     return SimpleNamespace(project=project, note=note, people=people, rita=rita, rosa=rosa)
 
 
+# The parts of the page that scroll up and down by themselves.
+SCROLLING = """() => [...document.querySelectorAll("#workbench, #workbench *")]
+    .filter((each) => ["auto", "scroll"].includes(getComputedStyle(each).overflowY))
+    .filter((each) => each.scrollHeight > each.clientHeight + 1)
+    .map((each) => each.id || each.className)"""
+
+
 def read_by_three(world: SimpleNamespace) -> None:
     """The annotators' submitted sets, made without their pages."""
     names = {key: name for _, labels in LABELS for name, key in labels}
@@ -168,6 +175,33 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(
     assert axe(page) == []
 
 
+def test_the_text_shows_the_decided_spans(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    read_by_three(world)
+    page = open_desk(page_of(world.rita), live, world)
+    pieces = page.locator("#note .span")
+    drawn = "pieces => pieces.map(piece => [piece.textContent, piece.dataset.label])"
+    assert ["ASL Latina", "2 of 3 HOSPITAL"] in pieces.evaluate_all(drawn)
+    # Before the decision the location spans all versions; then the text shows only what was decided, label by label.
+    press(page, "a", "3")
+    expect(page.locator("#note .is-decided-location")).to_have_text(["60", "ASL", "Latina"])
+    found = pieces.evaluate_all(drawn)
+    assert found[:3] == [["60", "✓ AGE"], ["ASL", "✓ HOSPITAL"], ["Latina", "✓ CITY"]]
+    hospital, city = (label_button(page, name).get_attribute("class") for name in ("HOSPITAL", "CITY"))
+    for at, look in ((1, hospital), (2, city)):
+        hue = next(word for word in (look or "").split() if word.startswith("hue-"))
+        assert hue in (pieces.nth(at).get_attribute("class") or "").split()
+    # A click on one of the spans selects the location, all of which is marked.
+    click_text(page, "Latina")
+    expect(page.locator("#note .is-selected")).to_have_text(["ASL", "Latina"])
+    expect(chosen(page)).to_contain_text("ASL Latina")
+    drag(page, "Latina")
+    press(page, "h")
+    expect(page.locator("#note .is-decided-location")).to_have_text(["60", "ASL", "Latina"])
+    expect(pieces.nth(2)).to_have_attribute("data-label", "✓ HOSPITAL")
+    press(page, "x")
+    expect(page.locator("#note .is-decided-location").nth(1)).to_have_attribute("data-label", "✓ no span")
+
+
 # ── By keys alone, on a phone, together ──────────────────────────────────────────────────────────────────────────────
 
 
@@ -261,6 +295,22 @@ def test_on_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -
     # The location itself is visible in its table.
     here, box = (page.locator(selector).first.bounding_box() for selector in (".ad-bio thead .here", ".ad-scroll"))
     assert here and box and box["x"] <= here["x"] < box["x"] + box["width"]
+    assert axe(page) == []
+
+
+def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    """720 by 450 pixels are a window of 1440 by 900 at 200 % zoom."""
+    read_by_three(world)
+    page = open_desk(page_of(world.rita, viewport={"width": 720, "height": 450}), live, world)
+    assert page.evaluate(SCROLLING) == []
+    assert page.evaluate("document.documentElement.scrollHeight > window.innerHeight")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    for _ in range(6):
+        press(page, "j")
+    expect(page.locator("#note .is-selected")).to_be_in_viewport()
+    page.locator("#finish").scroll_into_view_if_needed()
+    page.get_by_role("button", name="carla").click()
+    expect(page.locator("#left")).to_have_text("4 of 5 open")
     assert axe(page) == []
 
 

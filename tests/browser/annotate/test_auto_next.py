@@ -64,7 +64,7 @@ def test_a_key_a_span(transactional_db: None, page_of: Any, live: Any, axe: Any)
     page.reload()
     page.wait_for_selector("html[data-workbench=ready]")
     chosen(page, "Mario Rossi")
-    press(page, "Control+Enter")
+    press(page, "Control+Enter", "Control+Enter")
     expect(page.get_by_role("heading", name="You have finished all your notes")).to_be_visible()
     assert AnnotationSet.objects.filter(state="submitted").count() == 2
 

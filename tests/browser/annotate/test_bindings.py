@@ -129,6 +129,7 @@ def test_words_on_what_cannot_be(page: Page, lines: SimpleNamespace) -> None:
 
 def test_a_notice_is_closed(page: Page, lines: SimpleNamespace) -> None:
     page.get_by_role("button", name="Submit").click()
+    page.get_by_role("button", name="Yes, submit").click()
     expect(page.locator("#note-name")).to_have_text("caso-2")
     page.locator("#previous-note").click()
     expect(page.locator("#reopen")).to_be_visible()

@@ -169,3 +169,20 @@ def test_a_label_keeps_its_key(transactional_db: None, page_of: Any, live: Any) 
     expect(row.filter(has_text="Widen: word").locator("kbd")).to_have_text(["Alt+↑"])
     expect(sheet.get_by_role("heading", level=3).last).to_have_text("Labels")
     expect(sheet).to_contain_text("Double click")
+
+
+def test_the_palette_finds_labels_without_underscores_and_offers_the_last_ones_first(
+    transactional_db: None, page_of: Any, live: Any
+) -> None:
+    names = ["NOMBRE", "ID_TITULACION_SANITARIO", "ID SUJETO", "NUMERO-FAX", "CALLE"]
+    project = make.make_project("meddocan", labels=[("ALL", [(name, "") for name in names])])
+    ann = make.make_member(project, user="ann")
+    page = open_note(page_of(ann), live, make.make_note(project, "uno dos tres cuatro", annotators=[ann]))
+    found = page.locator("#palette .wb-label:visible .name")
+    for typed, label in (("IDTIT", names[1]), ("id_tit", names[1]), ("idsuj", names[2]), ("numerof", names[3])):
+        press(page, "Control+Home", "ArrowRight", "F2")
+        page.keyboard.type(typed)
+        expect(found).to_have_text([label])
+        press(page, "Enter", "Escape")
+    press(page, "Control+End", "F2")
+    expect(found).to_have_text([names[3], names[2], names[1], names[0], names[4]])

@@ -126,7 +126,7 @@ def test_the_outcome(world: SimpleNamespace, page_of: Any, live: Any) -> None:
 def test_the_pace_of_work(opened: Page, world: SimpleNamespace) -> None:
     pace = opened.locator("#pace")
     expect(pace).to_be_hidden()
-    press(opened, "Enter")
+    press(opened, "Enter", "Enter")
     expect(opened.locator("#note-name")).to_have_text(world.notes[1].name)
     expect(pace).to_have_text("1 today")
     expect(pace).to_be_visible()

@@ -170,7 +170,7 @@ def test_a_stale_tab_overwrites_nothing(opened: Page, world: SimpleNamespace, pa
 
 def test_submitted_elsewhere(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
     other = open_note(page_of(beside=opened), live, world.note)
-    other.get_by_role("button", name="Submit").click()
+    press(other, "Enter", "Enter")
     other.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
     press(opened, "ArrowRight", "1")
     expect(opened.locator("#notice")).to_contain_text("submitted in another tab")
@@ -205,6 +205,8 @@ def test_submitted_elsewhere(opened: Page, world: SimpleNamespace, page_of: Any,
 
 @pytest.mark.both_databases
 def test_a_double_click_on_submit_submits_once(opened: Page, world: SimpleNamespace) -> None:
+    press(opened, "ArrowRight", "1", "Escape")
+    saved(opened)
     opened.get_by_role("button", name="Submit").dblclick()
     opened.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
     assert Event.objects.filter(verb="set.submitted").count() == 1
@@ -216,7 +218,7 @@ def test_submit_then_next_until_nothing_is_left(opened: Page, world: SimpleNames
         press(opened, "ArrowRight", "1", "Enter")
         opened.wait_for_url(f"**/notes/{world.notes[number].pk}/annotate/")
         opened.wait_for_selector("html[data-workbench=ready]")
-    press(opened, "Enter")
+    press(opened, "Enter", "Enter")
     expect(opened.get_by_role("heading", name="You have finished all your notes")).to_be_visible()
     assert AnnotationSet.objects.filter(state="submitted").count() == 3
     assert not world.ann.assignments.filter(state="open").exists()

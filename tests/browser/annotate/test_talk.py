@@ -237,6 +237,39 @@ def test_finding_in_the_note(world: SimpleNamespace, page_of: Any, live: Any, ax
     expect(count).to_have_text("No matches")
 
 
+def test_a_hit_inside_words_selects_the_words(opened: Page, world: SimpleNamespace) -> None:
+    press(opened, "/")
+    opened.keyboard.type("o ross")
+    press(opened, "Escape")
+    assert opened.evaluate("String(document.getSelection())") == "Mario Rossi"
+    press(opened, "1", "/")
+    opened.keyboard.type("03")
+    expect(opened.locator("#find-count")).to_have_text("1 of 2")
+    press(opened, "Escape", "d", "F3")
+    assert "03" in opened.evaluate("String(document.getSelection())")
+    press(opened, "d")
+    saved(opened)
+    assert [label for label, _ in quotes(world.ann, world.note)] == ["PATIENT", "DATE", "DATE"]
+    assert quotes(world.ann, world.note)[0] == ("PATIENT", "Mario Rossi")
+
+
+def test_the_text_stays_highlighted_while_a_comment_is_written(opened: Page) -> None:
+    about = "[...(CSS.highlights.get('about') ?? [])].map(String)"
+    press(opened, "ArrowRight", "ArrowRight", "Shift+ArrowRight", "m")
+    opened.keyboard.type("Who")
+    assert opened.evaluate(about) == ["Mario Rossi"]
+    # Another note has its own comment; the one that was begun comes back with its text.
+    opened.locator("#next-note").click()
+    expect(opened.locator("#comment-text")).to_have_count(0)
+    assert opened.evaluate(about) == []
+    opened.locator("#previous-note").click()
+    expect(opened.locator("#comment-text")).to_have_value("Who")
+    assert opened.evaluate(about) == ["Mario Rossi"]
+    opened.locator("#comment-text").press("Control+Enter")
+    expect(opened.locator("#threads li")).to_have_count(1)
+    assert opened.evaluate(about) == []
+
+
 def test_from_a_search_to_its_hit(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     page = page_of(world.ann)
     page.goto(live("search", "covid"))

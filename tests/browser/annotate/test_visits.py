@@ -76,10 +76,10 @@ def test_submitting_opens_the_next_until_nothing_is_left(ready: Page, world: Sim
     is_open(ready, second)
     expect(ready.locator("#progress-text")).to_contain_text("1 of 3 done")
     expect(ready.locator("#notes a", has_text=first.name)).to_contain_text("done:")
-    press(ready, "Enter")
+    press(ready, "Enter", "Enter")
     is_open(ready, third)
     assert ready.evaluate("window.stayed")
-    press(ready, "Enter")
+    press(ready, "Enter", "Enter")
     expect(ready.get_by_role("heading", name="You have finished all your notes")).to_be_visible()
     assert AnnotationSet.objects.filter(state="submitted").count() == 3
 

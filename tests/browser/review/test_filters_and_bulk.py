@@ -9,10 +9,10 @@ from playwright.sync_api import Page, expect
 
 from annotations.core import hiding
 from annotations.jobs.runner import run as work
-from annotations.models import BulkAct, Decision, Review, Span, SuggestedString
+from annotations.models import BulkAct, Decision, Label, Review, Span, SuggestedString
 from models_runtime.models import Run
 from tests import factories as make
-from tests.browser.annotate.steps import press, saved
+from tests.browser.annotate.steps import label_button, press, saved
 from tests.browser.review.steps import TEXT, act, chosen, gold, open_review, states, suggest, world
 
 __all__ = ["world"]  # the fixture
@@ -60,8 +60,11 @@ def test_a_note_by_keys_ends_masked_and_with_hints(scored: SimpleNamespace, page
     suggest(text, scored.run)
     at = text.text.index("54 anni")
     make.make_set(text, scored.other, [(at, at + 7, "AGE")], submitted=True)
+    # A label that got the key "v" before the key was reserved has no key here.
+    Label.objects.filter(name="HOSPITAL").update(hotkey="v")
     page = open_review(page_of(scored.rita), live, scored, text)
     note = page.locator("#note")
+    expect(label_button(page, "HOSPITAL").locator("kbd")).to_have_count(0)
     press(page, "v")
     expect(note).to_have_class(re.compile("is-masked"))
     press(page, "v", "a", "a", "c", "a")

@@ -11,6 +11,7 @@ from annotations.models import Role, User
 from tests import factories as make
 from tests.browser.annotate.steps import drag, label_button, place, press, saved
 from tests.browser.review.steps import (
+    TEXT,
     act,
     gold,
     open_review,
@@ -144,3 +145,60 @@ def test_the_neighboring_notes_by_mouse_with_the_list_folded(
     expect(page.locator("#note-name")).to_have_text(world.notes[1].name)
     page.locator("#previous-note").click()
     expect(page.locator("#note-name")).to_have_text(world.notes[0].name)
+
+
+def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    """720 by 450 pixels are a window of 1440 by 900 at 200 % zoom."""
+    note = make.make_note(world.project, "Vuoto.\r\n" * 60 + TEXT, "long", language="it")
+    suggest(note, world.run)
+    for width in (720, 1200):
+        page = open_review(page_of(world.rita, viewport={"width": width, "height": 450}), live, world, note)
+        scrolling = page.evaluate(
+            """() => [...document.querySelectorAll("#workbench, #workbench *")]
+                .filter((each) => ["auto", "scroll"].includes(getComputedStyle(each).overflowY))
+                .filter((each) => each.scrollHeight > each.clientHeight + 1)
+                .map((each) => each.id || each.className)"""
+        )
+        assert scrolling == []
+        # The selected suggestion far below is on the screen, and stays there after a decision.
+        expect(page.locator("#note .is-selected")).to_be_in_viewport()
+        press(page, "j", "x")
+        saved(page)
+        expect(page.locator("#note .is-selected")).to_be_in_viewport()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert axe(page) == []
+        act(page, "accept").click()
+        saved(page)
+
+
+def test_long_codes_follow_the_text_and_long_names_keep_their_end(
+    transactional_db: None, page_of: Any, live: Any
+) -> None:
+    code = "ID_TITULACION_PERSONAL_SANITARIO"
+    project = make.make_project("long", [("ID", [(code, "q"), ("CALLE", "c")])])
+    rita = make.make_member(project, Role.REVIEWER, "rita")
+    run = make.make_author(project, kind="run", name="run")
+    name = "hospital-general-de-la-ciudad-informe-0042"
+    note = make.make_note(project, TEXT, name, annotators=[rita])
+    suggest(note, run, [("12/03/2021", code), ("Torino", "CALLE")])
+    page = open_review(page_of(rita), live, SimpleNamespace(project=project, run=run, note=note))
+    row = page.locator("#suggestions .de-row").first
+    quote, chip = row.locator(".de-quote"), row.locator(".chip")
+    for first, second in ((quote, chip), (page.locator("#chosen bdi").first, page.locator("#chosen .chip").first)):
+        expect(second).to_have_attribute("title", code)
+        before, after = first.bounding_box(), second.bounding_box()
+        assert before and after and (before["y"], before["x"]) < (after["y"], after["x"])
+    cut = "each => each.scrollWidth > each.clientWidth"
+    assert chip.evaluate(cut) and not quote.evaluate(cut)
+    assert chip.evaluate("each => each.getClientRects().length === 1 && each.clientHeight < 24")
+    # In both lists of notes the end of the name is visible, and the name is whole for those who hear it.
+    for where in ("review", "annotate"):
+        if where == "annotate":
+            page.goto(live("annotate", "long", note.pk))
+            page.wait_for_selector("html[data-workbench=ready]")
+        link = page.locator("#notes-items a")
+        expect(link).to_have_text(name)
+        expect(link.locator(".name")).to_have_attribute("title", name)
+        assert link.locator(".name-start").evaluate(cut)
+        assert not link.locator(".name-end").evaluate(cut)
+        expect(link.locator(".name-end")).to_have_text("rme-0042")

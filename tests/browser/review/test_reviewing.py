@@ -61,6 +61,29 @@ def test_a_note_by_mouse(opened: Page, world: SimpleNamespace) -> None:
     assert AnnotationSet.objects.get(author__kind="gold").state == "submitted"
 
 
+@pytest.mark.parametrize("by", ["keys", "mouse"])
+def test_what_a_correction_leaves_out_is_offered_for_a_label(opened: Page, world: SimpleNamespace, by: str) -> None:
+    selected = "String(document.getSelection())"
+    drag(opened, "Mario")
+    press(opened, "e") if by == "keys" else opened.locator("#palette-ends").click()
+    assert opened.evaluate(selected) == "Rossi"
+    expect(opened.locator("#chosen")).to_contain_text("The correction left this text out.")
+    press(opened, "2") if by == "keys" else opened.locator("#palette").get_by_role("button", name="DOCTOR").click()
+    saved(opened)
+    assert gold(world.note) == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
+    # Both sides of a part in the middle, one after the other; Esc leaves the rest out.
+    click_text(opened, "12/03/2021")
+    drag(opened, "03")
+    press(opened, "e")
+    assert opened.evaluate(selected) == "12"
+    press(opened, "d")
+    assert opened.evaluate(selected) == "2021"
+    press(opened, "Escape", "Escape")  # the palette, then the text
+    saved(opened)
+    assert gold(world.note) == [("PATIENT", "Mario"), ("DOCTOR", "Rossi"), ("DATE", "12"), ("DATE", "03")]
+    assert opened.evaluate(selected) == ""
+
+
 def test_provenance_is_kept_and_shown(opened: Page, world: SimpleNamespace) -> None:
     click_text(opened, "Torino")
     label_button(opened, "CITY").click()

@@ -145,9 +145,10 @@ test("layers: words with a cell for each span, nested spans in rows of their own
 
 test("chips have a number for each text and style", () => {
   const names = new Names();
-  assert.equal(names.of("split", "split"), names.of("split", "split"));
-  assert.notEqual(names.of("✓ CITY", "split"), names.of("✓ CITY", "all"));
-  assert.equal(names.get(names.of("✓ CITY", "all")).name, "✓ CITY");
+  const [red, blue] = [{ hue: 0, underline: 5 }, { hue: 7, underline: 1 }];
+  assert.equal(names.of("split", red), names.of("split", { ...red }));
+  assert.notEqual(names.of("✓ CITY", red), names.of("✓ CITY", blue));
+  assert.deepEqual(names.get(names.of("✓ CITY", blue)), { name: "✓ CITY", ...blue });
 });
 
 const press = (key, more = {}) => ({ key, preventDefault() {}, getModifierState: () => false, ...more });

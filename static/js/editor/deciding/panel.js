@@ -65,7 +65,14 @@ export function fill(root, nodes, name) {
   (again ?? byId("note")).focus({ preventScroll: true });
 }
 
-/** A row of a list in the side panel: label chip, quote and state. `data` is [attribute, value]. */
+/** Scroll a list to its current row, unless the list has no window of its own: then the text keeps the window. */
+export function keepInList(list) {
+  const box = list.closest("details");
+  if (!box || getComputedStyle(box).overflowY === "visible") return;
+  list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+}
+
+/** A row of a list in the side panel: quote, label chip and state. `data` is [attribute, value]. */
 export function row({ look, data: [name, value], current, mark, quote, state }) {
   return el(
     "li",
@@ -73,8 +80,8 @@ export function row({ look, data: [name, value], current, mark, quote, state }) 
     el(
       "button",
       { type: "button", class: `de-row ${look}`, [`data-${name}`]: value, "aria-current": current ? "true" : null },
-      mark,
       el("bdi", { class: "de-quote" }, quote),
+      mark,
       el("span", { class: "de-state" }, state),
     ),
   );

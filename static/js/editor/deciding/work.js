@@ -42,9 +42,14 @@ export class NoteWork {
   redraw() {
     this.view.draw(this.painted());
     if (!this.selected) this.key = null;
-    this.view.select(this.key);
+    this.view.select(this.drawn(this.key));
     this.show();
     if (this.range) this.layout.show(this.range.start, this.range.end);
+  }
+
+  /** The keys of an item's spans in the view. @param {string|null} key @returns {string[]} */
+  drawn(key) {
+    return key === null ? [] : [key];
   }
 
   // ── Selecting an item ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -54,9 +59,9 @@ export class NoteWork {
     this.letGo();
     this.key = key;
     const chosen = this.selected;
-    const piece = this.view.select(chosen ? key : null);
+    const piece = this.view.select(chosen ? this.drawn(key) : []);
     this.show();
-    if (piece) keepInContext(byId("scroll"), piece);
+    if (piece) keepInContext(piece);
     if (chosen) this.panel.say(this.described(chosen));
   }
 
@@ -76,7 +81,7 @@ export class NoteWork {
   clearAll(offset = null) {
     this.letGo(offset);
     this.key = null;
-    this.view.select(null);
+    this.view.select([]);
     this.show();
   }
 
@@ -115,7 +120,7 @@ export class NoteWork {
 
   /** The offset of the first visible line. */
   firstInSight() {
-    const frame = byId("scroll").getBoundingClientRect();
+    const { frame } = windowOfText();
     const line = [...this.view.root.querySelectorAll(".line-text")].find((node) => node.getBoundingClientRect().bottom > frame.top);
     return Number(line?.dataset.start ?? 0);
   }
@@ -126,7 +131,7 @@ export class NoteWork {
     if (!this.range) return;
     this.layout.show(this.range.start, this.range.end);
     const { start, end } = this.cursor.head;
-    keepInContext(byId("scroll"), { getBoundingClientRect: () => this.layout.box(start, end).first });
+    keepInContext({ getBoundingClientRect: () => this.layout.box(start, end).first });
     this.show();
     this.panel.say(this.quote(this.range));
   }
@@ -159,10 +164,17 @@ export class NoteWork {
   }
 }
 
+/** The element that scrolls the text, and its window on the screen: in a low window the whole page scrolls. */
+function windowOfText() {
+  const own = byId("scroll");
+  if (getComputedStyle(own).overflowY !== "visible") return { scroller: own, frame: own.getBoundingClientRect() };
+  return { scroller: document.documentElement, frame: new DOMRect(0, 0, window.innerWidth, window.innerHeight) };
+}
+
 /** Scroll `piece` to the middle if too little text is visible around it. */
-function keepInContext(scroller, piece) {
+function keepInContext(piece) {
   const box = piece.getBoundingClientRect();
-  const frame = scroller.getBoundingClientRect();
+  const { scroller, frame } = windowOfText();
   const margin = frame.height * CONTEXT;
   if (box.top >= frame.top + margin && box.bottom <= frame.bottom - margin) return;
   scroller.scrollTop += box.top - frame.top - frame.height / 2;
