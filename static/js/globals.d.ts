@@ -71,6 +71,7 @@ interface PageElements {
   undo: HTMLButtonElement;
   upload: HTMLFormElement;
   "with-gold": HTMLInputElement;
+  "rest-skipped": HTMLElement;
 }
 interface Document {
   getElementById<K extends keyof PageElements>(id: K): PageElements[K];
